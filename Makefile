@@ -1,0 +1,41 @@
+# Every command a contributor needs; CI runs `make test` and nothing else.
+.DEFAULT_GOAL := test
+.PHONY: setup run test check fmt bench clean
+
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.installed
+PYTEST := $(BIN)/python -m pytest -q -n 2
+
+# Installed again only when the lock or the project's metadata change.
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	touch $@
+
+setup: $(STAMP)
+
+run: $(STAMP)
+	$(BIN)/bayplan demo
+
+# Exit code 5 says that nothing is marked slow, which is no failure.
+test: check
+	$(PYTEST) -m "not slow"
+	$(PYTEST) -m slow || test $$? -eq 5
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+fmt: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+bench: $(STAMP)
+	$(BIN)/bayplan bench
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage htmlcov dist

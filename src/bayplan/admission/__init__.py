@@ -1,0 +1,77 @@
+"""What an API server does to objects on their way in: defaults, and PriorityClass to priority.
+
+`admit` takes objects in order of arrival and gives back the same list, its objects completed **in place**:
+they belong to whoever loaded them. All faults of all objects are raised together. An object that an API
+server has stored already is taken as it is (see `stored`), so that admitting a dump changes nothing, and
+admitting twice changes nothing more. Not done here: validation of anything but priorities, LimitRanges,
+quotas, webhooks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+
+from bayplan.admission.defaults import default_object, default_storage_class, set_storage_class
+from bayplan.admission.priority import PriorityClasses, Refusal, check_classes, resolve_priority
+from bayplan.admission.stored import is_complete
+from bayplan.model.cluster import PriorityClass
+from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
+from bayplan.model.storage import PersistentVolumeClaim, StorageClass
+
+__all__ = ["admit"]
+
+
+def admit(objects: list[Object], *, beside: Sequence[Object] = ()) -> list[Object]:
+    """Admits the objects, with those `beside` them already in the cluster; raises InvalidObject.
+
+    Args:
+        objects: in order of arrival; completed in place and returned.
+        beside: objects admitted before, which are only read: their classes count.
+    """
+    classes = [one for one in chain(beside, objects) if type(one) is PriorityClass]
+    faults = [_fault(one, refusal) for one, refusal in check_classes(classes)]
+    faults += _admit_pods(objects, PriorityClasses(classes))
+    for one in objects:
+        if type(one) is not Pod:
+            default_object(one)
+    _set_storage_classes(objects, default_storage_class(_storage_classes(chain(beside, objects))))
+    if faults:
+        raise InvalidObject(faults)
+    return objects
+
+
+def _admit_pods(objects: list[Object], classes: PriorityClasses) -> list[Fault]:
+    faults = []
+    for one in objects:
+        if type(one) is Pod and not is_complete(one):
+            faults += [_fault(one, refusal) for refusal in _admit_pod(one, classes)]
+    return faults
+
+
+def _admit_pod(pod: Pod, classes: PriorityClasses) -> list[Refusal]:
+    try:
+        default_object(pod)
+    except ValueError as error:
+        return [("spec.resources", str(error))]
+    return resolve_priority(pod, classes)
+
+
+def _storage_classes(objects: Iterable[Object]) -> Iterable[StorageClass]:
+    return (one for one in objects if type(one) is StorageClass)
+
+
+def _set_storage_classes(objects: list[Object], default: StorageClass | None) -> None:
+    if default is not None:
+        for one in objects:
+            if type(one) is PersistentVolumeClaim:
+                set_storage_class(one, default)
+
+
+def _fault(one: Object, refusal: Refusal) -> Fault:
+    field, message = refusal
+    meta = one.metadata
+    name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
+    return Fault(source="", object=f"{type(one).__name__} {name}", field=field, message=message)

@@ -1,0 +1,168 @@
+"""PriorityClass admission: which classes exist, which is the default, and what priority a pod gets.
+
+Takes PriorityClasses and pods; writes `priorityClassName`, `priority` and `preemptionPolicy` into the pods
+and gives back what an API server would have refused, as pairs of field path and message. The rule:
+
+- stored (see `stored`) with a priority: taken as it is, whatever the classes say now;
+- stored without a priority: from its class if that is known, else left alone; it had no class: 0 if an API
+  server created it (default classes do not reach back), the default class if it was only written as running;
+- not stored: resolved and checked, as at creation.
+
+Order does not matter between classes and pods: a class given anywhere counts for every pod.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeAlias
+
+from bayplan.admission.stored import looks_stored, was_created
+from bayplan.model.cluster import PriorityClass
+from bayplan.model.meta import ObjectMeta
+from bayplan.model.pod import Pod
+
+Refusal: TypeAlias = tuple[str, str]
+"""Path of the field, and the message an API server gives."""
+
+PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
+HIGHEST_USER_VALUE = 1_000_000_000
+SYSTEM_PREFIX = "system-"
+SYSTEM_CLASSES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+
+
+class PriorityClasses:
+    """The classes by name, the two system classes always among them, and the default class."""
+
+    def __init__(self, classes: Iterable[PriorityClass]) -> None:
+        self._by_name = {name: _system_class(name) for name in SYSTEM_CLASSES}
+        self._by_name.update((one.metadata.name, one) for one in classes)
+        defaults = [one for one in self._by_name.values() if one.global_default]
+        # Upstream: of several defaults (two creations may race) the one with the lowest value counts.
+        self.default: PriorityClass | None = min(defaults, key=lambda one: one.value, default=None)
+
+    def get(self, name: str) -> PriorityClass | None:
+        return self._by_name.get(name)
+
+
+def _system_class(name: str) -> PriorityClass:
+    meta = ObjectMeta(name=name)
+    return PriorityClass(metadata=meta, value=SYSTEM_CLASSES[name], preemption_policy=PREEMPT_LOWER_PRIORITY)
+
+
+def resolve_priority(pod: Pod, classes: PriorityClasses) -> list[Refusal]:
+    """Writes the pod's priority and preemption policy; a refused pod is left unchanged."""
+    spec = pod.spec
+    if not looks_stored(pod):
+        return _resolve_new(pod, classes)
+    if spec.priority is None:
+        if spec.priority_class_name or not was_created(pod.metadata):
+            _resolve_stored(pod, classes)
+        else:
+            spec.priority = 0
+    if spec.preemption_policy is None:
+        spec.preemption_policy = PREEMPT_LOWER_PRIORITY
+    return []
+
+
+def _resolve_stored(pod: Pod, classes: PriorityClasses) -> None:
+    spec = pod.spec
+    name = spec.priority_class_name
+    found = classes.get(name) if name else classes.default
+    if found is not None:
+        spec.priority_class_name = found.metadata.name
+        spec.priority = found.value
+        spec.preemption_policy = spec.preemption_policy or found.preemption_policy
+    elif not name:
+        spec.priority = 0
+
+
+def _resolve_new(pod: Pod, classes: PriorityClasses) -> list[Refusal]:
+    # Upstream: plugin/pkg/admission/priority/admission.go admitPod (v1.36).
+    spec = pod.spec
+    name, value, policy = spec.priority_class_name, 0, PREEMPT_LOWER_PRIORITY
+    found = classes.get(name) if name else classes.default
+    if found is not None:
+        name, value = found.metadata.name, found.value
+        policy = found.preemption_policy or PREEMPT_LOWER_PRIORITY
+    elif name:
+        return [("spec.priorityClassName", f"no PriorityClass with name {name} was found")]
+    refusals = list(_contradictions(pod, value, policy))
+    if not refusals:
+        spec.priority_class_name, spec.priority, spec.preemption_policy = name, value, policy
+    return refusals
+
+
+def _contradictions(pod: Pod, value: int, policy: str) -> Iterator[Refusal]:
+    spec = pod.spec
+    if spec.priority is not None and spec.priority != value:
+        yield (
+            "spec.priority",
+            f"the integer value of priority ({spec.priority}) must not be provided in pod spec; "
+            f"priority admission controller computed {value} from the given PriorityClass name",
+        )
+    if spec.preemption_policy is not None and spec.preemption_policy != policy:
+        yield (
+            "spec.preemptionPolicy",
+            f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod "
+            f"spec; priority admission controller computed {policy} from the given PriorityClass name",
+        )
+
+
+def check_classes(arriving: Iterable[PriorityClass]) -> Iterator[tuple[PriorityClass, Refusal]]:
+    """What an API server refuses about classes, in order of arrival; a name given twice is an update.
+
+    A second default class is refused only as a manifest: a dump may hold several, and they then stand.
+    """
+    known: dict[str, PriorityClass] = {}
+    classes = list(arriving)
+    default = next((one for one in classes if one.global_default and was_created(one.metadata)), None)
+    for one in classes:
+        before = known.get(one.metadata.name)
+        refusals = [*_class_refusals(one), *_update_refusals(before, one)]
+        if one.global_default and not was_created(one.metadata):
+            if default is not None and default.metadata.name != one.metadata.name:
+                refusals.append(("globalDefault", _second_default(default.metadata.name)))
+            default = default or one
+        yield from ((one, refusal) for refusal in refusals)
+        known[one.metadata.name] = one
+
+
+def _second_default(name: str) -> str:
+    return f"PriorityClass {name} is already marked as default. Only one default can exist"
+
+
+def _class_refusals(one: PriorityClass) -> Iterator[Refusal]:
+    name = one.metadata.name
+    if name.startswith(SYSTEM_PREFIX):
+        why = _why_not_system(one)
+        if why:
+            yield (
+                "metadata.name",
+                f"priority class names with 'system-' prefix are reserved for system use only. error: {why}",
+            )
+    elif one.value > HIGHEST_USER_VALUE:
+        yield "value", f"maximum allowed value of a user defined priority is {HIGHEST_USER_VALUE}"
+
+
+def _why_not_system(one: PriorityClass) -> str:
+    name = one.metadata.name
+    if name not in SYSTEM_CLASSES:
+        return f"{name} is not a known system priority class"
+    if one.value != SYSTEM_CLASSES[name]:
+        return f"value of {name} PriorityClass must be {SYSTEM_CLASSES[name]}"
+    if one.global_default:
+        return f"globalDefault of {name} PriorityClass must be false"
+    return ""
+
+
+def _update_refusals(before: PriorityClass | None, after: PriorityClass) -> Iterator[Refusal]:
+    if before is None:
+        return
+    if before.value != after.value:
+        yield "value", "may not be changed in an update."
+    if _policy(before) != _policy(after):
+        yield "preemptionPolicy", "field is immutable"
+
+
+def _policy(one: PriorityClass) -> str:
+    return one.preemption_policy or PREEMPT_LOWER_PRIORITY

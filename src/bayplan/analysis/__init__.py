@@ -1,0 +1,1 @@
+"""Questions about a cluster: why is this pod pending, what if I applied that."""

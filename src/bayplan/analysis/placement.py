@@ -1,0 +1,90 @@
+"""Pods placed one after another, without a clock.
+
+Each pod is tried once, in the order given. A placed pod stays. When nothing fits, preemption is tried; its
+victims vanish at once and the pod takes their place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bayplan.core.cache import Cache
+from bayplan.core.choosing import TieBreak
+from bayplan.core.cycle import Attempt, attempt
+from bayplan.core.framework.profile import Profile
+from bayplan.core.preemption.prepare import overtaken
+from bayplan.core.snapshot import View
+from bayplan.model.pod import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPod:
+    """What became of one pod."""
+
+    pod: str
+    node: str | None
+    total: int | None
+    tied: tuple[str, ...] = ()
+    victims: tuple[str, ...] = ()
+    message: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        plain: dict[str, Any] = {"pod": self.pod, "node": self.node, "total": self.total}
+        if len(self.tied) > 1:
+            plain["tied"] = list(self.tied)
+        if self.victims:
+            plain["victims"] = list(self.victims)
+        if self.message:
+            plain["message"] = self.message
+        return plain
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """What became of the pods, in the order in which they were tried."""
+
+    decisions: tuple[PlacedPod, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"decisions": [decision.to_dict() for decision in self.decisions]}
+
+
+def place_pods(cache: Cache, profiles: Mapping[str, Profile], pods: Sequence[Pod], choose: TieBreak) -> Placement:
+    """Place the pods into the cache."""
+    return Placement(tuple(_place(cache, profiles[pod.spec.scheduler_name], pod, choose) for pod in pods))
+
+
+def _place(cache: Cache, profile: Profile, pod: Pod, choose: TieBreak) -> PlacedPod:
+    info = cache.info(pod)
+    view = cache.view()
+    found = attempt(profile, info, view)
+    if found.scored is not None:
+        return _bind(cache, pod, found, view, choose)
+    preemption = found.post_filter.preemption if found.post_filter else None
+    tied = sorted(view.nodes.names[row] for row in preemption.tied_rows) if preemption else []
+    if not tied or preemption is None:
+        return PlacedPod(info.key, None, None, message=found.message)
+    node = choose(tied)
+    victims = tuple(view.pods.keys[row] for row in preemption.victims_on(view.nodes.rows_by_name[node]))
+    for key in (*victims, *overtaken(info, view, node)):
+        cache.remove_pod(key)
+    _settle(cache, pod, node)
+    return PlacedPod(info.key, node, None, tuple(tied), victims)
+
+
+def _bind(cache: Cache, pod: Pod, found: Attempt, view: View, choose: TieBreak) -> PlacedPod:
+    assert found.scored is not None
+    names = sorted(view.nodes.names[row] for row in found.scored.best_rows())
+    node = choose(names)
+    _settle(cache, pod, node)
+    return PlacedPod(found.pod.key, node, int(found.scored.totals.max()), tuple(names))
+
+
+def _settle(cache: Cache, pod: Pod, node: str) -> None:
+    """The pod runs on the node from now on; if it was nominated somewhere that is over."""
+    key = f"{pod.metadata.namespace}/{pod.metadata.name}"
+    if key in cache.pods.rows_by_key:
+        cache.remove_pod(key)
+    cache.add_pod(pod, node)

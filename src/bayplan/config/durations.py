@@ -1,0 +1,65 @@
+"""Go duration strings (`1h2m`, `1.5s`, `300ms`) to integer nanoseconds.
+
+Takes the text of a metav1.Duration, gives nanoseconds; fractions below one are cut off as Go does. Anything
+that Go's ParseDuration refuses is a ValueError. Bare numbers are refused, except `0`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+NANOSECONDS_BY_UNIT = {
+    "ns": 1,
+    "us": 1_000,
+    "µs": 1_000,  # U+00B5, the micro sign
+    "μs": 1_000,  # U+03BC, the Greek letter
+    "ms": 1_000_000,
+    "s": 1_000_000_000,
+    "m": 60_000_000_000,
+    "h": 3_600_000_000_000,
+}
+SECOND = NANOSECONDS_BY_UNIT["s"]
+
+_INT64_MAX = 2**63 - 1
+_DIGITS: Final = 18  # of a fraction; more cannot change the nanoseconds of an hour
+_PART = re.compile(r"(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<unit>[^0-9.]+)")
+
+
+class Duration(int):
+    """Nanoseconds; a field of this type is written as a Go duration string."""
+
+
+def parse_duration(text: str) -> Duration:
+    """The nanoseconds of a Go duration string."""
+    sign, unsigned = _split_sign(text)
+    if unsigned == "0":
+        return Duration(0)
+    total = position = 0
+    while position < len(unsigned):
+        part = _PART.match(unsigned, position)
+        if part is None:
+            raise ValueError(f"invalid duration {text!r}")
+        total += _part_nanoseconds(part, text)
+        position = part.end()
+    if position == 0 or total > _INT64_MAX:
+        raise ValueError(f"invalid duration {text!r}")
+    return Duration(sign * total)
+
+
+def _split_sign(text: str) -> tuple[int, str]:
+    if text[:1] in ("+", "-"):
+        return (-1 if text[0] == "-" else 1), text[1:]
+    return 1, text
+
+
+def _part_nanoseconds(part: re.Match[str], text: str) -> int:
+    whole: str = part["whole"]
+    fraction: str = part["fraction"] or ""
+    unit: str = part["unit"]
+    if not whole and not fraction:
+        raise ValueError(f"invalid duration {text!r}")
+    if unit not in NANOSECONDS_BY_UNIT:
+        raise ValueError(f"unknown unit {unit!r} in duration {text!r}")
+    scale = NANOSECONDS_BY_UNIT[unit]
+    return int(whole or "0") * scale + int(fraction.ljust(_DIGITS, "0")[:_DIGITS]) * scale // 10**_DIGITS

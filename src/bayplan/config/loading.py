@@ -1,0 +1,192 @@
+"""A KubeSchedulerConfiguration from a file or a dict to the `Configuration` a scheduler is built from.
+
+Takes YAML or JSON of version `kubescheduler.config.k8s.io/v1`; gives profiles with their plugins in calling
+order, weights and typed args, and the settings of the process. Raises `InvalidObject` with every fault
+found. No plugin is built here: which points a plugin implements is an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bayplan.config.args import DEFAULT_ARGS, read_args
+from bayplan.config.decoding import decode_struct
+from bayplan.config.defaults import DEFAULT_SCHEDULER_NAME, IMPLEMENTED_POINTS
+from bayplan.config.document import read_document
+from bayplan.config.durations import SECOND, Duration
+from bayplan.config.faults import Faults, child, element
+from bayplan.config.merge import expand_plugins
+from bayplan.config.schema import (
+    API_VERSION,
+    KIND,
+    ClientConnection,
+    Extender,
+    KubeSchedulerConfiguration,
+    LeaderElection,
+    Profile,
+)
+from bayplan.config.validation import check_configuration
+from bayplan.core.framework.args import NodeResourcesFitArgs
+
+DEFAULT_EXTENDER_TIMEOUT = Duration(5 * SECOND)
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileSpec:
+    """What a profile is built from.
+
+    `plugins` has the names to call, in order, under each key of `defaults.EXTENSION_POINTS`; `args` has the
+    typed args of every plugin that has some, and plain data for others that were given any.
+    """
+
+    scheduler_name: str
+    plugins: Mapping[str, tuple[str, ...]]
+    score_weights: Mapping[str, int]
+    args: Mapping[str, Any]
+    percentage_of_nodes_to_score: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """A valid configuration with all defaults. Extenders stand in calling order: ignorable ones last."""
+
+    profiles: tuple[ProfileSpec, ...]
+    percentage_of_nodes_to_score: int
+    extenders: tuple[Extender, ...]
+    parallelism: int
+    pod_initial_backoff_seconds: int
+    pod_max_backoff_seconds: int
+    leader_election: LeaderElection
+    client_connection: ClientConnection
+    enable_profiling: bool
+    enable_contention_profiling: bool
+    delay_cache_until_active: bool
+
+
+def load_configuration(
+    source: str | Path | Mapping[str, Any] | None = None,
+    implements: Mapping[str, frozenset[str]] = IMPLEMENTED_POINTS,
+) -> Configuration:
+    """The configuration in a file or dict, or the default one; `implements` names the plugins there are."""
+    faults = Faults(str(source) if isinstance(source, str | Path) else "")
+    file = _with_defaults(_read_file(source, faults))
+    check_configuration(file, faults)
+    ignored = _resources_left_to_extenders(file.extenders)
+    profiles = tuple(
+        _profile_spec(profile, ignored, implements, element("profiles", position), faults)
+        for position, profile in enumerate(file.profiles)
+    )
+    faults.raise_if_any()
+    return Configuration(
+        profiles=profiles,
+        percentage_of_nodes_to_score=file.percentage_of_nodes_to_score,
+        extenders=file.extenders,
+        parallelism=file.parallelism,
+        pod_initial_backoff_seconds=file.pod_initial_backoff_seconds,
+        pod_max_backoff_seconds=file.pod_max_backoff_seconds,
+        leader_election=file.leader_election,
+        client_connection=file.client_connection,
+        enable_profiling=file.enable_profiling,
+        enable_contention_profiling=bool(file.enable_contention_profiling),
+        delay_cache_until_active=file.delay_cache_until_active,
+    )
+
+
+def _read_file(source: str | Path | Mapping[str, Any] | None, faults: Faults) -> KubeSchedulerConfiguration:
+    if source is None:
+        return KubeSchedulerConfiguration(api_version=API_VERSION, kind=KIND)
+    data = dict(source) if isinstance(source, Mapping) else read_document(Path(source), faults)
+    _check_version(data, faults)
+    # Fields of another kind or version would only give faults that mislead.
+    faults.raise_if_any()
+    return decode_struct(KubeSchedulerConfiguration, data, "", faults)
+
+
+def _check_version(data: Mapping[str, Any], faults: Faults) -> None:
+    if data.get("apiVersion") != API_VERSION:
+        faults.unsupported("apiVersion", data.get("apiVersion"), (API_VERSION,))
+    if data.get("kind") != KIND:
+        faults.unsupported("kind", data.get("kind"), (KIND,))
+
+
+def _with_defaults(file: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
+    """The defaults that depend on other fields, or that stand in for a zero value."""
+    profiling = file.enable_contention_profiling
+    return msgspec.structs.replace(
+        file,
+        profiles=_default_profiles(file.profiles),
+        extenders=_ordered_extenders(file.extenders),
+        leader_election=_without_zeros(file.leader_election),
+        client_connection=_without_zeros(file.client_connection),
+        enable_contention_profiling=file.enable_profiling if profiling is None else profiling,
+    )
+
+
+def _default_profiles(profiles: tuple[Profile, ...]) -> tuple[Profile, ...]:
+    profiles = profiles or (Profile(),)
+    if len(profiles) == 1 and profiles[0].scheduler_name is None:
+        return (msgspec.structs.replace(profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME),)
+    return profiles
+
+
+def _ordered_extenders(extenders: tuple[Extender, ...]) -> tuple[Extender, ...]:
+    timed = (
+        msgspec.structs.replace(extender, http_timeout_ns=extender.http_timeout_ns or DEFAULT_EXTENDER_TIMEOUT)
+        for extender in extenders
+    )
+    return tuple(sorted(timed, key=lambda extender: extender.ignorable))
+
+
+def _without_zeros(part: Any) -> Any:
+    """The part with its default wherever it says 0 or "", which upstream cannot tell from nothing."""
+    defaults = type(part)()
+    zeros = {
+        name: getattr(defaults, name)
+        for name in part.__struct_fields__
+        if not isinstance(getattr(part, name), bool) and not getattr(part, name)
+    }
+    return msgspec.structs.replace(part, **zeros)
+
+
+def _resources_left_to_extenders(extenders: tuple[Extender, ...]) -> frozenset[str]:
+    return frozenset(
+        resource.name
+        for extender in extenders
+        for resource in extender.managed_resources
+        if resource.ignored_by_scheduler
+    )
+
+
+def _profile_spec(
+    profile: Profile,
+    ignored_resources: frozenset[str],
+    implements: Mapping[str, frozenset[str]],
+    path: str,
+    faults: Faults,
+) -> ProfileSpec:
+    name = profile.scheduler_name or ""
+    expanded = expand_plugins(profile.plugins, implements, name, child(path, "plugins"), faults)
+    return ProfileSpec(
+        scheduler_name=name,
+        plugins=expanded.by_point,
+        score_weights=expanded.score_weights,
+        args=_args(profile, ignored_resources, path, faults),
+        percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
+    )
+
+
+def _args(profile: Profile, ignored_resources: frozenset[str], path: str, faults: Faults) -> dict[str, Any]:
+    args: dict[str, Any] = dict(DEFAULT_ARGS)
+    for position, entry in enumerate(profile.plugin_config):
+        args_path = child(element(child(path, "pluginConfig"), position), "args")
+        args[entry.name] = read_args(entry.name, entry.args, args_path, faults)
+    fit = args["NodeResourcesFit"]
+    if ignored_resources and isinstance(fit, NodeResourcesFitArgs):
+        # Extenders replace what the args say. Upstream: scheduler.go buildExtenders (v1.36).
+        args["NodeResourcesFit"] = replace(fit, ignored_resources=ignored_resources)
+    return args

@@ -1,0 +1,92 @@
+"""The plugins there are, and profiles built from a configuration. The only importer of all plugins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bayplan.config.loading import Configuration, ProfileSpec
+from bayplan.core.framework.profile import Profile
+from bayplan.core.plugins.default_binder import DefaultBinder
+from bayplan.core.plugins.dynamic_resources import DynamicResources
+from bayplan.core.plugins.image_locality import ImageLocality
+from bayplan.core.plugins.inter_pod_affinity import InterPodAffinity
+from bayplan.core.plugins.node_affinity import NodeAffinity
+from bayplan.core.plugins.node_declared_features import NodeDeclaredFeatures
+from bayplan.core.plugins.node_name import NodeName
+from bayplan.core.plugins.node_ports import NodePorts
+from bayplan.core.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
+from bayplan.core.plugins.node_unschedulable import NodeUnschedulable
+from bayplan.core.plugins.node_volume_limits import NodeVolumeLimits
+from bayplan.core.plugins.pod_topology_spread import PodTopologySpread
+from bayplan.core.plugins.priority_sort import PrioritySort
+from bayplan.core.plugins.scheduling_gates import SchedulingGates
+from bayplan.core.plugins.taint_toleration import TaintToleration
+from bayplan.core.plugins.volume_binding import VolumeBinding
+from bayplan.core.plugins.volume_restrictions import VolumeRestrictions
+from bayplan.core.plugins.volume_zone import VolumeZone
+
+PluginFactory = Callable[..., Any]
+
+#: Plugins that take no args.
+PLAIN: tuple[PluginFactory, ...] = (
+    SchedulingGates,
+    PrioritySort,
+    NodeUnschedulable,
+    NodeName,
+    TaintToleration,
+    NodePorts,
+    VolumeRestrictions,
+    NodeVolumeLimits,
+    VolumeZone,
+    ImageLocality,
+    DefaultBinder,
+    NodeDeclaredFeatures,
+)
+#: Plugins whose constructor takes their typed args.
+WITH_ARGS: tuple[PluginFactory, ...] = (
+    NodeAffinity,
+    NodeResourcesFit,
+    VolumeBinding,
+    PodTopologySpread,
+    InterPodAffinity,
+    DynamicResources,
+    NodeResourcesBalancedAllocation,
+)
+#: Preemption is a stage of the core; in a configuration it goes by the name of a plugin.
+DEFAULT_PREEMPTION = "DefaultPreemption"
+
+
+def build_profiles(configuration: Configuration) -> dict[str, Profile]:
+    """Profiles by scheduler name."""
+    return {spec.scheduler_name: _build(spec) for spec in configuration.profiles}
+
+
+def _build(spec: ProfileSpec) -> Profile:
+    plugins = _instances(spec)
+
+    def at(point: str) -> tuple[Any, ...]:
+        return tuple(plugins[name] for name in spec.plugins[point] if name in plugins)
+
+    return Profile(
+        scheduler_name=spec.scheduler_name,
+        pre_enqueue=at("preEnqueue"),
+        pre_filter=at("preFilter"),
+        filter=at("filter"),
+        post_filter=spec.plugins["postFilter"],
+        pre_score=at("preScore"),
+        score=at("score"),
+        weights=dict(spec.score_weights),
+    )
+
+
+def _instances(spec: ProfileSpec) -> Mapping[str, Any]:
+    used = {name for names in spec.plugins.values() for name in names}
+    plain = {factory.name: factory() for factory in PLAIN if factory.name in used}  # type: ignore[attr-defined]
+    typed = {
+        factory.name: factory(spec.args[factory.name])  # type: ignore[attr-defined]
+        for factory in WITH_ARGS
+        if factory.name in used  # type: ignore[attr-defined]
+    }
+    return plain | typed

@@ -1,0 +1,190 @@
+"""What a PodDisruptionBudget allows: the status that the disruption controller would write.
+
+Takes budgets, the pods they select and the workloads these belong to; gives statuses. A pod is healthy only if
+its Ready condition is True: a pod that is merely written down with a node name, or that a workload has yet to
+create, is not, so a budget over nothing but manifests allows no disruption. The one thing a controller has and
+this has not is memory: entries of `disruptedPods` age only if the caller says what time it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bayplan.controllers.ownership import Ownership, Workload, controller_reference, key_of
+from bayplan.model.kinds import Object, kind_info
+from bayplan.model.meta import Condition
+from bayplan.model.pod import Pod
+from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
+from bayplan.model.timestamps import parse_time
+from bayplan.model.workloads import DaemonSet, Deployment, Job, ReplicaSet
+
+DISRUPTED_FOR_NS = 120 * 1_000_000_000
+
+
+class SyncFailed(Exception):  # noqa: N818 - the reason of the condition that says so
+    """Why a budget cannot be worked out, in the controller's words; it then allows nothing."""
+
+
+def fill_budget_status(objects: Sequence[Object]) -> None:
+    """Gives every budget without a status the one its controller would write, in place."""
+    budgets = [one for one in objects if isinstance(one, PodDisruptionBudget) and one.status is None]
+    if not budgets:
+        return
+    scales = Scales(objects)
+    namespaces = {budget.metadata.namespace for budget in budgets}
+    pods = _PodsByLabels(one for one in objects if isinstance(one, Pod) and one.metadata.namespace in namespaces)
+    for budget in budgets:
+        try:
+            selector = compile_label_selector(budget.spec.selector)
+        except SelectorError as error:
+            budget.status = _failed(budget, str(error))
+        else:
+            budget.status = budget_status(budget, pods.selected(budget.metadata.namespace, selector), scales)
+
+
+def disruptions_allowed(budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Scales) -> int:
+    """How many of the pods, all those the budget selects, may be disrupted now."""
+    return budget_status(budget, pods, scales).disruptions_allowed
+
+
+def budget_status(
+    budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Scales, *, now: int | None = None
+) -> PodDisruptionBudgetStatus:
+    """The whole status, for all pods the budget selects; `now` in nanoseconds lets old evictions lapse."""
+    try:
+        expected, desired = _expected_and_desired(budget, pods, scales)
+    except SyncFailed as error:
+        return _failed(budget, str(error))
+    disrupted = _still_disrupted(budget, pods, now)
+    healthy = sum(1 for pod in pods if pod.metadata.name not in disrupted and _is_healthy(pod))
+    allowed = max(0, healthy - desired) if expected > 0 else 0
+    return PodDisruptionBudgetStatus(
+        disruptions_allowed=allowed,
+        disrupted_pods=disrupted,
+        current_healthy=healthy,
+        desired_healthy=desired,
+        expected_pods=expected,
+        observed_generation=budget.metadata.generation,
+        conditions=[_condition(budget, allowed > 0, "SufficientPods" if allowed > 0 else "InsufficientPods")],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How many pods one workload is meant to have."""
+
+    workload: Workload
+    replicas: int
+
+
+class Scales:
+    """The scale behind a pod, found as the disruption controller does."""
+
+    def __init__(self, objects: Iterable[Object]) -> None:
+        self._ownership = Ownership(objects)
+
+    def behind(self, pod: Pod) -> Scale | None:
+        """None for a pod that nothing controls; SyncFailed when its controller is missing or has no scale."""
+        reference = controller_reference(pod.metadata)
+        if reference is None:
+            return None
+        found = self._ownership.controller_of(pod.metadata)
+        if isinstance(found, ReplicaSet):
+            found = self._above(found)
+        info = kind_info(reference.api_version, reference.kind)
+        if info is not None and info.struct in (Job, DaemonSet):
+            raise SyncFailed(f"{info.kind.lower()}s.{info.group} does not implement the scale subresource")
+        if found is None or isinstance(found, Job | DaemonSet):
+            raise SyncFailed(f'found no controllers for pod "{pod.metadata.name}"')
+        return Scale(found, 1 if found.spec.replicas is None else found.spec.replicas)
+
+    def _above(self, replica_set: ReplicaSet) -> Workload | None:
+        """Its Deployment if it has one, else itself; None when the Deployment is gone."""
+        reference = controller_reference(replica_set.metadata)
+        if reference is None or reference.kind != "Deployment":
+            return replica_set
+        found = self._ownership.controller_of(replica_set.metadata)
+        return found if isinstance(found, Deployment) else None
+
+
+def _expected_and_desired(budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Scales) -> tuple[int, int]:
+    # Upstream: pkg/controller/disruption/disruption.go getExpectedPodCount (v1.36); maxUnavailable comes first.
+    spec = budget.spec
+    if spec.max_unavailable is not None:
+        expected = _total_scale(pods, scales)
+        return expected, max(0, expected - _share(spec.max_unavailable, expected))
+    if isinstance(spec.min_available, int):
+        return len(pods), spec.min_available
+    if spec.min_available is not None:
+        expected = _total_scale(pods, scales)
+        return expected, _share(spec.min_available, expected)
+    return 0, 0
+
+
+def _total_scale(pods: Sequence[Pod], scales: Scales) -> int:
+    """The sum over distinct workloads; pods that nothing controls are left out."""
+    found = (scales.behind(pod) for pod in pods)
+    return sum({key_of(scale.workload): scale.replicas for scale in found if scale is not None}.values())
+
+
+def _share(number: int | str, total: int) -> int:
+    """A count as it is; a percentage of the total, rounded up."""
+    if isinstance(number, int):
+        return number
+    digits = number.removesuffix("%")
+    if digits == number or not digits.removeprefix("-").isdecimal():
+        raise SyncFailed(f'invalid value for IntOrString: invalid type: string is not a percentage: "{number}"')
+    return -(-int(digits) * total // 100)
+
+
+def _is_healthy(pod: Pod) -> bool:
+    if pod.metadata.deletion_timestamp is not None:
+        return False
+    return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions)
+
+
+def _still_disrupted(budget: PodDisruptionBudget, pods: Sequence[Pod], now: int | None) -> dict[str, str | None]:
+    """Evictions granted lately whose pods have not begun to go; they count as gone already."""
+    if budget.status is None or not budget.status.disrupted_pods:
+        return {}
+    staying = {pod.metadata.name for pod in pods if pod.metadata.deletion_timestamp is None}
+    return {
+        name: since
+        for name, since in budget.status.disrupted_pods.items()
+        if name in staying and (now is None or not since or now - parse_time(since) <= DISRUPTED_FOR_NS)
+    }
+
+
+def _failed(budget: PodDisruptionBudget, message: str) -> PodDisruptionBudgetStatus:
+    condition = _condition(budget, False, "SyncFailed")
+    condition.message = message
+    return PodDisruptionBudgetStatus(observed_generation=budget.metadata.generation, conditions=[condition])
+
+
+def _condition(budget: PodDisruptionBudget, holds: bool, reason: str) -> Condition:
+    return Condition(
+        type="DisruptionAllowed",
+        status="True" if holds else "False",
+        reason=reason,
+        observed_generation=budget.metadata.generation,
+    )
+
+
+class _PodsByLabels:
+    """Pods of each namespace under their labels, so that a selector is asked once for each set of labels."""
+
+    def __init__(self, pods: Iterable[Pod]) -> None:
+        self._namespaces: dict[str, dict[tuple[tuple[str, str], ...], list[Pod]]] = {}
+        for pod in pods:
+            labels = tuple(sorted(pod.metadata.labels.items()))
+            self._namespaces.setdefault(pod.metadata.namespace, {}).setdefault(labels, []).append(pod)
+
+    def selected(self, namespace: str, selector: CompiledSelector) -> list[Pod]:
+        return [
+            pod
+            for labels, pods in self._namespaces.get(namespace, {}).items()
+            if selector.matches(dict(labels))
+            for pod in pods
+        ]

@@ -1,0 +1,134 @@
+"""Who controls whom: from a pod to its workload, and from a workload to the pods it has already.
+
+Takes the objects of a cluster once and answers by name, as owner references are written. Where both sides know a
+uid these must agree, as a new object may bear an old one's name; manifests have none, so there the name decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias, TypeVar
+
+from bayplan.model.kinds import KINDS, Object
+from bayplan.model.meta import ObjectMeta, OwnerReference
+from bayplan.model.pod import Pod
+from bayplan.model.workloads import (
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+
+Workload: TypeAlias = Deployment | ReplicaSet | ReplicationController | StatefulSet | DaemonSet | Job
+WORKLOADS = (Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job)
+TEMPLATE_HASH = "pod-template-hash"
+TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
+
+Key: TypeAlias = tuple[str, str, str]
+"""Kind, namespace, name."""
+
+OwnedT = TypeVar("OwnedT", Pod, ReplicaSet)
+
+
+class Ownership:
+    """The workloads of a cluster by name, and what each of them controls."""
+
+    def __init__(self, objects: Iterable[Object]) -> None:
+        self.workloads: dict[Key, Workload] = {}
+        self._pods: dict[Key, list[Pod]] = {}
+        self._replica_sets: dict[Key, list[ReplicaSet]] = {}
+        for one in objects:
+            if isinstance(one, Pod):
+                _file(self._pods, one)
+            elif isinstance(one, WORKLOADS):
+                self.workloads[key_of(one)] = one
+                if isinstance(one, ReplicaSet):
+                    _file(self._replica_sets, one)
+        self._stray_pods = self._find_stray_pods()
+
+    def controller_of(self, meta: ObjectMeta) -> Workload | None:
+        """The workload that the metadata's controller reference leads to, if it is there."""
+        reference = controller_reference(meta)
+        if reference is None:
+            return None
+        found = self.workloads.get((reference.kind, meta.namespace, reference.name))
+        return found if found is not None and _agree(reference, found.metadata) else None
+
+    def pods_of(self, workload: Workload) -> list[Pod]:
+        """Pods whose controller this workload is, in order of arrival; for a Deployment through its ReplicaSets."""
+        if isinstance(workload, Deployment):
+            known = [pod for one in self.replica_sets_of(workload) for pod in self.pods_of(one)]
+            return known + self.stray_pods_of(workload)
+        return _owned(self._pods, workload)
+
+    def stray_pods_of(self, deployment: Deployment) -> list[Pod]:
+        """Pods that name a ReplicaSet of this Deployment which is not among the objects."""
+        return self._stray_pods.get(key_of(deployment), [])
+
+    def replica_sets_of(self, deployment: Deployment) -> list[ReplicaSet]:
+        return _owned(self._replica_sets, deployment)
+
+    def _find_stray_pods(self) -> dict[Key, list[Pod]]:
+        """Dumps often hold Deployments and pods but no ReplicaSets; these are called `<deployment>-<hash>`."""
+        found: dict[Key, list[Pod]] = {}
+        for (kind, namespace, name), pods in self._pods.items():
+            if kind == "ReplicaSet" and (kind, namespace, name) not in self.workloads:
+                template_hash = pods[0].metadata.labels.get(TEMPLATE_HASH, "")
+                if template_hash and name.endswith(f"-{template_hash}"):
+                    deployment = name.removesuffix(f"-{template_hash}")
+                    found.setdefault(("Deployment", namespace, deployment), []).extend(pods)
+        return found
+
+
+def key_of(one: Object) -> Key:
+    return type(one).__name__, one.metadata.namespace, one.metadata.name
+
+
+def controller_reference(meta: ObjectMeta) -> OwnerReference | None:
+    """The one owner that is marked as the controller."""
+    for reference in meta.owner_references:
+        if reference.controller:
+            return reference
+    return None
+
+
+def reference_to(owner: Object) -> OwnerReference:
+    """A controller reference to the object."""
+    info = KINDS[type(owner).__name__]
+    return OwnerReference(
+        api_version=info.api_version,
+        kind=info.kind,
+        name=owner.metadata.name,
+        uid=owner.metadata.uid,
+        controller=True,
+        block_owner_deletion=True,
+    )
+
+
+def is_terminal(pod: Pod) -> bool:
+    return pod.status.phase in TERMINAL_PHASES
+
+
+def is_active(pod: Pod) -> bool:
+    """Whether its controller still counts on it: neither ended nor being deleted."""
+    return pod.metadata.deletion_timestamp is None and not is_terminal(pod)
+
+
+def _file(filed: dict[Key, list[OwnedT]], one: OwnedT) -> None:
+    reference = controller_reference(one.metadata)
+    if reference is not None:
+        filed.setdefault((reference.kind, one.metadata.namespace, reference.name), []).append(one)
+
+
+def _owned(filed: dict[Key, list[OwnedT]], owner: Workload) -> list[OwnedT]:
+    return [
+        one
+        for one in filed.get(key_of(owner), ())
+        if (reference := controller_reference(one.metadata)) is not None and _agree(reference, owner.metadata)
+    ]
+
+
+def _agree(reference: OwnerReference, owner: ObjectMeta) -> bool:
+    return not reference.uid or not owner.uid or reference.uid == owner.uid

@@ -1,0 +1,145 @@
+"""What happened in the cluster, as columns.
+
+The cache is the only writer of the tables. Callers say what came, changed or went; `view()` is what everybody else
+reads. It knows nothing of queues or decisions: an assumed pod is a pod on a node like any other.
+"""
+
+from __future__ import annotations
+
+from bayplan.core.columns import ABSENT
+from bayplan.core.columns.counters import Counters
+from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.columns.pods import PodTable
+from bayplan.core.columns.ports import PortTable
+from bayplan.core.columns.resources import ResourceVocabulary
+from bayplan.core.columns.shapes import PodInfo, Shapes, pod_info
+from bayplan.core.snapshot import Objects, Usage, View
+from bayplan.model.kinds import Object
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
+
+FINISHED_PHASES = frozenset({"Succeeded", "Failed"})
+
+
+class Cache:
+    """Nodes, running and nominated pods, and the objects plugins look up."""
+
+    def __init__(self) -> None:
+        self.resources = ResourceVocabulary()
+        self.shapes = Shapes()
+        self.nodes = NodeTable(self.resources)
+        self.pods = PodTable(self.resources)
+        self.ports = PortTable()
+        self.counters = Counters(self.shapes, self.pods)
+        self.objects = Objects()
+        self.nominated: dict[str, list[int]] = {}  # node name -> pod rows, in order of nomination
+
+    def view(self) -> View:
+        self.nodes.widen()
+        self.pods.widen()
+        nodes = self.nodes
+        usage = Usage(nodes.requested, nodes.nonzero_requested, nodes.pod_counts)
+        return View(nodes, self.pods, self.shapes, self.counters, self.ports, self.objects, self.nominated, usage)
+
+    def info(self, pod: Pod) -> PodInfo:
+        """The pod as the scheduler sees it; it takes no room anywhere."""
+        shape = self.shapes.of(pod)
+        for name in shape.requests.asked:
+            self.resources.id(name)
+        return pod_info(pod, shape)
+
+    def add(self, thing: Object) -> None:
+        """Any object as it is stored: a node, a pod that runs or is nominated, or something plugins look up.
+
+        A pod that is over takes no room, one that merely waits is not the cache's business.
+        """
+        if isinstance(thing, Node):
+            self.add_node(thing)
+        elif isinstance(thing, Pod):
+            self._add_stored_pod(thing)
+        else:
+            self.objects.put(thing)
+
+    def _add_stored_pod(self, pod: Pod) -> None:
+        if pod.status.phase in FINISHED_PHASES:
+            return
+        if pod.spec.node_name:
+            self.add_pod(pod)
+        elif pod.status.nominated_node_name:
+            self.nominate(pod, pod.status.nominated_node_name)
+
+    def add_node(self, node: Node) -> None:
+        self.nodes.add_node(node)
+
+    def remove_node(self, name: str) -> None:
+        self.nodes.remove_node(name)
+
+    def add_pod(self, pod: Pod, node_name: str | None = None) -> PodInfo:
+        """A pod that runs on its node, or is assumed on `node_name`."""
+        info = self.info(pod)
+        info.row = self._enter(pod, info)
+        self._occupy(info, self.nodes.row_for(node_name or pod.spec.node_name))
+        return info
+
+    def remove_pod(self, key: str) -> None:
+        """The pod is gone from its node, or its nomination ended."""
+        row = self.pods.rows_by_key[key]
+        node_row = int(self.pods.node_rows[row])
+        if node_row != ABSENT:
+            self._vacate(row, node_row)
+        else:
+            self._drop_nomination(row)
+        self.pods.remove(row)
+
+    def nominate(self, pod: Pod, node_name: str) -> PodInfo:
+        """A pending pod that waits for room on a node."""
+        info = self.info(pod)
+        info.row = self._enter(pod, info)
+        self.nominated.setdefault(node_name, []).append(info.row)
+        return info
+
+    def _enter(self, pod: Pod, info: PodInfo) -> int:
+        self.counters.intern_terms(info.shape)
+        row = self.pods.add(pod, info)
+        self.nodes.widen()
+        return row
+
+    def _occupy(self, info: PodInfo, node_row: int) -> None:
+        nodes, pods, row = self.nodes, self.pods, info.row
+        pods.node_rows[row] = node_row
+        pods.slots[row] = len(nodes.pod_rows[node_row])
+        nodes.pod_rows[node_row].append(row)
+        self._account(row, node_row, +1)
+        for port in info.shape.ports:
+            self.ports.set(port, node_row, taken=True)
+
+    def _vacate(self, row: int, node_row: int) -> None:
+        nodes = self.nodes
+        on_node = nodes.pod_rows[node_row]
+        # The last pod takes the freed place: the order decides between victims that are otherwise equal.
+        place, last = int(self.pods.slots[row]), on_node.pop()
+        if last != row:
+            on_node[place] = last
+            self.pods.slots[last] = place
+        self._account(row, node_row, -1)
+        for port in self.shapes.shapes[self.pods.shape_ids[row]].ports:
+            self.ports.set(port, node_row, taken=False)
+        nodes.release_if_empty(node_row)
+
+    def _account(self, row: int, node_row: int, sign: int) -> None:
+        nodes, pods = self.nodes, self.pods
+        nodes.requested[node_row] += sign * pods.requests[row]
+        nodes.nonzero_requested[node_row] += sign * pods.nonzero_requests[row]
+        nodes.pod_counts[node_row] += sign
+        self.counters.on_pod(row, node_row, sign)
+        attachable = int(pods.attachable_volumes[row])
+        if attachable:
+            pods.volume_users.on_pod(self.shapes.shapes[pods.shape_ids[row]], attachable, node_row, sign)
+        nodes.usage_changes.append(node_row)
+
+    def _drop_nomination(self, row: int) -> None:
+        for node_name, rows in list(self.nominated.items()):
+            if row in rows:
+                rows.remove(row)
+                if not rows:
+                    del self.nominated[node_name]

@@ -1,0 +1,35 @@
+"""Nodes and pods as arrays.
+
+Shape vocabulary used in every docstring and comment of the core:
+
+    (nodes,)             one value for each row of the node table, ghosts included
+    (nodes, resources)   resources as numbered by `ResourceVocabulary`
+    (pods,)              one value for each row of the pod table
+    rows                 positions in a table; `Rows` is whatever a column can be indexed with
+    id                   an interned value (label value, taint set, pod shape); -1 means absent
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray: TypeAlias = NDArray[np.int64]
+IdArray: TypeAlias = NDArray[np.int32]
+BoolArray: TypeAlias = NDArray[np.bool_]
+FloatArray: TypeAlias = NDArray[np.float64]
+RowArray: TypeAlias = NDArray[np.intp]
+
+#: What a column is indexed with: every row (a slice, no copy) or the given ones.
+Rows: TypeAlias = RowArray | slice
+
+ALL_ROWS = slice(None)
+
+ABSENT = -1
+
+
+def row_array(rows: Any) -> RowArray:
+    """Rows given as any sequence, in the dtype NumPy indexes with."""
+    return np.asarray(rows, dtype=np.intp)

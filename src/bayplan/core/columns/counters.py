@@ -1,0 +1,187 @@
+"""Counts of pods for each node, kept up to date as pods come and go: no decision ever scans the pods.
+
+Two kinds. A *pod counter* belongs to a selector somebody asks about (a spread constraint, an affinity term of
+the pod being scheduled) and counts the pods on each node that match. A *carrier counter* belongs to an affinity
+term of running pods and counts the pods on each node that carry it.
+
+A selector is evaluated once for each identity (namespace and label set), never for each pod. Counts come into
+being by one pass over the pod table when first asked for, and follow every change from then on.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from bayplan.core.columns import ABSENT, BoolArray, IdArray
+from bayplan.core.columns.pods import PodTable
+from bayplan.core.columns.shapes import Identity, PodShape, Shapes
+from bayplan.core.columns.term_index import TermIndex
+from bayplan.core.columns.terms import AffinityTerm, CarriedTerm
+from bayplan.core.columns.vocabulary import Vocabulary
+from bayplan.model.selectors import CompiledSelector
+
+
+class PodMatch(NamedTuple):
+    """Pods of these namespaces (None: of every one) whose labels match."""
+
+    namespaces: frozenset[str] | None
+    selector: CompiledSelector
+
+    def accepts(self, identity: Identity) -> bool:
+        if self.namespaces is not None and identity.namespace not in self.namespaces:
+            return False
+        return self.selector.matches(dict(identity.labels))
+
+
+class CounterKey(NamedTuple):
+    """What a pod counter counts: pods that meet all of them."""
+
+    matches: tuple[PodMatch, ...]
+    skip_terminating: bool
+
+
+class NodeCounts:
+    """An int32 for each node that grows with the node table."""
+
+    __slots__ = ("_buffer",)
+
+    def __init__(self, counts: IdArray) -> None:
+        self._buffer = counts
+
+    def counts(self, node_count: int) -> IdArray:
+        """(nodes,)"""
+        self._reserve(node_count)
+        return self._buffer[:node_count]
+
+    def add(self, node_row: int, amount: int) -> None:
+        self._reserve(node_row + 1)
+        self._buffer[node_row] += amount
+
+    def _reserve(self, node_count: int) -> None:
+        if node_count > len(self._buffer):
+            grown = np.zeros(max(node_count, 2 * len(self._buffer)), dtype=np.int32)
+            grown[: len(self._buffer)] = self._buffer
+            self._buffer = grown
+
+
+class PodCounter:
+    """Pods on each node that a key counts."""
+
+    def __init__(self, key: CounterKey, identities: Vocabulary[Identity]) -> None:
+        self.key = key
+        self._identities = identities
+        self._matches: list[bool] = []
+        self.nodes = NodeCounts(np.zeros(0, dtype=np.int32))
+
+    def matches(self, identity_id: int) -> bool:
+        self._catch_up()
+        return self._matches[identity_id]
+
+    def matching(self) -> BoolArray:
+        """(identities + 1,) which identities match; the last entry answers for id -1."""
+        self._catch_up()
+        return np.array([*self._matches, False], dtype=np.bool_)
+
+    def _catch_up(self) -> None:
+        values = self._identities.values
+        for identity in values[len(self._matches) :]:
+            self._matches.append(all(match.accepts(identity) for match in self.key.matches))
+
+
+class Counters:
+    """All counters in use, and the updates that keep them true."""
+
+    def __init__(self, shapes: Shapes, pods: PodTable) -> None:
+        self._shapes = shapes
+        self._pods = pods
+        self._pod_counters: dict[CounterKey, PodCounter] = {}
+        self._followers: dict[int, list[PodCounter]] = {}  # identity -> counters it belongs to
+        self.terms: Vocabulary[CarriedTerm] = Vocabulary()
+        self._term_index = TermIndex(self.terms)
+        self._shapes_carrying: defaultdict[int, list[PodShape]] = defaultdict(list)  # by term
+        self._carriers: dict[int, NodeCounts] = {}
+        self._carrier_totals: defaultdict[int, int] = defaultdict(int)  # pods that carry a term, ghosts' included
+
+    def pods_matching(self, matches: tuple[PodMatch, ...], *, skip_terminating: bool) -> PodCounter:
+        """The counter of pods that meet all of them; made now if nobody asked before."""
+        key = CounterKey(matches, skip_terminating)
+        counter = self._pod_counters.get(key)
+        if counter is None:
+            counter = self._pod_counters[key] = PodCounter(key, self._shapes.identities)
+            counter.nodes = NodeCounts(self._count_where(counter.matching(), skip_terminating))
+            self._followers.clear()
+        return counter
+
+    def carriers(self, term_id: int) -> NodeCounts:
+        """How many pods on each node carry the term (a pod that carries it twice counts twice)."""
+        counts = self._carriers.get(term_id)
+        if counts is None:
+            counts = self._carriers[term_id] = NodeCounts(self._count_carriers(term_id))
+        return counts
+
+    def terms_reaching(self, shape: PodShape, namespace_labels: Mapping[str, str]) -> list[int]:
+        """Ids of the terms that some pod carries and that match a pod of this shape.
+
+        `namespace_labels` are those of the shape's namespace.
+        """
+        totals, terms = self._carrier_totals, self.terms.values
+        return [
+            term_id
+            for term_id in self._term_index.candidates(shape.labels)
+            if totals.get(term_id) and term_reaches(terms[term_id].term, shape, namespace_labels)
+        ]
+
+    def intern_terms(self, shape: PodShape) -> None:
+        """Give the shape's terms their ids; done once, when a pod of the shape first enters the table."""
+        if not shape.carried_ids and shape.has_pod_affinity:
+            shape.carried_ids = tuple(self.terms.id(term) for term in shape.terms.carried())
+            for term_id in set(shape.carried_ids):
+                self._shapes_carrying[term_id].append(shape)
+
+    def on_pod(self, pod_row: int, node_row: int, sign: int) -> None:
+        """A pod came to (+1) or left (-1) a node."""
+        pods = self._pods
+        identity_id = int(pods.identity_ids[pod_row])
+        terminating = bool(pods.terminating[pod_row])
+        for counter in self._followers_of(identity_id):
+            if not (terminating and counter.key.skip_terminating):
+                counter.nodes.add(node_row, sign)
+        for term_id in self._shapes.shapes[pods.shape_ids[pod_row]].carried_ids:
+            self._carrier_totals[term_id] += sign
+            counts = self._carriers.get(term_id)
+            if counts is not None:
+                counts.add(node_row, sign)
+
+    def _followers_of(self, identity_id: int) -> list[PodCounter]:
+        followers = self._followers.get(identity_id)
+        if followers is None:
+            followers = [counter for counter in self._pod_counters.values() if counter.matches(identity_id)]
+            self._followers[identity_id] = followers
+        return followers
+
+    def _count_where(self, identity_matches: BoolArray, skip_terminating: bool) -> IdArray:
+        pods = self._pods
+        counted = identity_matches[pods.identity_ids] & (pods.node_rows != ABSENT)
+        if skip_terminating:
+            counted &= ~pods.terminating
+        return np.bincount(pods.node_rows[counted]).astype(np.int32)
+
+    def _count_carriers(self, term_id: int) -> IdArray:
+        times = np.zeros(len(self._shapes.shapes) + 1, dtype=np.int32)  # the last entry answers for id -1
+        for shape in self._shapes_carrying[term_id]:
+            times[shape.id] = shape.carried_ids.count(term_id)
+        pods = self._pods
+        carried = times[pods.shape_ids]
+        running = (pods.node_rows != ABSENT) & (carried > 0)
+        counts = np.bincount(pods.node_rows[running], weights=carried[running])
+        return counts.astype(np.int32)
+
+
+def term_reaches(term: AffinityTerm, shape: PodShape, namespace_labels: Mapping[str, str]) -> bool:
+    """Whether a term carried by a running pod matches a pod of this shape, whose namespace has these labels."""
+    in_namespace = shape.namespace in term.namespaces or term.namespace_selector.matches(namespace_labels)
+    return in_namespace and term.selector.matches(shape.labels)

@@ -1,0 +1,79 @@
+"""Node labels as columns: one int32 id for each node and key, -1 where the node lacks the key.
+
+A column is built when somebody first asks for its key and kept up to date from then on. Ids are dense within
+their key, so the same column serves as a selector's input (a lookup by value id) and as a topology (a domain id
+for `np.bincount`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from bayplan.core.columns import ABSENT, BoolArray, IdArray
+from bayplan.core.columns.vocabulary import Vocabulary
+
+NO_LABELS: Mapping[str, str] = {}
+
+
+class LabelColumn:
+    """The values of one label key."""
+
+    __slots__ = ("_buffer", "ids", "values")
+
+    def __init__(self, count: int) -> None:
+        self.values: Vocabulary[str] = Vocabulary()
+        self._buffer: IdArray = np.full(max(count, 1), ABSENT, dtype=np.int32)
+        self.ids: IdArray = self._buffer[:count]
+
+    @property
+    def domains(self) -> int:
+        """How many distinct values were ever seen."""
+        return len(self.values)
+
+    def set(self, row: int, value: str | None) -> None:
+        if row >= len(self._buffer):
+            grown = np.full(2 * row + 2, ABSENT, dtype=np.int32)
+            grown[: len(self._buffer)] = self._buffer
+            self._buffer = grown
+        self.ids = self._buffer[: max(len(self.ids), row + 1)]
+        self.ids[row] = ABSENT if value is None else self.values.id(value)
+
+    def where(self, accepts: Callable[[str], bool], *, absent: bool) -> BoolArray:
+        """(nodes,) nodes whose value is accepted; nodes without the key count as `absent`.
+
+        The test runs once for each distinct value. The lookup's last entry answers for id -1.
+        """
+        lookup = np.array([accepts(value) for value in self.values.values] + [absent], dtype=np.bool_)
+        return lookup[self.ids]
+
+
+class NodeLabels:
+    """The labels of all nodes, as columns on demand."""
+
+    def __init__(self) -> None:
+        self._labels: list[Mapping[str, str]] = []
+        self._columns: dict[str, LabelColumn] = {}
+
+    def __getitem__(self, row: int) -> Mapping[str, str]:
+        return self._labels[row]
+
+    def column(self, key: str) -> LabelColumn:
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = LabelColumn(len(self._labels))
+            for row, labels in enumerate(self._labels):
+                value = labels.get(key)
+                if value is not None:
+                    column.set(row, value)
+        return column
+
+    def set(self, row: int, labels: Mapping[str, str]) -> None:
+        while row >= len(self._labels):
+            self._labels.append(NO_LABELS)
+            for column in self._columns.values():
+                column.set(len(self._labels) - 1, None)
+        self._labels[row] = labels
+        for key, column in self._columns.items():
+            column.set(row, labels.get(key))

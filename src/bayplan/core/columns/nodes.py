@@ -1,0 +1,162 @@
+"""The node table: what nodes offer and what runs on them.
+
+A row lives as long as its node or any pod on it does. A *ghost* is a row without a node object (a pod named the
+node before it was seen, or the node is gone and its pods are not): it keeps accounts but is not `alive`, has no
+labels and nothing allocatable, and no snapshot user may count it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayplan.core.columns import BoolArray, IdArray, IntArray
+from bayplan.core.columns.changes import ChangeLog
+from bayplan.core.columns.labels import NO_LABELS, NodeLabels
+from bayplan.core.columns.masks import MaskCache
+from bayplan.core.columns.resources import ResourceVocabulary, allocatable_amounts
+from bayplan.core.columns.table import Table
+from bayplan.core.columns.vocabulary import Vocabulary
+from bayplan.model.node import Node, Taint
+
+TaintSet = tuple[tuple[str, str, str], ...]
+
+
+@dataclass(slots=True)
+class ImageState:
+    """An image name known to some node: the size first reported for it, and who has it."""
+
+    size_bytes: int
+    rows: set[int]
+
+
+class NodeTable(Table):
+    """Nodes as rows."""
+
+    alive: BoolArray  # (nodes,) has a node object
+    unschedulable: BoolArray  # (nodes,)
+    allocatable: IntArray  # (nodes, resources) milli-cores and whole units
+    allowed_pods: IntArray  # (nodes,)
+    requested: IntArray  # (nodes, resources) what the pods there ask for
+    nonzero_requested: IntArray  # (nodes, 2) cpu and memory, with the scheduler's minimum for pods that ask nothing
+    pod_counts: IntArray  # (nodes,)
+    taint_set_ids: IdArray  # (nodes,) ids in `taint_sets`
+    feature_set_ids: IdArray  # (nodes,) ids in `feature_sets`
+
+    def __init__(self, resources: ResourceVocabulary) -> None:
+        super().__init__()
+        self.resources = resources
+        self._declare("alive", np.bool_, False)
+        self._declare("unschedulable", np.bool_, False)
+        self._declare("allocatable", np.int64, width=len(resources))
+        self._declare("allowed_pods", np.int64)
+        self._declare("requested", np.int64, width=len(resources))
+        self._declare("nonzero_requested", np.int64, width=2)
+        self._declare("pod_counts", np.int64)
+        self._declare("taint_set_ids", np.int32)
+        self._declare("feature_set_ids", np.int32)
+        self.labels = NodeLabels()
+        self.masks = MaskCache()  # of node selectors
+        self.names: list[str] = []
+        self.rows_by_name: dict[str, int] = {}
+        self.pod_rows: list[list[int]] = []  # pods of each node, in upstream's order: removal moves the last one in
+        self.taint_sets: Vocabulary[TaintSet] = Vocabulary()
+        self.feature_sets: Vocabulary[frozenset[str]] = Vocabulary()
+        self.taint_sets.id(())
+        self.feature_sets.id(frozenset())
+        self.images: dict[str, ImageState] = {}
+        self._images_of: dict[int, list[str]] = {}
+        self.alive_count = 0
+        self.spec_changes = ChangeLog()  # rows whose node object changed
+        self.usage_changes = ChangeLog()  # rows whose pods changed
+        self.order_version = 0  # grows whenever a node comes or goes
+
+    def add_node(self, node: Node) -> int:
+        """Add a node, or replace the object of one that is known."""
+        row = self.row_for(node.metadata.name)
+        if not self.alive[row]:
+            self.alive_count += 1
+            self.order_version += 1
+        self.alive[row] = True
+        self._set_allocatable(row, node)
+        self.unschedulable[row] = node.spec.unschedulable
+        self.taint_set_ids[row] = self.taint_sets.id(taint_set(node.spec.taints))
+        self.feature_set_ids[row] = self.feature_sets.id(frozenset(node.status.declared_features))
+        self.labels.set(row, node.metadata.labels)
+        self._set_images(row, node)
+        self.spec_changes.append(row)
+        return row
+
+    def remove_node(self, name: str) -> None:
+        """Forget the node object; the row stays as a ghost while pods are on it."""
+        row = self.rows_by_name[name]
+        assert self.alive[row], f"node {name} is not known"
+        self.alive[row] = False
+        self.alive_count -= 1
+        self.order_version += 1
+        self.allocatable[row] = 0
+        self.allowed_pods[row] = 0
+        self.unschedulable[row] = False
+        self.taint_set_ids[row] = 0
+        self.feature_set_ids[row] = 0
+        self.labels.set(row, NO_LABELS)
+        self._drop_images(row)
+        self.spec_changes.append(row)
+        self.release_if_empty(row)
+
+    def row_for(self, name: str) -> int:
+        """The row of `name`; a ghost is made where there is none."""
+        row = self.rows_by_name.get(name)
+        if row is None:
+            row = self._new_row()
+            if row == len(self.names):
+                self.names.append(name)
+                self.pod_rows.append([])
+            self.names[row] = name
+            self.rows_by_name[name] = row
+            self.labels.set(row, NO_LABELS)
+        return row
+
+    def release_if_empty(self, row: int) -> None:
+        """Free a ghost that nobody stands on."""
+        if not self.alive[row] and not self.pod_rows[row]:
+            del self.rows_by_name[self.names[row]]
+            self._free_row(row)
+
+    def widen(self) -> None:
+        """Make room for resources that were named since the table was built."""
+        if self.allocatable.shape[1] < len(self.resources):
+            self._widen("allocatable", len(self.resources))
+            self._widen("requested", len(self.resources))
+
+    def _set_allocatable(self, row: int, node: Node) -> None:
+        amounts, allowed_pods = allocatable_amounts(node.status.allocatable)
+        ids = [self.resources.id(name) for name in amounts]
+        self.widen()
+        self.allocatable[row] = 0
+        for resource, amount in zip(ids, amounts.values(), strict=True):
+            self.allocatable[row, resource] = amount
+        self.allowed_pods[row] = allowed_pods
+
+    def _set_images(self, row: int, node: Node) -> None:
+        self._drop_images(row)
+        names = self._images_of[row] = []
+        for image in node.status.images:
+            for name in image.names:
+                state = self.images.setdefault(name, ImageState(image.size_bytes, set()))
+                state.rows.add(row)
+                names.append(name)
+
+    def _drop_images(self, row: int) -> None:
+        for name in self._images_of.pop(row, ()):
+            state = self.images.get(name)
+            if state is not None:
+                state.rows.discard(row)
+                if not state.rows:
+                    del self.images[name]
+
+
+def taint_set(taints: Iterable[Taint]) -> TaintSet:
+    return tuple((taint.key, taint.value, taint.effect) for taint in taints)

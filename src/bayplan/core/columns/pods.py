@@ -1,0 +1,111 @@
+"""The pod table: pods that run on some node, and pending pods that are nominated to one.
+
+Only numbers and ids are kept for each pod, with its key; everything else is in the shape it shares with pods
+like it. A nominated pod has `node_rows` -1: it takes no room until a what-if view puts it somewhere.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray
+from bayplan.core.columns.resources import CPU, MEMORY, PodRequests, ResourceVocabulary, pod_requests
+from bayplan.core.columns.shapes import PodInfo, PodShape
+from bayplan.core.columns.table import Table
+from bayplan.core.columns.volume_users import VolumeUsers, attachable_count
+from bayplan.model.pod import Pod
+from bayplan.model.timestamps import parse_time
+
+#: Start time of a pod that has none: newer than any other.
+NOT_STARTED = np.iinfo(np.int64).max
+
+
+class PodTable(Table):
+    """Pods as rows."""
+
+    node_rows: IdArray  # (pods,) where it runs, -1 for a nominated pod and for a free row
+    slots: IdArray  # (pods,) its place in that node's list of pods
+    priorities: IntArray  # (pods,)
+    started_at: IntArray  # (pods,) nanoseconds, NOT_STARTED when unknown
+    terminating: BoolArray  # (pods,) has a deletion timestamp
+    preempted: BoolArray  # (pods,) terminating because a scheduler preempted it
+    shape_ids: IdArray  # (pods,)
+    identity_ids: IdArray  # (pods,)
+    requests: IntArray  # (pods, resources) what it takes on a node
+    nonzero_requests: IntArray  # (pods, 2)
+    attachable_volumes: IdArray  # (pods,) volumes that a driver may have to attach
+
+    def __init__(self, resources: ResourceVocabulary) -> None:
+        super().__init__()
+        self.resources = resources
+        self._declare("node_rows", np.int32, ABSENT)
+        self._declare("slots", np.int32)
+        self._declare("priorities", np.int64)
+        self._declare("started_at", np.int64, NOT_STARTED)
+        self._declare("terminating", np.bool_, False)
+        self._declare("preempted", np.bool_, False)
+        self._declare("shape_ids", np.int32, ABSENT)
+        self._declare("identity_ids", np.int32, ABSENT)
+        self._declare("requests", np.int64, width=len(resources))
+        self._declare("nonzero_requests", np.int64, width=2)
+        self._declare("attachable_volumes", np.int32)
+        self.keys: list[str] = []
+        self.uids: list[str] = []
+        self.rows_by_key: dict[str, int] = {}
+        self.volume_users = VolumeUsers()
+
+    def add(self, pod: Pod, info: PodInfo) -> int:
+        """A row for the pod, on no node yet."""
+        assert info.key not in self.rows_by_key, f"pod {info.key} is already known"
+        row = self._new_row()
+        if row == len(self.keys):
+            self.keys.append("")
+            self.uids.append("")
+        self.keys[row], self.uids[row] = info.key, info.uid
+        self.rows_by_key[info.key] = row
+        self.priorities[row] = info.priority
+        if pod.status.start_time:
+            self.started_at[row] = parse_time(pod.status.start_time)
+        self.terminating[row] = pod.metadata.deletion_timestamp is not None
+        self.preempted[row] = self.terminating[row] and _preempted_by_scheduler(pod)
+        self.shape_ids[row] = info.shape.id
+        self.identity_ids[row] = info.shape.identity_id
+        if info.shape.spec.volumes:
+            self.attachable_volumes[row] = attachable_count(info.shape.spec)
+        self._set_requests(row, _requests_in_use(pod, info.shape))
+        return row
+
+    def remove(self, row: int) -> None:
+        del self.rows_by_key[self.keys[row]]
+        self.node_rows[row] = ABSENT
+        self.shape_ids[row] = self.identity_ids[row] = ABSENT
+        self.keys[row] = self.uids[row] = ""
+        self._free_row(row)
+
+    def _set_requests(self, row: int, requests: PodRequests) -> None:
+        ids = [self.resources.id(name) for name in requests.used]
+        self.widen()
+        for resource, amount in zip(ids, requests.used.values(), strict=True):
+            self.requests[row, resource] = amount
+        self.nonzero_requests[row, CPU] = requests.nonzero_cpu_milli
+        self.nonzero_requests[row, MEMORY] = requests.nonzero_memory_bytes
+
+    def widen(self) -> None:
+        """Make room for resources that were named since the table was built."""
+        if self.requests.shape[1] < len(self.resources):
+            self._widen("requests", len(self.resources))
+
+
+def _requests_in_use(pod: Pod, shape: PodShape) -> PodRequests:
+    """A resized pod may hold more than its spec says; any other takes what its shape says."""
+    status = pod.status
+    if status.resources is None and not any(
+        container.resources is not None for container in (*status.container_statuses, *status.init_container_statuses)
+    ):
+        return shape.requests
+    return pod_requests(pod)
+
+
+def _preempted_by_scheduler(pod: Pod) -> bool:
+    condition = next((c for c in pod.status.conditions if c.type == "DisruptionTarget"), None)
+    return condition is not None and condition.status == "True" and condition.reason == "PreemptionByScheduler"

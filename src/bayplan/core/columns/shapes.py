@@ -1,0 +1,172 @@
+"""Pod shapes: what the scheduler needs to know of a pod, shared by all pods that are alike.
+
+Two pods have the same shape when namespace, labels, controller and everything in the spec but node, priority and
+priority class are equal. Pods of one shape get the same verdicts and scores at the same instant, so selectors
+are compiled, requests computed and terms interned once for each shape and not for each pod.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from bayplan.core.columns.resources import PodRequests, pod_requests
+from bayplan.core.columns.terms import NO_TERMS, AffinityTerms, compile_affinity
+from bayplan.core.columns.vocabulary import Vocabulary
+from bayplan.model.fingerprint import fingerprint
+from bayplan.model.meta import ObjectMeta, OwnerReference
+from bayplan.model.pod import Container, Pod, PodSpec
+from bayplan.model.selectors import SelectorError
+
+
+class Identity(NamedTuple):
+    """What label selectors can see of a pod."""
+
+    namespace: str
+    labels: tuple[tuple[str, str], ...]
+
+
+class Port(NamedTuple):
+    """A host port in use or wanted."""
+
+    protocol: str
+    port: int
+    host_ip: str
+
+
+@dataclass(slots=True, eq=False)
+class PodShape:
+    """One distinct kind of pod."""
+
+    id: int
+    identity_id: int
+    namespace: str
+    labels: dict[str, str]
+    spec: PodSpec  # node, priority and priority class blanked
+    controller: OwnerReference | None
+    requests: PodRequests  # without anything from a status
+    ports: tuple[Port, ...]
+    terms: AffinityTerms
+    has_pod_affinity: bool  # the affinity structs exist, even if they hold no term
+    selector_error: str  # why the affinity terms do not compile; they are then left out
+    claim_names: tuple[str, ...]
+    carried_ids: tuple[int, ...] = field(default=())  # set by the cache: ids of the terms in `CarriedTerms`
+
+
+@dataclass(slots=True, eq=False)
+class PodInfo:
+    """One pod on its way through the scheduler."""
+
+    shape: PodShape
+    key: str  # namespace/name
+    name: str
+    uid: str
+    priority: int
+    preemption_policy: str
+    scheduler_name: str
+    node_name: str
+    nominated_node_name: str
+    row: int = -1  # in the pod table, when it has one there
+
+    @property
+    def namespace(self) -> str:
+        return self.shape.namespace
+
+    @property
+    def spec(self) -> PodSpec:
+        return self.shape.spec
+
+
+class Shapes:
+    """Interns pods by what they look like."""
+
+    def __init__(self) -> None:
+        self.identities: Vocabulary[Identity] = Vocabulary()
+        self.shapes: list[PodShape] = []
+        self._by_content: dict[tuple[int, bytes, object], PodShape] = {}
+
+    def of(self, pod: Pod) -> PodShape:
+        bare = _without_placement(pod.spec)
+        identity_id = self.identities.id(Identity(pod.metadata.namespace, tuple(sorted(pod.metadata.labels.items()))))
+        controller = _controller(pod.metadata)
+        owner = (controller.api_version, controller.kind, controller.name) if controller else None
+        content = (identity_id, fingerprint(bare), owner)
+        shape = self._by_content.get(content)
+        if shape is None:
+            shape = _make_shape(len(self.shapes), identity_id, pod, bare, controller)
+            self._by_content[content] = shape
+            self.shapes.append(shape)
+        return shape
+
+
+def pod_info(pod: Pod, shape: PodShape) -> PodInfo:
+    meta, spec = pod.metadata, pod.spec
+    return PodInfo(
+        shape=shape,
+        key=f"{meta.namespace}/{meta.name}",
+        name=meta.name,
+        uid=meta.uid,
+        priority=spec.priority or 0,
+        preemption_policy=spec.preemption_policy or "PreemptLowerPriority",
+        scheduler_name=spec.scheduler_name,
+        node_name=spec.node_name,
+        nominated_node_name=pod.status.nominated_node_name,
+    )
+
+
+def _without_placement(spec: PodSpec) -> PodSpec:
+    bare = copy(spec)
+    bare.node_name = ""
+    bare.priority = None
+    bare.priority_class_name = ""
+    bare.preemption_policy = None
+    return bare
+
+
+def _controller(meta: ObjectMeta) -> OwnerReference | None:
+    return next((owner for owner in meta.owner_references if owner.controller), None)
+
+
+def _make_shape(
+    shape_id: int, identity_id: int, pod: Pod, bare: PodSpec, controller: OwnerReference | None
+) -> PodShape:
+    terms, error = NO_TERMS, ""
+    try:
+        terms = compile_affinity(bare.affinity, pod.metadata.namespace)
+    except SelectorError as problem:
+        error = str(problem)
+    affinity = bare.affinity
+    return PodShape(
+        id=shape_id,
+        identity_id=identity_id,
+        namespace=pod.metadata.namespace,
+        labels=pod.metadata.labels,
+        spec=bare,
+        controller=controller,
+        requests=pod_requests(Pod(metadata=pod.metadata, spec=bare)),
+        ports=host_ports(bare),
+        terms=terms,
+        has_pod_affinity=affinity is not None
+        and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None),
+        selector_error=error,
+        claim_names=tuple(
+            volume.persistent_volume_claim.claim_name
+            for volume in bare.volumes
+            if volume.persistent_volume_claim is not None
+        ),
+    )
+
+
+def host_ports(spec: PodSpec) -> tuple[Port, ...]:
+    """Host ports of sidecars, then containers. Ordinary init containers are over before they could clash."""
+    sidecars = [container for container in spec.init_containers if container.restart_policy == "Always"]
+    return tuple(port for container in (*sidecars, *spec.containers) for port in _ports_of(container))
+
+
+def _ports_of(container: Container) -> list[Port]:
+    return [
+        Port(port.protocol or "TCP", port.host_port, port.host_ip or "0.0.0.0")
+        for port in container.ports
+        if port.host_port
+    ]

@@ -1,0 +1,71 @@
+"""Why nothing fits, in the scheduler's own words.
+
+Verdicts are grouped before anything is put into words: a cluster of thousands of nodes has a handful of distinct
+failures, and each is explained once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayplan.core.columns import RowArray
+from bayplan.core.filtering import NOT_LOOKED_AT, PASSED, Filtered
+from bayplan.core.framework.verdict import Status
+from bayplan.core.snapshot import View
+
+NO_NODES = "no nodes available to schedule pods"
+
+
+@dataclass(frozen=True, slots=True)
+class FailureGroup:
+    """Nodes that failed in the same way."""
+
+    status: Status
+    rows: RowArray
+
+
+def failure_groups(filtered: Filtered, view: View) -> Iterator[FailureGroup]:
+    """All failed nodes, grouped by verdict."""
+    verdicts = filtered.verdicts
+    failed = np.flatnonzero(view.nodes.alive & (verdicts.rejected_by != PASSED))
+    pairs = np.stack([verdicts.rejected_by[failed].astype(np.int64), verdicts.codes[failed]])
+    distinct, members = np.unique(pairs, axis=1, return_inverse=True)
+    members = members.reshape(-1)
+    order = np.argsort(members, kind="stable")
+    bounds = np.searchsorted(members[order], np.arange(distinct.shape[1] + 1))
+    for group, (position, code) in enumerate(distinct.T.tolist()):
+        status = filtered.absent if position == NOT_LOOKED_AT else filtered.explain(view, position, code)
+        yield FailureGroup(status, failed[order[bounds[group] : bounds[group + 1]]])
+
+
+def fit_error(filtered: Filtered, view: View, post_filter_message: str) -> str:
+    """The message of a pod that fits nowhere."""
+    if filtered.pre.status.ok:
+        reasons: Counter[str] = Counter()
+        for group in failure_groups(filtered, view):
+            for reason in group.status.reasons:
+                reasons[reason] += len(group.rows)
+        detail = histogram(reasons)
+    else:
+        detail = filtered.pre.status.message
+    return nodes_available_message(view.nodes.alive_count, detail) + (
+        f" {post_filter_message}" if post_filter_message else ""
+    )
+
+
+def nodes_available_message(node_count: int, detail: str) -> str:
+    message = f"0/{node_count} nodes are available:"
+    return f"{message} {detail}." if detail else message
+
+
+def histogram(reasons: Mapping[str, int]) -> str:
+    """Counts with their reasons, sorted as bytes: "10 x" stands before "2 y"."""
+    return ", ".join(_sorted_as_bytes(f"{count} {reason}" for reason, count in reasons.items()))
+
+
+def _sorted_as_bytes(lines: Iterable[str]) -> list[str]:
+    return sorted(lines, key=lambda line: line.encode())

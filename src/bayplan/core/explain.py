@@ -1,0 +1,118 @@
+"""An attempt as plain data: what a person or a program reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bayplan.core.columns import RowArray
+from bayplan.core.cycle import Attempt
+from bayplan.core.diagnosis import failure_groups
+from bayplan.core.filtering import Filtered
+from bayplan.core.framework.verdict import Status
+from bayplan.core.preemption.candidates import Candidates
+from bayplan.core.preemption.record import preemption_record
+from bayplan.core.snapshot import View
+
+Plain = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Explanation:
+    """One attempt, with the view it looked at. The view must not have changed when the data is asked for."""
+
+    attempt: Attempt
+    view: View
+    pre_enqueue: Status
+
+    def to_dict(self) -> Plain:
+        """Everything, in the shape of the conformance cases."""
+        attempt, view = self.attempt, self.view
+        plain: Plain = {
+            "prefilter": _prefilter(attempt.filtered),
+            "filter": _filter(attempt.filtered, view),
+            "feasible": self.names(attempt.filtered.feasible_rows) if attempt.filtered else [],
+            **self._scores(),
+            "preemption": self._preemption(),
+            "message": attempt.message,
+        }
+        if attempt.pod.nominated_node_name:
+            plain["nominated"] = self._nominated()
+        if not self.pre_enqueue.ok:
+            plain["preEnqueue"] = _status(self.pre_enqueue)
+        return plain
+
+    def names(self, rows: RowArray) -> list[str]:
+        """Node names of the rows, sorted."""
+        return sorted(self.view.nodes.names[row] for row in rows)
+
+    def _scores(self) -> Plain:
+        scored = self.attempt.scored
+        if scored is None:
+            return {"scores": {}, "totals": {}, "best": []}
+        nodes = [self.view.nodes.names[row] for row in scored.rows]
+        columns = {plugin: scores.tolist() for plugin, scores in scored.by_plugin.items()}
+        return {
+            "scores": {
+                node: {plugin: column[place] for plugin, column in columns.items()} for place, node in enumerate(nodes)
+            },
+            "totals": dict(zip(nodes, scored.totals.tolist(), strict=True)),
+            "best": self.names(scored.best_rows()),
+        }
+
+    def _nominated(self) -> Plain:
+        """Whether the node the pod waits for would take it now."""
+        node = self.attempt.pod.nominated_node_name
+        row = self.view.nodes.rows_by_name.get(node)
+        filtered = self.attempt.filtered
+        fits = row is not None and filtered is not None and row in filtered.feasible_rows
+        return {"node": node, "fits": fits}
+
+    def _preemption(self) -> Plain | None:
+        post_filter, filtered = self.attempt.post_filter, self.attempt.filtered
+        if post_filter is None or filtered is None:
+            return None
+        found, names = post_filter.preemption, self.view.nodes.names
+        return {
+            "ran": found.ran,
+            "eligible": not found.ineligible_reason,
+            "ineligibleReason": found.ineligible_reason,
+            "candidates": _candidates(found.candidates, self.view),
+            "nodeStatuses": {
+                names[row]: {"code": status.code.value, "reasons": list(status.reasons)}
+                for row, status in found.node_statuses.items()
+            },
+            "selected": self.names(found.tied_rows),
+            "postFilter": {"code": post_filter.status.code.value, "reasons": list(post_filter.status.reasons)},
+            "record": preemption_record(found, self.view, filtered),
+        }
+
+
+def _status(status: Status) -> Plain:
+    return {"code": status.code.value, "plugin": status.plugin, "reasons": list(status.reasons)}
+
+
+def _prefilter(filtered: Filtered | None) -> Plain | None:
+    if filtered is None:
+        return None
+    return {**_status(filtered.pre.status), "nodes": filtered.pre.nodes}
+
+
+def _filter(filtered: Filtered | None, view: View) -> Plain:
+    if filtered is None:
+        return {}
+    return {
+        view.nodes.names[row]: _status(group.status) for group in failure_groups(filtered, view) for row in group.rows
+    }
+
+
+def _candidates(candidates: Candidates | None, view: View) -> Plain:
+    if candidates is None:
+        return {}
+    return {
+        view.nodes.names[row]: {
+            "victims": [view.pods.keys[victim] for victim in candidates.victims_of(position)],
+            "numPDBViolations": int(candidates.violations[position]),
+        }
+        for position, row in enumerate(candidates.rows)
+    }

@@ -1,0 +1,291 @@
+"""Pod + snapshot -> which nodes pass, and what the others fail on.
+
+The first plugin that fails a node decides its verdict, so plugins run in order on the rows that are left. Pods
+nominated to a node count as present there for pods of no higher priority: such a node must pass with and without them.
+Nothing here makes text: verdicts are plugin positions and failure codes until somebody reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, Rows, row_array
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import (
+    SKIP,
+    FilterPlugin,
+    PreFilterPlugin,
+    Ready,
+    State,
+    WhatIfPlugin,
+)
+from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unresolvable
+from bayplan.core.snapshot import View
+
+#: In `rejected_by`: the node passed every filter.
+PASSED = -1
+#: In `rejected_by`: not looked at, because PreFilter rejected the pod or narrowed the search to other nodes.
+NOT_LOOKED_AT = -2
+
+
+@dataclass(slots=True)
+class PreFilterResult:
+    """What PreFilter made of the pod, for all nodes together."""
+
+    status: Status
+    states: dict[str, State] = field(default_factory=dict)  # by plugin; SKIP where the plugin has nothing to do
+    nodes: list[str] | None = None  # the only names worth looking at, sorted; None for all
+    narrowing: list[str] = field(default_factory=list)  # the plugins that said so
+    ran: set[str] = field(default_factory=set)  # plugins whose PreFilter was reached
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """Who rejected which row, and why."""
+
+    rejected_by: NDArray[np.int8]  # (rows,) position of the plugin, or PASSED
+    codes: IntArray  # (rows,) that plugin's failure code
+
+    @property
+    def passed(self) -> BoolArray:
+        passed: BoolArray = self.rejected_by == PASSED
+        return passed
+
+
+@dataclass(slots=True)
+class Filtered:
+    """The outcome of filtering one pod."""
+
+    plugins: tuple[FilterPlugin, ...]
+    states: list[State]  # of the plugins, in their order
+    pre: PreFilterResult
+    verdicts: Verdicts  # over all rows of the node table; rows that are not alive mean nothing
+    absent: Status  # what holds for nodes that were not looked at
+    feasible_rows: RowArray
+
+    def status_of(self, view: View, row: int) -> Status:
+        """The verdict on one node, in words."""
+        position = int(self.verdicts.rejected_by[row])
+        if position == PASSED:
+            return SUCCESS
+        if position == NOT_LOOKED_AT:
+            return self.absent
+        return self.explain(view, position, int(self.verdicts.codes[row]))
+
+    def explain(self, view: View, position: int, code: int) -> Status:
+        plugin = self.plugins[position]
+        said = plugin.explain_failure(self.states[position], view, code)
+        return Status(said.code, said.reasons, plugin.name)
+
+
+class WhatIf:
+    """Every node in a world of its own, in which pods have come to it or left it.
+
+    Holds a view with shifted usage and forked plugin states; `filter` judges rows in their worlds.
+    """
+
+    def __init__(self, plugins: Sequence[FilterPlugin], states: Sequence[State], view: View) -> None:
+        self.plugins = plugins
+        self.view = view.what_if()
+        self.states = [
+            plugin.fork(state, view) if state is not SKIP and isinstance(plugin, WhatIfPlugin) else state
+            for plugin, state in zip(plugins, states, strict=True)
+        ]
+        self._shifting = [
+            (plugin, state)
+            for plugin, state in zip(plugins, self.states, strict=True)
+            if state is not SKIP and isinstance(plugin, WhatIfPlugin)
+        ]
+
+    def fork(self) -> WhatIf:
+        """The same worlds, to be changed on their own."""
+        return WhatIf(self.plugins, self.states, self.view)
+
+    def shift(self, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
+        """Pod i comes to (+1) or leaves (-1) node i."""
+        self.view.usage.shift(self.view.pods, pod_rows, node_rows, sign)
+        for plugin, state in self._shifting:
+            plugin.shift(state, self.view, pod_rows, node_rows, sign)
+
+    def filter(self, rows: RowArray) -> Verdicts:
+        return run_filters(self.plugins, self.states, self.view, rows)
+
+
+def filter_pod(profile: Profile, pod: PodInfo, view: View) -> Filtered:
+    """PreFilter, then Filter on every node that PreFilter leaves."""
+    pre = run_pre_filters(profile, pod, view)
+    if not pre.status.ok:
+        return _rejected_everywhere(profile, pre, view)
+    states = filter_states(profile, pod, pre)
+    rows = _rows_to_search(pre, view)
+    verdicts = _nobody_looked(view)
+    found = filter_with_nominated(profile.filter, states, pod, view, rows)
+    verdicts.rejected_by[rows] = found.rejected_by
+    verdicts.codes[rows] = found.codes
+    return Filtered(
+        plugins=profile.filter,
+        states=states,
+        pre=pre,
+        verdicts=verdicts,
+        absent=_outside_status(pre),
+        feasible_rows=np.flatnonzero((verdicts.rejected_by == PASSED) & view.nodes.alive),
+    )
+
+
+def run_pre_filters(profile: Profile, pod: PodInfo, view: View) -> PreFilterResult:
+    result = PreFilterResult(SUCCESS)
+    narrowed: set[str] | None = None
+    for plugin in profile.pre_filter:
+        result.ran.add(plugin.name)
+        outcome = plugin.pre_filter(pod, view)
+        if isinstance(outcome, Status):
+            if _reject(result, plugin.name, outcome):
+                return result
+            continue
+        result.states[plugin.name] = outcome.state if isinstance(outcome, Ready) else SKIP
+        if isinstance(outcome, Ready) and outcome.nodes is not None:
+            result.narrowing.append(plugin.name)
+            narrowed = set(outcome.nodes) if narrowed is None else narrowed & set(outcome.nodes)
+            if not narrowed:
+                result.status = unresolvable(_nothing_left(result.narrowing))
+                return result
+    result.nodes = None if narrowed is None else sorted(narrowed)
+    return result
+
+
+def _reject(result: PreFilterResult, plugin: str, status: Status) -> bool:
+    """Note a rejection; whether it ends PreFilter at once. A plain Unschedulable lets the others speak first."""
+    if status.code not in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE, Code.PENDING):
+        raise CycleError(plugin, status.message)
+    result.status = Status(status.code, status.reasons, plugin)
+    result.states[plugin] = SKIP
+    return status.code is Code.UNRESOLVABLE
+
+
+def _nothing_left(narrowing: list[str]) -> str:
+    if len(narrowing) == 1:
+        return f"node(s) didn't satisfy plugin {narrowing[0]}"
+    return f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(narrowing))}] simultaneously"
+
+
+def filter_states(profile: Profile, pod: PodInfo, pre: PreFilterResult) -> list[State]:
+    """For each filter plugin what its PreFilter left; the pod itself for plugins that have no PreFilter."""
+    return [_state_of(plugin, pod, pre) for plugin in profile.filter]
+
+
+def _state_of(plugin: FilterPlugin, pod: PodInfo, pre: PreFilterResult) -> State:
+    if plugin.name in pre.states:
+        return pre.states[plugin.name]
+    if isinstance(plugin, PreFilterPlugin):
+        raise CycleError(plugin.name, f"{plugin.name} filters but its PreFilter is disabled")
+    return pod
+
+
+def filter_with_nominated(
+    plugins: Sequence[FilterPlugin], states: Sequence[State], pod: PodInfo, view: View, rows: Rows
+) -> Verdicts:
+    """Filter rows; a node with nominated pods must pass with them as well as without."""
+    found = run_filters(plugins, states, view, rows)
+    pod_rows, node_rows = nominated_pods(pod, view)
+    if not len(pod_rows):
+        return found
+    full = WhatIf(plugins, states, view)
+    full.shift(pod_rows, node_rows, +1)
+    looked_at = row_array(range(view.nodes.count))[rows]
+    positions = np.flatnonzero(np.isin(looked_at, node_rows))
+    take_failures(found, positions, full.filter(looked_at[positions]))
+    return found
+
+
+def take_failures(found: Verdicts, positions: RowArray, stricter: Verdicts) -> None:
+    """Where the stricter pass failed its verdict is the one that counts."""
+    failed = ~stricter.passed
+    found.rejected_by[positions[failed]] = stricter.rejected_by[failed]
+    found.codes[positions[failed]] = stricter.codes[failed]
+
+
+def nominated_pods(pod: PodInfo, view: View) -> tuple[RowArray, RowArray]:
+    """Pods nominated to known nodes that the given pod must make room for, and those nodes."""
+    pod_rows: list[int] = []
+    node_rows: list[int] = []
+    for node_name, nominees in view.nominated.items():
+        node_row = view.nodes.rows_by_name.get(node_name)
+        if node_row is None or not view.nodes.alive[node_row]:
+            continue
+        for row in nominees:
+            if view.pods.priorities[row] >= pod.priority and view.pods.keys[row] != pod.key:
+                pod_rows.append(row)
+                node_rows.append(node_row)
+    return row_array(pod_rows), row_array(node_rows)
+
+
+def run_filters(plugins: Sequence[FilterPlugin], states: Sequence[State], view: View, rows: Rows) -> Verdicts:
+    """The first failure of each row."""
+    count = view.nodes.count if isinstance(rows, slice) else len(rows)
+    found = Verdicts(np.full(count, PASSED, dtype=np.int8), np.zeros(count, dtype=np.int64))
+    left: Rows = ALL_ROWS  # positions in `rows` that passed so far
+    for position, (plugin, state) in enumerate(zip(plugins, states, strict=True)):
+        if state is SKIP:
+            continue
+        codes = plugin.filter(state, view, _compose(rows, left))
+        failed = np.flatnonzero(codes)
+        if len(failed):
+            failed_positions = failed if isinstance(left, slice) else left[failed]
+            found.rejected_by[failed_positions] = position
+            found.codes[failed_positions] = codes[failed]
+            left = np.flatnonzero(found.rejected_by == PASSED)
+            if not len(left):
+                break
+    return found
+
+
+def _compose(rows: Rows, positions: Rows) -> Rows:
+    if isinstance(positions, slice):
+        return rows
+    return positions if isinstance(rows, slice) else rows[positions]
+
+
+def all_failures(filtered: Filtered, view: View, row: int) -> list[Status]:
+    """Every filter that stands in the way of one node, not only the first."""
+    rows = row_array([row])
+    statuses = []
+    for position, (plugin, state) in enumerate(zip(filtered.plugins, filtered.states, strict=True)):
+        if state is not SKIP:
+            code = int(plugin.filter(state, view, rows)[0])
+            if code:
+                statuses.append(filtered.explain(view, position, code))
+    return statuses
+
+
+def _rows_to_search(pre: PreFilterResult, view: View) -> RowArray:
+    if pre.nodes is None:
+        return np.flatnonzero(view.nodes.alive)
+    known = (view.nodes.rows_by_name.get(name) for name in pre.nodes)
+    return row_array(sorted(row for row in known if row is not None and view.nodes.alive[row]))
+
+
+def _nobody_looked(view: View) -> Verdicts:
+    count = view.nodes.count
+    return Verdicts(np.full(count, NOT_LOOKED_AT, dtype=np.int8), np.zeros(count, dtype=np.int64))
+
+
+def _rejected_everywhere(profile: Profile, pre: PreFilterResult, view: View) -> Filtered:
+    return Filtered(
+        plugins=profile.filter,
+        states=[SKIP] * len(profile.filter),
+        pre=pre,
+        verdicts=_nobody_looked(view),
+        absent=pre.status,
+        feasible_rows=row_array([]),
+    )
+
+
+def _outside_status(pre: PreFilterResult) -> Status:
+    if pre.nodes is None:
+        return unresolvable()
+    return unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(pre.narrowing))}]")

@@ -1,0 +1,1 @@
+"""The plugin contract (`contract`), what plugins answer (`verdict`), and ordered sets of plugins (`profile`)."""

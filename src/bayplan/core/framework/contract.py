@@ -1,0 +1,151 @@
+"""What a plugin may implement. Array-shaped: one call answers for all nodes asked about.
+
+A plugin is any object with a `name` and some of the methods below; the protocols it satisfies are the extension
+points it takes part in. Constructors store arguments only. Plugins keep nothing between calls: what lasts one
+attempt is the *state* that `pre_filter` or `pre_score` returns and the later calls get back. A filter or score
+plugin without the preparing step gets the `PodInfo` itself as its state.
+
+Failure codes are int64, 0 for "passes"; what a code means is the plugin's own affair, told by `explain_failure`
+when somebody wants words. So filtering thousands of nodes builds no strings.
+
+What-if: preemption asks "what if these pods were gone from that node" for many nodes at once, and filtering asks
+"what if the nominated pods were there". Each node then stands in *its own* world, in which only its own pods have
+moved. `view.usage` already holds such worlds for resources. A plugin whose state holds anything else that depends on
+pods implements `fork` and `shift`, and its `filter` must use the shifted values for the node it judges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Flag, auto
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
+
+from bayplan.core.columns import IntArray, RowArray, Rows
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.verdict import Status
+from bayplan.core.snapshot import View
+
+State: TypeAlias = Any
+
+MAX_NODE_SCORE = 100
+
+
+class Reads(Flag):
+    """What a plugin's answer for a node depends on, beyond the pod; decides what may be reused."""
+
+    NODE = auto()  # that node's own object
+    USAGE = auto()  # the pods on that node: their resources, ports, disks
+    CLUSTER = auto()  # anything else: other nodes, pods elsewhere, volumes, services
+
+
+class Skip:
+    """The plugin has nothing to do for this pod."""
+
+
+SKIP = Skip()
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The plugin goes on with `state`. `nodes`, if given, are the only node names worth looking at."""
+
+    state: State
+    nodes: Collection[str] | None = None
+
+
+PreFiltered: TypeAlias = Ready | Skip | Status
+
+
+@runtime_checkable
+class PreEnqueuePlugin(Protocol):
+    name: ClassVar[str]
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        """Whether the pod may enter the queue."""
+
+
+@runtime_checkable
+class PreFilterPlugin(Protocol):
+    name: ClassVar[str]
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        """Prepare for this pod. A Status (not successful) rejects it on every node."""
+
+
+@runtime_checkable
+class FilterPlugin(Protocol):
+    name: ClassVar[str]
+    reads: ClassVar[Reads]
+
+    def filter(self, state: State, view: View, rows: Rows) -> IntArray:
+        """(rows,) failure codes, 0 where the node passes."""
+
+    def explain_failure(self, state: State, view: View, code: int) -> Status:
+        """What a failure code of `filter` says in words. The status needs no plugin name."""
+
+
+@runtime_checkable
+class WhatIfPlugin(Protocol):
+    """A filter plugin whose state follows pods that come or go in a what-if view (upstream's AddPod, RemovePod)."""
+
+    name: ClassVar[str]
+
+    def fork(self, state: State, view: View) -> State:
+        """A state that can be shifted without changing the given one (which may itself have been shifted)."""
+
+    def shift(self, state: State, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
+        """Pod `pod_rows[i]` comes to (+1) or leaves (-1) node `node_rows[i]`, in that node's world alone.
+
+        `node_rows` may hold a node several times. Order within one call has no meaning.
+        """
+
+
+@runtime_checkable
+class PreScorePlugin(Protocol):
+    name: ClassVar[str]
+
+    def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> State | Skip:
+        """Prepare for scoring; `SKIP` leaves the plugin out of this pod's totals."""
+
+
+@runtime_checkable
+class ScorePlugin(Protocol):
+    name: ClassVar[str]
+    score_reads: ClassVar[Reads]
+
+    def score(self, state: State, view: View, rows: RowArray) -> IntArray:
+        """(rows,) raw scores of feasible nodes."""
+
+
+@runtime_checkable
+class NormalizePlugin(Protocol):
+    name: ClassVar[str]
+
+    def normalize(self, state: State, scores: IntArray, rows: RowArray) -> IntArray:
+        """(rows,) scores brought into 0..100; `rows` are all feasible nodes."""
+
+
+@runtime_checkable
+class QueueSortPlugin(Protocol):
+    name: ClassVar[str]
+
+    def sort_key(self, pod: PodInfo, queued_at: int) -> tuple[int, ...]:
+        """Smaller goes first."""
+
+
+@runtime_checkable
+class BindPlugin(Protocol):
+    name: ClassVar[str]
+
+    def bind_target(self, pod: PodInfo, node_name: str) -> str:
+        """The node to bind to."""
+
+
+def default_normalize(scores: IntArray, *, reverse: bool) -> IntArray:
+    """Scale to 0..100 by the maximum; `reverse` makes the smallest the best. Scores are not negative."""
+    highest = int(scores.max(initial=0))
+    if highest == 0:
+        return scores * 0 + MAX_NODE_SCORE if reverse else scores
+    scaled = scores * MAX_NODE_SCORE // highest
+    return MAX_NODE_SCORE - scaled if reverse else scaled

@@ -1,0 +1,72 @@
+"""ImageLocality: prefers nodes that already hold the pod's images, the large and widespread ones most.
+
+An image counts with its size times the share of nodes that hold it, so that a single node with a large image does
+not draw every pod. Image names are compared as written, with `:latest` where no tag or digest is given; registries
+are not expanded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import ClassVar
+
+import numpy as np
+
+from bayplan.core.columns import IntArray, RowArray
+from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads
+from bayplan.core.snapshot import View
+from bayplan.model.pod import PodSpec
+
+MEBIBYTE = 1024 * 1024
+SUM_MIN_BYTES = 23 * MEBIBYTE
+SUM_MAX_BYTES_PER_CONTAINER = 1000 * MEBIBYTE
+
+
+class ImageLocality:
+    """Score, final as it is."""
+
+    name: ClassVar[str] = "ImageLocality"
+    # The share of nodes that hold an image changes with any node.
+    score_reads: ClassVar[Reads] = Reads.CLUSTER
+
+    def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
+        spec = state.spec
+        sums = image_sums(view.nodes, pod_images(spec))[rows]
+        return scaled(sums, len(spec.init_containers) + len(spec.containers))
+
+
+def pod_images(spec: PodSpec) -> Counter[str]:
+    """Normalised names of all images the pod needs, each with how often it is named."""
+    containers = (*spec.init_containers, *spec.containers)
+    volumes = [volume.image.reference for volume in spec.volumes if volume.image is not None]
+    return Counter(normalized_name(name) for name in [*(item.image for item in containers), *volumes])
+
+
+def normalized_name(name: str) -> str:
+    """`:latest` is added where no colon follows the last slash."""
+    return name if name.rfind(":") > name.rfind("/") else f"{name}:latest"
+
+
+def image_sums(nodes: NodeTable, images: Counter[str]) -> IntArray:
+    """(nodes,) bytes of the images each node holds, each scaled by the share of nodes that hold it."""
+    sums = np.zeros(nodes.count, dtype=np.int64)
+    for name, times in images.items():
+        image = nodes.images.get(name)
+        if image is not None:
+            holders = np.fromiter(image.rows, dtype=np.intp, count=len(image.rows))
+            sums[holders] += times * spread_size(image.size_bytes, len(holders), nodes.alive_count)
+    return sums
+
+
+def spread_size(size_bytes: int, holder_count: int, node_count: int) -> int:
+    """In this order of operations: the result is cut, so a last bit can decide."""
+    return int(float(size_bytes) * (float(holder_count) / float(node_count)))
+
+
+def scaled(sums: IntArray, container_count: int) -> IntArray:
+    """(rows,) 0..100 between the least sum that counts and the most that the containers can earn."""
+    most = SUM_MAX_BYTES_PER_CONTAINER * container_count
+    within = np.where(sums < SUM_MIN_BYTES, SUM_MIN_BYTES, np.minimum(sums, most))
+    return MAX_NODE_SCORE * (within - SUM_MIN_BYTES) // (most - SUM_MIN_BYTES)

@@ -1,0 +1,83 @@
+"""InterPodAffinity: pods that want to be near other pods, or apart from them.
+
+`filtering` judges nodes by required terms, `scoring` by preferred ones, `counting` finds out how many pods stand in
+which domain; the plugin here only joins them. When a rejected pod may be tried again is not decided here.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bayplan.core.columns import IntArray, RowArray, Rows
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.args import InterPodAffinityArgs
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
+from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
+from bayplan.core.plugins.inter_pod_affinity import filtering, scoring
+from bayplan.core.plugins.inter_pod_affinity.filtering import FilterState
+from bayplan.core.snapshot import View
+from bayplan.model.pod import Affinity
+
+REASON_AFFINITY = "node(s) didn't match pod affinity rules"
+REASON_ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
+REASON_EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
+
+#: Only anti-affinity can be cured by removing pods from the node.
+FAILURES = {
+    filtering.BREAKS_AFFINITY: unresolvable(REASON_AFFINITY),
+    filtering.BREAKS_ANTI_AFFINITY: unschedulable(REASON_ANTI_AFFINITY),
+    filtering.BREAKS_EXISTING_ANTI_AFFINITY: unschedulable(REASON_EXISTING_ANTI_AFFINITY),
+}
+
+DEFAULT_ARGS = InterPodAffinityArgs()
+
+
+class InterPodAffinity:
+    """Keeps required terms, the pod's and those of the pods that run, and prefers what they all prefer."""
+
+    name: ClassVar[str] = "InterPodAffinity"
+    reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
+    score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
+
+    def __init__(self, args: InterPodAffinityArgs = DEFAULT_ARGS) -> None:
+        self.args = args
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        if pod.shape.selector_error:
+            return unresolvable(f"parsing pod: {pod.shape.selector_error}")
+        state = filtering.prepare(pod.shape, view)
+        return SKIP if state is None else Ready(state)
+
+    def filter(self, state: FilterState, view: View, rows: Rows) -> IntArray:
+        return filtering.judge(state, view.nodes.labels, rows)
+
+    def explain_failure(self, state: FilterState, view: View, code: int) -> Status:  # noqa: ARG002
+        return FAILURES[code]
+
+    def fork(self, state: FilterState, view: View) -> FilterState:  # noqa: ARG002
+        return filtering.fork(state)
+
+    def shift(self, state: FilterState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
+        filtering.shift(state, view, pod_rows, node_rows, sign)
+
+    def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> IntArray | Skip:  # noqa: ARG002
+        if self.args.ignore_preferred_terms_of_existing_pods and not has_preferences(pod.spec.affinity):
+            return SKIP
+        if pod.shape.selector_error:  # possible only where PreFilter is switched off
+            raise CycleError(self.name, f"failed to parse pod: {pod.shape.selector_error}")
+        scores = scoring.prepare(pod.shape, view, self.args)
+        return SKIP if scores is None else scores
+
+    def score(self, state: IntArray, view: View, rows: RowArray) -> IntArray:  # noqa: ARG002
+        return state[rows]
+
+    def normalize(self, state: IntArray, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
+        return scoring.normal_scores(scores)
+
+
+def has_preferences(affinity: Affinity | None) -> bool:
+    """Whether the pod itself prefers to be near other pods, or apart."""
+    if affinity is None:
+        return False
+    near, apart = affinity.pod_affinity, affinity.pod_anti_affinity
+    return bool((near and near.preferred) or (apart and apart.preferred))

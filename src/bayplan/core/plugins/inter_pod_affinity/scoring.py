@@ -1,0 +1,70 @@
+"""Preferred terms: pod + view -> how much the pods around each node speak for it or against it.
+
+Counted are the pods that meet a preferred term of the incoming pod, and the pods whose own terms the incoming pod
+meets: preferred ones by their weight, required affinity by the configured one. Every pod speaks for the whole
+domain it stands in. Which nodes are feasible plays no part before the scores are normalised.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayplan.core.columns import FloatArray, IntArray
+from bayplan.core.columns.shapes import PodShape
+from bayplan.core.columns.terms import CarriedTerm, TermKind
+from bayplan.core.framework.args import InterPodAffinityArgs
+from bayplan.core.framework.contract import MAX_NODE_SCORE
+from bayplan.core.plugins.inter_pod_affinity.counting import DomainCounts, meant_by
+from bayplan.core.snapshot import View
+
+
+def prepare(shape: PodShape, view: View, args: InterPodAffinityArgs) -> IntArray | None:
+    """(nodes,) raw scores; None when no pod speaks for or against any domain."""
+    # Upstream: plugins/interpodaffinity/scoring.go PreScore (v1.36).
+    counts = DomainCounts(view.nodes.labels)
+    _add_own_preferences(counts, shape, view)
+    _add_preferences_of_others(counts, shape, view, args)
+    if counts.is_empty:
+        return None
+    return sum(counts.by_domain().values(), start=np.zeros(view.nodes.count, dtype=np.int64))
+
+
+def _add_own_preferences(counts: DomainCounts, shape: PodShape, view: View) -> None:
+    towards = shape.terms.preferred
+    away = ((-weight, term) for weight, term in shape.terms.preferred_anti)
+    for weight, term in (*towards, *away):
+        pods = view.counters.pods_matching((meant_by(term, view.objects),), skip_terminating=False)
+        counts.add(term.topology_key, pods.nodes.counts(view.nodes.count), weight)
+
+
+def _add_preferences_of_others(counts: DomainCounts, shape: PodShape, view: View, args: InterPodAffinityArgs) -> None:
+    counters = view.counters
+    for term_id in counters.terms_reaching(shape, view.objects.namespace_labels(shape.namespace)):
+        carried = counters.terms.values[term_id]
+        weight = _weight_of(carried, args)
+        if weight is not None:
+            pod_counts = counters.carriers(term_id).counts(view.nodes.count)
+            counts.add(carried.term.topology_key, pod_counts, weight)
+
+
+def _weight_of(carried: CarriedTerm, args: InterPodAffinityArgs) -> int | None:
+    """What a term of a running pod is worth to a pod that meets it; None if it does not count at all."""
+    match carried.kind:
+        case TermKind.REQUIRED:
+            return args.hard_pod_affinity_weight or None
+        case TermKind.PREFERRED:
+            return carried.weight
+        case TermKind.PREFERRED_ANTI:
+            return -carried.weight
+    return None
+
+
+def normal_scores(scores: IntArray) -> IntArray:
+    """0 for the lowest, 100 for the highest, truncated as upstream's float64 arithmetic has it. Needs a score."""
+    lowest = scores.min()
+    spread = scores.max() - lowest
+    if spread == 0:
+        return np.zeros_like(scores)
+    # The order of the operations matters: 29 of 100 comes out as 28.
+    scaled: FloatArray = MAX_NODE_SCORE * ((scores - lowest) / spread)
+    return scaled.astype(np.int64)

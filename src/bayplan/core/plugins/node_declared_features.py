@@ -1,0 +1,56 @@
+"""NodeDeclaredFeatures: a pod that needs a feature of the kubelet goes only where it is declared.
+
+What a pod needs follows from its spec; two features can be needed at scheduling time. The check runs once for
+each distinct set of declared features.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from bayplan.core.columns import IntArray, Rows
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
+from bayplan.core.framework.verdict import Status, unresolvable
+from bayplan.core.snapshot import View
+from bayplan.model.pod import PodSpec
+
+REASON = "node(s) didn't match Pod's required features"
+
+RESTART_ALL_CONTAINERS = "RestartAllContainersOnContainerExits"
+USER_NAMESPACES_ON_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
+
+
+class NodeDeclaredFeatures:
+    """Filter: the node declares all that the pod needs."""
+
+    name: ClassVar[str] = "NodeDeclaredFeatures"
+    reads: ClassVar[Reads] = Reads.NODE
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:  # noqa: ARG002
+        needed = needed_features(pod.spec)
+        return Ready(needed) if needed else SKIP
+
+    def filter(self, state: frozenset[str], view: View, rows: Rows) -> IntArray:
+        nodes = view.nodes
+        codes = np.array([int(not state <= declared) for declared in nodes.feature_sets.values], dtype=np.int64)
+        return codes[nodes.feature_set_ids[rows]]
+
+    def explain_failure(self, state: object, view: View, code: int) -> Status:  # noqa: ARG002
+        return unresolvable(REASON)
+
+
+def needed_features(spec: PodSpec) -> frozenset[str]:
+    """The features without which the pod could not run as specified."""
+    needed = set()
+    if any(
+        rule.action == "RestartAllContainers"
+        for container in (*spec.containers, *spec.init_containers)
+        for rule in container.restart_policy_rules
+    ):
+        needed.add(RESTART_ALL_CONTAINERS)
+    if spec.host_network and spec.host_users is False:
+        needed.add(USER_NAMESPACES_ON_HOST_NETWORK)
+    return frozenset(needed)

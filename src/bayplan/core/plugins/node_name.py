@@ -1,0 +1,38 @@
+"""NodeName: a pod that names its node fits nowhere else.
+
+Looks at nothing but the name. A node that is not in the table lets the pod fail everywhere.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from bayplan.core.columns import IntArray, Rows
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import Reads
+from bayplan.core.framework.verdict import Status, unresolvable
+from bayplan.core.snapshot import View
+
+REASON = "node(s) didn't match the requested node name"
+
+
+class NodeName:
+    """Filter: the pod names no node, or this one."""
+
+    name: ClassVar[str] = "NodeName"
+    reads: ClassVar[Reads] = Reads.NODE
+
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        nodes = view.nodes
+        if not state.node_name:
+            return np.zeros(nodes.count, dtype=np.int64)[rows]
+        codes = np.ones(nodes.count, dtype=np.int64)
+        row = nodes.rows_by_name.get(state.node_name)
+        if row is not None:
+            codes[row] = 0
+        return codes[rows]
+
+    def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:  # noqa: ARG002
+        return unresolvable(REASON)

@@ -1,0 +1,265 @@
+"""Whether a pod's requests fit on a node, and how full the node would be.
+
+Filters on requests as the pod states them against what the pods there take; scores with the minimum the scheduler
+supposes of containers that state nothing. A failure code is a set of bits: bit 0 for too many pods, one bit for each
+requested resource that falls short, and a top bit when not even the empty node would do. Bits depend on the pod and
+the arguments alone, so codes of equal pods mean the same. Does not hand extended resources over to device claims.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, NamedTuple, TypeAlias
+
+import numpy as np
+
+from bayplan.core.columns import ABSENT, IntArray, RowArray, Rows
+from bayplan.core.columns.resources import (
+    BASIC_NAMES,
+    EPHEMERAL_STORAGE,
+    MEMORY,
+    ResourceVocabulary,
+    is_extended_resource,
+)
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.args import (
+    MOST_ALLOCATED,
+    REQUESTED_TO_CAPACITY_RATIO,
+    NodeResourcesFitArgs,
+    ResourceWeight,
+    ShapePoint,
+)
+from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads, Ready
+from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
+from bayplan.core.plugins.node_amounts import (
+    Amounts,
+    Place,
+    as_array,
+    as_numbers,
+    cells,
+    columns_at,
+    larger,
+    none_is_zero,
+    place_of,
+    smaller,
+    somewhere,
+)
+from bayplan.core.snapshot import Usage, View
+
+TOO_MANY_PODS = "Too many pods"
+
+TOO_MANY_PODS_BIT = 1
+UNRESOLVABLE_BIT = 1 << 62
+DEMANDS_MAX = 61  # the bits between the two
+
+MAX_UTILIZATION = 100
+MAX_CONFIGURED_SCORE = 10
+
+#: A node's score for one resource: what it has, and what would be taken of it.
+Rating: TypeAlias = Callable[[Amounts, Amounts], Amounts]
+
+
+class Demand(NamedTuple):
+    """A resource the pod cannot do without."""
+
+    name: str
+    resource: int
+    amount: int
+    bit: int
+
+
+class ScoredResource(NamedTuple):
+    """A resource that counts in the score of this pod."""
+
+    resource: int
+    request: int
+    weight: int
+
+
+class ScoreState(NamedTuple):
+    """What counts in the score of this pod."""
+
+    resources: tuple[ScoredResource, ...]
+    beyond_memory: bool  # resources other than cpu and memory are among them
+
+
+class NodeResourcesFit:
+    """Upstream: plugins/noderesources/fit.go."""
+
+    name: ClassVar[str] = "NodeResourcesFit"
+    reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
+    score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
+
+    def __init__(self, args: NodeResourcesFitArgs | None = None) -> None:
+        self.args = args or NodeResourcesFitArgs()
+        strategy = self.args.scoring_strategy
+        self._leaves_out_zeros = strategy.type == REQUESTED_TO_CAPACITY_RATIO
+        self._rating = _rating(strategy.type, strategy.shape)
+
+    def pre_filter(self, pod: PodInfo, view: View) -> Ready:
+        return Ready(self._demands(pod.shape.requests.asked, view.nodes.resources))
+
+    def filter(self, state: tuple[Demand, ...], view: View, rows: Rows) -> IntArray:
+        place = place_of(rows)
+        nodes, usage = view.nodes, view.usage
+        codes = too_many_pods(cells(usage.pod_counts, place), cells(nodes.allowed_pods, place))
+        if not state:
+            return as_array(codes)
+        capacities, taken = columns_at(nodes.allocatable, place), columns_at(usage.requested, place)
+        for demand in state:
+            capacity = capacities[demand.resource]
+            short = capacity - taken[demand.resource] < demand.amount
+            if somewhere(short):
+                codes |= shortage_codes(demand, short, capacity)
+        return as_array(codes)
+
+    def explain_failure(self, state: tuple[Demand, ...], view: View, code: int) -> Status:  # noqa: ARG002
+        reasons = [f"Insufficient {demand.name}" for demand in state if code & demand.bit]
+        if code & TOO_MANY_PODS_BIT:
+            reasons.insert(0, TOO_MANY_PODS)
+        return unresolvable(*reasons) if code & UNRESOLVABLE_BIT else unschedulable(*reasons)
+
+    def pre_score(
+        self,
+        pod: PodInfo,
+        view: View,
+        feasible_rows: RowArray,  # noqa: ARG002
+    ) -> ScoreState:
+        configured = self.args.scoring_strategy.resources
+        resources = scored_resources(configured, pod.shape.requests.scored, view.nodes.resources)
+        return ScoreState(resources, any(entry.resource > MEMORY for entry in resources))
+
+    def score(self, state: ScoreState, view: View, rows: Rows) -> IntArray:
+        if not state.resources:
+            return np.zeros(view.nodes.alive[rows].shape, dtype=np.int64)
+        place = place_of(rows)
+        capacities = columns_at(view.nodes.allocatable, place)
+        taken = columns_taken(view.usage, place, beyond_memory=state.beyond_memory)
+        total: Amounts = 0
+        weights: Amounts = 0
+        for resource, request, weight in state.resources:
+            scores, counted = self._rate(capacities[resource], taken[resource] + request)
+            total = total + (scores if weight == 1 else scores * weight)
+            weights = weights + (weight if counted is True else counted * weight)
+        return as_array(self._mean(total, weights))
+
+    def _rate(self, capacity: Amounts, needed: Amounts) -> tuple[Amounts, Amounts]:
+        """A resource's scores, and where they count. A node that has none of it is not judged by it."""
+        if none_is_zero(capacity):
+            scores = self._rating(capacity, needed)
+            return scores, scores > 0 if self._leaves_out_zeros else True
+        offered = capacity > 0
+        scores = self._rating(larger(capacity, 1), needed) * offered
+        return scores, scores > 0 if self._leaves_out_zeros else offered
+
+    def _mean(self, total: Amounts, weights: Amounts) -> Amounts:
+        if self._leaves_out_zeros:
+            return rounded_quotient(total, larger(weights, 1))
+        return total // larger(weights, 1)
+
+    def _demands(self, asked: Mapping[str, int], resources: ResourceVocabulary) -> tuple[Demand, ...]:
+        # Upstream names scalars in the random order of a map; by name is as good and can be repeated.
+        scalars = sorted(name for name in asked if name not in BASIC_NAMES and not self._is_ignored(name))
+        names = [name for name in (*BASIC_NAMES, *scalars) if asked.get(name, 0) > 0]
+        if len(names) > DEMANDS_MAX:
+            raise CycleError(self.name, f"a pod may ask for at most {DEMANDS_MAX} resources, not {len(names)}")
+        return tuple(
+            Demand(name, _known(resources, name), asked[name], TOO_MANY_PODS_BIT << position)
+            for position, name in enumerate(names, start=1)
+        )
+
+    def _is_ignored(self, name: str) -> bool:
+        args = self.args
+        if not (args.ignored_resources or args.ignored_resource_groups) or not is_extended_resource(name):
+            return False
+        return name in args.ignored_resources or name.partition("/")[0] in args.ignored_resource_groups
+
+
+def too_many_pods(pod_counts: Amounts, allowed_pods: Amounts) -> Amounts:
+    """The code of nodes that have no place for one more pod."""
+    return as_numbers(pod_counts >= allowed_pods)  # this is bit 0
+
+
+def shortage_codes(demand: Demand, short: Amounts, capacity: Amounts) -> Amounts:
+    """The code of nodes that are short of one resource; what exceeds the whole node is always short."""
+    return short * demand.bit | (capacity < demand.amount) * UNRESOLVABLE_BIT
+
+
+def columns_taken(usage: Usage, place: Place, *, beyond_memory: bool) -> Sequence[Amounts]:
+    """What the pods take, by resource; of cpu and memory not less than the scheduler supposes."""
+    supposed = columns_at(usage.nonzero_requested, place)
+    if not beyond_memory:
+        return supposed
+    return [*supposed, *columns_at(usage.requested, place)[len(supposed) :]]
+
+
+def scored_resources(
+    configured: Sequence[ResourceWeight], requests: Mapping[str, int], resources: ResourceVocabulary
+) -> tuple[ScoredResource, ...]:
+    """The configured resources by which this pod's nodes are judged: not by a scalar it does not ask for."""
+    found = []
+    for name, weight in ((entry.name, entry.weight) for entry in configured):
+        resource, request = resources.find(name), requests.get(name, 0)
+        # A name nobody has used is one that no node offers.
+        if resource != ABSENT and (resource <= EPHEMERAL_STORAGE or request):
+            found.append(ScoredResource(resource, request, weight))
+    return tuple(found)
+
+
+def least_allocated(capacity: Amounts, needed: Amounts) -> Amounts:
+    """The percentage that would stay free."""
+    return larger(capacity - needed, 0) * MAX_NODE_SCORE // capacity
+
+
+def most_allocated(capacity: Amounts, needed: Amounts) -> Amounts:
+    """The percentage that would be in use. Supposed minima can make it look like more than there is."""
+    return smaller(needed, capacity) * MAX_NODE_SCORE // capacity
+
+
+def shaped(shape: Sequence[ShapePoint]) -> Rating:
+    """A rating that looks the percentage in use up in the configured shape."""
+    by_utilization = scores_by_utilization(shape)
+
+    def rate(capacity: Amounts, needed: Amounts) -> Amounts:
+        return by_utilization[most_allocated(capacity, needed)]
+
+    return rate
+
+
+def scores_by_utilization(shape: Sequence[ShapePoint]) -> IntArray:
+    """(101,) the broken line through the points at every whole percentage."""
+    points = [(point.utilization, point.score * MAX_NODE_SCORE // MAX_CONFIGURED_SCORE) for point in shape]
+    return np.array([_on_line(points, percent) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
+
+
+def rounded_quotient(dividend: Amounts, divisor: Amounts) -> Amounts:
+    """The nearest whole number, halves up; neither is negative.
+
+    Upstream divides floats and rounds. With numbers this small a quotient is a half as a float only if it is one.
+    """
+    return (2 * dividend + divisor) // (2 * divisor)
+
+
+def _known(resources: ResourceVocabulary, name: str) -> int:
+    resource = resources.find(name)
+    assert resource != ABSENT, f"the tables have no column for {name}"
+    return resource
+
+
+def _on_line(points: Sequence[tuple[int, int]], utilization: int) -> int:
+    for position, (end, end_score) in enumerate(points):
+        if utilization <= end:
+            if position == 0:
+                return end_score
+            start, start_score = points[position - 1]
+            rise = (end_score - start_score) * (utilization - start)
+            # Go divides toward zero, which matters where the line falls.
+            part = abs(rise) // (end - start)
+            return start_score + (part if rise >= 0 else -part)
+    return points[-1][1]
+
+
+def _rating(strategy: str, shape: Sequence[ShapePoint]) -> Rating:
+    if strategy == REQUESTED_TO_CAPACITY_RATIO:
+        return shaped(shape)
+    return most_allocated if strategy == MOST_ALLOCATED else least_allocated

@@ -1,0 +1,39 @@
+"""NodeUnschedulable: keeps pods off cordoned nodes.
+
+Reads the nodes' `unschedulable` flag. A pod that tolerates the taint which goes with a cordon is let through;
+the taint itself is TaintToleration's affair.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from bayplan.core.columns import IntArray, Rows
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import Reads
+from bayplan.core.framework.verdict import Status, unresolvable
+from bayplan.core.snapshot import View
+from bayplan.model.node import Taint
+from bayplan.model.tolerations import NO_SCHEDULE, any_tolerates
+
+REASON = "node(s) were unschedulable"
+
+CORDON = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
+
+
+class NodeUnschedulable:
+    """Filter: the node takes new pods, or the pod does not mind."""
+
+    name: ClassVar[str] = "NodeUnschedulable"
+    reads: ClassVar[Reads] = Reads.NODE
+
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        cordoned = view.nodes.unschedulable[rows]
+        if any_tolerates(state.spec.tolerations, CORDON):
+            return np.zeros(len(cordoned), dtype=np.int64)
+        return cordoned.astype(np.int64)
+
+    def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:  # noqa: ARG002
+        return unresolvable(REASON)

@@ -1,0 +1,72 @@
+"""PodTopologySpread: keeps the pods of a workload evenly spread over zones, hosts or any other node label.
+
+`constraints` says which constraints a pod has, `filtering` judges nodes by the hard ones, `scoring` by the soft
+ones; the plugin here only joins them. When a rejected pod may be tried again is not decided here.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bayplan.core.columns import IntArray, RowArray, Rows
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.args import PodTopologySpreadArgs
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
+from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
+from bayplan.core.plugins.pod_topology_spread import filtering, scoring
+from bayplan.core.plugins.pod_topology_spread.constraints import HARD, SOFT, constraints_of, requires_all_keys
+from bayplan.core.plugins.pod_topology_spread.filtering import HardState
+from bayplan.core.plugins.pod_topology_spread.scoring import SoftState
+from bayplan.core.snapshot import View
+from bayplan.model.selectors import SelectorError
+
+REASON_SKEW = "node(s) didn't match pod topology spread constraints"
+REASON_LACKS_KEY = f"{REASON_SKEW} (missing required label)"
+
+
+class PodTopologySpread:
+    """Rejects nodes whose domain is too full already, and prefers those in the emptier ones."""
+
+    name: ClassVar[str] = "PodTopologySpread"
+    reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
+    score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
+
+    def __init__(self, args: PodTopologySpreadArgs | None = None) -> None:
+        self.args = args or PodTopologySpreadArgs()
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        try:
+            constraints = constraints_of(pod.shape, view.objects, self.args, HARD)
+        except SelectorError as problem:
+            where = "get constraints from pod: obtaining pod's hard topology spread constraints"
+            raise CycleError(self.name, f"{where}: {problem}") from problem
+        return Ready(filtering.prepare(constraints, pod, view)) if constraints else SKIP
+
+    def filter(self, state: HardState, view: View, rows: Rows) -> IntArray:  # noqa: ARG002
+        return filtering.judge(state, rows)
+
+    def explain_failure(self, state: HardState, view: View, code: int) -> Status:  # noqa: ARG002
+        return unresolvable(REASON_LACKS_KEY) if code == filtering.LACKS_KEY else unschedulable(REASON_SKEW)
+
+    def fork(self, state: HardState, view: View) -> HardState:
+        return filtering.fork(state, view.nodes.count)
+
+    def shift(self, state: HardState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
+        filtering.shift(state, view.pods.identity_ids[pod_rows], node_rows, sign)
+
+    def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> SoftState | Skip:
+        try:
+            constraints = constraints_of(pod.shape, view.objects, self.args, SOFT)
+        except SelectorError as problem:
+            where = "calculating preScoreState: obtaining pod's soft topology spread constraints"
+            raise CycleError(self.name, f"{where}: {problem}") from problem
+        if not constraints:
+            return SKIP
+        require_all = requires_all_keys(pod.spec, self.args)
+        return scoring.prepare(constraints, require_all, pod, view, feasible_rows)
+
+    def score(self, state: SoftState, view: View, rows: RowArray) -> IntArray:  # noqa: ARG002
+        return scoring.raw_scores(state, rows)
+
+    def normalize(self, state: SoftState, scores: IntArray, rows: RowArray) -> IntArray:
+        return scoring.normal_scores(state, scores, rows)

@@ -1,0 +1,175 @@
+"""Which spread constraints a pod has, and which nodes count for each of them.
+
+A pod's own constraints come first; a pod without any has the profile's default ones, with the selector that its
+services and its controller suggest. Nothing here counts pods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from bayplan.core.columns import ABSENT, BoolArray, IdArray
+from bayplan.core.columns.counters import PodCounter, PodMatch
+from bayplan.core.columns.labels import LabelColumn
+from bayplan.core.columns.node_selectors import match_required, required_nodes
+from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.columns.shapes import PodShape
+from bayplan.core.framework.args import SYSTEM_DEFAULT_CONSTRAINTS, SYSTEM_DEFAULTING, PodTopologySpreadArgs
+from bayplan.core.snapshot import Objects, View
+from bayplan.model.meta import LabelSelector
+from bayplan.model.node import Taint
+from bayplan.model.pod import PodSpec, Toleration, TopologySpreadConstraint
+from bayplan.model.selectors import (
+    CompiledSelector,
+    SelectorError,
+    compile_label_selector,
+    compile_match_labels,
+)
+from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE, any_tolerates
+
+HARD = "DoNotSchedule"
+SOFT = "ScheduleAnyway"
+HONOR = "Honor"
+IGNORE = "Ignore"
+
+
+class SpreadConstraint(NamedTuple):
+    """A constraint with everything that may be left out filled in."""
+
+    topology_key: str
+    max_skew: int
+    min_domains: int
+    selector: CompiledSelector
+    honors_affinity: bool
+    honors_taints: bool
+
+
+def constraints_of(
+    shape: PodShape, objects: Objects, args: PodTopologySpreadArgs, action: str
+) -> list[SpreadConstraint]:
+    """The constraints that act in the wanted way, in order. Raises SelectorError."""
+    own = shape.spec.topology_spread_constraints
+    if own:
+        return [_own(written, shape.labels) for written in own if written.when_unsatisfiable == action]
+    defaults = [written for written in _defaults(args) if written.when_unsatisfiable == action]
+    # Looking for the selector walks over all services: not without need.
+    selector = default_selector(shape, objects) if defaults else CompiledSelector.EVERYTHING
+    return [] if selector.is_empty else [_filled_in(written, selector) for written in defaults]
+
+
+def requires_all_keys(spec: PodSpec, args: PodTopologySpreadArgs) -> bool:
+    """Whether scoring passes over nodes that lack a key; system defaults put up with clusters without zones."""
+    return bool(spec.topology_spread_constraints) or args.defaulting_type != SYSTEM_DEFAULTING
+
+
+def default_selector(shape: PodShape, objects: Objects) -> CompiledSelector:
+    """What the services and the controller of a pod select, all together; empty if there are none."""
+    # Upstream: plugins/helper/spread.go DefaultSelector (v1.36).
+    selected = _selected_by_services(shape, objects)
+    owner = shape.controller
+    if owner is None:
+        return compile_match_labels(selected)
+    place = (shape.namespace, owner.name)
+    match owner.api_version, owner.kind:
+        case "v1", "ReplicationController":
+            controller = objects.replication_controllers.get(place)
+            return compile_match_labels({**selected, **(controller.spec.selector if controller else {})})
+        case "apps/v1", "ReplicaSet":
+            replica_set = objects.replica_sets.get(place)
+            return _narrowed(replica_set.spec.selector if replica_set else None, selected)
+        case "apps/v1", "StatefulSet":
+            stateful_set = objects.stateful_sets.get(place)
+            return _narrowed(stateful_set.spec.selector if stateful_set else None, selected)
+    return compile_match_labels(selected)
+
+
+def topology_columns(constraints: Sequence[SpreadConstraint], nodes: NodeTable) -> tuple[list[LabelColumn], BoolArray]:
+    """The column of each constraint's key, and (nodes,) the nodes that have them all."""
+    columns = [nodes.labels.column(constraint.topology_key) for constraint in constraints]
+    complete = nodes.alive.copy()
+    for column in columns:
+        complete &= column.ids != ABSENT
+    return columns, complete
+
+
+def included_nodes(constraints: Sequence[SpreadConstraint], spec: PodSpec, nodes: NodeTable) -> list[BoolArray]:
+    """For each constraint (nodes,) the nodes whose pods its inclusion policies let count; never a ghost."""
+    affine = tolerated = nodes.alive
+    if any(constraint.honors_affinity for constraint in constraints):
+        affine = match_required(nodes, required_nodes(spec))
+    if any(constraint.honors_taints for constraint in constraints):
+        tolerated = nodes.alive & _tolerated(spec.tolerations, nodes)
+    return [
+        (affine if constraint.honors_affinity else nodes.alive)
+        & (tolerated if constraint.honors_taints else nodes.alive)
+        for constraint in constraints
+    ]
+
+
+def pod_counter(constraint: SpreadConstraint, namespace: str, view: View) -> PodCounter:
+    """Counts the running pods of the namespace that the constraint selects."""
+    match = PodMatch(frozenset((namespace,)), constraint.selector)
+    return view.counters.pods_matching((match,), skip_terminating=True)
+
+
+def pod_counts(constraint: SpreadConstraint, counter: PodCounter, view: View) -> IdArray:
+    """(nodes,) how many pods count; upstream counts none for a selector that would select them all."""
+    if constraint.selector.is_empty:
+        return np.zeros(view.nodes.count, dtype=np.int32)
+    return counter.nodes.counts(view.nodes.count)
+
+
+def _own(written: TopologySpreadConstraint, labels: Mapping[str, str]) -> SpreadConstraint:
+    shared = {key: labels[key] for key in written.match_label_keys if key in labels}
+    return _filled_in(written, compile_label_selector(written.label_selector).narrowed_to(shared))
+
+
+def _filled_in(written: TopologySpreadConstraint, selector: CompiledSelector) -> SpreadConstraint:
+    return SpreadConstraint(
+        topology_key=written.topology_key,
+        max_skew=written.max_skew,
+        min_domains=1 if written.min_domains is None else written.min_domains,
+        selector=selector,
+        honors_affinity=(written.node_affinity_policy or HONOR) == HONOR,
+        honors_taints=(written.node_taints_policy or IGNORE) == HONOR,
+    )
+
+
+def _defaults(args: PodTopologySpreadArgs) -> tuple[TopologySpreadConstraint, ...]:
+    if args.defaulting_type == SYSTEM_DEFAULTING:
+        return SYSTEM_DEFAULT_CONSTRAINTS
+    return args.default_constraints
+
+
+def _selected_by_services(shape: PodShape, objects: Objects) -> dict[str, str]:
+    """The selectors of all services that select the pod; they cannot contradict each other."""
+    selected: dict[str, str] = {}
+    for (namespace, _), service in objects.services.items():
+        if namespace == shape.namespace and service.spec.selector.items() <= shape.labels.items():
+            selected |= service.spec.selector
+    return selected
+
+
+def _narrowed(written: LabelSelector | None, selected: Mapping[str, str]) -> CompiledSelector:
+    """A controller without a selector, or with an invalid one, adds nothing."""
+    try:
+        selector = compile_label_selector(written)
+    except SelectorError:
+        return compile_match_labels(selected)
+    return compile_match_labels(selected) if selector.selects_nothing else selector.narrowed_to(selected)
+
+
+def _tolerated(tolerations: Sequence[Toleration], nodes: NodeTable) -> BoolArray:
+    """(nodes,) nodes without a taint that keeps the pod away."""
+    lookup = [
+        all(
+            effect not in (NO_SCHEDULE, NO_EXECUTE)
+            or any_tolerates(tolerations, Taint(key=key, value=value, effect=effect))
+            for key, value, effect in taint_set
+        )
+        for taint_set in nodes.taint_sets.values
+    ]
+    return np.array(lookup, dtype=np.bool_)[nodes.taint_set_ids]

@@ -1,0 +1,23 @@
+"""SchedulingGates: a pod waits outside the queue until its last gate is taken away.
+
+Looks at the pod alone. Nobody here removes gates; whoever set them does.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
+
+
+class SchedulingGates:
+    """PreEnqueue: the pod has no gates."""
+
+    name: ClassVar[str] = "SchedulingGates"
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        gates = pod.spec.scheduling_gates
+        if not gates:
+            return SUCCESS
+        return unresolvable(f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]")

@@ -1,0 +1,69 @@
+"""TaintToleration: taints that a pod does not tolerate keep it away, or make a node less welcome.
+
+NoSchedule and NoExecute taints filter, PreferNoSchedule taints count in the score. Tolerations are evaluated once for
+each distinct set of taints and looked up by its id, never for each node. `tolerationSeconds` plays no part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import ClassVar
+
+import numpy as np
+
+from bayplan.core.columns import IntArray, RowArray, Rows
+from bayplan.core.columns.nodes import NodeTable, TaintSet
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import Reads, default_normalize
+from bayplan.core.framework.verdict import Status, unresolvable
+from bayplan.core.snapshot import View
+from bayplan.model.node import Taint
+from bayplan.model.pod import Toleration
+from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, any_tolerates
+
+REASON = "node(s) had untolerated taint(s)"
+
+FORBIDDING = frozenset((NO_SCHEDULE, NO_EXECUTE))
+DISCOURAGING = frozenset((PREFER_NO_SCHEDULE,))
+
+
+class TaintToleration:
+    """Filter and score."""
+
+    name: ClassVar[str] = "TaintToleration"
+    reads: ClassVar[Reads] = Reads.NODE
+    score_reads: ClassVar[Reads] = Reads.NODE
+
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        tolerations = state.spec.tolerations
+        return for_each_taint_set(
+            view.nodes, rows, lambda taints: int(count_untolerated(taints, tolerations, FORBIDDING) > 0)
+        )
+
+    def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:  # noqa: ARG002
+        return unresolvable(REASON)
+
+    def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> tuple[Toleration, ...]:  # noqa: ARG002
+        """The tolerations that can speak to PreferNoSchedule taints."""
+        return tuple(item for item in pod.spec.tolerations if item.effect in ("", PREFER_NO_SCHEDULE))
+
+    def score(self, state: tuple[Toleration, ...], view: View, rows: RowArray) -> IntArray:
+        return for_each_taint_set(view.nodes, rows, lambda taints: count_untolerated(taints, state, DISCOURAGING))
+
+    def normalize(self, state: object, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
+        return default_normalize(scores, reverse=True)
+
+
+def for_each_taint_set(nodes: NodeTable, rows: Rows, judge: Callable[[TaintSet], int]) -> IntArray:
+    """(rows,) what `judge` says of each node's taints; it is asked once for each distinct set."""
+    judgements = np.array([judge(taints) for taints in nodes.taint_sets.values], dtype=np.int64)
+    return judgements[nodes.taint_set_ids[rows]]
+
+
+def count_untolerated(taints: TaintSet, tolerations: Collection[Toleration], effects: frozenset[str]) -> int:
+    """How many of the taints with one of these effects no toleration tolerates."""
+    return sum(
+        not any_tolerates(tolerations, Taint(key=key, value=value, effect=effect))
+        for key, value, effect in taints
+        if effect in effects
+    )

@@ -1,0 +1,344 @@
+"""VolumeBinding: every claim of the pod is bound to a volume the node can reach, or can be bound or made there.
+
+Takes the pod's claims with their volumes, classes, drivers and capacities; gives for all nodes at once which of four
+reasons stand in the way, as bits of one code. Pods do not matter to it, so the answer is made at the first filter
+call of an attempt and read from then on. `volumes_on` tells what the pod would bind and have made on a node, and
+`assumed` the objects as they are after that; waiting for either is left to whoever binds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, Rows
+from bayplan.core.columns.node_selectors import NodeTerm, compile_terms
+from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.args import VolumeBindingArgs
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
+from bayplan.core.framework.verdict import CycleError, Status, unresolvable
+from bayplan.core.plugins.csi_migration import (
+    TranslationError,
+    is_migrated_on,
+    required_terms,
+    translated_terms,
+    volume_plugin,
+)
+from bayplan.core.plugins.volume_claims import (
+    BOUND_BY_CONTROLLER,
+    SELECTED_NODE,
+    STORAGE,
+    WAIT_FOR_FIRST_CONSUMER,
+    PodIdentity,
+    binding_mode_not_set,
+    claim_not_found,
+    claim_uses,
+    class_of_claim,
+    class_of_volume,
+    is_fully_bound,
+    is_owned_by,
+    nano_amount,
+    not_owner,
+)
+from bayplan.core.plugins.volume_matching import is_bound_to, match_claims, match_some, reachable_from
+from bayplan.core.snapshot import Objects, View
+from bayplan.model.meta import ObjectReference
+from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
+from bayplan.model.quantity import parse_quantity, whole_value
+from bayplan.model.selectors import SelectorError, compile_label_selector
+from bayplan.model.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
+
+NAME = "VolumeBinding"
+UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
+NODE_CONFLICT = "node(s) didn't match PersistentVolume's node affinity"
+BIND_CONFLICT = "node(s) didn't find available persistent volumes to bind"
+NOT_ENOUGH_SPACE = "node(s) did not have enough free storage"
+VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
+
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+LOST = "Lost"
+
+#: Bits of a failure code, in the order in which their reasons are told.
+CODE_NODE, CODE_BIND, CODE_SPACE, CODE_MISSING = 1, 2, 4, 8
+REASONS = {
+    CODE_NODE: NODE_CONFLICT,
+    CODE_BIND: BIND_CONFLICT,
+    CODE_SPACE: NOT_ENOUGH_SPACE,
+    CODE_MISSING: VOLUME_MISSING,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """What the claims come to on every node."""
+
+    codes: IntArray  # (nodes,)
+    matched_claims: tuple[PersistentVolumeClaim, ...]  # in the order they were served
+    volumes: tuple[PersistentVolume, ...]
+    matches: IdArray  # (matched_claims, nodes) positions in `volumes`
+
+
+@dataclass(slots=True)
+class BindingState:
+    """The pod's claims by what is to be done about them."""
+
+    bound: tuple[PersistentVolumeClaim, ...]
+    delayed: tuple[PersistentVolumeClaim, ...]
+    findings: Findings | None = None  # made when first asked for
+
+
+@dataclass(frozen=True, slots=True)
+class PodVolumes:
+    """What binding the pod's claims on one node means."""
+
+    static: tuple[tuple[PersistentVolume, PersistentVolumeClaim], ...]
+    provisioned: tuple[PersistentVolumeClaim, ...]
+
+
+class VolumeBinding:
+    """Filters nodes by where the pod's claims are, or can be, bound."""
+
+    name: ClassVar[str] = NAME
+    reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
+
+    def __init__(self, args: VolumeBindingArgs | None = None) -> None:
+        self.args = args or VolumeBindingArgs()
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        claims: list[PersistentVolumeClaim] = []
+        for claim_or_fault in _claims(pod, view.objects):
+            if isinstance(claim_or_fault, str):
+                return unresolvable(claim_or_fault)
+            claims.append(claim_or_fault)
+        if not claims:
+            return SKIP
+        bound = tuple(claim for claim in claims if is_fully_bound(claim))
+        delayed = tuple(
+            claim for claim in claims if not is_fully_bound(claim) and _waits_for_consumer(view.objects, claim)
+        )
+        if len(bound) + len(delayed) < len(claims):
+            return unresolvable(UNBOUND_IMMEDIATE)
+        return Ready(BindingState(bound, delayed))
+
+    def filter(self, state: BindingState, view: View, rows: Rows) -> IntArray:
+        return _findings(state, view).codes[rows]
+
+    def explain_failure(self, state: BindingState, view: View, code: int) -> Status:  # noqa: ARG002
+        return unresolvable(*(reason for bit, reason in REASONS.items() if code & bit))
+
+    def volumes_on(self, state: BindingState, view: View, row: int) -> PodVolumes:
+        """What the pod would bind and have made on a node that passed the filter."""
+        findings = _findings(state, view)
+        static, unmatched = [], []
+        for claim, position in zip(findings.matched_claims, findings.matches[:, row].tolist(), strict=True):
+            if position == ABSENT:
+                unmatched.append(claim)
+            else:
+                static.append((findings.volumes[position], claim))
+        selected = [claim for claim in state.delayed if SELECTED_NODE in claim.metadata.annotations]
+        return PodVolumes(tuple(static), (*selected, *unmatched))
+
+
+def assumed(chosen: PodVolumes, node_name: str) -> list[PersistentVolume | PersistentVolumeClaim]:
+    """The objects that change when the pod goes to the node: volumes kept for claims, claims told the node."""
+    changed: list[PersistentVolume | PersistentVolumeClaim] = [_kept(volume, claim) for volume, claim in chosen.static]
+    for claim in chosen.provisioned:
+        told = deepcopy(claim)
+        told.metadata.annotations[SELECTED_NODE] = node_name
+        changed.append(told)
+    return changed
+
+
+def _kept(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+    kept = deepcopy(volume)
+    if not is_bound_to(volume, claim):
+        kept.metadata.annotations[BOUND_BY_CONTROLLER] = "yes"
+    kept.spec.claim_ref = ObjectReference(
+        api_version="v1",
+        kind="PersistentVolumeClaim",
+        namespace=claim.metadata.namespace,
+        name=claim.metadata.name,
+        uid=claim.metadata.uid,
+    )
+    return kept
+
+
+def _claims(pod: PodInfo, objects: Objects) -> Iterator[PersistentVolumeClaim | str]:
+    """The pod's claims in the order of its volumes, or in words why one will not do."""
+    identity = PodIdentity.of(pod)
+    for use in claim_uses(pod):
+        claim = objects.claims.get((pod.namespace, use.claim_name))
+        if claim is None:
+            if use.is_ephemeral:
+                waiting = "waiting for ephemeral volume controller to create the persistentvolumeclaim"
+                yield f'{waiting} "{use.claim_name}"'
+            else:
+                yield claim_not_found(use.claim_name)
+            return
+        if claim.status.phase == LOST:
+            named = f'persistentvolumeclaim "{use.claim_name}"'
+            yield f'{named} bound to non-existent persistentvolume "{claim.spec.volume_name}"'
+        if claim.metadata.deletion_timestamp is not None:
+            yield f'persistentvolumeclaim "{use.claim_name}" is being deleted'
+        if use.is_ephemeral and not is_owned_by(claim, identity):
+            yield not_owner(claim, identity)
+        yield claim
+
+
+def _waits_for_consumer(objects: Objects, claim: PersistentVolumeClaim) -> bool:
+    class_name = class_of_claim(claim)
+    storage_class = objects.storage_classes.get(class_name) if class_name else None
+    if storage_class is None:
+        return False
+    if storage_class.volume_binding_mode is None:
+        raise CycleError(NAME, binding_mode_not_set(class_name))
+    # A claim that names its volume but is not bound yet is the volume controller's business.
+    return storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER and not claim.spec.volume_name
+
+
+def _findings(state: BindingState, view: View) -> Findings:
+    if state.findings is None:
+        state.findings = _find(state, view)
+    return state.findings
+
+
+def _find(state: BindingState, view: View) -> Findings:
+    codes = _judge_bound(view, state.bound)
+    selected = [claim for claim in state.delayed if SELECTED_NODE in claim.metadata.annotations]
+    to_match = sorted(
+        (claim for claim in state.delayed if SELECTED_NODE not in claim.metadata.annotations),
+        key=lambda claim: nano_amount(claim.spec.resources.requests),
+    )
+    volumes = _volumes_of_classes(view.objects, {class_of_claim(claim) for claim in to_match})
+    _check_selectors(to_match)
+    matches = match_claims(view.nodes, to_match, volumes)
+    selectable = np.ones(view.nodes.count, dtype=np.bool_)
+    for claim in selected:
+        selectable &= _is_named(view.nodes, claim.metadata.annotations[SELECTED_NODE])
+    codes[~selectable] |= CODE_BIND
+    to_make = [(claim, selectable) for claim in selected]
+    to_make += [(claim, selectable & (match == ABSENT)) for claim, match in zip(to_match, matches, strict=True)]
+    codes |= _judge_provisioning(view, to_make)
+    return Findings(codes, tuple(to_match), volumes, matches)
+
+
+def _check_selectors(claims: Iterable[PersistentVolumeClaim]) -> None:
+    for claim in claims:
+        try:
+            compile_label_selector(claim.spec.selector)
+        except SelectorError as problem:
+            named = f"{claim.metadata.namespace}/{claim.metadata.name}"
+            fault = f"error creating internal label selector for claim: {named}: {problem}"
+            raise CycleError(NAME, fault) from problem
+
+
+def _judge_bound(view: View, claims: Iterable[PersistentVolumeClaim]) -> IntArray:
+    """(nodes,) CODE_NODE or CODE_MISSING, whichever claim fails first."""
+    codes = np.zeros(view.nodes.count, dtype=np.int64)
+    for claim in claims:
+        volume = view.objects.volumes.get(claim.spec.volume_name)
+        if volume is None:
+            codes[codes == 0] = CODE_MISSING
+            break
+        codes[(codes == 0) & ~_reachable(view, volume)] = CODE_NODE
+    return codes
+
+
+def _reachable(view: View, volume: PersistentVolume) -> BoolArray:
+    """(nodes,) by the affinity as written, or as translated where the node's kubelet left the disk to CSI."""
+    as_written = reachable_from(view.nodes, required_terms(volume))
+    plugin = volume_plugin(volume)
+    if plugin is None:
+        return as_written
+    migrated = np.zeros(view.nodes.count, dtype=np.bool_)
+    for name, csi_node in view.objects.csi_nodes.items():
+        row = view.nodes.rows_by_name.get(name)
+        if row is not None and view.nodes.alive[row] and is_migrated_on(csi_node, plugin):
+            migrated[row] = True
+    if not migrated.any():
+        return as_written
+    try:
+        translated = reachable_from(view.nodes, translated_terms(volume))
+    except TranslationError as problem:
+        raise CycleError(NAME, f"could not translate pv: {problem}") from problem
+    return np.where(migrated, translated, as_written)
+
+
+def _volumes_of_classes(objects: Objects, class_names: set[str]) -> tuple[PersistentVolume, ...]:
+    if not class_names:
+        return ()
+    return tuple(volume for volume in objects.volumes.values() if class_of_volume(volume) in class_names)
+
+
+def _is_named(nodes: NodeTable, name: str) -> BoolArray:
+    named = np.zeros(nodes.count, dtype=np.bool_)
+    row = nodes.rows_by_name.get(name)
+    if row is not None:
+        named[row] = True
+    return named
+
+
+def _judge_provisioning(view: View, to_make: Iterable[tuple[PersistentVolumeClaim, BoolArray]]) -> IntArray:
+    """(nodes,) CODE_BIND or CODE_SPACE, whichever claim that has to be made there fails first."""
+    codes = np.zeros(view.nodes.count, dtype=np.int64)
+    for claim, needed in to_make:
+        asked = needed & (codes == 0)
+        if not asked.any():
+            continue
+        storage_class = view.objects.storage_classes[class_of_claim(claim)]
+        allowed = _may_provision(view.nodes, storage_class)
+        codes[asked & ~allowed] = CODE_BIND
+        codes[asked & allowed & ~_has_space(view, claim, storage_class)] = CODE_SPACE
+    return codes
+
+
+def _may_provision(nodes: NodeTable, storage_class: StorageClass) -> BoolArray:
+    if storage_class.provisioner in ("", NO_PROVISIONER):
+        return np.zeros(nodes.count, dtype=np.bool_)
+    if not storage_class.allowed_topologies:
+        return np.ones(nodes.count, dtype=np.bool_)
+    return match_some(nodes, compile_terms(_topology_terms(storage_class)))
+
+
+def _topology_terms(storage_class: StorageClass) -> Iterator[NodeSelectorTerm]:
+    for term in storage_class.allowed_topologies:
+        yield NodeSelectorTerm(
+            match_expressions=[
+                NodeSelectorRequirement(key=item.key, operator="In", values=item.values)
+                for item in term.match_label_expressions
+            ]
+        )
+
+
+def _has_space(view: View, claim: PersistentVolumeClaim, storage_class: StorageClass) -> BoolArray:
+    """(nodes,) nodes with enough storage within reach, as far as the driver tells its capacity at all."""
+    requests = claim.spec.resources.requests
+    driver = view.objects.csi_drivers.get(storage_class.provisioner)
+    if STORAGE not in requests or driver is None or not driver.spec.storage_capacity:
+        return np.ones(view.nodes.count, dtype=np.bool_)
+    wanted = whole_value(parse_quantity(requests[STORAGE]))
+    enough = np.zeros(view.nodes.count, dtype=np.bool_)
+    for capacity in view.objects.csi_capacities.values():
+        if capacity.storage_class_name == storage_class.metadata.name and _is_sufficient(capacity, wanted):
+            enough |= _within_reach(view.nodes, capacity)
+    return enough
+
+
+def _is_sufficient(capacity: CSIStorageCapacity, wanted_bytes: int) -> bool:
+    limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
+    return limit is not None and whole_value(parse_quantity(limit)) >= wanted_bytes
+
+
+def _within_reach(nodes: NodeTable, capacity: CSIStorageCapacity) -> BoolArray:
+    try:
+        selector = compile_label_selector(capacity.node_topology)
+    except SelectorError:
+        return np.zeros(nodes.count, dtype=np.bool_)
+    if selector.is_empty:
+        return np.ones(nodes.count, dtype=np.bool_)
+    return match_some(nodes, [NodeTerm(labels=selector.requirements)])

@@ -1,0 +1,128 @@
+"""VolumeZone: a pod goes where the zone labels of its bound volumes say.
+
+Takes claims, volumes and storage classes by name; gives a mask for each zone label found on a bound volume. Volumes
+that wait for their first consumer have no zone yet and are passed over, ephemeral volumes are not considered, and a
+node without any zone or region label passes: a cluster of one zone need not label its nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from bayplan.core.columns import ABSENT, BoolArray, IntArray, Rows
+from bayplan.core.columns.labels import LabelColumn
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
+from bayplan.core.framework.verdict import Status, unresolvable
+from bayplan.core.plugins.volume_claims import (
+    WAIT_FOR_FIRST_CONSUMER,
+    binding_mode_not_set,
+    claim_not_found,
+    class_not_found,
+    class_of_claim,
+    volume_not_found,
+)
+from bayplan.core.snapshot import Objects, View
+from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
+
+CONFLICT = "node(s) had no available volume zone"
+CLAIM_WITHOUT_NAME = "PersistentVolumeClaim had no name"
+CLAIM_WITHOUT_CLASS = "PersistentVolumeClaim had no pv name and storageClass name"
+VOLUME_WITHOUT_NAME = "PersistentVolume had no name"
+
+BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
+BETA_REGION = "failure-domain.beta.kubernetes.io/region"
+ZONE = "topology.kubernetes.io/zone"
+REGION = "topology.kubernetes.io/region"
+TOPOLOGY_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
+CURRENT_LABELS = {BETA_ZONE: ZONE, BETA_REGION: REGION}
+ZONE_SEPARATOR = "__"
+
+
+class VolumeTopology(NamedTuple):
+    """Where a volume can be reached: nodes whose label `key` has one of the values."""
+
+    key: str
+    values: frozenset[str]
+
+
+class VolumeZone:
+    """Filters nodes by the zones of bound volumes."""
+
+    name: ClassVar[str] = "VolumeZone"
+    reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        topologies: list[VolumeTopology] = []
+        for claim_name in pod.shape.claim_names:
+            found = _bound_volume(view.objects, pod.namespace, claim_name)
+            if isinstance(found, Status):
+                return found
+            if found is not None:
+                topologies.extend(_topologies(found))
+        return Ready(tuple(topologies)) if topologies else SKIP
+
+    def filter(self, state: tuple[VolumeTopology, ...], view: View, rows: Rows) -> IntArray:
+        labels = view.nodes.labels
+        columns = {key: labels.column(key) for key in TOPOLOGY_LABELS}
+        labelled = np.zeros(view.nodes.count, dtype=np.bool_)[rows]
+        for column in columns.values():
+            labelled |= column.ids[rows] != ABSENT
+        reachable = np.ones_like(labelled)
+        for topology in state:
+            reachable &= _reaches(topology, columns, rows)
+        return (labelled & ~reachable).astype(np.int64)
+
+    def explain_failure(self, state: tuple[VolumeTopology, ...], view: View, code: int) -> Status:  # noqa: ARG002
+        return unresolvable(CONFLICT)
+
+
+def _bound_volume(objects: Objects, namespace: str, claim_name: str) -> PersistentVolume | Status | None:
+    """The volume of a claim; None when it waits for its first consumer; a status when the pod cannot go on."""
+    if not claim_name:
+        return unresolvable(CLAIM_WITHOUT_NAME)
+    claim = objects.claims.get((namespace, claim_name))
+    if claim is None:
+        return unresolvable(claim_not_found(claim_name))
+    if not claim.spec.volume_name:
+        return _refuse_unless_delayed(objects, claim)
+    volume = objects.volumes.get(claim.spec.volume_name)
+    return unresolvable(volume_not_found(claim.spec.volume_name)) if volume is None else volume
+
+
+def _refuse_unless_delayed(objects: Objects, claim: PersistentVolumeClaim) -> Status | None:
+    class_name = class_of_claim(claim)
+    if not class_name:
+        return unresolvable(CLAIM_WITHOUT_CLASS)
+    storage_class = objects.storage_classes.get(class_name)
+    if storage_class is None:
+        return unresolvable(class_not_found(class_name))
+    if storage_class.volume_binding_mode is None:
+        return unresolvable(binding_mode_not_set(class_name))
+    return None if storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else unresolvable(VOLUME_WITHOUT_NAME)
+
+
+def _topologies(volume: PersistentVolume) -> Iterator[VolumeTopology]:
+    for key in TOPOLOGY_LABELS:
+        value = volume.metadata.labels.get(key)
+        if value is not None:
+            zones = [zone.strip() for zone in value.split(ZONE_SEPARATOR)]
+            if all(zones):  # Upstream: a label with an empty part does not parse and is ignored.
+                yield VolumeTopology(key, frozenset(zones))
+
+
+def _reaches(topology: VolumeTopology, columns: dict[str, LabelColumn], rows: Rows) -> BoolArray:
+    """(rows,) nodes with one of the values, read from the label's present name where they lack the old one."""
+    present = columns[CURRENT_LABELS.get(topology.key, topology.key)]
+    own = columns[topology.key]
+    reached: BoolArray = np.where(
+        own.ids[rows] != ABSENT, _has_value(own, topology)[rows], _has_value(present, topology)[rows]
+    )
+    return reached
+
+
+def _has_value(column: LabelColumn, topology: VolumeTopology) -> BoolArray:
+    return column.where(topology.values.__contains__, absent=False)

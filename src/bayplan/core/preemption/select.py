@@ -1,0 +1,71 @@
+"""Which candidate is cheapest. Criteria in order; each keeps the nodes with the best value, until one node is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayplan.core.columns import IntArray, RowArray, row_array
+from bayplan.core.preemption.candidates import Candidates
+from bayplan.core.snapshot import View
+
+#: Makes every summand positive, so that one victim less usually counts for more than any priority.
+PRIORITY_OFFSET = 1 << 31
+
+VIOLATIONS = "fewest PDB violations"
+HIGHEST_PRIORITY = "lowest highest victim priority"
+PRIORITY_SUM = "smallest sum of victim priorities"
+VICTIM_COUNT = "fewest victims"
+START_TIME = "latest start of the highest-priority victims"
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionStep:
+    """One criterion as it was applied."""
+
+    criterion: str
+    values: IntArray  # (in the running before,) what was compared
+    before: RowArray  # positions in Candidates
+    kept: RowArray  # positions in Candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The nodes that the criteria leave, and how they came to be left."""
+
+    tied: RowArray  # positions in Candidates
+    steps: tuple[CriterionStep, ...]
+
+
+def select(candidates: Candidates, view: View) -> Selection:
+    left = row_array(range(len(candidates.rows)))
+    steps: list[CriterionStep] = []
+    if len(left) > 1:
+        for criterion, values, lowest_wins in _criteria(candidates, view):
+            compared = values[left]
+            best = compared.min() if lowest_wins else compared.max()
+            kept = left[compared == best]
+            steps.append(CriterionStep(criterion, compared, left, kept))
+            left = kept
+            if len(left) == 1:
+                break
+    return Selection(left, tuple(steps))
+
+
+def _criteria(candidates: Candidates, view: View) -> list[tuple[str, IntArray, bool]]:
+    """Criterion, its value for every candidate, and whether the lowest is the best."""
+    pods, starts = view.pods, candidates.bounds[:-1]
+    counts = np.diff(candidates.bounds)
+    priorities = pods.priorities[candidates.victim_rows]
+    highest = priorities[starts]
+    started_at = pods.started_at[candidates.victim_rows]
+    # Only victims of the highest priority count for the start time; the others are made later than any.
+    relevant = np.where(priorities == np.repeat(highest, counts), started_at, np.iinfo(np.int64).max)
+    return [
+        (VIOLATIONS, candidates.violations, True),
+        (HIGHEST_PRIORITY, highest, True),
+        (PRIORITY_SUM, np.add.reduceat(priorities + PRIORITY_OFFSET, starts), True),
+        (VICTIM_COUNT, counts.astype(np.int64), True),
+        (START_TIME, np.minimum.reduceat(relevant, starts), False),
+    ]

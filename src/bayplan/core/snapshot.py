@@ -1,0 +1,126 @@
+"""One read-only instant of the cluster, and what-if views of it.
+
+A `View` is what plugins look at. The snapshot is the cache's own columns, not a copy: the core is single-threaded
+and nothing changes during a decision. `WhatIf` replaces the usage columns by a copy in which pods have moved. In it
+every node stands in its own world: all nodes may have lost pods at once, yet no node sees another's loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from bayplan.core.columns import IntArray, RowArray
+from bayplan.core.columns.counters import Counters
+from bayplan.core.columns.labels import NO_LABELS
+from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.columns.pods import PodTable
+from bayplan.core.columns.ports import PortTable
+from bayplan.core.columns.shapes import PodShape, Shapes
+from bayplan.model.cluster import Namespace, Service
+from bayplan.model.kinds import Object
+from bayplan.model.policy import PodDisruptionBudget
+from bayplan.model.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from bayplan.model.workloads import ReplicaSet, ReplicationController, StatefulSet
+
+NamespacedName = tuple[str, str]
+
+
+@dataclass(slots=True)
+class Objects:
+    """Objects other than nodes and pods that plugins look up, by name; dicts keep the order of arrival."""
+
+    namespaces: dict[str, Namespace] = field(default_factory=dict)
+    services: dict[NamespacedName, Service] = field(default_factory=dict)
+    replication_controllers: dict[NamespacedName, ReplicationController] = field(default_factory=dict)
+    replica_sets: dict[NamespacedName, ReplicaSet] = field(default_factory=dict)
+    stateful_sets: dict[NamespacedName, StatefulSet] = field(default_factory=dict)
+    claims: dict[NamespacedName, PersistentVolumeClaim] = field(default_factory=dict)
+    volumes: dict[str, PersistentVolume] = field(default_factory=dict)
+    storage_classes: dict[str, StorageClass] = field(default_factory=dict)
+    csi_nodes: dict[str, CSINode] = field(default_factory=dict)
+    csi_drivers: dict[str, CSIDriver] = field(default_factory=dict)
+    csi_capacities: dict[NamespacedName, CSIStorageCapacity] = field(default_factory=dict)
+    attachments: dict[str, VolumeAttachment] = field(default_factory=dict)
+    budgets: dict[NamespacedName, PodDisruptionBudget] = field(default_factory=dict)
+    version: int = 0  # grows with every change
+
+    def put(self, thing: Object) -> None:
+        """Add or replace an object; kinds nobody looks up are passed over."""
+        place = _PLACES.get(type(thing))
+        if place is None:
+            return
+        attribute, namespaced = place
+        meta = thing.metadata
+        getattr(self, attribute)[(meta.namespace, meta.name) if namespaced else meta.name] = thing
+        self.version += 1
+
+    def namespace_labels(self, name: str) -> Mapping[str, str]:
+        namespace = self.namespaces.get(name)
+        return namespace.metadata.labels if namespace else NO_LABELS
+
+
+_PLACES: dict[type, tuple[str, bool]] = {
+    Namespace: ("namespaces", False),
+    Service: ("services", True),
+    ReplicationController: ("replication_controllers", True),
+    ReplicaSet: ("replica_sets", True),
+    StatefulSet: ("stateful_sets", True),
+    PersistentVolumeClaim: ("claims", True),
+    PersistentVolume: ("volumes", False),
+    StorageClass: ("storage_classes", False),
+    CSINode: ("csi_nodes", False),
+    CSIDriver: ("csi_drivers", False),
+    CSIStorageCapacity: ("csi_capacities", True),
+    VolumeAttachment: ("attachments", False),
+    PodDisruptionBudget: ("budgets", True),
+}
+
+
+@dataclass(slots=True)
+class Usage:
+    """What the pods take on each node."""
+
+    requested: IntArray  # (nodes, resources)
+    nonzero_requested: IntArray  # (nodes, 2)
+    pod_counts: IntArray  # (nodes,)
+
+    def copy(self) -> Usage:
+        return Usage(self.requested.copy(), self.nonzero_requested.copy(), self.pod_counts.copy())
+
+    def shift(self, pods: PodTable, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
+        """Pod i comes to (+1) or leaves (-1) node i; a node may be named several times."""
+        np.add.at(self.requested, node_rows, sign * pods.requests[pod_rows])
+        np.add.at(self.nonzero_requested, node_rows, sign * pods.nonzero_requests[pod_rows])
+        np.add.at(self.pod_counts, node_rows, sign)
+
+
+@dataclass(slots=True, eq=False)
+class View:
+    """What a plugin may look at."""
+
+    nodes: NodeTable
+    pods: PodTable
+    shapes: Shapes
+    counters: Counters
+    ports: PortTable
+    objects: Objects
+    nominated: Mapping[str, Sequence[int]]  # node name -> rows of the pods nominated there
+    usage: Usage
+
+    def shape(self, pod_row: int) -> PodShape:
+        return self.shapes.shapes[int(self.pods.shape_ids[pod_row])]
+
+    def what_if(self) -> View:
+        """The same instant with usage that may be shifted."""
+        return replace(self, usage=self.usage.copy())

@@ -1,0 +1,36 @@
+"""Namespace, PriorityClass and Service: what pods of a namespace share.
+
+Namespaces are kept for their labels, services for the pods they select (default spreading), priority classes
+for admission. See `meta` for the conventions.
+"""
+
+import msgspec
+
+from bayplan.model.meta import Int32, ObjectMeta, Record, TopLevel
+
+
+class NamespaceStatus(Record, kw_only=True):
+    phase: str = ""
+
+
+class Namespace(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    status: NamespaceStatus = msgspec.field(default_factory=NamespaceStatus)
+
+
+class PriorityClass(TopLevel, kw_only=True):
+    """Its fields stand at the top, without a spec."""
+
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    value: Int32 = 0
+    global_default: bool = False
+    preemption_policy: str | None = None
+
+
+class ServiceSpec(Record, kw_only=True):
+    selector: dict[str, str] = {}
+
+
+class Service(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: ServiceSpec = msgspec.field(default_factory=ServiceSpec)

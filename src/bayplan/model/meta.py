@@ -1,0 +1,86 @@
+"""The base of every Kubernetes object here, object metadata and label selectors.
+
+Structs decode straight from JSON with msgspec. Attributes are the snake_case of the JSON names; lists and
+maps are empty, never None, when absent; a scalar or struct whose absence means something is None. Only
+fields that scheduling, disruption budgets, workload expansion or priority admission read are kept: anything
+else in the input is dropped while decoding. Values stay as written: nothing is defaulted or checked here.
+"""
+
+from typing import Annotated, TypeAlias
+
+import msgspec
+
+RawQuantity: TypeAlias = str | int | float
+"""A Kubernetes quantity as it was written; `quantity.parse_quantity` gives its value."""
+
+
+# Kubernetes refuses integers beyond these; here the bounds also keep them within NumPy's.
+Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class Record(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+    """Any part of an object. Without garbage-collector tracking, as no part ever refers back to its owner."""
+
+
+class TopLevel(Record, tag_field="kind", tag=True):
+    """An object with a kind of its own; the kind is the class name, checked and written by msgspec."""
+
+
+class OwnerReference(Record, kw_only=True):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class ObjectMeta(Record, kw_only=True):
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    deletion_grace_period_seconds: Int64 | None = None
+    generation: Int64 = 0
+    resource_version: str = ""
+    finalizers: list[str] = []
+    owner_references: list[OwnerReference] = []
+
+
+class LabelSelectorRequirement(Record, kw_only=True):
+    key: str = ""
+    operator: str = ""
+    values: list[str] = []
+
+
+class LabelSelector(Record, kw_only=True):
+    match_labels: dict[str, str] = {}
+    match_expressions: list[LabelSelectorRequirement] = []
+
+
+class Condition(Record, kw_only=True):
+    """A status condition of a pod, a node, a workload or a budget."""
+
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+    observed_generation: Int64 | None = None
+
+
+class LocalObjectReference(Record, kw_only=True):
+    name: str = ""
+
+
+class ObjectReference(Record, kw_only=True):
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""

@@ -1,0 +1,189 @@
+"""Pod: what it asks for, where it may go, and what is known of it once it runs.
+
+Holds the fields the scheduler reads and no others; see `meta` for the conventions. In the three affinities
+`requiredDuringSchedulingIgnoredDuringExecution` is `required` and its preferred twin is `preferred`.
+Volume sources live in `volumes`.
+"""
+
+import msgspec
+
+from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, RawQuantity, Record, TopLevel
+from bayplan.model.volumes import Volume
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+class ResourceClaimRequest(Record, kw_only=True):
+    """An entry of `resources.claims`."""
+
+    name: str = ""
+    request: str = ""
+
+
+class ResourceRequirements(Record, kw_only=True):
+    requests: dict[str, RawQuantity] = {}
+    limits: dict[str, RawQuantity] = {}
+    claims: list[ResourceClaimRequest] = []
+
+
+class ContainerPort(Record, kw_only=True):
+    container_port: Int32 = 0
+    host_port: Int32 = 0
+    host_ip: str = msgspec.field(default="", name="hostIP")
+    protocol: str = ""
+
+
+class ContainerRestartRule(Record, kw_only=True):
+    action: str = ""
+
+
+class Container(Record, kw_only=True):
+    """A container, or an init container (`restart_policy` Always makes that one a sidecar)."""
+
+    name: str = ""
+    image: str = ""
+    ports: list[ContainerPort] = []
+    resources: ResourceRequirements = msgspec.field(default_factory=ResourceRequirements)
+    restart_policy: str | None = None
+    restart_policy_rules: list[ContainerRestartRule] = []
+
+
+class NodeSelectorRequirement(Record, kw_only=True):
+    key: str = ""
+    operator: str = ""
+    values: list[str] = []
+
+
+class NodeSelectorTerm(Record, kw_only=True):
+    match_expressions: list[NodeSelectorRequirement] = []
+    match_fields: list[NodeSelectorRequirement] = []
+
+
+class NodeSelector(Record, kw_only=True):
+    node_selector_terms: list[NodeSelectorTerm] = []
+
+
+class PreferredSchedulingTerm(Record, kw_only=True):
+    weight: Int32 = 0
+    preference: NodeSelectorTerm = msgspec.field(default_factory=NodeSelectorTerm)
+
+
+class NodeAffinity(Record, kw_only=True):
+    required: NodeSelector | None = msgspec.field(default=None, name=REQUIRED)
+    preferred: list[PreferredSchedulingTerm] = msgspec.field(default_factory=list, name=PREFERRED)
+
+
+class PodAffinityTerm(Record, kw_only=True):
+    label_selector: LabelSelector | None = None
+    namespaces: list[str] = []
+    namespace_selector: LabelSelector | None = None
+    topology_key: str = ""
+    match_label_keys: list[str] = []
+    mismatch_label_keys: list[str] = []
+
+
+class WeightedPodAffinityTerm(Record, kw_only=True):
+    weight: Int32 = 0
+    pod_affinity_term: PodAffinityTerm = msgspec.field(default_factory=PodAffinityTerm)
+
+
+class PodAffinity(Record, kw_only=True):
+    required: list[PodAffinityTerm] = msgspec.field(default_factory=list, name=REQUIRED)
+    preferred: list[WeightedPodAffinityTerm] = msgspec.field(default_factory=list, name=PREFERRED)
+
+
+class PodAntiAffinity(Record, kw_only=True):
+    required: list[PodAffinityTerm] = msgspec.field(default_factory=list, name=REQUIRED)
+    preferred: list[WeightedPodAffinityTerm] = msgspec.field(default_factory=list, name=PREFERRED)
+
+
+class Affinity(Record, kw_only=True):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAntiAffinity | None = None
+
+
+class Toleration(Record, kw_only=True):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: Int64 | None = None
+
+
+class TopologySpreadConstraint(Record, kw_only=True):
+    max_skew: Int32 = 0
+    topology_key: str = ""
+    when_unsatisfiable: str = ""
+    label_selector: LabelSelector | None = None
+    min_domains: Int32 | None = None
+    node_affinity_policy: str | None = None
+    node_taints_policy: str | None = None
+    match_label_keys: list[str] = []
+
+
+class PodSchedulingGate(Record, kw_only=True):
+    name: str = ""
+
+
+class PodResourceClaim(Record, kw_only=True):
+    name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+class PodSpec(Record, kw_only=True):
+    node_name: str = ""
+    scheduler_name: str = ""
+    priority: Int32 | None = None
+    priority_class_name: str = ""
+    preemption_policy: str | None = None
+    containers: list[Container] = []
+    init_containers: list[Container] = []
+    overhead: dict[str, RawQuantity] = {}
+    resources: ResourceRequirements | None = None
+    node_selector: dict[str, str] = {}
+    affinity: Affinity | None = None
+    tolerations: list[Toleration] = []
+    topology_spread_constraints: list[TopologySpreadConstraint] = []
+    scheduling_gates: list[PodSchedulingGate] = []
+    volumes: list[Volume] = []
+    host_network: bool = False
+    host_users: bool | None = None
+    termination_grace_period_seconds: Int64 | None = None
+    resource_claims: list[PodResourceClaim] = []
+    restart_policy: str = ""
+    active_deadline_seconds: Int64 | None = None
+
+
+class ContainerStatus(Record, kw_only=True):
+    name: str = ""
+    ready: bool = False
+    restart_count: Int32 = 0
+    resources: ResourceRequirements | None = None
+    allocated_resources: dict[str, RawQuantity] = {}
+
+
+class PodStatus(Record, kw_only=True):
+    phase: str = ""
+    conditions: list[Condition] = []
+    start_time: str | None = None
+    nominated_node_name: str = ""
+    container_statuses: list[ContainerStatus] = []
+    init_container_statuses: list[ContainerStatus] = []
+    resources: ResourceRequirements | None = None
+    allocated_resources: dict[str, RawQuantity] = {}
+
+
+class Pod(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: PodSpec = msgspec.field(default_factory=PodSpec)
+    status: PodStatus = msgspec.field(default_factory=PodStatus)
+
+
+class PodTemplateSpec(Record, kw_only=True):
+    """The pod a workload makes."""
+
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: PodSpec = msgspec.field(default_factory=PodSpec)

@@ -1,0 +1,324 @@
+"""Files, folders and standard input as objects: YAML or JSON, plain or gzipped, single, many or in lists.
+
+Gives the objects in order of appearance and counts the kinds passed over; unknown fields are ignored and a
+missing namespace becomes `default`. All faults of all input are collected and raised once, as `InvalidObject`.
+The only module of `model` that touches files. JSON is decoded straight into structs, item by item.
+"""
+
+import gc
+import gzip
+import sys
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import NoneType
+from typing import Any, BinaryIO
+
+import msgspec
+
+from bayplan.model.checks import check
+from bayplan.model.conversion import FieldFault, convert
+from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.json_documents import JsonError, as_text, parse_json, split_json
+from bayplan.model.kinds import KINDS, KindInfo, Object, kind_info
+from bayplan.model.yaml_documents import YamlError, parse_yaml
+
+STDIN = "-"
+STDIN_NAME = "standard input"
+DEFAULT_NAMESPACE = "default"
+SUFFIXES = (".yaml", ".yml", ".json")
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+@dataclass(slots=True)
+class ReadResult:
+    """What was read: the objects, how many of which kinds were passed over, and the files opened."""
+
+    objects: list[Object] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+    files: list[str] = field(default_factory=list)
+
+
+def read(paths: Sequence[str | Path], stdin: BinaryIO | None = None) -> ReadResult:
+    """Every object in the files and folders (`-` is standard input); InvalidObject with all that is wrong."""
+    collector = _Collector()
+    with _without_garbage_collection():
+        for source, file in _files(paths, collector.faults):
+            collector.result.files.append(source)
+            data = _content(source, file, stdin, collector.faults)
+            if data is not None:
+                collector.add_text(source, data)
+    if not collector.faults and not collector.result.objects:
+        collector.faults.append(_nothing_found(collector.result))
+    return collector.finish()
+
+
+def from_dicts(objects: Iterable[Any], source: str = "objects") -> ReadResult:
+    """The same for objects that are parsed already; none at all is no fault here."""
+    collector = _Collector()
+    with _without_garbage_collection():
+        for position, item in enumerate(objects):
+            collector.add_value(source, f"[{position}]", dict(item) if isinstance(item, Mapping) else item)
+    return collector.finish()
+
+
+class _Header(msgspec.Struct, rename="camel"):
+    api_version: str | None = None
+    kind: str | None = None
+
+
+class _Envelope(_Header):
+    items: list[msgspec.Raw] | None = None
+
+
+_decode_header = msgspec.json.Decoder(_Header).decode
+_decode_envelope = msgspec.json.Decoder(_Envelope).decode
+_decoders = {kind: msgspec.json.Decoder(info.struct) for kind, info in KINDS.items()}
+
+
+class _Collector:
+    """Gathers objects and faults; one for each call."""
+
+    def __init__(self) -> None:
+        self.result = ReadResult()
+        self.faults: list[Fault] = []
+        self.seen: dict[tuple[str, str, str], str] = {}
+
+    def finish(self) -> ReadResult:
+        if self.faults:
+            raise InvalidObject(self.faults)
+        return self.result
+
+    def add_text(self, source: str, data: bytes) -> None:
+        """The documents of one file: JSON when it looks like that, else YAML."""
+        name = source.removesuffix(".gz")
+        looks_like_json = data.lstrip()[:1] in (b"{", b"[")
+        try:
+            if not looks_like_json and not name.endswith(".json"):
+                self._add_yaml(source, data)
+                return
+            try:
+                documents = split_json(data)
+            except JsonError:
+                # A YAML document may begin with a brace too.
+                if name.endswith(".json"):
+                    raise
+                self._add_yaml(source, data)
+                return
+            self._add_json(source, documents)
+        except (JsonError, YamlError) as error:
+            self._fault(source, "", "", str(error))
+
+    def add_value(self, source: str, where: str, value: Any) -> None:
+        """One parsed document, which may be a list of objects."""
+        if not isinstance(value, dict):
+            self._fault(source, where, "", f"expected an object, got {_kind_of_value(value)}")
+            return
+        api_version, kind, items = value.get("apiVersion"), value.get("kind"), value.get("items")
+        if _is_list(kind, items):
+            if not isinstance(items, list | NoneType):
+                self._fault(source, where, "items", f"expected a list, got {_kind_of_value(items)}")
+                return
+            defaults = _list_defaults(api_version, kind)
+            for position, item in enumerate(items or ()):
+                self._add_parsed(source, f"{where}.items[{position}]", item, defaults)
+        else:
+            self._add_parsed(source, where, value, ("", ""))
+
+    def _add_yaml(self, source: str, data: bytes) -> None:
+        is_empty = True
+        for position, document in enumerate(parse_yaml(data)):
+            if document is None:
+                continue
+            is_empty = False
+            # A sequence of objects is no manifest, but what other tools print.
+            for where, value in _flattened(f"document {position + 1}", document):
+                self.add_value(source, where, value)
+        if is_empty:
+            self._fault(source, "", "", "the file is empty")
+
+    def _add_json(self, source: str, documents: list[memoryview]) -> None:
+        if not documents:
+            self._fault(source, "", "", "the file is empty")
+        for position, document in enumerate(documents):
+            where = f"document {position + 1}"
+            try:
+                envelope = _decode_envelope(document)
+            except (msgspec.DecodeError, RecursionError):
+                self._add_json_slowly(source, where, document)
+                continue
+            if _is_list(envelope.kind, envelope.items):
+                defaults = _list_defaults(envelope.api_version, envelope.kind)
+                for index, item in enumerate(envelope.items or ()):
+                    self._add_raw(source, f"{where}.items[{index}]", item, defaults)
+            else:
+                self._add_raw(source, where, document, ("", ""))
+
+    def _add_raw(self, source: str, where: str, raw: msgspec.Raw | memoryview, defaults: tuple[str, str]) -> None:
+        """The fast way: straight into the struct. Whatever that refuses goes the slow way."""
+        try:
+            header = _decode_header(raw)
+            api_version, kind = header.api_version or defaults[0], header.kind or defaults[1]
+            info = kind_info(api_version, kind)
+            obj: Object | None = None if info is None else _decoders[kind].decode(raw)
+        except (msgspec.DecodeError, RecursionError):
+            try:
+                value = parse_json(raw)
+            except JsonError as error:
+                self._fault(source, where, "", str(error))
+            else:
+                self._add_parsed(source, where, value, defaults)
+            return
+        if info is None or obj is None:
+            self._skip(source, where, api_version, kind)
+        else:
+            self._accept(source, where, obj, info, ())
+
+    def _add_json_slowly(self, source: str, where: str, document: memoryview) -> None:
+        try:
+            value = parse_json(document)
+        except JsonError as error:
+            self._fault(source, where, "", str(error))
+            return
+        for place, item in _flattened(where, value):
+            self.add_value(source, place, item)
+
+    def _add_parsed(self, source: str, where: str, value: Any, defaults: tuple[str, str]) -> None:
+        if not isinstance(value, dict):
+            self._fault(source, where, "", f"expected an object, got {_kind_of_value(value)}")
+            return
+        api_version, kind = value.get("apiVersion") or defaults[0], value.get("kind") or defaults[1]
+        if not isinstance(api_version, str) or not isinstance(kind, str):
+            self._fault(source, where, "", "apiVersion and kind must be strings")
+            return
+        info = kind_info(api_version, kind)
+        if info is None:
+            self._skip(source, where, api_version, kind)
+            return
+        obj, faults = convert(value, info.struct)
+        self._accept(source, where, obj, info, faults)
+
+    def _skip(self, source: str, where: str, api_version: str, kind: str) -> None:
+        if not kind:
+            self._fault(source, where, "kind", "is missing")
+            return
+        group = api_version.rpartition("/")[0]
+        self.result.skipped[f"{kind}.{group}" if kind in KINDS else kind] += 1
+
+    def _accept(self, source: str, where: str, obj: Object, info: KindInfo, type_faults: Sequence[FieldFault]) -> None:
+        metadata = obj.metadata
+        if not info.namespaced:
+            metadata.namespace = ""
+        elif not metadata.namespace:
+            metadata.namespace = DEFAULT_NAMESPACE
+        faults = check(obj)
+        if type_faults or faults:
+            label = _label(info.kind, obj, where)
+            self.faults += [Fault(source, label, path, message) for path, message in (*type_faults, *faults)]
+        if metadata.name:
+            self._remember(source, where, obj, info)
+        self.result.objects.append(obj)
+
+    def _remember(self, source: str, where: str, obj: Object, info: KindInfo) -> None:
+        identity = (info.kind, obj.metadata.namespace, obj.metadata.name)
+        first_source = self.seen.get(identity)
+        if first_source is None:
+            self.seen[identity] = source
+        else:
+            again = "twice in this input" if first_source == source else f"already given in {first_source}"
+            self._fault(source, _label(info.kind, obj, where), "", again)
+
+    def _fault(self, source: str, where: str, path: str, message: str) -> None:
+        self.faults.append(Fault(source, where, path, message))
+
+
+def _files(paths: Sequence[str | Path], faults: list[Fault]) -> Iterator[tuple[str, Path | None]]:
+    """Each file with the name it goes by; None stands for standard input."""
+    for given in paths:
+        path = Path(given)
+        if str(given) == STDIN:
+            yield STDIN_NAME, None
+        elif path.is_dir():
+            inside = sorted(file for file in path.rglob("*") if _is_manifest(file))
+            if not inside:
+                faults.append(Fault(str(given), "", "", f"no {', '.join(SUFFIXES)} file in this folder"))
+            yield from ((str(file), file) for file in inside)
+        else:
+            yield str(given), path
+
+
+def _is_manifest(file: Path) -> bool:
+    return file.name.removesuffix(".gz").endswith(SUFFIXES) and file.is_file()
+
+
+def _content(source: str, file: Path | None, stdin: BinaryIO | None, faults: list[Fault]) -> bytes | None:
+    """The text of a file as UTF-8 without a byte order mark, or None with a fault."""
+    try:
+        data = (stdin or sys.stdin.buffer).read() if file is None else file.read_bytes()
+        if data[:2] == _GZIP_MAGIC:
+            data = gzip.decompress(data)
+    except FileNotFoundError:
+        faults.append(Fault(source, "", "", "no such file or folder"))
+    except (OSError, EOFError, zlib.error) as error:
+        faults.append(Fault(source, "", "", f"cannot be read: {getattr(error, 'strerror', None) or error}"))
+    else:
+        try:
+            return as_text(data)
+        except ValueError as error:
+            faults.append(Fault(source, "", "", str(error)))
+    return None
+
+
+def _flattened(where: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, list):
+        yield from ((f"{where}[{position}]", item) for position, item in enumerate(value))
+    else:
+        yield where, value
+
+
+def _is_list(kind: Any, items: Any) -> bool:
+    """Lists of known kinds may come without items; of other kinds whose name ends so, only what holds items."""
+    if not isinstance(kind, str) or not kind.endswith("List"):
+        return False
+    return items is not None or kind == "List" or kind.removesuffix("List") in KINDS
+
+
+def _list_defaults(api_version: Any, kind: Any) -> tuple[str, str]:
+    """What items of a typed list (PodList) may leave out; a plain List says nothing of its items."""
+    item_kind = str(kind).removesuffix("List")
+    return (api_version if item_kind and isinstance(api_version, str) else ""), item_kind
+
+
+def _label(kind: str, obj: Object, where: str) -> str:
+    metadata = obj.metadata
+    name = metadata.name or (f"{metadata.generate_name}…" if metadata.generate_name else "")
+    if not name:
+        return f"{kind} ({where})"
+    return f"{kind} {metadata.namespace}/{name}" if metadata.namespace else f"{kind} {name}"
+
+
+def _kind_of_value(value: Any) -> str:
+    return {str: "text", list: "a list", bool: "true or false", type(None): "null"}.get(type(value), "a number")
+
+
+def _nothing_found(result: ReadResult) -> Fault:
+    sources = ", ".join(result.files) or "no files"
+    passed_over = ", ".join(f"{count} {kind}" for kind, count in sorted(result.skipped.items()))
+    note = f" (passed over: {passed_over})" if passed_over else ""
+    return Fault(sources, "", "", f"no object of a kind that matters to scheduling{note}")
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Millions of new objects, none of them in a cycle: looking for cycles would double the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -1,0 +1,256 @@
+"""Label and node selectors, compiled once into hashable values that match fast.
+
+Equal selectors compile to equal values, whatever the order they were written in, so a compiled selector can
+be the key of a table. A selector that is absent matches nothing, an empty one everything. Invalid ones raise
+`SelectorError` with the sentences of Kubernetes; what follows from that is for the caller to decide.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import ClassVar
+
+import msgspec
+
+from bayplan.model.meta import LabelSelector
+from bayplan.model.names import label_key_faults, label_value_faults
+from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
+
+IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT = "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"
+LABEL_OPERATORS = frozenset({IN, NOT_IN, EXISTS, DOES_NOT_EXIST})
+NODE_OPERATORS = LABEL_OPERATORS | {GT, LT}
+NODE_NAME_FIELD = "metadata.name"
+
+_GO_INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
+
+
+class SelectorError(ValueError):
+    """A selector that Kubernetes does not accept."""
+
+
+class LabelRequirement(msgspec.Struct, frozen=True, cache_hash=True, gc=False, order=True):
+    """One condition on one key; `values` are sorted and distinct."""
+
+    key: str
+    operator: str
+    values: tuple[str, ...] = ()
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """An absent key fails every operator but NotIn and DoesNotExist."""
+        value = labels.get(self.key)
+        match self.operator:
+            case "In":
+                return value is not None and value in self.values
+            case "NotIn":
+                return value is None or value not in self.values
+            case "Exists":
+                return value is not None
+            case "DoesNotExist":
+                return value is None
+        return value is not None and self._compares(value)
+
+    def _compares(self, value: str) -> bool:
+        number = parse_go_integer(value)
+        if number is None:
+            return False
+        bound = int(self.values[0])
+        return number > bound if self.operator == GT else number < bound
+
+
+class CompiledSelector(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+    """All requirements must match; `selects_nothing` marks the selector that was never given."""
+
+    requirements: tuple[LabelRequirement, ...] = ()
+    selects_nothing: bool = False
+
+    NOTHING: ClassVar["CompiledSelector"]
+    EVERYTHING: ClassVar["CompiledSelector"]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it restricts nothing; the selector of nothing is not empty."""
+        return not self.requirements and not self.selects_nothing
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether an object with these labels is selected."""
+        if self.selects_nothing:
+            return False
+        return all(requirement.matches(labels) for requirement in self.requirements)
+
+    def narrowed_to(self, labels: Mapping[str, str]) -> "CompiledSelector":
+        """This selector and equality with each of the labels; the selector of nothing stays what it is."""
+        if self.selects_nothing or not labels:
+            return self
+        return _selector([*self.requirements, *_equalities(labels)])
+
+
+CompiledSelector.NOTHING = CompiledSelector(selects_nothing=True)
+CompiledSelector.EVERYTHING = CompiledSelector()
+
+
+class CompiledNodeTerm(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
+    """One node selector term: conditions on labels and on the node's name, all of which must match."""
+
+    labels: tuple[LabelRequirement, ...] = ()
+    names: tuple[LabelRequirement, ...] = ()
+
+    def matches(self, labels: Mapping[str, str], name: str) -> bool:
+        """A term without conditions matches nothing; those on the name are passed over for a nameless node."""
+        if not self.labels and not self.names:
+            return False
+        if not all(requirement.matches(labels) for requirement in self.labels):
+            return False
+        return not name or all(requirement.matches({NODE_NAME_FIELD: name}) for requirement in self.names)
+
+
+def compile_label_selector(selector: LabelSelector | None) -> CompiledSelector:
+    """None selects nothing, an empty selector everything; SelectorError for an invalid one."""
+    if selector is None:
+        return CompiledSelector.NOTHING
+    return _compile(
+        tuple(sorted(selector.match_labels.items())),
+        tuple((item.key, item.operator, tuple(item.values)) for item in selector.match_expressions),
+    )
+
+
+def compile_match_labels(labels: Mapping[str, str]) -> CompiledSelector:
+    """Equality with every label, unchecked as upstream leaves it; no labels select everything."""
+    return _selector(_equalities(labels)) if labels else CompiledSelector.EVERYTHING
+
+
+def compile_node_requirement(requirement: NodeSelectorRequirement, path: str = "") -> LabelRequirement:
+    """A condition on node labels; `path` is where it stands, for the message."""
+    if requirement.operator not in NODE_OPERATORS:
+        raise _not_supported(path, requirement.operator, (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT))
+    return _requirement(requirement.key, requirement.operator, tuple(requirement.values), path)
+
+
+def compile_node_field(requirement: NodeSelectorRequirement, path: str = "") -> LabelRequirement:
+    """A condition on the node's name, the only field a node can be selected by."""
+    if requirement.operator not in (IN, NOT_IN):
+        raise _not_supported(path, requirement.operator, (IN, NOT_IN))
+    if requirement.key != NODE_NAME_FIELD:
+        raise SelectorError(_invalid(_child(path, "key"), requirement.key, "not a valid field selector key"))
+    if len(requirement.values) != 1:
+        raise SelectorError(_invalid(_child(path, "values"), requirement.values, "must have one element"))
+    return LabelRequirement(requirement.key, requirement.operator, tuple(requirement.values))
+
+
+def compile_node_term(term: NodeSelectorTerm, path: str = "") -> CompiledNodeTerm:
+    """Both kinds of conditions of a term; SelectorError when any is invalid."""
+    expressions, fields = _child(path, "matchExpressions"), _child(path, "matchFields")
+    labels = [
+        compile_node_requirement(requirement, f"{expressions}[{position}]")
+        for position, requirement in enumerate(term.match_expressions)
+    ]
+    names = [
+        compile_node_field(requirement, f"{fields}[{position}]")
+        for position, requirement in enumerate(term.match_fields)
+    ]
+    return CompiledNodeTerm(_canonical(labels), _canonical(names))
+
+
+def parse_go_integer(text: str) -> int | None:
+    """A base-10 int64 as Go's strconv.ParseInt reads it (a sign, no blanks or underscores), or None."""
+    if not _GO_INTEGER.fullmatch(text):
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
+
+
+@lru_cache(maxsize=65_536)
+def _compile(
+    labels: tuple[tuple[str, str], ...], expressions: tuple[tuple[str, str, tuple[str, ...]], ...]
+) -> CompiledSelector:
+    requirements = [_requirement(key, IN, (value,)) for key, value in labels]
+    for key, operator, values in expressions:
+        if operator not in LABEL_OPERATORS:
+            raise SelectorError(f"{_quoted(operator)} is not a valid label selector operator")
+        requirements.append(_requirement(key, operator, values))
+    return _selector(requirements)
+
+
+def _equalities(labels: Mapping[str, str]) -> list[LabelRequirement]:
+    return [LabelRequirement(key, IN, (value,)) for key, value in labels.items()]
+
+
+def _selector(requirements: Iterable[LabelRequirement]) -> CompiledSelector:
+    return CompiledSelector(_canonical(requirements))
+
+
+def _canonical(requirements: Iterable[LabelRequirement]) -> tuple[LabelRequirement, ...]:
+    return tuple(sorted(set(requirements)))
+
+
+def _requirement(key: str, operator: str, values: tuple[str, ...], path: str = "") -> LabelRequirement:
+    faults = [
+        *_key_faults(key, path),
+        *_operand_faults(operator, values, path),
+        *_value_faults(key, values, path),
+    ]
+    if faults:
+        raise SelectorError(faults[0] if len(faults) == 1 else f"[{', '.join(dict.fromkeys(faults))}]")
+    if operator in (GT, LT):
+        return LabelRequirement(key, operator, (str(int(values[0])),))
+    return LabelRequirement(key, operator, tuple(sorted(set(values))))
+
+
+def _key_faults(key: str, path: str) -> list[str]:
+    faults = label_key_faults(key)
+    return [_invalid(_child(path, "key"), key, "; ".join(faults))] if faults else []
+
+
+def _operand_faults(operator: str, values: tuple[str, ...], path: str) -> list[str]:
+    at = _child(path, "values")
+    if operator in (IN, NOT_IN):
+        if not values:
+            return [_invalid(at, values, "for 'in', 'notin' operators, values set can't be empty")]
+    elif operator in (EXISTS, DOES_NOT_EXIST):
+        if values:
+            return [_invalid(at, values, "values set must be empty for exists and does not exist")]
+    else:
+        return _bound_faults(values, at)
+    return []
+
+
+def _bound_faults(values: tuple[str, ...], at: str) -> list[str]:
+    faults = []
+    if len(values) != 1:
+        faults.append(_invalid(at, values, "for 'Gt', 'Lt' operators, exactly one value is required"))
+    faults += [
+        _invalid(f"{at}[{position}]", value, "for 'Gt', 'Lt' operators, the value must be an integer")
+        for position, value in enumerate(values)
+        if parse_go_integer(value) is None
+    ]
+    return faults
+
+
+def _value_faults(key: str, values: tuple[str, ...], path: str) -> list[str]:
+    at = _child(path, "values")
+    return [
+        _invalid(f"{at}[{position}][{key}]", value, "; ".join(faults))
+        for position, value in enumerate(values)
+        if (faults := label_value_faults(value))
+    ]
+
+
+def _not_supported(path: str, operator: str, supported: tuple[str, ...]) -> SelectorError:
+    listed = ", ".join(_quoted(name) for name in supported)
+    return SelectorError(
+        f"{_child(path, 'operator')}: Unsupported value: {_quoted(operator)}: supported values: {listed}"
+    )
+
+
+def _invalid(at: str, value: str | Iterable[str], message: str) -> str:
+    # An empty list reaches upstream as a nil slice, which it shows as null.
+    shown = value if isinstance(value, str) else list(value) or None
+    return f"{at}: Invalid value: {json.dumps(shown, ensure_ascii=False, separators=(',', ':'))}: {message}"
+
+
+def _child(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,162 @@
+"""Storage: volumes, claims, classes, and what each node and driver can attach.
+
+See `meta` for the conventions; the disk sources are those of `volumes`. `local` and `hostPath` sources are
+left out: such a volume restricts pods through its node affinity, which is kept.
+"""
+
+import msgspec
+
+from bayplan.model.meta import (
+    Condition,
+    Int32,
+    LabelSelector,
+    ObjectMeta,
+    ObjectReference,
+    RawQuantity,
+    Record,
+    TopLevel,
+)
+from bayplan.model.pod import NodeSelector
+from bayplan.model.volumes import (
+    AWSElasticBlockStoreVolumeSource,
+    AzureDiskVolumeSource,
+    AzureFileVolumeSource,
+    CinderVolumeSource,
+    GCEPersistentDiskVolumeSource,
+    ISCSIVolumeSource,
+    PersistentVolumeClaimSpec,
+    PortworxVolumeSource,
+    RBDVolumeSource,
+    VsphereVirtualDiskVolumeSource,
+)
+
+
+class VolumeNodeAffinity(Record, kw_only=True):
+    required: NodeSelector | None = None
+
+
+class CSIPersistentVolumeSource(Record, kw_only=True):
+    driver: str = ""
+    volume_handle: str = ""
+    read_only: bool = False
+
+
+class PersistentVolumeSpec(Record, kw_only=True):
+    capacity: dict[str, RawQuantity] = {}
+    access_modes: list[str] = []
+    claim_ref: ObjectReference | None = None
+    storage_class_name: str = ""
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+    persistent_volume_reclaim_policy: str = ""
+    node_affinity: VolumeNodeAffinity | None = None
+    csi: CSIPersistentVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
+    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
+    rbd: RBDVolumeSource | None = None
+    iscsi: ISCSIVolumeSource | None = None
+    azure_disk: AzureDiskVolumeSource | None = None
+    azure_file: AzureFileVolumeSource | None = None
+    cinder: CinderVolumeSource | None = None
+    portworx_volume: PortworxVolumeSource | None = None
+    vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
+
+
+class PersistentVolumeStatus(Record, kw_only=True):
+    phase: str = ""
+
+
+class PersistentVolume(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: PersistentVolumeSpec = msgspec.field(default_factory=PersistentVolumeSpec)
+    status: PersistentVolumeStatus = msgspec.field(default_factory=PersistentVolumeStatus)
+
+
+class PersistentVolumeClaimStatus(Record, kw_only=True):
+    phase: str = ""
+    access_modes: list[str] = []
+    capacity: dict[str, RawQuantity] = {}
+    conditions: list[Condition] = []
+    current_volume_attributes_class_name: str | None = None
+
+
+class PersistentVolumeClaim(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: PersistentVolumeClaimSpec = msgspec.field(default_factory=PersistentVolumeClaimSpec)
+    status: PersistentVolumeClaimStatus = msgspec.field(default_factory=PersistentVolumeClaimStatus)
+
+
+class TopologySelectorLabelRequirement(Record, kw_only=True):
+    key: str = ""
+    values: list[str] = []
+
+
+class TopologySelectorTerm(Record, kw_only=True):
+    match_label_expressions: list[TopologySelectorLabelRequirement] = []
+
+
+class StorageClass(TopLevel, kw_only=True):
+    """Its fields stand at the top, without a spec."""
+
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    provisioner: str = ""
+    parameters: dict[str, str] = {}
+    reclaim_policy: str | None = None
+    volume_binding_mode: str | None = None
+    allowed_topologies: list[TopologySelectorTerm] = []
+
+
+class VolumeNodeResources(Record, kw_only=True):
+    count: Int32 | None = None
+
+
+class CSINodeDriver(Record, kw_only=True):
+    name: str = ""
+    node_id: str = msgspec.field(default="", name="nodeID")
+    topology_keys: list[str] = []
+    allocatable: VolumeNodeResources | None = None
+
+
+class CSINodeSpec(Record, kw_only=True):
+    drivers: list[CSINodeDriver] = []
+
+
+class CSINode(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: CSINodeSpec = msgspec.field(default_factory=CSINodeSpec)
+
+
+class CSIDriverSpec(Record, kw_only=True):
+    storage_capacity: bool | None = None
+    attach_required: bool | None = None
+    prevent_pod_scheduling_if_missing: bool | None = None
+
+
+class CSIDriver(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: CSIDriverSpec = msgspec.field(default_factory=CSIDriverSpec)
+
+
+class CSIStorageCapacity(TopLevel, kw_only=True):
+    """Its fields stand at the top, without a spec."""
+
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    node_topology: LabelSelector | None = None
+    storage_class_name: str = ""
+    capacity: RawQuantity | None = None
+    maximum_volume_size: RawQuantity | None = None
+
+
+class VolumeAttachmentSource(Record, kw_only=True):
+    persistent_volume_name: str | None = None
+
+
+class VolumeAttachmentSpec(Record, kw_only=True):
+    attacher: str = ""
+    node_name: str = ""
+    source: VolumeAttachmentSource = msgspec.field(default_factory=VolumeAttachmentSource)
+
+
+class VolumeAttachment(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: VolumeAttachmentSpec = msgspec.field(default_factory=VolumeAttachmentSpec)

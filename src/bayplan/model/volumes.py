@@ -1,0 +1,119 @@
+"""Volumes of a pod, and the sources through which they reach storage.
+
+Only sources that restrict a pod to nodes are kept: claims, disks that one node at a time may write, and disks
+with a limit for each node. The in-tree disks also appear on a PersistentVolume. Config maps, secrets and
+empty directories go anywhere; such a volume is kept by its name alone.
+"""
+
+import msgspec
+
+from bayplan.model.meta import Int32, LabelSelector, ObjectMeta, RawQuantity, Record
+
+
+class PersistentVolumeClaimVolumeSource(Record, kw_only=True):
+    claim_name: str = ""
+    read_only: bool = False
+
+
+class VolumeResourceRequirements(Record, kw_only=True):
+    requests: dict[str, RawQuantity] = {}
+    limits: dict[str, RawQuantity] = {}
+
+
+class PersistentVolumeClaimSpec(Record, kw_only=True):
+    """Of a claim, of a claim template of a stateful set, and of a generic ephemeral volume."""
+
+    access_modes: list[str] = []
+    resources: VolumeResourceRequirements = msgspec.field(default_factory=VolumeResourceRequirements)
+    storage_class_name: str | None = None
+    volume_mode: str | None = None
+    volume_name: str = ""
+    volume_attributes_class_name: str | None = None
+    selector: LabelSelector | None = None
+
+
+class PersistentVolumeClaimTemplate(Record, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: PersistentVolumeClaimSpec = msgspec.field(default_factory=PersistentVolumeClaimSpec)
+
+
+class EphemeralVolumeSource(Record, kw_only=True):
+    volume_claim_template: PersistentVolumeClaimTemplate | None = None
+
+
+class GCEPersistentDiskVolumeSource(Record, kw_only=True):
+    pd_name: str = msgspec.field(default="", name="pdName")
+    read_only: bool = False
+
+
+class AWSElasticBlockStoreVolumeSource(Record, kw_only=True):
+    volume_id: str = msgspec.field(default="", name="volumeID")
+    read_only: bool = False
+
+
+class RBDVolumeSource(Record, kw_only=True):
+    monitors: list[str] = []
+    image: str = ""
+    pool: str = ""
+    read_only: bool = False
+
+
+class ISCSIVolumeSource(Record, kw_only=True):
+    iqn: str = ""
+    target_portal: str = ""
+    lun: Int32 = 0
+    read_only: bool = False
+
+
+class AzureDiskVolumeSource(Record, kw_only=True):
+    disk_name: str = ""
+    disk_uri: str = msgspec.field(default="", name="diskURI")
+    read_only: bool = False
+
+
+class AzureFileVolumeSource(Record, kw_only=True):
+    secret_name: str = ""
+    share_name: str = ""
+    read_only: bool = False
+
+
+class CinderVolumeSource(Record, kw_only=True):
+    volume_id: str = msgspec.field(default="", name="volumeID")
+    read_only: bool = False
+
+
+class PortworxVolumeSource(Record, kw_only=True):
+    volume_id: str = msgspec.field(default="", name="volumeID")
+    read_only: bool = False
+
+
+class VsphereVirtualDiskVolumeSource(Record, kw_only=True):
+    volume_path: str = ""
+
+
+class CSIVolumeSource(Record, kw_only=True):
+    """An inline CSI volume of a pod."""
+
+    driver: str = ""
+    read_only: bool = False
+
+
+class ImageVolumeSource(Record, kw_only=True):
+    reference: str = ""
+
+
+class Volume(Record, kw_only=True):
+    name: str = ""
+    persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDiskVolumeSource | None = None
+    aws_elastic_block_store: AWSElasticBlockStoreVolumeSource | None = None
+    rbd: RBDVolumeSource | None = None
+    iscsi: ISCSIVolumeSource | None = None
+    azure_disk: AzureDiskVolumeSource | None = None
+    azure_file: AzureFileVolumeSource | None = None
+    cinder: CinderVolumeSource | None = None
+    portworx_volume: PortworxVolumeSource | None = None
+    vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
+    csi: CSIVolumeSource | None = None
+    image: ImageVolumeSource | None = None

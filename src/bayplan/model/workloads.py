@@ -1,0 +1,158 @@
+"""Workloads: the objects that make pods.
+
+Kept are the selector, the template, how many pods are wanted, and the status a scale or a rollout shows.
+Update strategies are left out, as only the number and the shape of the pods matter here. See `meta` for
+the conventions. `replicas` None means 1, as the API server defaults it.
+"""
+
+import msgspec
+
+from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, Record, TopLevel
+from bayplan.model.pod import PodTemplateSpec
+from bayplan.model.storage import PersistentVolumeClaim
+
+
+class ReplicationControllerSpec(Record, kw_only=True):
+    """The one workload whose selector is a plain map of labels."""
+
+    replicas: Int32 | None = None
+    min_ready_seconds: Int32 = 0
+    selector: dict[str, str] = {}
+    template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
+
+
+class ScaleStatus(Record, kw_only=True):
+    """The counts that replication controllers, replica sets, stateful sets and deployments share."""
+
+    replicas: Int32 = 0
+    ready_replicas: Int32 = 0
+    available_replicas: Int32 = 0
+    updated_replicas: Int32 = 0
+    current_replicas: Int32 = 0
+    observed_generation: Int64 = 0
+    conditions: list[Condition] = []
+
+
+class ReplicationController(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: ReplicationControllerSpec = msgspec.field(default_factory=ReplicationControllerSpec)
+    status: ScaleStatus = msgspec.field(default_factory=ScaleStatus)
+
+
+class ReplicaSetSpec(Record, kw_only=True):
+    replicas: Int32 | None = None
+    min_ready_seconds: Int32 = 0
+    selector: LabelSelector | None = None
+    template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
+
+
+class ReplicaSet(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: ReplicaSetSpec = msgspec.field(default_factory=ReplicaSetSpec)
+    status: ScaleStatus = msgspec.field(default_factory=ScaleStatus)
+
+
+class StatefulSetOrdinals(Record, kw_only=True):
+    start: Int32 = 0
+
+
+class StatefulSetSpec(Record, kw_only=True):
+    replicas: Int32 | None = None
+    min_ready_seconds: Int32 = 0
+    selector: LabelSelector | None = None
+    template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
+    volume_claim_templates: list[PersistentVolumeClaim] = []
+    service_name: str = ""
+    pod_management_policy: str = ""
+    ordinals: StatefulSetOrdinals | None = None
+
+
+class StatefulSet(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: StatefulSetSpec = msgspec.field(default_factory=StatefulSetSpec)
+    status: ScaleStatus = msgspec.field(default_factory=ScaleStatus)
+
+
+class DeploymentSpec(Record, kw_only=True):
+    replicas: Int32 | None = None
+    min_ready_seconds: Int32 = 0
+    selector: LabelSelector | None = None
+    template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
+    paused: bool = False
+
+
+class Deployment(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: DeploymentSpec = msgspec.field(default_factory=DeploymentSpec)
+    status: ScaleStatus = msgspec.field(default_factory=ScaleStatus)
+
+
+class DaemonSetSpec(Record, kw_only=True):
+    min_ready_seconds: Int32 = 0
+    selector: LabelSelector | None = None
+    template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
+
+
+class DaemonSetStatus(Record, kw_only=True):
+    desired_number_scheduled: Int32 = 0
+    current_number_scheduled: Int32 = 0
+    number_ready: Int32 = 0
+    number_available: Int32 = 0
+    number_misscheduled: Int32 = 0
+    updated_number_scheduled: Int32 = 0
+    observed_generation: Int64 = 0
+    conditions: list[Condition] = []
+
+
+class DaemonSet(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: DaemonSetSpec = msgspec.field(default_factory=DaemonSetSpec)
+    status: DaemonSetStatus = msgspec.field(default_factory=DaemonSetStatus)
+
+
+class JobSpec(Record, kw_only=True):
+    parallelism: Int32 | None = None
+    completions: Int32 | None = None
+    completion_mode: str | None = None
+    backoff_limit: Int32 | None = None
+    active_deadline_seconds: Int64 | None = None
+    ttl_seconds_after_finished: Int32 | None = None
+    suspend: bool = False
+    selector: LabelSelector | None = None
+    manual_selector: bool = False
+    template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
+
+
+class JobStatus(Record, kw_only=True):
+    active: Int32 = 0
+    ready: Int32 = 0
+    succeeded: Int32 = 0
+    failed: Int32 = 0
+    completed_indexes: str = ""
+    start_time: str | None = None
+    completion_time: str | None = None
+    conditions: list[Condition] = []
+
+
+class Job(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: JobSpec = msgspec.field(default_factory=JobSpec)
+    status: JobStatus = msgspec.field(default_factory=JobStatus)
+
+
+class JobTemplateSpec(Record, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: JobSpec = msgspec.field(default_factory=JobSpec)
+
+
+class CronJobSpec(Record, kw_only=True):
+    schedule: str = ""
+    time_zone: str | None = None
+    suspend: bool = False
+    concurrency_policy: str = ""
+    job_template: JobTemplateSpec = msgspec.field(default_factory=JobTemplateSpec)
+
+
+class CronJob(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: CronJobSpec = msgspec.field(default_factory=CronJobSpec)

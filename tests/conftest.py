@@ -1,0 +1,30 @@
+"""What every test may use: the shared reference data, and hypothesis profiles.
+
+The reference data (conformance cases, recordings, traces) is large and lies beside the repository, not
+in it. Tests that need it ask for `shared` and are skipped, with the reason, where it is absent.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+REPOSITORY_ROOT = Path(__file__).resolve().parent.parent
+
+# Machines that run CI stall now and then; a deadline would fail tests that are right.
+settings.register_profile("ci", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", parent=settings.get_profile("ci"), max_examples=20)
+settings.register_profile("long", parent=settings.get_profile("ci"), max_examples=2000)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of reference data beside the repository."""
+    folder = REPOSITORY_ROOT.parent / "shared"
+    if not folder.is_dir():
+        pytest.skip("no reference data: the folder `shared` is not beside the repository")
+    return folder

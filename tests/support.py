@@ -1,0 +1,64 @@
+"""Small pieces shared by the tests of the core: a cache from objects, one plugin asked about every node."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bayplan.core.cache import Cache
+from bayplan.core.columns import ALL_ROWS, RowArray
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import NormalizePlugin, PreScorePlugin, Ready, Skip
+from bayplan.core.framework.verdict import Code, Status
+from bayplan.core.snapshot import View
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
+
+
+def cache_of(*objects: Object) -> Cache:
+    cache = Cache()
+    for thing in objects:
+        cache.add(thing)
+    return cache
+
+
+def prepared(plugin: Any, cache: Cache, pod: Pod) -> tuple[PodInfo, View, Any]:
+    """The pod, the view, and what `pre_filter` says (or Ready(pod) for a plugin without one)."""
+    info = cache.info(pod)
+    view = cache.view()
+    outcome = plugin.pre_filter(info, view) if hasattr(plugin, "pre_filter") else Ready(info)
+    return info, view, outcome
+
+
+def verdicts(plugin: Any, cache: Cache, pod: Pod) -> dict[str, Status]:
+    """What one filter plugin alone says of every node; {"*": status} when it rejects the pod, {} when it skips."""
+    _, view, outcome = prepared(plugin, cache, pod)
+    if isinstance(outcome, Skip):
+        return {}
+    if isinstance(outcome, Status):
+        return {"*": outcome}
+    codes = plugin.filter(outcome.state, view, ALL_ROWS)
+    assert codes.shape == (view.nodes.count,)
+    return {
+        name: plugin.explain_failure(outcome.state, view, int(codes[row])) if codes[row] else Status(Code.SUCCESS)
+        for name, row in view.nodes.rows_by_name.items()
+        if view.nodes.alive[row]
+    }
+
+
+def raw_and_normal_scores(
+    plugin: Any, cache: Cache, pod: Pod, feasible: list[str] | None = None
+) -> tuple[dict[str, int], dict[str, int]] | None:
+    """One score plugin alone over the feasible nodes (default: all): raw and normalised; None when it skips."""
+    info = cache.info(pod)
+    view = cache.view()
+    names = feasible if feasible is not None else [n for n, r in view.nodes.rows_by_name.items() if view.nodes.alive[r]]
+    rows: RowArray = np.array(sorted(view.nodes.rows_by_name[name] for name in names), dtype=np.intp)
+    state: Any = plugin.pre_score(info, view, rows) if isinstance(plugin, PreScorePlugin) else info
+    if isinstance(state, Skip):
+        return None
+    raw = plugin.score(state, view, rows)
+    normal = plugin.normalize(state, raw, rows) if isinstance(plugin, NormalizePlugin) else raw
+    by_row = [view.nodes.names[row] for row in rows]
+    return dict(zip(by_row, raw.tolist(), strict=True)), dict(zip(by_row, normal.tolist(), strict=True))

@@ -1,0 +1,16 @@
+"""Pods are bound where they were placed."""
+
+from __future__ import annotations
+
+from bayplan.core.framework.contract import BindPlugin
+from bayplan.core.plugins.default_binder import DefaultBinder
+from bayplan.testing.builders import pod
+from tests.support import cache_of
+
+
+def test_binds_to_the_chosen_node() -> None:
+    """The node that was chosen, whatever the pod was nominated to."""
+    info = cache_of().info(pod("p").nominated("other").obj())
+    plugin = DefaultBinder()
+    assert isinstance(plugin, BindPlugin)
+    assert plugin.bind_target(info, "chosen") == "chosen"
