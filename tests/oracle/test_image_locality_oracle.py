@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import raw_and_normal_scores
 
 from bayplan.core.cache import Cache
 from bayplan.core.plugins.image_locality import ImageLocality
@@ -13,7 +14,6 @@ from bayplan.model.node import ContainerImage, Node
 from bayplan.model.pod import Container, Pod
 from bayplan.model.volumes import ImageVolumeSource, Volume
 from bayplan.testing.builders import node, pod
-from tests.support import raw_and_normal_scores
 
 MEBI = 1024 * 1024
 NODE_NAMES = st.sampled_from(["n0", "n1", "n2", "n3", "n4"])
@@ -63,9 +63,7 @@ class Ledger:
         return 100 * (total - 23 * MEBI) // (most - 23 * MEBI)
 
 
-@given(
-    CHANGES, st.lists(WANTED, max_size=2), st.lists(WANTED, min_size=1, max_size=3), st.lists(WANTED, max_size=1)
-)
+@given(CHANGES, st.lists(WANTED, max_size=2), st.lists(WANTED, min_size=1, max_size=3), st.lists(WANTED, max_size=1))
 def test_agrees_with_the_oracle(
     changes: list[tuple[str, list[ContainerImage] | None]],
     init_images: list[str],

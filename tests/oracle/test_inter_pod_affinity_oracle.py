@@ -258,7 +258,7 @@ def test_score(cluster: Cluster, incoming: Pod, args: InterPodAffinityArgs) -> N
 @settings(max_examples=100)
 @given(clusters(), pods("incoming", 3), st.data())
 def test_follows_changes(cluster: Cluster, incoming: Pod, data: st.DataObject) -> None:
-    """Answers stay right when pods come and go after the counts were first asked for."""
+    """Answers stay right when pods and nodes come, change and go after the counts were first asked for."""
     plugin, cache = InterPodAffinity(), cache_of_cluster(cluster)
     verdicts(plugin, cache, incoming)
     raw_and_normal_scores(plugin, cache, incoming)
@@ -270,6 +270,13 @@ def test_follows_changes(cluster: Cluster, incoming: Pod, data: st.DataObject) -
         late = (data.draw(pods(f"late{row}", 2)), data.draw(st.sampled_from(cluster.nodes)).metadata.name)
         cluster.places.append(late)
         cache.add_pod(*late)
+    for changing in list(cluster.nodes):
+        if data.draw(st.booleans()):
+            changing.metadata.labels = data.draw(labels_of_nodes)
+            cache.add_node(changing)
+        elif len(cluster.nodes) > 1 and data.draw(st.booleans()):
+            cache.remove_node(changing.metadata.name)
+            cluster.nodes.remove(changing)
     found = verdicts(plugin, cache, incoming)
     assert {name: it.message for name, it in found.items()} == (oracle_filter(incoming, cluster) or {})
     assert raw_and_normal_scores(plugin, cache, incoming) == oracle_scores(incoming, cluster, InterPodAffinityArgs())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import cache_of, verdicts
 
 from bayplan.core.plugins.node_declared_features import NodeDeclaredFeatures
 from bayplan.model.pod import Container, ContainerRestartRule, Pod
 from bayplan.testing.builders import node, pod
-from tests.support import cache_of, verdicts
 
 RESTART = "RestartAllContainersOnContainerExits"
 USER_NAMESPACES = "UserNamespacesHostNetworkSupport"
@@ -28,9 +28,9 @@ CONTAINERS = st.lists(
 def fits(incoming: Pod, declared: set[str]) -> bool:
     spec = incoming.spec
     for container in spec.containers + spec.init_containers:
-        if any(rule.action == "RestartAllContainers" for rule in container.restart_policy_rules):
-            if RESTART not in declared:
-                return False
+        restarts_all = any(rule.action == "RestartAllContainers" for rule in container.restart_policy_rules)
+        if restarts_all and RESTART not in declared:
+            return False
     return not (spec.host_network and spec.host_users is False and USER_NAMESPACES not in declared)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import cache_of, verdicts
 
 from bayplan.core.plugins.node_unschedulable import NodeUnschedulable
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, Toleration
 from bayplan.testing.builders import node, pod
-from tests.support import cache_of, verdicts
 
 CORDON = "node.kubernetes.io/unschedulable"
 

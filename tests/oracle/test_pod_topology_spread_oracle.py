@@ -237,7 +237,7 @@ def or_none(*values: Any) -> st.SearchStrategy[Any]:
 @st.composite
 def a_node(draw: st.DrawFn, name: str) -> Node:
     built = node(name)
-    for key, values in ((ZONE, ("a", "b", "c", "")), (RACK, ("r", "s", "")), ("disk", ("ssd",))):
+    for key, values in ((ZONE, ("a", "a", "b", "b", "c", "")), (RACK, ("r", "r", "s", "")), ("disk", ("ssd",) * 4)):
         value = draw(or_none(*values))
         if value is not None:
             built.label(key, value)
@@ -293,11 +293,11 @@ def worlds(draw: st.DrawFn, actions: tuple[str, ...] = (HARD, SOFT)) -> World:
     built = pod("wanting").labels(app="x")
     if draw(st.booleans()):
         built.labels(ver="1")
-    if draw(st.booleans()):
+    if draw(st.integers(0, 2)) == 0:
         built.node_selector(disk="ssd")
     if draw(st.booleans()):
         built.tolerates("gpu")
-    for fields in draw(st.lists(a_constraint(actions), max_size=3)):
+    for fields in draw(st.lists(a_constraint(actions), max_size=2)):
         built.spread(fields.pop("topology_key"), fields.pop("selecting"), **fields)
     world = World(nodes, pods, built.obj())
     if draw(st.booleans()):

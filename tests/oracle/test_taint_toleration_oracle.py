@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support import cache_of, raw_and_normal_scores, verdicts
 
 from bayplan.core.plugins.taint_toleration import TaintToleration
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, Toleration
 from bayplan.testing.builders import node, pod
-from tests.support import cache_of, raw_and_normal_scores, verdicts
 
 EFFECTS = ["NoSchedule", "NoExecute", "PreferNoSchedule"]
 TAINTS = st.builds(

@@ -2,7 +2,8 @@
 
 An API server admits an object once, at creation. A dump (`kubectl get -o yaml`) holds what came of that, and
 must be taken as it is: its priorities may stem from classes long gone. These are the marks to go by; a pod
-with a node name counts as stored too, as only a pod that was created can run. Nothing is changed here.
+with a node name or with traces of a kubelet or a scheduler in its status counts as stored too, as only a pod
+that was created can have these. Nothing is changed here.
 """
 
 from __future__ import annotations
@@ -17,8 +18,16 @@ def was_created(meta: ObjectMeta) -> bool:
 
 
 def looks_stored(pod: Pod) -> bool:
-    """Whether the pod was admitted before: created by an API server, or written down as running."""
-    return bool(pod.spec.node_name) or was_created(pod.metadata)
+    """Whether the pod was admitted before: created by an API server, or written down as one that was.
+
+    The phase is no such mark: admission itself writes the first one.
+    """
+    status = pod.status
+    return (
+        bool(pod.spec.node_name)
+        or was_created(pod.metadata)
+        or bool(status.nominated_node_name or status.start_time or status.conditions)
+    )
 
 
 def is_complete(pod: Pod) -> bool:

@@ -1,26 +1,43 @@
 """A cluster to ask questions of: files or objects in, explanations and placements out.
 
-The objects go through admission as an API server would take them; workloads without pods count as the pods they would
-create. Nothing is written anywhere, and a question leaves the cluster as it was.
+The objects go through admission as an API server would take them; workloads count as the pods they would create,
+beyond those they have. Nothing is written anywhere, and a question leaves the cluster as it was.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from bayplan.admission import admit
+from bayplan.analysis.explanation import PodExplanation, Subject
 from bayplan.analysis.placement import Placement, place_pods
+from bayplan.analysis.references import (
+    DEFAULT_NAMESPACE,
+    POD,
+    Reference,
+    close_matches,
+    not_found,
+    parse_reference,
+    written,
+)
+from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.controllers.disruption import fill_budget_status
+from bayplan.controllers.ownership import WORKLOADS
 from bayplan.core.cache import FINISHED_PHASES, Cache
 from bayplan.core.choosing import tie_break
 from bayplan.core.cycle import attempt, pre_enqueue
 from bayplan.core.explain import Explanation
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.verdict import CycleError
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
@@ -29,10 +46,29 @@ from bayplan.model.reading import ReadResult, from_dicts, read
 ConfigSource = str | Path | Mapping[str, Any] | None
 
 
+@dataclass(slots=True)
+class PodQueue:
+    """Pending pods in the order in which the scheduler would take them, and those it would not take."""
+
+    keys: list[str] = field(default_factory=list)
+    gated: dict[str, str] = field(default_factory=dict)  # key -> what holds it back
+    foreign: dict[str, str] = field(default_factory=dict)  # key -> the scheduler it asks for, which is not configured
+
+
+@dataclass(slots=True)
+class _Wanted:
+    """A pod somebody named, and the plan it comes from if it does not exist yet."""
+
+    pod: Pod
+    subject: Subject
+    origin: NewPod | None = None
+
+
 class Cluster:
     """Nodes, pods and everything else a scheduler looks at."""
 
     def __init__(self, objects: list[Object], skipped: Counter[str] | None = None) -> None:
+        _name_pods(objects)
         self.objects = admit(objects)
         self.skipped: Counter[str] = skipped or Counter()  # kinds that were passed over
         fill_budget_status(self.objects)
@@ -52,32 +88,99 @@ class Cluster:
     def _from(cls, result: ReadResult) -> Cluster:
         return cls(result.objects, result.skipped)
 
-    def explain(self, pod: str, config: ConfigSource = None) -> Explanation:
-        """Where could this pod go, why not elsewhere, and who would have to make room?"""
-        wanted = self.find_pod(pod)
-        profile = self._profile_for(wanted, config)
-        cache = self.build_cache(without=pod)
-        info = cache.info(wanted)
-        view = cache.view()
-        return Explanation(attempt(profile, info, view), view, pre_enqueue(profile, info))
+    # Questions.
 
-    def place(self, pods: Sequence[str], config: ConfigSource = None, ties: str = "name") -> Placement:
-        """Place these pending pods one after another, preempting where it must."""
+    def explain(self, pod: str, config: ConfigSource = None, *, namespace: str = DEFAULT_NAMESPACE) -> PodExplanation:
+        """Where could this pod go, why not elsewhere, and who would have to make room?
+
+        The pod may be a workload's next one (`deployment/web`); one that runs is looked at as if it were pending.
+        """
+        wanted = self._wanted(pod, namespace)
+        profile = profile_of(build_profiles(load_configuration(config)), wanted.pod)
+        cache = self.build_cache(without=wanted.subject.key)
+        _add_along(cache, [wanted.origin] if wanted.origin else [])
+        info = cache.info(_unbound(wanted.pod))
+        view = cache.view()
+        try:
+            found = attempt(profile, info, view)
+        except CycleError as error:
+            raise not_found(f"Pod {wanted.subject.key}", f"{error.plugin}: {error.message}") from error
+        return PodExplanation(wanted.subject, Explanation(found, view, pre_enqueue(profile, info)), profile)
+
+    def place(self, pods: Sequence[str] | None = None, config: ConfigSource = None, ties: str = "name") -> Placement:
+        """Place pending pods one after another in the order given, preempting where it must; None: the whole queue."""
+        keys = self.queue(config).keys if pods is None else pods
         profiles = build_profiles(load_configuration(config))
-        pending = [self.find_pod(key) for key in pods]
-        return place_pods(self.build_cache(), profiles, pending, tie_break(ties))
+        pending = [self.find_pod(key) for key in keys]
+        for pod in pending:
+            _check_pending(pod)
+            profile_of(profiles, pod)
+        cache = self.build_cache()
+        planned = (self._planned(key) for key in keys)
+        _add_along(cache, [new for new in planned if new is not None])
+        return place_pods(cache, profiles, pending, tie_break(ties))
+
+    def queue(
+        self,
+        config: ConfigSource = None,
+        named: Iterable[str] | None = None,
+        namespace: str = DEFAULT_NAMESPACE,
+    ) -> PodQueue:
+        """Pending pods as the scheduler's queue orders them: by priority, then by arrival.
+
+        `named` restricts them to some pods, or to all that a workload lacks. Raises InvalidObject for names that are
+        unknown, and for workloads whose pods no API server would admit.
+        """
+        profiles = build_profiles(load_configuration(config))
+        keys = self.pending_pods() if named is None else self._pending_among(named, namespace)
+        found, cache = PodQueue(), Cache()
+        for key in sorted(keys, key=lambda one: -(self.find_pod(one).spec.priority or 0)):
+            pod = self.find_pod(key)
+            profile = profiles.get(pod.spec.scheduler_name)
+            if profile is None and named is not None:
+                profile = profile_of(profiles, pod)  # raises: somebody asked for this very pod
+            if profile is None:
+                found.foreign[key] = pod.spec.scheduler_name
+                continue
+            admitted = pre_enqueue(profile, cache.info(pod))
+            if admitted.ok:
+                found.keys.append(key)
+            else:
+                found.gated[key] = admitted.message
+        return found
+
+    def after(self, placement: Placement) -> Cluster:
+        """The cluster once the placed pods run and their victims are gone."""
+        nodes = {one.pod: one.node for one in placement.decisions if one.node}
+        gone = {victim for one in placement.decisions for victim in one.victims} - set(nodes)
+        planned = [new for key in nodes if (new := self._planned(key)) is not None]
+        along = {id(new.origin): new.origin.along for new in planned}
+        things: list[Object] = [one for one in self.objects if not (isinstance(one, Pod) and _key(one) in gone)]
+        things += [one for brought in along.values() for one in brought]
+        things += [new.pod for new in planned]
+        return Cluster([_bound(one, nodes) if isinstance(one, Pod) else one for one in things])
+
+    # Parts.
 
     def pending_pods(self) -> list[str]:
-        """Keys of the pods that wait for a node, in order of arrival."""
-        return [
-            key for key, pod in self.pods.items() if not pod.spec.node_name and pod.status.phase not in FINISHED_PHASES
-        ]
+        """Keys of the pods that wait for a node, those that workloads would create among them, in order of arrival."""
+        if self._workload_pods.faults:
+            raise InvalidObject(self._workload_pods.faults)
+        return self._arrivals()
+
+    def _arrivals(self) -> list[str]:
+        keys: list[str] = []
+        for thing in self.objects:
+            if isinstance(thing, Pod):
+                if _is_pending(thing):
+                    keys.append(_key(thing))
+            elif isinstance(thing, WORKLOADS):
+                keys += self._workload_pods.by_workload.get(id(thing), ())
+        return keys
 
     def find_pod(self, key: str) -> Pod:
-        pod = self.pods.get(key)
-        if pod is None:
-            raise InvalidObject([Fault("", f"Pod {key}", "", "not found among the objects given")])
-        return pod
+        """The pod `namespace/name`, one that a workload would create included. Raises InvalidObject."""
+        return self._find(Reference(POD, *_split(key))).pod
 
     def build_cache(self, without: str = "") -> Cache:
         """The cluster as the scheduler sees it, leaving one pod out."""
@@ -87,9 +190,67 @@ class Cluster:
                 cache.add(thing)
         return cache
 
-    def _profile_for(self, pod: Pod, config: ConfigSource) -> Profile:
-        profiles = build_profiles(load_configuration(config))
-        return profile_of(profiles, pod)
+    @cached_property
+    def _workload_pods(self) -> WorkloadPods:
+        return expand_workloads(self.objects)
+
+    def _planned(self, key: str) -> NewPod | None:
+        """The pod of this name that a workload would create; a pod that exists comes first, unless it is over."""
+        pod = self.pods.get(key)
+        return None if pod is not None and not _is_over(pod) else self._workload_pods.by_key.get(key)
+
+    def _wanted(self, text: str, namespace: str) -> _Wanted:
+        reference = parse_reference(text, namespace)
+        if reference.kind != POD:
+            new = next_of(self.objects, reference.kind, reference.namespace, reference.name)
+            if new is not None:
+                return _wanted(new.pod, new)
+            # A namespace may be called `job`.
+            pod = self.pods.get(text)
+            return _wanted(pod) if pod is not None else self._find(reference)
+        return self._find(reference)
+
+    def _find(self, reference: Reference) -> _Wanted:
+        if reference.kind == POD:
+            new = self._planned(reference.key)
+            if new is not None:
+                return _wanted(new.pod, new)
+            pod = self.pods.get(reference.key)
+            if pod is not None:
+                return _wanted(pod)
+        message = "not found among the objects given"
+        close = close_matches(reference, self._references())
+        raise not_found(str(reference), f"{message}; did you mean {' or '.join(close)}?" if close else message)
+
+    def _references(self) -> list[str]:
+        workloads = (one for one in self.objects if isinstance(one, WORKLOADS))
+        return [
+            *self.pods,
+            *self._workload_pods.by_key,
+            *(written(type(one).__name__, one.metadata.namespace, one.metadata.name) for one in workloads),
+        ]
+
+    def _pending_among(self, named: Iterable[str], namespace: str) -> list[str]:
+        keys: dict[str, None] = {}
+        for text in named:
+            reference = parse_reference(text, namespace)
+            keys |= dict.fromkeys(self._pending_of(reference, text))
+        arrival = {key: position for position, key in enumerate(self._arrivals())}
+        return sorted(keys, key=lambda key: arrival.get(key, len(arrival)))
+
+    def _pending_of(self, reference: Reference, text: str) -> list[str]:
+        """The pod itself, or all that the workload lacks."""
+        if reference.kind != POD and text not in self.pods:
+            lacking = [
+                key for key, new in self._workload_pods.by_key.items() if label(new.origin.workload) == str(reference)
+            ]
+            if not lacking:
+                self._wanted(text, reference.namespace)  # raises if there is no such workload
+                raise not_found(str(reference), "lacks no pods, so there is nothing to place")
+            return lacking
+        key = text if reference.kind != POD else reference.key
+        _check_pending(self.find_pod(key))
+        return [key]
 
 
 def profile_of(profiles: Mapping[str, Profile], pod: Pod) -> Profile:
@@ -98,6 +259,79 @@ def profile_of(profiles: Mapping[str, Profile], pod: Pod) -> Profile:
         message = f"no profile for scheduler {name!r}; there are: {', '.join(sorted(profiles))}"
         raise InvalidObject([Fault("", f"Pod {_key(pod)}", "spec.schedulerName", message)])
     return profiles[name]
+
+
+def _wanted(pod: Pod, origin: NewPod | None = None) -> _Wanted:
+    subject = Subject(
+        key=_key(pod),
+        priority=pod.spec.priority or 0,
+        preemption_policy=pod.spec.preemption_policy or "PreemptLowerPriority",
+        runs_on=pod.spec.node_name,
+        phase=pod.status.phase,
+        workload=label(origin.origin.workload) if origin else "",
+    )
+    return _Wanted(pod, subject, origin)
+
+
+def _unbound(pod: Pod) -> Pod:
+    """The pod as it was before it got its node."""
+    if not pod.spec.node_name:
+        return pod
+    free = copy(pod)
+    free.spec, free.status = copy(pod.spec), copy(pod.status)
+    free.spec.node_name = ""
+    free.status.nominated_node_name = ""
+    return free
+
+
+def _bound(pod: Pod, nodes: Mapping[str, str]) -> Pod:
+    node = nodes.get(_key(pod))
+    if node is None:
+        return pod
+    bound = copy(pod)
+    bound.spec, bound.status = copy(pod.spec), copy(pod.status)
+    bound.spec.node_name = node
+    bound.status.nominated_node_name = ""
+    return bound
+
+
+def _check_pending(pod: Pod) -> None:
+    if pod.spec.node_name:
+        raise InvalidObject(
+            [Fault("", f"Pod {_key(pod)}", "spec.nodeName", f"it is on {pod.spec.node_name} already, not pending")]
+        )
+    if _is_over(pod):
+        raise InvalidObject([Fault("", f"Pod {_key(pod)}", "status.phase", f"{pod.status.phase}: it is over")])
+
+
+def _is_pending(pod: Pod) -> bool:
+    return not pod.spec.node_name and not _is_over(pod)
+
+
+def _is_over(pod: Pod) -> bool:
+    return pod.status.phase in FINISHED_PHASES
+
+
+def _add_along(cache: Cache, planned: Iterable[NewPod]) -> None:
+    """What workloads would create together with these pods."""
+    for origin in {id(new.origin): new.origin for new in planned}.values():
+        for thing in origin.along:
+            cache.add(thing)
+
+
+def _name_pods(objects: Iterable[Object]) -> None:
+    """A pod that leaves its name to the API server gets one, always the same."""
+    numbers: dict[tuple[str, str], Iterable[int]] = {}
+    for thing in objects:
+        meta = thing.metadata
+        if isinstance(thing, Pod) and not meta.name:
+            numbered = numbers.setdefault((meta.namespace, meta.generate_name), count(1))
+            meta.name = f"{meta.generate_name}new-{next(iter(numbered))}"
+
+
+def _split(key: str) -> tuple[str, str]:
+    namespace, _, name = key.rpartition("/")
+    return namespace or DEFAULT_NAMESPACE, name
 
 
 def _key(pod: Pod) -> str:

@@ -12,10 +12,10 @@ from typing import Any
 
 from bayplan.core.cache import Cache
 from bayplan.core.choosing import TieBreak
-from bayplan.core.cycle import Attempt, attempt
+from bayplan.core.deciding import Decider
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.verdict import CycleError
 from bayplan.core.preemption.prepare import overtaken
-from bayplan.core.snapshot import View
 from bayplan.model.pod import Pod
 
 
@@ -51,35 +51,35 @@ class Placement:
         return {"decisions": [decision.to_dict() for decision in self.decisions]}
 
 
-def place_pods(cache: Cache, profiles: Mapping[str, Profile], pods: Sequence[Pod], choose: TieBreak) -> Placement:
-    """Place the pods into the cache."""
-    return Placement(tuple(_place(cache, profiles[pod.spec.scheduler_name], pod, choose) for pod in pods))
+def place_pods(
+    cache: Cache, profiles: Mapping[str, Profile], pods: Sequence[Pod], choose: TieBreak, *, reuse: bool = True
+) -> Placement:
+    """Place the pods into the cache. Without `reuse` every decision is computed from scratch, to the same end."""
+    decider = Decider(profiles, reuse=reuse)
+    return Placement(tuple(_place(cache, decider, pod, choose) for pod in pods))
 
 
-def _place(cache: Cache, profile: Profile, pod: Pod, choose: TieBreak) -> PlacedPod:
+def _place(cache: Cache, decider: Decider, pod: Pod, choose: TieBreak) -> PlacedPod:
     info = cache.info(pod)
     view = cache.view()
-    found = attempt(profile, info, view)
-    if found.scored is not None:
-        return _bind(cache, pod, found, view, choose)
-    preemption = found.post_filter.preemption if found.post_filter else None
-    tied = sorted(view.nodes.names[row] for row in preemption.tied_rows) if preemption else []
-    if not tied or preemption is None:
-        return PlacedPod(info.key, None, None, message=found.message)
+    try:
+        choice = decider.decide(info, view, with_ties=True)
+    except CycleError as error:
+        # The attempt itself failed, which is this pod's trouble and nobody else's.
+        return PlacedPod(info.key, None, None, message=f"{error.plugin}: {error.message}")
+    tied = tuple(sorted(view.nodes.names[row] for row in choice.tied_rows)) if choice.tied_rows is not None else ()
+    if choice.row >= 0:
+        node = choose(tied)
+        _settle(cache, pod, node)
+        return PlacedPod(info.key, node, choice.total, tied)
+    if choice.found is None:
+        return PlacedPod(info.key, None, None, message=choice.message)
     node = choose(tied)
-    victims = tuple(view.pods.keys[row] for row in preemption.victims_on(view.nodes.rows_by_name[node]))
+    victims = tuple(view.pods.keys[row] for row in choice.victims_on(view.nodes.rows_by_name[node]))
     for key in (*victims, *overtaken(info, view, node)):
         cache.remove_pod(key)
     _settle(cache, pod, node)
-    return PlacedPod(info.key, node, None, tuple(tied), victims)
-
-
-def _bind(cache: Cache, pod: Pod, found: Attempt, view: View, choose: TieBreak) -> PlacedPod:
-    assert found.scored is not None
-    names = sorted(view.nodes.names[row] for row in found.scored.best_rows())
-    node = choose(names)
-    _settle(cache, pod, node)
-    return PlacedPod(found.pod.key, node, int(found.scored.totals.max()), tuple(names))
+    return PlacedPod(info.key, node, None, tied, victims)
 
 
 def _settle(cache: Cache, pod: Pod, node: str) -> None:

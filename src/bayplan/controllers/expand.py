@@ -96,9 +96,12 @@ class _Expansion:
         self._nodes = [one for one in objects if isinstance(one, Node)]
         self._pod_names: set[tuple[str, str]] = set()
         self._claim_names: set[tuple[str, str]] = set()
-        if self.ownership.workloads:
-            self._pod_names.update(_names(one for one in objects if isinstance(one, Pod)))
-            self._claim_names.update(_names(one for one in objects if isinstance(one, PersistentVolumeClaim)))
+        # Names matter only where something may be created; most pods of a large cluster can be passed over.
+        namespaces = {namespace for _, namespace, _ in self.ownership.workloads}
+        for one in objects:
+            if isinstance(one, Pod | PersistentVolumeClaim) and one.metadata.namespace in namespaces:
+                names = self._pod_names if isinstance(one, Pod) else self._claim_names
+                names.add((one.metadata.namespace, one.metadata.name))
 
     def pending(self, workload: Workload) -> PendingWorkload:
         """The pods the workload lacks."""
@@ -232,10 +235,6 @@ class _Expansion:
             self._pod_names.add((namespace, name))
             return name
         return next(self._new_names(ObjectMeta(name=name, namespace=namespace)))
-
-
-def _names(objects: Iterable[Pod | PersistentVolumeClaim]) -> Iterator[tuple[str, str]]:
-    return ((one.metadata.namespace, one.metadata.name) for one in objects)
 
 
 def _same_template(of_replica_set: PodTemplateSpec, of_deployment: PodTemplateSpec) -> bool:

@@ -96,6 +96,7 @@ class Cache:
         info = self.info(pod)
         info.row = self._enter(pod, info)
         self.nominated.setdefault(node_name, []).append(info.row)
+        self._nominations_changed(node_name)
         return info
 
     def _enter(self, pod: Pod, info: PodInfo) -> int:
@@ -143,3 +144,10 @@ class Cache:
                 rows.remove(row)
                 if not rows:
                     del self.nominated[node_name]
+                self._nominations_changed(node_name)
+
+    def _nominations_changed(self, node_name: str) -> None:
+        """A nominated pod counts in the dry runs of its node."""
+        node_row = self.nodes.rows_by_name.get(node_name)
+        if node_row is not None:
+            self.nodes.usage_changes.append(node_row)

@@ -10,8 +10,8 @@ from bayplan.core.cycle import Attempt
 from bayplan.core.diagnosis import failure_groups
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.verdict import Status
-from bayplan.core.preemption.candidates import Candidates
 from bayplan.core.preemption.record import preemption_record
+from bayplan.core.preemption.search import Searched
 from bayplan.core.snapshot import View
 
 Plain = dict[str, Any]
@@ -73,14 +73,15 @@ class Explanation:
         if post_filter is None or filtered is None:
             return None
         found, names = post_filter.preemption, self.view.nodes.names
+        searched = found.found if isinstance(found.found, Searched) else None
         return {
             "ran": found.ran,
             "eligible": not found.ineligible_reason,
             "ineligibleReason": found.ineligible_reason,
-            "candidates": _candidates(found.candidates, self.view),
+            "candidates": _candidates(searched, self.view),
             "nodeStatuses": {
                 names[row]: {"code": status.code.value, "reasons": list(status.reasons)}
-                for row, status in found.node_statuses.items()
+                for row, status in (searched.node_statuses if searched else {}).items()
             },
             "selected": self.names(found.tied_rows),
             "postFilter": {"code": post_filter.status.code.value, "reasons": list(post_filter.status.reasons)},
@@ -106,9 +107,10 @@ def _filter(filtered: Filtered | None, view: View) -> Plain:
     }
 
 
-def _candidates(candidates: Candidates | None, view: View) -> Plain:
-    if candidates is None:
+def _candidates(searched: Searched | None, view: View) -> Plain:
+    if searched is None:
         return {}
+    candidates = searched.candidates
     return {
         view.nodes.names[row]: {
             "victims": [view.pods.keys[victim] for victim in candidates.victims_of(position)],

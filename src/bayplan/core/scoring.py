@@ -42,21 +42,29 @@ def score_nodes(profile: Profile, pod: PodInfo, view: View, feasible_rows: RowAr
     for plugin in profile.score:
         state = states.get(plugin.name, pod)
         if state is not SKIP:
-            weighted = _final_scores(plugin, state, view, feasible_rows) * profile.weights[plugin.name]
+            normalizer = profile.normalizers.get(plugin.name)
+            weighted = final_scores(plugin, normalizer, state, view, feasible_rows) * profile.weights[plugin.name]
             scored.by_plugin[plugin.name] = weighted
             scored.totals += weighted
     return scored
 
 
-def _final_scores(plugin: ScorePlugin, state: State, view: View, rows: RowArray) -> IntArray:
+def final_scores(
+    plugin: ScorePlugin, normalizer: NormalizePlugin | None, state: State, view: View, rows: RowArray
+) -> IntArray:
     scores = plugin.score(state, view, rows)
-    if isinstance(plugin, NormalizePlugin):
-        scores = plugin.normalize(state, scores, rows)
-    if scores.min() < 0 or scores.max() > MAX_NODE_SCORE:
+    if normalizer is not None:
+        scores = normalizer.normalize(state, scores, rows)
+    check_range(plugin.name, scores)
+    return scores
+
+
+def check_range(plugin_name: str, scores: IntArray) -> None:
+    """Raises CycleError when a final score is not within 0..100."""
+    if len(scores) and (scores.min() < 0 or scores.max() > MAX_NODE_SCORE):
         worst = int(np.flatnonzero((scores < 0) | (scores > MAX_NODE_SCORE))[0])
         raise CycleError(
-            plugin.name,
-            f"plugin {plugin.name} returns an invalid score {scores[worst]}, "
+            plugin_name,
+            f"plugin {plugin_name} returns an invalid score {scores[worst]}, "
             f"it should in the range of [0, {MAX_NODE_SCORE}] after normalizing",
         )
-    return scores

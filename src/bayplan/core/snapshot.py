@@ -54,6 +54,7 @@ class Objects:
     attachments: dict[str, VolumeAttachment] = field(default_factory=dict)
     budgets: dict[NamespacedName, PodDisruptionBudget] = field(default_factory=dict)
     version: int = 0  # grows with every change
+    budgets_version: int = 0  # grows with every change of a budget
 
     def put(self, thing: Object) -> None:
         """Add or replace an object; kinds nobody looks up are passed over."""
@@ -64,6 +65,7 @@ class Objects:
         meta = thing.metadata
         getattr(self, attribute)[(meta.namespace, meta.name) if namespaced else meta.name] = thing
         self.version += 1
+        self.budgets_version += isinstance(thing, PodDisruptionBudget)
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         namespace = self.namespaces.get(name)

@@ -44,7 +44,7 @@ def _cleaned(value: Any, wanted: Any, path: str, faults: list[FieldFault]) -> An
 
 def _cleaned_struct(value: Any, struct: type[msgspec.Struct], path: str, faults: list[FieldFault]) -> Any:
     if not isinstance(value, dict):
-        faults.append((path, f"expected an object, got {_described(value)}"))
+        faults.append((path, f"expected an object, got {described(value)}"))
         return {}
     known = _fields(struct)
     return {
@@ -56,7 +56,7 @@ def _cleaned_struct(value: Any, struct: type[msgspec.Struct], path: str, faults:
 
 def _cleaned_list(value: Any, wanted: Any, path: str, faults: list[FieldFault]) -> list[Any]:
     if not isinstance(value, list | tuple):
-        faults.append((path, f"expected a list, got {_described(value)}"))
+        faults.append((path, f"expected a list, got {described(value)}"))
         return []
     return [
         _zero(wanted) if item is None else _cleaned(item, wanted, f"{path}[{position}]", faults)
@@ -66,12 +66,12 @@ def _cleaned_list(value: Any, wanted: Any, path: str, faults: list[FieldFault]) 
 
 def _cleaned_map(value: Any, wanted: Any, path: str, faults: list[FieldFault]) -> dict[str, Any]:
     if not isinstance(value, dict):
-        faults.append((path, f"expected an object, got {_described(value)}"))
+        faults.append((path, f"expected an object, got {described(value)}"))
         return {}
     cleaned = {}
     for key, item in value.items():
         if not isinstance(key, str):
-            faults.append((path, f"expected text as a key, got {_described(key)}"))
+            faults.append((path, f"expected text as a key, got {described(key)}"))
         elif item is None:
             cleaned[key] = _zero(wanted)
         else:
@@ -106,7 +106,7 @@ def _cleaned_scalar(value: Any, wanted: tuple[type, ...], path: str, faults: lis
         text = str(value.isoformat())
         return text if getattr(value, "tzinfo", None) is not None else f"{text}Z"
     expected = " or ".join(_TYPE_NAMES[kind] for kind in wanted)
-    faults.append((path, f"expected {expected}, got {_described(value)}"))
+    faults.append((path, f"expected {expected}, got {described(value)}"))
     return _zero(wanted[0])
 
 
@@ -121,7 +121,8 @@ _TYPE_NAMES: dict[type, str] = {
 }
 
 
-def _described(value: Any) -> str:
+def described(value: Any) -> str:
+    """What a value is, for a message: `a list`, `an integer (5)`."""
     name = _TYPE_NAMES.get(type(value), type(value).__name__)
     if isinstance(value, bool):
         return "true" if value else "false"

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from bayplan.model.checks import check
-from bayplan.model.conversion import FieldFault, convert
+from bayplan.model.conversion import FieldFault, convert, described
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.json_documents import JsonError, as_text, parse_json, split_json
 from bayplan.model.kinds import KINDS, KindInfo, Object, kind_info
@@ -116,12 +116,12 @@ class _Collector:
     def add_value(self, source: str, where: str, value: Any) -> None:
         """One parsed document, which may be a list of objects."""
         if not isinstance(value, dict):
-            self._fault(source, where, "", f"expected an object, got {_kind_of_value(value)}")
+            self._fault(source, where, "", f"expected an object, got {described(value)}")
             return
         api_version, kind, items = value.get("apiVersion"), value.get("kind"), value.get("items")
         if _is_list(kind, items):
             if not isinstance(items, list | NoneType):
-                self._fault(source, where, "items", f"expected a list, got {_kind_of_value(items)}")
+                self._fault(source, where, "items", f"expected a list, got {described(items)}")
                 return
             defaults = _list_defaults(api_version, kind)
             for position, item in enumerate(items or ()):
@@ -189,7 +189,7 @@ class _Collector:
 
     def _add_parsed(self, source: str, where: str, value: Any, defaults: tuple[str, str]) -> None:
         if not isinstance(value, dict):
-            self._fault(source, where, "", f"expected an object, got {_kind_of_value(value)}")
+            self._fault(source, where, "", f"expected an object, got {described(value)}")
             return
         api_version, kind = value.get("apiVersion") or defaults[0], value.get("kind") or defaults[1]
         if not isinstance(api_version, str) or not isinstance(kind, str):
@@ -299,10 +299,6 @@ def _label(kind: str, obj: Object, where: str) -> str:
     if not name:
         return f"{kind} ({where})"
     return f"{kind} {metadata.namespace}/{name}" if metadata.namespace else f"{kind} {name}"
-
-
-def _kind_of_value(value: Any) -> str:
-    return {str: "text", list: "a list", bool: "true or false", type(None): "null"}.get(type(value), "a number")
 
 
 def _nothing_found(result: ReadResult) -> Fault:

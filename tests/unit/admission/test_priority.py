@@ -107,6 +107,12 @@ def messages(*objects: Object) -> list[str]:
             id="written as running with a priority",
         ),
         pytest.param(
+            [DEFAULT],
+            new().nominated("n1").priority(9),
+            ("", 9, "PreemptLowerPriority"),
+            id="written as nominated with a priority",
+        ),
+        pytest.param(
             [NEVER],
             new().node("n1").priority_class("polite"),
             ("polite", 500, "Never"),

@@ -462,7 +462,7 @@ def test_new_pods_are_admitted_as_new_and_then_belong_to_their_workload() -> Non
 @pytest.mark.slow
 def test_ten_thousand_pods_take_no_time_to_speak_of() -> None:
     objects = admitted(deployment("web").replicas(10_000).template(TEMPLATE))
-    started = time.perf_counter()
+    started = time.process_time()
     (pending,) = pods_to_create(objects)
     assert len(pending.pods) == 10_000
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support import cache_of
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns import BoolArray
@@ -21,7 +22,6 @@ from bayplan.core.columns.node_selectors import (
 from bayplan.model.pod import NodeSelectorTerm
 from bayplan.model.selectors import SelectorError
 from bayplan.testing.builders import node, node_term, pod
-from tests.support import cache_of
 
 
 def names(cache: Cache, mask: BoolArray) -> set[str]:

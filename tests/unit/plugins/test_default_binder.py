@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from tests.support import cache_of
+
 from bayplan.core.framework.contract import BindPlugin
 from bayplan.core.plugins.default_binder import DefaultBinder
 from bayplan.testing.builders import pod
-from tests.support import cache_of
 
 
 def test_binds_to_the_chosen_node() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support import cache_of, prepared, raw_and_normal_scores
 
 from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.framework.contract import PreScorePlugin, Skip
@@ -10,7 +11,6 @@ from bayplan.core.framework.verdict import Code, Status
 from bayplan.core.plugins.dynamic_resources import NO_CLAIMS_REASON, DynamicResources
 from bayplan.model.pod import Pod, PodResourceClaim
 from bayplan.testing.builders import node, pod
-from tests.support import cache_of, prepared, raw_and_normal_scores
 
 
 def claiming(*names: str) -> Pod:

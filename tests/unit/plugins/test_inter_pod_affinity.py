@@ -204,7 +204,7 @@ class TestPreFilter:
 
     def test_invalid_selector(self) -> None:
         """A term that does not parse rejects the pod everywhere."""
-        found = verdicts(InterPodAffinity(), cache_of(*NODES), pod("p").pod_affinity(ZONE, "app in ()").obj())
+        found = verdicts(InterPodAffinity(), cache_of(*NODES), pod("p").pod_affinity(ZONE, "app=not?valid").obj())
         assert found["*"].code is Code.UNRESOLVABLE
         assert found["*"].message.startswith("parsing pod: ")
 
@@ -275,7 +275,7 @@ class TestScore:
     def test_invalid_selector(self) -> None:
         """Where PreFilter is switched off a term that does not parse ends the attempt."""
         with pytest.raises(CycleError, match="failed to parse pod: "):
-            scores(incoming=pod("p").pod_affinity(ZONE, "app in ()", weight=1).obj())
+            scores(incoming=pod("p").pod_affinity(ZONE, "app=not?valid", weight=1).obj())
 
 
 class Worlds:

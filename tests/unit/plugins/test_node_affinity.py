@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.support import cache_of, prepared, raw_and_normal_scores, verdicts
 
 from bayplan.core.columns import row_array
 from bayplan.core.framework.args import NodeAffinityArgs
@@ -21,7 +22,6 @@ from bayplan.model.pod import (
 from bayplan.model.selectors import SelectorError
 from bayplan.testing.builders import NodeBuilder, node, node_term, pod
 from bayplan.testing.pods import PodBuilder
-from tests.support import cache_of, prepared, raw_and_normal_scores, verdicts
 
 EMPTY = NodeSelectorTerm()
 
@@ -198,7 +198,10 @@ def test_an_added_affinity_must_parse() -> None:
         ),
         pytest.param(
             NodeAffinity(),
-            pod("p").node_affinity("cores > x", weight=0).node_affinity(EMPTY, weight=3).node_affinity("zone", weight=1),
+            pod("p")
+            .node_affinity("cores > x", weight=0)
+            .node_affinity(EMPTY, weight=3)
+            .node_affinity("zone", weight=1),
             {"small": 1, "large": 1, "odd": 0},
             {"small": 100, "large": 100, "odd": 0},
             id="weight 0 and empty terms are passed over",

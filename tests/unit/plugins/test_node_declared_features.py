@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support import cache_of, prepared, verdicts
 
 from bayplan.core.columns import row_array
 from bayplan.core.framework.contract import Ready, Skip
@@ -10,7 +11,6 @@ from bayplan.core.framework.verdict import Code
 from bayplan.core.plugins.node_declared_features import REASON, NodeDeclaredFeatures
 from bayplan.model.pod import Container, ContainerRestartRule, Pod
 from bayplan.testing.builders import node, pod
-from tests.support import cache_of, prepared, verdicts
 
 RESTART = "RestartAllContainersOnContainerExits"
 USER_NAMESPACES = "UserNamespacesHostNetworkSupport"

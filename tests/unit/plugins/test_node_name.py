@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from tests.support import cache_of, prepared, verdicts
 
 from bayplan.core.columns import row_array
 from bayplan.core.framework.contract import FilterPlugin
 from bayplan.core.framework.verdict import Code
 from bayplan.core.plugins.node_name import REASON, NodeName
 from bayplan.testing.builders import node, pod
-from tests.support import cache_of, prepared, verdicts
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.support import cache_of, prepared, verdicts
 
 from bayplan.core.columns import row_array
 from bayplan.core.framework.contract import FilterPlugin
@@ -11,7 +12,6 @@ from bayplan.core.framework.verdict import Code
 from bayplan.core.plugins.node_unschedulable import REASON, NodeUnschedulable
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
-from tests.support import cache_of, prepared, verdicts
 
 CORDON = "node.kubernetes.io/unschedulable"
 

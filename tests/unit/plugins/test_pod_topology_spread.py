@@ -321,6 +321,20 @@ def test_nodes_without_zone_are_a_domain_of_the_system_defaults() -> None:
     assert scores[0] == {"a": round(weight + 2 + weight + 4), "b": 6, "bare": 2}
 
 
+def test_nodes_without_zone_share_the_domain_of_the_empty_value() -> None:
+    """Pods of a node without zone count for a node whose zone is "", those of a node that is gone do not."""
+    cache = cache_of(
+        service("s", app="x").obj(),
+        node("blank").zone("").obj(),
+        node("bare").obj(),
+        *(pod(f"bare-{number}").labels(app="x").node("bare").obj() for number in range(2)),
+        *(pod(f"gone-{number}").labels(app="x").node("gone").obj() for number in range(5)),
+    )
+    scores = raw_and_normal_scores(PodTopologySpread(), cache, pod("p").labels(app="x").obj())
+    assert scores is not None
+    assert scores[0] == {"blank": round(2 + 2 * math.log(1 + 2) + 4), "bare": round(2 * math.log(2 + 2) + 2)}
+
+
 def test_listed_defaults_require_all_keys() -> None:
     """Unlike the system's own, a profile's listed defaults pass over nodes without the key."""
     cache = cache_of(node("racked").label("rack", "r").obj(), node("bare").obj(), service("s", app="x").obj())
@@ -381,6 +395,34 @@ def test_each_node_stands_in_its_own_world() -> None:
     assert passing_rows(again) == ["a2", "b1"]
     assert passing_rows(forked) == ["a1", "a2", "b1"]
     np.testing.assert_array_equal(plugin.filter(again, view, row_array([2, 0])), [0, 2])
+
+
+@pytest.mark.parametrize(
+    ("totals", "coming", "expected"),
+    [
+        pytest.param({"a": 0, "b": 1}, 1, PASSES, id="no longer the emptiest: another is"),
+        pytest.param({"a": 0, "b": 1}, 2, TOO_SKEWED, id="far above the others now"),
+        pytest.param({"a": 0, "b": 0, "c": 5}, 1, TOO_SKEWED, id="as many as the emptiest before, now above it"),
+        pytest.param({"a": 0}, 7, PASSES, id="the only domain is always the emptiest"),
+        pytest.param({"a": 3, "b": 2}, -2, PASSES, id="becomes the emptiest"),
+        pytest.param({"a": 3, "b": 1}, -1, TOO_SKEWED, id="still too full"),
+        pytest.param({"a": 3, "b": 1}, -2, PASSES, id="as empty as the emptiest"),
+    ],
+)
+def test_the_emptiest_domain_follows_the_moves(totals: dict[str, int], coming: int, expected: int) -> None:
+    """The least total of node a's world takes its own changed total into account, and nothing else changed."""
+    cache = zones(**totals)
+    for number in range(max(coming, 0)):
+        cache.nominate(pod(f"coming-{number}").labels(app="x").obj(), "a")
+    plugin = PodTopologySpread()
+    _, view, outcome = prepared(plugin, cache, wanting())
+    assert isinstance(outcome, Ready)
+    forked = plugin.fork(outcome.state, view)
+    prefix = "default/coming-" if coming > 0 else "default/a-"
+    moved = [row for name, row in view.pods.rows_by_key.items() if name.startswith(prefix)][: abs(coming)]
+    node_rows = row_array([view.nodes.rows_by_name["a"]] * len(moved))
+    plugin.shift(forked, view, row_array(moved), node_rows, 1 if coming > 0 else -1)
+    assert plugin.filter(forked, view, node_rows[:1]).tolist() == [expected]
 
 
 @pytest.mark.parametrize(

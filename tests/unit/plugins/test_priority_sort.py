@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from tests.support import cache_of
 
 from bayplan.core.framework.contract import QueueSortPlugin
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.testing.builders import pod
-from tests.support import cache_of
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.support import cache_of
 
 from bayplan.core.framework.contract import PreEnqueuePlugin
 from bayplan.core.framework.verdict import SUCCESS, Code, Status
 from bayplan.core.plugins.scheduling_gates import SchedulingGates
 from bayplan.testing.builders import pod
-from tests.support import cache_of
 
 
 @pytest.mark.parametrize(

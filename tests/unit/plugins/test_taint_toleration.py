@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support import cache_of, prepared, raw_and_normal_scores, verdicts
 
 from bayplan.core.columns import row_array
 from bayplan.core.framework.contract import FilterPlugin, NormalizePlugin, PreFilterPlugin, PreScorePlugin, ScorePlugin
@@ -10,7 +11,6 @@ from bayplan.core.framework.verdict import Code
 from bayplan.core.plugins.taint_toleration import REASON, TaintToleration
 from bayplan.testing.builders import NodeBuilder, node, pod
 from bayplan.testing.pods import PodBuilder
-from tests.support import cache_of, prepared, raw_and_normal_scores, verdicts
 
 
 @pytest.mark.parametrize(

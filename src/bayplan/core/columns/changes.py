@@ -39,4 +39,4 @@ class ChangeLog:
         start = position - self._dropped
         if start < 0:
             return None
-        return np.unique(np.array(self._rows[start:], dtype=np.intp))
+        return np.array(sorted(set(self._rows[start:])), dtype=np.intp)

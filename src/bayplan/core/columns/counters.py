@@ -123,17 +123,26 @@ class Counters:
             counts = self._carriers[term_id] = NodeCounts(self._count_carriers(term_id))
         return counts
 
-    def terms_reaching(self, shape: PodShape, namespace_labels: Mapping[str, str]) -> list[int]:
-        """Ids of the terms that some pod carries and that match a pod of this shape.
+    def terms_reaching(
+        self, shape: PodShape, namespace_labels: Mapping[str, str], *, include_idle: bool = False
+    ) -> list[int]:
+        """Ids of the terms that match a pod of this shape, whose namespace has these labels.
 
-        `namespace_labels` are those of the shape's namespace.
+        Idle terms are those that no running pod carries; a nominated pod may.
         """
         totals, terms = self._carrier_totals, self.terms.values
         return [
             term_id
             for term_id in self._term_index.candidates(shape.labels)
-            if totals.get(term_id) and term_reaches(terms[term_id].term, shape, namespace_labels)
+            if (include_idle or totals.get(term_id)) and term_reaches(terms[term_id].term, shape, namespace_labels)
         ]
+
+    def times_carried(self, term_id: int) -> IdArray:
+        """(shapes + 1,) how often pods of each shape carry the term; the last entry answers for id -1."""
+        times = np.zeros(len(self._shapes.shapes) + 1, dtype=np.int32)
+        for shape in self._shapes_carrying[term_id]:
+            times[shape.id] = shape.carried_ids.count(term_id)
+        return times
 
     def intern_terms(self, shape: PodShape) -> None:
         """Give the shape's terms their ids; done once, when a pod of the shape first enters the table."""
@@ -171,11 +180,8 @@ class Counters:
         return np.bincount(pods.node_rows[counted]).astype(np.int32)
 
     def _count_carriers(self, term_id: int) -> IdArray:
-        times = np.zeros(len(self._shapes.shapes) + 1, dtype=np.int32)  # the last entry answers for id -1
-        for shape in self._shapes_carrying[term_id]:
-            times[shape.id] = shape.carried_ids.count(term_id)
         pods = self._pods
-        carried = times[pods.shape_ids]
+        carried = self.times_carried(term_id)[pods.shape_ids]
         running = (pods.node_rows != ABSENT) & (carried > 0)
         counts = np.bincount(pods.node_rows[running], weights=carried[running])
         return counts.astype(np.int32)

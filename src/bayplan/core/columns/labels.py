@@ -20,12 +20,19 @@ NO_LABELS: Mapping[str, str] = {}
 class LabelColumn:
     """The values of one label key."""
 
-    __slots__ = ("_buffer", "ids", "values")
+    __slots__ = ("_buffer", "_holders", "_shared_values", "ids", "values")
 
     def __init__(self, count: int) -> None:
         self.values: Vocabulary[str] = Vocabulary()
         self._buffer: IdArray = np.full(max(count, 1), ABSENT, dtype=np.int32)
         self.ids: IdArray = self._buffer[:count]
+        self._holders: list[int] = []  # nodes that have each value
+        self._shared_values = 0  # values that more than one node has
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether no two nodes have the same value: every domain is one node, as with host names."""
+        return self._shared_values == 0
 
     @property
     def domains(self) -> int:
@@ -38,7 +45,20 @@ class LabelColumn:
             grown[: len(self._buffer)] = self._buffer
             self._buffer = grown
         self.ids = self._buffer[: max(len(self.ids), row + 1)]
-        self.ids[row] = ABSENT if value is None else self.values.id(value)
+        held, value_id = int(self.ids[row]), ABSENT if value is None else self.values.id(value)
+        if held != value_id:
+            self.ids[row] = value_id
+            self._count_holder(held, -1)
+            self._count_holder(value_id, +1)
+
+    def _count_holder(self, value_id: int, amount: int) -> None:
+        if value_id == ABSENT:
+            return
+        if value_id == len(self._holders):
+            self._holders.append(0)
+        before = self._holders[value_id]
+        self._holders[value_id] += amount
+        self._shared_values += (before + amount > 1) - (before > 1)
 
     def where(self, accepts: Callable[[str], bool], *, absent: bool) -> BoolArray:
         """(nodes,) nodes whose value is accepted; nodes without the key count as `absent`.

@@ -72,6 +72,17 @@ class NodeTable(Table):
         self.spec_changes = ChangeLog()  # rows whose node object changed
         self.usage_changes = ChangeLog()  # rows whose pods changed
         self.order_version = 0  # grows whenever a node comes or goes
+        self._ranks_version = (-1, -1)
+        self._name_ranks: IntArray = np.zeros(0, dtype=np.int64)
+
+    def name_ranks(self) -> IntArray:
+        """(nodes,) the place of each row when all are sorted by name."""
+        if self._ranks_version != (self.order_version, self.count):
+            order = sorted(range(self.count), key=self.names.__getitem__)
+            self._name_ranks = np.empty(self.count, dtype=np.int64)
+            self._name_ranks[order] = np.arange(self.count)
+            self._ranks_version = (self.order_version, self.count)
+        return self._name_ranks
 
     def add_node(self, node: Node) -> int:
         """Add a node, or replace the object of one that is known."""

@@ -21,7 +21,9 @@ NOT_STARTED = np.iinfo(np.int64).max
 
 
 class PodTable(Table):
-    """Pods as rows."""
+    """Pods as rows. A row that is free or spare has `node_rows` and ids -1."""
+
+    shows_spare_rows = True
 
     node_rows: IdArray  # (pods,) where it runs, -1 for a nominated pod and for a free row
     slots: IdArray  # (pods,) its place in that node's list of pods

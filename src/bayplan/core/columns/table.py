@@ -1,13 +1,14 @@
 """A growable structure of arrays.
 
-A table declares its columns once; rows are added one at a time and the arrays grow by doubling. The attributes
-that plugins read are views of exactly `count` rows, so a full-column operation never touches spare capacity.
+A table declares its columns once; rows are added one at a time and the arrays grow by doubling. The attributes that
+others read are views of exactly `count` rows. A table whose rows come and go all the time shows its spare rows as well
+(`shows_spare_rows`): they hold the fill values, and making the views anew for each row is saved.
 Rows are reused through a free list; what a freed row holds is the subclass's business.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -17,6 +18,8 @@ INITIAL_CAPACITY = 64
 
 class Table:
     """Columns of equal length, addressed by row."""
+
+    shows_spare_rows: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.count = 0
@@ -32,7 +35,8 @@ class Table:
         self._expose(name)
 
     def _expose(self, name: str) -> None:
-        setattr(self, name, self._buffers[name][: self.count])
+        buffer = self._buffers[name]
+        setattr(self, name, buffer if self.shows_spare_rows else buffer[: self.count])
 
     def _new_row(self) -> int:
         """A row holding every column's fill value."""
@@ -45,9 +49,13 @@ class Table:
             self._grow()
         row = self.count
         self.count += 1
+        if not self.shows_spare_rows:
+            self._expose_all()
+        return row
+
+    def _expose_all(self) -> None:
         for name in self._buffers:
             self._expose(name)
-        return row
 
     def _free_row(self, row: int) -> None:
         self._free_rows.append(row)
@@ -58,6 +66,7 @@ class Table:
             new = np.full((self._capacity, *old.shape[1:]), self._fills[name], dtype=old.dtype)
             new[: old.shape[0]] = old
             self._buffers[name] = new
+        self._expose_all()
 
     def _widen(self, name: str, width: int) -> None:
         """Give a two-dimensional column more columns; the new ones hold the fill value."""

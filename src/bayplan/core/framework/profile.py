@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from bayplan.core.framework.args import DefaultPreemptionArgs
 from bayplan.core.framework.contract import (
     FilterPlugin,
+    NormalizePlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreScorePlugin,
+    Reads,
     ScorePlugin,
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Profile:
-    """Plugins as a configuration orders them."""
+    """Plugins as a configuration orders them. What is asked of them again and again is worked out once."""
 
     scheduler_name: str
     pre_enqueue: tuple[PreEnqueuePlugin, ...]
@@ -28,3 +31,39 @@ class Profile:
     weights: dict[str, int]
     percentage_of_nodes_to_score: int | None = None  # None: look at every node
     preemption: DefaultPreemptionArgs | None = None  # None: every candidate is looked for
+
+    @cached_property
+    def normalizers(self) -> dict[str, NormalizePlugin]:
+        return {plugin.name: plugin for plugin in self.score if isinstance(plugin, NormalizePlugin)}
+
+    @cached_property
+    def local_filters(self) -> tuple[FilterPlugin, ...]:
+        """The leading filters whose answers for a node last until that node or its pods change."""
+        return self.filter[: next((i for i, p in enumerate(self.filter) if Reads.CLUSTER in p.reads), len(self.filter))]
+
+    @cached_property
+    def later_filters(self) -> tuple[FilterPlugin, ...]:
+        """The filters behind the local ones."""
+        return self.filter[len(self.local_filters) :]
+
+    @cached_property
+    def local_pre_filters(self) -> tuple[PreFilterPlugin, ...]:
+        local = {plugin.name for plugin in self.local_filters}
+        return tuple(plugin for plugin in self.pre_filter if plugin.name in local)
+
+    @cached_property
+    def later_pre_filters(self) -> tuple[PreFilterPlugin, ...]:
+        return tuple(plugin for plugin in self.pre_filter if plugin not in self.local_pre_filters)
+
+    @cached_property
+    def local_scorers(self) -> tuple[ScorePlugin, ...]:
+        """Score plugins whose raw scores last as local filters' answers do."""
+        return tuple(plugin for plugin in self.score if Reads.CLUSTER not in plugin.score_reads)
+
+    @cached_property
+    def later_scorers(self) -> tuple[ScorePlugin, ...]:
+        return tuple(plugin for plugin in self.score if Reads.CLUSTER in plugin.score_reads)
+
+    @cached_property
+    def pre_scorers(self) -> dict[str, PreScorePlugin]:
+        return {plugin.name: plugin for plugin in self.pre_score}

@@ -28,8 +28,7 @@ class ImageLocality:
     """Score, final as it is."""
 
     name: ClassVar[str] = "ImageLocality"
-    # The share of nodes that hold an image changes with any node.
-    score_reads: ClassVar[Reads] = Reads.CLUSTER
+    score_reads: ClassVar[Reads] = Reads.NODE
 
     def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
         spec = state.spec

@@ -3,7 +3,8 @@
 Takes the rows a plugin is asked about and gives the cells of a column there: a plain int when it is a single row, an
 array otherwise. After most decisions exactly one row has to be looked at again, and plain ints are about ten times
 faster there than arrays of length one. Rules written with operators and the few functions below hold for both, so
-there is one rule and not two. Knows nothing of what the amounts mean.
+there is one rule and not two. Rules change their own intermediate results in place (`+=`), never what they were given.
+Knows nothing of what the amounts mean.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from bayplan.core.columns import IntArray, Rows
 
 #: A number for one node, or a (rows,) array for several.
 Amounts: TypeAlias = Any
+
+#: Amounts by resource.
+Columns: TypeAlias = Sequence[Any] | IntArray
 
 #: One row, or several.
 Place: TypeAlias = Rows | int
@@ -36,7 +40,7 @@ def cells(column: IntArray, place: Place) -> Amounts:
     return column[place] if isinstance(place, slice) else column.take(place)
 
 
-def columns_at(table: IntArray, place: Place) -> Sequence[Amounts]:
+def columns_at(table: IntArray, place: Place) -> Columns:
     """The columns of a (nodes, resources) table, each as `cells` gives it, by resource."""
     if isinstance(place, int):
         row: list[int] = table[place].tolist()

@@ -16,7 +16,7 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
 from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, Reads, Skip
-from bayplan.core.plugins.node_amounts import Amounts, columns_at, none_is_zero, place_of
+from bayplan.core.plugins.node_amounts import Amounts, Columns, columns_at, none_is_zero, place_of
 from bayplan.core.plugins.node_resources_fit import ScoredResource, scored_resources
 from bayplan.core.snapshot import View
 
@@ -55,7 +55,7 @@ class NodeResourcesBalancedAllocation:
         return _scores_by_what_is_offered(offered, levels)
 
 
-def score_of_node(resources: Sequence[ScoredResource], capacities: Sequence[int], taken: Sequence[int]) -> int:
+def score_of_node(resources: Sequence[ScoredResource], capacities: Columns, taken: Columns) -> int:
     """The score of one node; a resource it has none of does not count."""
     after, before = [], []
     for resource, request, _ in resources:
@@ -84,18 +84,26 @@ def scores_of_nodes(capacities: Sequence[IntArray], levels: Sequence[IntArray]) 
 
 def evenness(shares: Sequence[Amounts]) -> Amounts:
     """100 when all shares are equal, less the more they differ; not yet truncated."""
-    return (1 - _deviation(shares)) * MAX_NODE_SCORE
+    parts = 1 - _deviation(shares)
+    parts *= MAX_NODE_SCORE
+    return parts
 
 
 def improvement(after: Amounts, before: Amounts) -> Amounts:
     """The score in 50..100. Evenness lies in 50..100, so nothing negative is divided."""
-    return HALF_SCORE + (HALF_SCORE + after - before) // 2
+    scores = after - before
+    scores += HALF_SCORE
+    scores //= 2
+    scores += HALF_SCORE
+    return scores
 
 
 def _deviation(shares: Sequence[Amounts]) -> Amounts:
     """The standard deviation of two shares or more, in upstream's order of operations."""
     if len(shares) == 2:
-        return abs(shares[0] - shares[1]) / 2
+        distance = abs(shares[0] - shares[1])
+        distance /= 2
+        return distance
     mean = sum(shares) / len(shares)
     squares = sum((part - mean) * (part - mean) for part in shares)
     return np.sqrt(squares / len(shares))

@@ -33,6 +33,7 @@ from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads, Ready
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.node_amounts import (
     Amounts,
+    Columns,
     Place,
     as_array,
     as_numbers,
@@ -185,7 +186,7 @@ def shortage_codes(demand: Demand, short: Amounts, capacity: Amounts) -> Amounts
     return short * demand.bit | (capacity < demand.amount) * UNRESOLVABLE_BIT
 
 
-def columns_taken(usage: Usage, place: Place, *, beyond_memory: bool) -> Sequence[Amounts]:
+def columns_taken(usage: Usage, place: Place, *, beyond_memory: bool) -> Columns:
     """What the pods take, by resource; of cpu and memory not less than the scheduler supposes."""
     supposed = columns_at(usage.nonzero_requested, place)
     if not beyond_memory:
@@ -208,12 +209,18 @@ def scored_resources(
 
 def least_allocated(capacity: Amounts, needed: Amounts) -> Amounts:
     """The percentage that would stay free."""
-    return larger(capacity - needed, 0) * MAX_NODE_SCORE // capacity
+    scores = larger(capacity - needed, 0)
+    scores *= MAX_NODE_SCORE
+    scores //= capacity
+    return scores
 
 
 def most_allocated(capacity: Amounts, needed: Amounts) -> Amounts:
     """The percentage that would be in use. Supposed minima can make it look like more than there is."""
-    return smaller(needed, capacity) * MAX_NODE_SCORE // capacity
+    scores = smaller(needed, capacity)
+    scores *= MAX_NODE_SCORE
+    scores //= capacity
+    return scores
 
 
 def shaped(shape: Sequence[ShapePoint]) -> Rating:

@@ -85,14 +85,28 @@ def dry_run(pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> Dry
 def find_potential_victims(pod: PodInfo, view: View, rows: RowArray) -> Potential:
     """Every pod of lower priority on the given nodes. Nothing else protects a pod from being considered."""
     pods = view.pods
-    tried = np.zeros(view.nodes.count + 1, dtype=np.bool_)  # the last entry answers for pods on no node
-    tried[rows] = True
-    found = np.flatnonzero(tried[pods.node_rows] & (pods.priorities < pod.priority))
-    in_slot_order = found[np.lexsort((pods.slots[found], pods.node_rows[found]))]
-    pod_rows = by_importance(view, in_slot_order)
+    pod_rows = by_importance(view, _pods_below(view, rows, pod.priority))
     node_rows = pods.node_rows[pod_rows].astype(np.intp)
     node_starts = group_starts(node_rows)
     return Potential(pod_rows, node_rows, node_starts, protect(view, pod_rows, node_starts))
+
+
+#: Up to this many nodes their lists of pods are walked; beyond, one pass over the whole pod table is faster.
+FEW_NODES = 64
+
+
+def _pods_below(view: View, rows: RowArray, priority: int) -> RowArray:
+    """Pods on the given nodes with a lower priority, node by node in row order, each node's in the node's own order."""
+    pods = view.pods
+    if len(rows) <= FEW_NODES:
+        listed = row_array([pod for row in np.sort(rows).tolist() for pod in view.nodes.pod_rows[row]])
+        below: RowArray = listed[pods.priorities[listed] < priority]
+        return below
+    tried = np.zeros(view.nodes.count + 1, dtype=np.bool_)  # the last entry answers for pods on no node
+    tried[rows] = True
+    found = np.flatnonzero(tried[pods.node_rows] & (pods.priorities < priority))
+    ordered: RowArray = found[np.lexsort((pods.slots[found], pods.node_rows[found]))]
+    return ordered
 
 
 def by_importance(view: View, pod_rows: RowArray) -> RowArray:
@@ -105,14 +119,18 @@ def by_importance(view: View, pod_rows: RowArray) -> RowArray:
     order = np.lexsort((pods.started_at[pod_rows], -pods.priorities[pod_rows], node_rows))
     result = pod_rows[order]
     for start, end in _unstable_runs(view, result):
-        keys = list(
-            zip(
-                (-pods.priorities[pod_rows[start:end]]).tolist(), pods.started_at[pod_rows[start:end]].tolist(), strict=True
-            )
-        )
-        moved = sorted_like_go(range(end - start), lambda i, j, keys=keys: keys[i] < keys[j])
-        result[start:end] = pod_rows[start:end][moved]
+        result[start:end] = _sorted_as_upstream(view, pod_rows[start:end])
     return result
+
+
+def _sorted_as_upstream(view: View, pod_rows: RowArray) -> RowArray:
+    priorities, started_at = view.pods.priorities[pod_rows].tolist(), view.pods.started_at[pod_rows].tolist()
+
+    def more_important(one: int, other: int) -> bool:
+        return (-priorities[one], started_at[one]) < (-priorities[other], started_at[other])
+
+    moved: RowArray = pod_rows[sorted_like_go(range(len(pod_rows)), more_important)]
+    return moved
 
 
 def _unstable_runs(view: View, pod_rows: RowArray) -> list[tuple[int, int]]:
@@ -192,9 +210,12 @@ def statuses_without_success(result: DryRun, view: View, filtered: Filtered) -> 
     ):
         statuses[int(row)] = filtered.explain(view, int(position), int(code))
     for row in result.unharmed:
-        name = view.nodes.names[row]
-        statuses[int(row)] = Status(Code.ERROR, (f'expected at least one victim pod on node "{name}"',))
+        statuses[int(row)] = expected_a_victim(view, int(row))
     return statuses
+
+
+def expected_a_victim(view: View, node_row: int) -> Status:
+    return Status(Code.ERROR, (f'expected at least one victim pod on node "{view.nodes.names[node_row]}"',))
 
 
 @dataclass(frozen=True, slots=True)

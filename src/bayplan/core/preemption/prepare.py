@@ -13,12 +13,14 @@ Action = ClearNomination | Evict | Nominate
 
 
 def prepare(pod: PodInfo, view: View, node_row: int, victim_rows: RowArray) -> list[Action]:
-    """Nominations of lower priority on the node end first; then the victims go; the pod is nominated."""
+    """Nominations of lower priority on the node end first; then the victims go; the pod is nominated.
+
+    Victims that are leaving already are left alone, and if none but those are there nothing else changes either.
+    """
     node = view.nodes.names[node_row]
-    actions: list[Action] = [ClearNomination(key, node) for key in overtaken(pod, view, node)]
-    actions += [_evict(pod, view, node, int(row)) for row in victim_rows if not view.pods.terminating[row]]
-    actions.append(Nominate(pod.key, node))
-    return actions
+    evictions = [_evict(pod, view, node, int(row)) for row in victim_rows if not view.pods.terminating[row]]
+    overtakes = [ClearNomination(key, node) for key in overtaken(pod, view, node)] if evictions else []
+    return [*overtakes, *evictions, Nominate(pod.key, node)]
 
 
 def overtaken(pod: PodInfo, view: View, node: str) -> list[str]:

@@ -14,6 +14,7 @@ from bayplan.core.columns.pods import NOT_STARTED
 from bayplan.core.filtering import PASSED, Filtered
 from bayplan.core.preemption.candidates import Candidates, DryRun
 from bayplan.core.preemption.post_filter import Preemption
+from bayplan.core.preemption.search import Searched
 from bayplan.core.preemption.select import START_TIME, CriterionStep
 from bayplan.core.snapshot import View
 from bayplan.model.timestamps import format_time
@@ -23,16 +24,17 @@ Plain = dict[str, Any]
 
 def preemption_record(found: Preemption, view: View, filtered: Filtered) -> Plain | None:
     """Every candidate with its victims and reprieves, and the choice between them; None if nothing was tried."""
-    if found.dry_run is None or found.candidates is None or found.selection is None:
+    searched = found.found
+    if not isinstance(searched, Searched):
         return None
-    reprieves = _reprieves(found.dry_run, view, filtered)
-    broken = _budgets_broken(found.dry_run)
+    reprieves = _reprieves(searched.dry_run, view, filtered)
+    broken = _budgets_broken(searched.dry_run)
     return {
         "candidates": [
-            _candidate(position, found.candidates, view, broken, reprieves)
-            for position in range(len(found.candidates.rows))
+            _candidate(position, searched.candidates, view, broken, reprieves)
+            for position in range(len(searched.candidates.rows))
         ],
-        "choice": [_criterion(step, found.candidates, view) for step in found.selection.steps],
+        "choice": [_criterion(step, searched.candidates, view) for step in searched.selection.steps],
     }
 
 

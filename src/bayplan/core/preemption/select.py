@@ -19,6 +19,15 @@ PRIORITY_SUM = "smallest sum of victim priorities"
 VICTIM_COUNT = "fewest victims"
 START_TIME = "latest start of the highest-priority victims"
 
+#: In order, each with whether the lowest value is best.
+CRITERIA = (
+    (VIOLATIONS, True),
+    (HIGHEST_PRIORITY, True),
+    (PRIORITY_SUM, True),
+    (VICTIM_COUNT, True),
+    (START_TIME, False),
+)
+
 
 @dataclass(frozen=True, slots=True)
 class CriterionStep:
@@ -42,7 +51,7 @@ def select(candidates: Candidates, view: View) -> Selection:
     left = row_array(range(len(candidates.rows)))
     steps: list[CriterionStep] = []
     if len(left) > 1:
-        for criterion, values, lowest_wins in _criteria(candidates, view):
+        for (criterion, lowest_wins), values in zip(CRITERIA, criteria_of(candidates, view), strict=True):
             compared = values[left]
             best = compared.min() if lowest_wins else compared.max()
             kept = left[compared == best]
@@ -53,8 +62,8 @@ def select(candidates: Candidates, view: View) -> Selection:
     return Selection(left, tuple(steps))
 
 
-def _criteria(candidates: Candidates, view: View) -> list[tuple[str, IntArray, bool]]:
-    """Criterion, its value for every candidate, and whether the lowest is the best."""
+def criteria_of(candidates: Candidates, view: View) -> IntArray:
+    """(criteria, candidates) what is compared."""
     pods, starts = view.pods, candidates.bounds[:-1]
     counts = np.diff(candidates.bounds)
     priorities = pods.priorities[candidates.victim_rows]
@@ -62,10 +71,12 @@ def _criteria(candidates: Candidates, view: View) -> list[tuple[str, IntArray, b
     started_at = pods.started_at[candidates.victim_rows]
     # Only victims of the highest priority count for the start time; the others are made later than any.
     relevant = np.where(priorities == np.repeat(highest, counts), started_at, np.iinfo(np.int64).max)
-    return [
-        (VIOLATIONS, candidates.violations, True),
-        (HIGHEST_PRIORITY, highest, True),
-        (PRIORITY_SUM, np.add.reduceat(priorities + PRIORITY_OFFSET, starts), True),
-        (VICTIM_COUNT, counts.astype(np.int64), True),
-        (START_TIME, np.minimum.reduceat(relevant, starts), False),
-    ]
+    return np.stack(
+        [
+            candidates.violations,
+            highest,
+            np.add.reduceat(priorities + PRIORITY_OFFSET, starts),
+            counts.astype(np.int64),
+            np.minimum.reduceat(relevant, starts),
+        ]
+    )

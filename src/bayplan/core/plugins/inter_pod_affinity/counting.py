@@ -7,8 +7,6 @@ numbers are added up is the business of filtering and scoring.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from bayplan.core.columns import ABSENT, IdArray, IntArray
@@ -36,31 +34,31 @@ class DomainCounts:
 
     def __init__(self, labels: NodeLabels) -> None:
         self._labels = labels
-        self._by_node: dict[str, IntArray] = {}  # key -> (nodes,) what stands on the node, if it has the key
-        self.is_empty = True  # nothing that counts was ever added; sums may be zero all the same
+        self._standing: dict[str, IntArray] = {}  # key -> (nodes,) what stands on the node itself
+        self.pods_counted = 0  # a pod once for each term it was counted for
 
     def add(self, key: str, pod_counts: IdArray, weight: int = 1) -> None:
         """`pod_counts` (nodes,) pods stand on the nodes, each worth `weight`."""
-        counted = np.where(self._labels.column(key).ids != ABSENT, pod_counts, 0).astype(np.int64)
-        if not counted.any():
+        counted: IntArray = np.multiply(pod_counts, self._labels.column(key).ids != ABSENT, dtype=np.int64)
+        pod_count = int(counted.sum())
+        if not pod_count:
             return
-        self.is_empty = False
-        known = self._by_node.get(key)
-        self._by_node[key] = weight * counted if known is None else known + weight * counted
+        self.pods_counted += pod_count
+        if weight != 1:
+            counted *= weight
+        known = self._standing.get(key)
+        self._standing[key] = counted if known is None else known + counted
 
-    @property
-    def total(self) -> int:
-        """Of all domains of all keys."""
-        return sum(int(standing.sum()) for standing in self._by_node.values())
-
-    def by_domain(self) -> Mapping[str, IntArray]:
+    def by_node(self) -> dict[str, IntArray]:
         """For each key (nodes,) the sum over the node's domain, 0 for a node without the key."""
-        return {key: over_domains(self._labels.column(key), amounts) for key, amounts in self._by_node.items()}
+        return {key: over_domains(self._labels.column(key), amounts) for key, amounts in self._standing.items()}
 
 
 def over_domains(column: LabelColumn, amounts: IntArray) -> IntArray:
     """(nodes,) the sum of `amounts` over each node's domain; nodes without the key have amount 0 and get 0."""
+    if column.is_unique:
+        return amounts
     rows = np.flatnonzero(amounts)
     # One entry more than there are domains: it stays 0 and answers for id -1.
     sums = np.bincount(column.ids[rows], weights=amounts[rows], minlength=column.domains + 1)
-    return sums.astype(np.int64)[column.ids]
+    return sums.astype(np.int64).take(column.ids)

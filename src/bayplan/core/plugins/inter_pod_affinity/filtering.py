@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IntArray, RowArray, Rows
-from bayplan.core.columns.counters import PodCounter, term_reaches
+from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, RowArray, Rows
+from bayplan.core.columns.counters import PodCounter
 from bayplan.core.columns.labels import NodeLabels
 from bayplan.core.columns.shapes import PodShape
 from bayplan.core.columns.terms import TermKind
@@ -26,12 +26,12 @@ BREAKS_ANTI_AFFINITY = 2
 BREAKS_EXISTING_ANTI_AFFINITY = 3
 
 
-class Effect(NamedTuple):
-    """The keys under which a pod counts for each rule; a key may stand there several times."""
+class Effects(NamedTuple):
+    """How often a pod that moves counts for each rule, and under which key."""
 
-    affinity: tuple[str, ...]
-    anti_affinity: tuple[str, ...]
-    existing: tuple[str, ...]
+    affinity: BoolArray  # (identities + 1,) under all keys of the affinity terms
+    anti_affinity: tuple[tuple[str, BoolArray], ...]  # key, (identities + 1,)
+    existing: tuple[tuple[str, IdArray], ...]  # key, (shapes + 1,)
 
 
 @dataclass(slots=True)
@@ -43,27 +43,12 @@ class Rules:
     affinity_keys: tuple[str, ...]
     affinity_pods: PodCounter | None  # pods that meet all affinity terms at once; None without terms
     anti_affinity: tuple[tuple[str, PodCounter], ...]  # key, and the pods that meet the term
-    effects: dict[int, Effect] = field(default_factory=dict)  # by shape id, as shapes are met
+    effects: Effects | None = None  # made when the first pod moves
 
-    def matches_affinity(self, shape: PodShape) -> bool:
-        return self.affinity_pods is not None and self.affinity_pods.matches(shape.identity_id)
-
-    def effect_of(self, shape: PodShape) -> Effect:
-        effect = self.effects.get(shape.id)
-        if effect is None:
-            effect = self.effects[shape.id] = self._work_out_effect(shape)
-        return effect
-
-    def _work_out_effect(self, shape: PodShape) -> Effect:
-        return Effect(
-            affinity=self.affinity_keys if self.matches_affinity(shape) else (),
-            anti_affinity=tuple(key for key, pods in self.anti_affinity if pods.matches(shape.identity_id)),
-            existing=tuple(
-                term.topology_key
-                for term in shape.terms.required_anti
-                if term_reaches(term, self.shape, self.namespace_labels)
-            ),
-        )
+    @property
+    def matches_itself(self) -> bool:
+        """Whether the pod could be the first of pods that want to be together."""
+        return self.affinity_pods is not None and self.affinity_pods.matches(self.shape.identity_id)
 
 
 @dataclass(slots=True)
@@ -71,28 +56,33 @@ class WorldCounts:
     """Domain counts, each node's own of which may have changed in its world."""
 
     counts: Mapping[str, IntArray]  # key -> (nodes,) the number for the node's domain
-    total: int  # of all domains of all keys
+    pods_counted: int  # 0 when there is no number but 0
     zeros: IntArray  # (nodes,) stands in for keys nobody counted under
     changes: dict[str, IntArray] = field(default_factory=dict)  # key -> (nodes,) what the node's world adds
 
     def topology_keys(self) -> list[str]:
         return list(dict.fromkeys((*self.counts, *self.changes)))
 
-    def of(self, key: str, rows: Rows) -> IntArray:
-        """(rows,) the number for each node's domain."""
-        return self.counts.get(key, self.zeros)[rows] + self.changes.get(key, self.zeros)[rows]
+    def has_pods(self, key: str, rows: Rows) -> BoolArray:
+        """(rows,) whether there is a pod in the node's domain."""
+        counts = self.counts.get(key, self.zeros)[rows]
+        if key in self.changes:
+            counts = counts + self.changes[key][rows]
+        return counts > 0
 
-    def totals(self, rows: Rows) -> IntArray:
-        """(rows,) all numbers of each node's world together."""
-        return self.total + sum((change[rows] for change in self.changes.values()), start=self.zeros[rows])
+    def all_empty(self, rows: Rows) -> BoolArray:
+        """(rows,) whether there is no pod in any domain of the node's world."""
+        changes = sum((change[rows] for change in self.changes.values()), start=self.zeros[rows])
+        empty: BoolArray = changes == -self.pods_counted
+        return empty
 
     def fork(self) -> WorldCounts:
-        return replace(self, changes={key: change.copy() for key, change in self.changes.items()})
+        return replace(self, changes=dict(self.changes))  # a shift makes new arrays
 
     def shift(self, key: str, node_rows: RowArray, amounts: IntArray) -> None:
         """The domain of each of these nodes changes by an amount, in the node's own world."""
-        change = self.changes.setdefault(key, np.zeros_like(self.zeros))
-        np.add.at(change, node_rows, amounts)
+        sums = np.bincount(node_rows, weights=amounts, minlength=len(self.zeros)).astype(np.int64)
+        self.changes[key] = self.changes.get(key, self.zeros) + sums
 
 
 @dataclass(slots=True)
@@ -110,7 +100,7 @@ def prepare(shape: PodShape, view: View) -> FilterState | None:
     # Upstream: plugins/interpodaffinity/filtering.go PreFilter (v1.36).
     rules = _rules(shape, view)
     existing = _existing_anti_affinity(rules, view)
-    if existing.is_empty and not rules.affinity_keys and not rules.anti_affinity:
+    if not existing.pods_counted and not rules.affinity_keys and not rules.anti_affinity:
         return None
     node_count = view.nodes.count
     affinity, anti_affinity = DomainCounts(view.nodes.labels), DomainCounts(view.nodes.labels)
@@ -122,7 +112,7 @@ def prepare(shape: PodShape, view: View) -> FilterState | None:
     zeros = np.zeros(node_count, dtype=np.int64)
     return FilterState(
         rules,
-        *(WorldCounts(it.by_domain(), it.total, zeros) for it in (affinity, anti_affinity, existing)),
+        *(WorldCounts(it.by_node(), it.pods_counted, zeros) for it in (affinity, anti_affinity, existing)),
     )
 
 
@@ -153,37 +143,27 @@ def _existing_anti_affinity(rules: Rules, view: View) -> DomainCounts:
 
 def judge(state: FilterState, labels: NodeLabels, rows: Rows) -> IntArray:
     """(rows,) the first rule that each node breaks, or 0."""
-    broken = (
-        (_breaks_affinity(state, labels, rows), BREAKS_AFFINITY),
-        (_crowded(state.anti_affinity, rows), BREAKS_ANTI_AFFINITY),
-        (_crowded(state.existing, rows), BREAKS_EXISTING_ANTI_AFFINITY),
-    )
-    codes = np.zeros_like(state.existing.zeros[rows])
-    for breaks, code in reversed(broken):  # the first rule has the last word
-        codes[breaks] = code
+    codes = np.zeros(len(state.existing.zeros) if isinstance(rows, slice) else len(rows), dtype=np.int64)
+    # Backwards, because the first rule has the last word.
+    for key in state.existing.topology_keys():
+        codes[state.existing.has_pods(key, rows)] = BREAKS_EXISTING_ANTI_AFFINITY
+    for key in state.anti_affinity.topology_keys():
+        codes[state.anti_affinity.has_pods(key, rows)] = BREAKS_ANTI_AFFINITY
+    if state.rules.affinity_keys:
+        codes[_breaks_affinity(state, labels, rows)] = BREAKS_AFFINITY
     return codes
-
-
-def _crowded(counts: WorldCounts, rows: Rows) -> BoolArray:
-    """(rows,) nodes with something in one of their domains that should not be there."""
-    crowded = np.zeros(len(counts.zeros[rows]), dtype=np.bool_)
-    for key in counts.topology_keys():
-        crowded |= counts.of(key, rows) > 0
-    return crowded
 
 
 def _breaks_affinity(state: FilterState, labels: NodeLabels, rows: Rows) -> BoolArray:
     """(rows,) nodes that lack a key, or whose domains lack a pod to be near to."""
-    counts = state.affinity
-    lacks_key = np.zeros(len(counts.zeros[rows]), dtype=np.bool_)
-    lacks_pod = lacks_key.copy()
-    for key in dict.fromkeys(state.rules.affinity_keys):
-        lacks_key |= labels.column(key).ids[rows] == ABSENT
-        lacks_pod |= counts.of(key, rows) <= 0
-    if state.rules.matches_affinity(state.rules.shape):
+    counts, keys = state.affinity, dict.fromkeys(state.rules.affinity_keys)
+    lacks_key = np.logical_or.reduce([labels.column(key).ids[rows] == ABSENT for key in keys])
+    lacks_pod = np.logical_or.reduce([~counts.has_pods(key, rows) for key in keys])
+    if state.rules.matches_itself:
         # The first of pods that want to be together may go anywhere while there is none of them.
-        lacks_pod &= counts.totals(rows) != 0
-    return lacks_key | lacks_pod
+        lacks_pod &= ~counts.all_empty(rows)
+    breaks: BoolArray = lacks_key | lacks_pod
+    return breaks
 
 
 def fork(state: FilterState) -> FilterState:
@@ -196,16 +176,33 @@ def fork(state: FilterState) -> FilterState:
 
 
 def shift(state: FilterState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
-    """Pods come to or leave nodes, each in its node's world; the effect is found once for each shape."""
-    shape_ids, positions = np.unique(view.pods.shape_ids[pod_rows], return_inverse=True)
-    effects = [state.rules.effect_of(view.shapes.shapes[shape_id]) for shape_id in shape_ids.tolist()]
-    for counts, keys_of_shapes in (
-        (state.affinity, [effect.affinity for effect in effects]),
-        (state.anti_affinity, [effect.anti_affinity for effect in effects]),
-        (state.existing, [effect.existing for effect in effects]),
-    ):
-        for key in dict.fromkeys(key for keys in keys_of_shapes for key in keys):
-            times = np.array([keys.count(key) for keys in keys_of_shapes], dtype=np.int64)[positions]
-            has_key = view.nodes.labels.column(key).ids[node_rows] != ABSENT
-            counted = np.flatnonzero(has_key & (times > 0))
-            counts.shift(key, node_rows[counted], sign * times[counted])
+    """Pods come to or leave nodes, each in its node's world."""
+    rules = state.rules
+    if rules.effects is None:
+        rules.effects = _effects(rules, view)
+    identity_ids, shape_ids = view.pods.identity_ids[pod_rows], view.pods.shape_ids[pod_rows]
+    moves: list[tuple[WorldCounts, str, BoolArray | IdArray]] = []  # the last: (pods,) how often each counts
+    moves += ((state.affinity, key, rules.effects.affinity[identity_ids]) for key in rules.affinity_keys)
+    moves += ((state.anti_affinity, key, of[identity_ids]) for key, of in rules.effects.anti_affinity)
+    moves += ((state.existing, key, of[shape_ids]) for key, of in rules.effects.existing)
+    for counts, key, times in moves:
+        counted = np.flatnonzero(times)
+        counted = counted[view.nodes.labels.column(key).ids[node_rows[counted]] != ABSENT]
+        if len(counted):
+            counts.shift(key, node_rows[counted], sign * times[counted].astype(np.int64))
+
+
+def _effects(rules: Rules, view: View) -> Effects:
+    counters = view.counters
+    # A nominated pod may carry a term that no running pod does.
+    reaching = counters.terms_reaching(rules.shape, rules.namespace_labels, include_idle=True)
+    carried = [(counters.terms.values[term_id], term_id) for term_id in reaching]
+    return Effects(
+        affinity=rules.affinity_pods.matching() if rules.affinity_pods else np.zeros(0, dtype=np.bool_),
+        anti_affinity=tuple((key, pods.matching()) for key, pods in rules.anti_affinity),
+        existing=tuple(
+            (it.term.topology_key, counters.times_carried(term_id))
+            for it, term_id in carried
+            if it.kind is TermKind.REQUIRED_ANTI
+        ),
+    )

@@ -24,9 +24,9 @@ def prepare(shape: PodShape, view: View, args: InterPodAffinityArgs) -> IntArray
     counts = DomainCounts(view.nodes.labels)
     _add_own_preferences(counts, shape, view)
     _add_preferences_of_others(counts, shape, view, args)
-    if counts.is_empty:
+    if not counts.pods_counted:
         return None
-    return sum(counts.by_domain().values(), start=np.zeros(view.nodes.count, dtype=np.int64))
+    return sum(counts.by_node().values(), start=np.zeros(view.nodes.count, dtype=np.int64))
 
 
 def _add_own_preferences(counts: DomainCounts, shape: PodShape, view: View) -> None:

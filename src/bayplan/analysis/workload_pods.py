@@ -1,0 +1,84 @@
+"""The pods that the workloads among a cluster's objects would still create, admitted as an API server would.
+
+Takes admitted objects; gives new pods by key, each with what must exist for it (ReplicaSets, claims). A template that
+admission refuses is a fault of its workload, kept until somebody needs those pods: it must not spoil other answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from bayplan.admission import admit
+from bayplan.controllers.expand import PendingWorkload, next_to_create, pods_to_create
+from bayplan.controllers.ownership import Workload
+from bayplan.model.cluster import PriorityClass
+from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
+from bayplan.model.storage import StorageClass
+
+
+@dataclass(slots=True)
+class NewPod:
+    """A pod that is only planned, and the workload whose plan it is."""
+
+    pod: Pod
+    origin: PendingWorkload
+
+
+@dataclass(slots=True)
+class WorkloadPods:
+    """All new pods of all workloads, in the order of the workloads."""
+
+    by_key: dict[str, NewPod] = field(default_factory=dict)
+    by_workload: dict[int, list[str]] = field(default_factory=dict)  # id of the workload object -> keys
+    faults: list[Fault] = field(default_factory=list)
+
+
+def expand_workloads(objects: Sequence[Object]) -> WorkloadPods:
+    """The pods that workloads lack."""
+    found = WorkloadPods()
+    classes = _classes(objects)
+    for pending in pods_to_create(objects):
+        try:
+            _admit(pending, classes)
+        except InvalidObject as error:
+            found.faults += error.faults
+            continue
+        new = {f"{pod.metadata.namespace}/{pod.metadata.name}": NewPod(pod, pending) for pod in pending.pods}
+        found.by_key |= new
+        found.by_workload[id(pending.workload)] = list(new)
+    return found
+
+
+def next_of(objects: Sequence[Object], kind: str, namespace: str, name: str) -> NewPod | None:
+    """The next pod of one workload, lacking or not; None when there is no such workload. Raises InvalidObject."""
+    try:
+        pending = next_to_create(objects, kind, namespace, name)
+    except LookupError:
+        return None
+    _admit(pending, _classes(objects))
+    return NewPod(pending.pods[0], pending)
+
+
+def label(workload: Workload) -> str:
+    """`Deployment prod/web`."""
+    return f"{type(workload).__name__} {workload.metadata.namespace}/{workload.metadata.name}"
+
+
+def _classes(objects: Sequence[Object]) -> list[Object]:
+    """What admission looks at besides the new objects themselves."""
+    return [one for one in objects if isinstance(one, PriorityClass | StorageClass)]
+
+
+def _admit(pending: PendingWorkload, classes: list[Object]) -> None:
+    try:
+        admit(pending.objects(), beside=classes)
+    except InvalidObject as error:
+        # All its pods are alike, and the user wrote none of them: say it once, of the template.
+        distinct = dict.fromkeys((fault.field, fault.message) for fault in error.faults)
+        owner = label(pending.workload)
+        raise InvalidObject(
+            [Fault("", owner, f"spec.template.{path}", message) for path, message in distinct]
+        ) from error

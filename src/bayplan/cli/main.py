@@ -1,0 +1,103 @@
+"""The `bayplan` command: finds the subcommand, and turns everything that can go wrong into a message and an exit code.
+
+Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 130 interrupted. No traceback for anything a user can
+cause. Imports nothing heavy: commands are loaded when they are called.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from signal import SIGINT, SIGPIPE
+
+import click
+
+from bayplan import __version__
+from bayplan.model.errors import Fault, InvalidObject
+
+EXIT_YES, EXIT_NO, EXIT_BAD_INPUT = 0, 1, 2
+_KILLED_BY = 128  # what a shell adds to the number of the signal that ended a program
+_FAULTS_MAX = 20
+
+#: Command -> what it does, in one line. The module of the same name in this package has a `command`.
+COMMANDS = {
+    "explain": "Say where a pod can go, why not elsewhere, and who would have to make room.",
+    "place": "Place the pending pods now, one after another, evicting where it must be.",
+    "demo": "Watch a small built-in cluster place, explain and preempt.",
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only to run that command."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"bayplan.cli.{cmd_name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 the answer is no, 2 bad input or usage.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="bayplan", message="%(prog)s %(version)s")
+def cli() -> None:
+    """The Kubernetes scheduler as a tool: which pod goes where, who must make room, and why.
+
+    Reads manifests or dumps (kubectl get -o yaml|json), decides exactly as kube-scheduler does, and changes nothing.
+    Start with: bayplan demo
+    """
+
+
+def main() -> None:
+    """The entry point: never returns."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; gives the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character must not end the program.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+    try:
+        outcome = cli.main(args=list(arguments), prog_name="bayplan", standalone_mode=False)
+        sys.stdout.flush()
+        return outcome if isinstance(outcome, int) else EXIT_YES
+    except InvalidObject as error:
+        return _bad_input(error.faults)
+    except click.ClickException as error:
+        error.show()
+        return EXIT_BAD_INPUT
+    except (click.Abort, KeyboardInterrupt):
+        return _KILLED_BY + SIGINT
+    except BrokenPipeError:
+        _abandon_stdout()
+        return _KILLED_BY + SIGPIPE
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _bad_input([Fault("", "", "", f"{where}{error.strerror or error}")])
+
+
+def _bad_input(faults: Sequence[Fault]) -> int:
+    for fault in faults[:_FAULTS_MAX]:
+        click.echo(f"error: {' '.join(str(fault).split())}", err=True)
+    if len(faults) > _FAULTS_MAX:
+        click.echo(f"error: and {len(faults) - _FAULTS_MAX:,} more", err=True)
+    return EXIT_BAD_INPUT
+
+
+def _abandon_stdout() -> None:
+    """The reader is gone; without this the interpreter would complain while it ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,101 @@
+"""Options that several commands share, and notes on the side.
+
+`-f` takes several files at once, as a shell expands `*.yaml`: what follows it counts as a file as long as it looks like
+one, which no pod's name does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from bayplan.core.choosing import tie_break
+from bayplan.report.words import counted
+
+_FILE_OPTIONS = ("-f", "--file")
+_FILE_ENDINGS = (".yaml", ".yml", ".json", ".gz", "/")
+
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+
+
+class CommandWithFiles(click.Command):
+    """A command whose `-f` may be followed by several files."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, repeat_file_option(args))
+
+
+def repeat_file_option(arguments: list[str]) -> list[str]:
+    """`-f a.yaml b.yaml pod` as `-f a.yaml -f b.yaml pod`."""
+    repeated: list[str] = []
+    option = ""  # of the list of files we are in
+    for position, argument in enumerate(arguments):
+        is_value = position > 0 and arguments[position - 1] in _FILE_OPTIONS
+        if option and not is_value:
+            if argument.endswith(_FILE_ENDINGS) and not argument.startswith("-"):
+                repeated.append(option)
+            else:
+                option = ""
+        if argument in _FILE_OPTIONS:
+            option = argument
+        repeated.append(argument)
+    return repeated
+
+
+def files_option(function: CommandT) -> CommandT:
+    return click.option(
+        "-f",
+        "--file",
+        "files",
+        metavar="FILES",
+        multiple=True,
+        required=True,
+        help="YAML or JSON files and folders (.gz too); - is standard input. May be given several times.",
+    )(function)
+
+
+def config_option(function: CommandT) -> CommandT:
+    return click.option(
+        "--config", metavar="FILE", help="A KubeSchedulerConfiguration (v1); without it, the default one."
+    )(function)
+
+
+def namespace_option(function: CommandT) -> CommandT:
+    return click.option(
+        "-n", "--namespace", default="default", show_default=True, help="The namespace of pods named without one."
+    )(function)
+
+
+def output_option(function: CommandT) -> CommandT:
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice(["table", "json"]),
+        default="table",
+        show_default=True,
+        help="A report to read, or JSON for programs.",
+    )(function)
+
+
+def check_ties(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
+    """A click callback for `--ties`."""
+    try:
+        tie_break(value)
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, parameter) from error
+    return value
+
+
+def note(text: str) -> None:
+    """Something worth knowing that is not the answer: to standard error."""
+    click.echo(f"note: {text}", err=True)
+
+
+def note_skipped(skipped: Counter[str]) -> None:
+    """Which kinds were passed over."""
+    if skipped:
+        kinds = ", ".join(f"{number} {kind}" for kind, number in skipped.most_common())
+        note(f"passed over {counted(skipped.total(), 'object')} that scheduling does not look at: {kinds}")

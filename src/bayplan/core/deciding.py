@@ -1,0 +1,223 @@
+"""Decisions at speed: the same answers as `cycle.attempt`, reusing what is known of pods of the same shape.
+
+A `Decider` keeps a standing for each shape it has seen lately. Plugins that read the whole cluster are asked anew for
+each pod, on the nodes that the local filters leave. Whatever does not fit this pattern (a PreFilter that rejects
+or narrows, a full diagnosis with such plugins in play) goes through the straight line of `cycle`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayplan.core.columns import IntArray, RowArray, row_array
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.cycle import Attempt, attempt
+from bayplan.core.diagnosis import NO_NODES, fit_error
+from bayplan.core.filtering import (
+    Filtered,
+    PreFilterResult,
+    WhatIf,
+    nominated_pods,
+    run_filters,
+)
+from bayplan.core.framework.contract import SKIP, Ready, State
+from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.verdict import SUCCESS, unresolvable
+from bayplan.core.preemption.candidacy import Candidacy
+from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, Found, run_post_filters
+from bayplan.core.scoring import final_scores
+from bayplan.core.snapshot import View
+from bayplan.core.standing import RANKS, Standing
+
+#: Bytes that all standings together may take, by estimate.
+STANDINGS_BYTES_MAX = 512 << 20
+BYTES_PER_ROW = 64
+
+
+@dataclass(slots=True)
+class Choice:
+    """What is to become of a pod: a node, a node to be cleared of victims, or neither and why."""
+
+    row: int = -1  # the node it fits on now, -1 if none
+    total: int = 0
+    tied_rows: RowArray | None = None  # nodes with the same total, or tied as candidates; None: not worked out
+    victims_row: int = -1  # the node it would fit on with its victims gone, -1 if none
+    found: Found | None = None  # the candidates, when there are any
+    message: str = ""
+
+    def victims_on(self, node_row: int) -> RowArray:
+        """Who would have to go from a tied candidate."""
+        assert self.found is not None
+        return self.found.victims_on(node_row)
+
+
+class Decider:
+    """Decides pod after pod on one cache."""
+
+    def __init__(self, profiles: Mapping[str, Profile], *, reuse: bool = True) -> None:
+        self._profiles = profiles
+        self._reuse = reuse
+        self._kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
+
+    def decide(self, pod: PodInfo, view: View, *, with_ties: bool = False) -> Choice:
+        """The best node, ties by the smallest name; `with_ties` works out all nodes with the best total."""
+        if not view.nodes.alive_count:
+            return Choice(message=NO_NODES)
+        profile = self._profiles[pod.scheduler_name]
+        if self._reuse:
+            kept = self._standing_for(profile, pod, view)
+            if kept.standing.usable:
+                choice = kept.decide(pod, view, with_ties)
+                if choice is not None:
+                    return choice
+        return choice_of(attempt(profile, pod, view), view)
+
+    def _standing_for(self, profile: Profile, pod: PodInfo, view: View) -> _Kept:
+        key = (profile.scheduler_name, pod.shape.id)
+        kept = self._kept.get(key)
+        if kept is None:
+            kept = self._kept[key] = _Kept(profile, Standing(profile, pod, view))
+            if len(self._kept) * view.nodes.count * BYTES_PER_ROW > STANDINGS_BYTES_MAX and len(self._kept) > 1:
+                self._kept.popitem(last=False)
+        else:
+            self._kept.move_to_end(key)
+            kept.standing.update(pod, view)
+        return kept
+
+
+def choice_of(found: Attempt, view: View) -> Choice:
+    """The choice a full attempt leads to."""
+    if found.scored is not None:
+        tied = found.scored.best_rows()
+        return Choice(row=_first_by_name(tied, view), total=int(found.scored.totals.max()), tied_rows=tied)
+    tied = found.post_filter.preemption.tied_rows if found.post_filter else row_array([])
+    if not len(tied):
+        return Choice(message=found.message)
+    assert found.post_filter is not None
+    candidates = found.post_filter.preemption.found
+    return Choice(victims_row=_first_by_name(tied, view), found=candidates, tied_rows=tied, message=found.message)
+
+
+def _first_by_name(rows: RowArray, view: View) -> int:
+    return int(rows[np.argmin(view.nodes.name_ranks()[rows])])
+
+
+class _Kept:
+    """A standing with what else is known of pods of its shape."""
+
+    def __init__(self, profile: Profile, standing: Standing) -> None:
+        self.profile = profile
+        self.standing = standing
+        self._candidacies: dict[int, tuple[tuple[int, int, int], Candidacy]] = {}  # by priority
+        self._message: tuple[tuple[int, str], str] | None = None
+
+    def decide(self, pod: PodInfo, view: View, with_ties: bool) -> Choice | None:
+        """None when the straight line has to be taken."""
+        states = self._later_states(pod, view)
+        if states is None:
+            return None
+        standing = self.standing
+        nominated = nominated_pods(pod, view) if view.nominated else None
+        if nominated is not None and not len(nominated[0]):
+            nominated = None
+        asked = nominated is not None or any(state is not SKIP for state in states)
+        rows = standing.feasible_rows
+        if asked and len(rows):
+            rows = self._filter_further(view, rows, states, nominated)
+        if not len(rows):
+            return None if asked else self._make_room(pod, view, states)
+        return self._best(pod, view, rows, with_ties, narrowed=len(rows) != standing.passed_count)
+
+    def _later_states(self, pod: PodInfo, view: View) -> list[State] | None:
+        """States of the filters that read the cluster; None when one rejects the pod or narrows the search."""
+        states: dict[str, State] = {}
+        for plugin in self.profile.later_pre_filters:
+            outcome = plugin.pre_filter(pod, view)
+            if outcome is SKIP:
+                states[plugin.name] = SKIP
+            elif isinstance(outcome, Ready) and outcome.nodes is None:
+                states[plugin.name] = outcome.state
+            else:
+                return None
+        return [states.get(plugin.name, pod) for plugin in self.profile.later_filters]
+
+    def _filter_further(
+        self, view: View, rows: RowArray, states: list[State], nominated: tuple[RowArray, RowArray] | None
+    ) -> RowArray:
+        """The rows that pass the filters that read the cluster, and all filters with nominated pods present."""
+        left: RowArray = rows[run_filters(self.profile.later_filters, states, view, rows).passed]
+        if nominated is not None:
+            full = WhatIf(self.profile.filter, [*self.standing.states, *states], view)
+            full.shift(*nominated, +1)
+            crowded = np.isin(left, nominated[1])
+            failed = left[crowded][~full.filter(left[crowded]).passed]
+            left = left[~np.isin(left, failed)]
+        return left
+
+    def _best(self, pod: PodInfo, view: View, rows: RowArray, with_ties: bool, *, narrowed: bool) -> Choice:
+        standing = self.standing
+        more = self._later_scores(pod, view, rows)
+        if more is None and not narrowed and not with_ties and standing.total_is_constant_apart:
+            row = int(standing.order.argmax())
+            total = int(standing.plain_totals[row]) + sum(scaled.constant or 0 for scaled in standing.scaled)
+            return Choice(row=row, total=total)
+        totals = standing.totals(rows)
+        if more is not None:
+            totals = totals + more
+        best = int((totals * RANKS - view.nodes.name_ranks()[rows]).argmax())
+        tied = rows[totals == totals[best]] if with_ties else None
+        return Choice(row=int(rows[best]), total=int(totals[best]), tied_rows=tied)
+
+    def _later_scores(self, pod: PodInfo, view: View, rows: RowArray) -> IntArray | None:
+        """(rows,) what the score plugins that read the cluster add; None when all of them skip."""
+        profile, sums = self.profile, None
+        for plugin in profile.later_scorers:
+            pre = profile.pre_scorers.get(plugin.name)
+            state = pre.pre_score(pod, view, rows) if pre is not None else pod
+            if state is not SKIP:
+                scores = final_scores(plugin, profile.normalizers.get(plugin.name), state, view, rows)
+                weighted = scores * profile.weights[plugin.name]
+                sums = weighted if sums is None else sums + weighted
+        return sums
+
+    def _make_room(self, pod: PodInfo, view: View, states: list[State]) -> Choice | None:
+        """Preemption with nothing but local filters in play."""
+        profile = self.profile
+        if profile.preemption is not None or DEFAULT_PREEMPTION not in profile.post_filter:
+            return None
+        filtered = self._filtered(states)
+        result = run_post_filters(profile, pod, view, filtered, self._search)
+        tied = result.preemption.tied_rows
+        if len(tied):
+            return Choice(victims_row=_first_by_name(tied, view), found=result.preemption.found, tied_rows=tied)
+        key = (self.standing.version, result.message)
+        if self._message is None or self._message[0] != key:
+            self._message = (key, fit_error(filtered, view, result.message))
+        return Choice(message=self._message[1])
+
+    def _filtered(self, states: list[State]) -> Filtered:
+        profile, standing = self.profile, self.standing
+        pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
+        all_states = [*standing.states, *states]
+        return Filtered(profile.filter, all_states, pre, standing.verdicts, unresolvable(), row_array([]))
+
+    def _search(self, pod: PodInfo, view: View, filtered: Filtered) -> Candidacy:
+        nodes = view.nodes
+        valid_for = (self.standing.built, view.objects.budgets_version, nodes.count)
+        known = self._candidacies.get(pod.priority)
+        if known is None or known[0] != valid_for:
+            known = self._candidacies[pod.priority] = (valid_for, Candidacy(nodes.count))
+            rows: RowArray | None = None
+        else:
+            rows = nodes.usage_changes.since(known[1].usage_position)
+        candidacy = known[1]
+        if rows is None:
+            rows = row_array(range(nodes.count))
+        if len(rows):
+            candidacy.try_again(pod, view, filtered, rows)
+        candidacy.usage_position = nodes.usage_changes.position
+        return candidacy

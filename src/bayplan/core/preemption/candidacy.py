@@ -1,0 +1,96 @@
+"""Candidates of all nodes for one shape and priority of pod, kept up to date row by row.
+
+A dry run on a node looks at that node alone as long as only local filters are in play. After a preemption one node has
+changed, so one node is tried again; the choice is then made over the numbers kept for all nodes. The answers equal
+those of a full search. The record of how they came about is not kept: `search` makes it when somebody asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from bayplan.core.columns import IntArray, RowArray
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.filtering import PASSED, Filtered
+from bayplan.core.framework.verdict import Code, Status
+from bayplan.core.preemption.candidates import NO_VICTIMS, candidates_of, dry_run, expected_a_victim
+from bayplan.core.preemption.select import CRITERIA, criteria_of
+from bayplan.core.snapshot import View
+
+#: What trying a node came to.
+NOT_TRIED, CANDIDATE, NO_PODS_BELOW, STILL_FAILING, UNHARMED = range(5)
+
+
+class Candidacy:
+    """What would have to go from each node."""
+
+    def __init__(self, node_count: int) -> None:
+        self._outcomes = np.zeros(node_count, dtype=np.int8)  # (nodes,)
+        self._rejected_by = np.full(node_count, PASSED, dtype=np.int8)  # (nodes,) of nodes that still fail
+        self._codes: IntArray = np.zeros(node_count, dtype=np.int64)
+        self._values: IntArray = np.zeros((len(CRITERIA), node_count), dtype=np.int64)  # (criteria, nodes)
+        self._victims: dict[int, RowArray] = {}
+        self._resolvable: dict[tuple[int, int], bool] = {}
+        self.usage_position = 0
+        self.tied_rows: RowArray = np.zeros(0, dtype=np.intp)
+
+    def try_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
+        """New answers for these rows, and the choice that follows from all answers."""
+        self._outcomes[rows] = NOT_TRIED
+        potential = self._potential(view, filtered, rows)
+        if len(potential):
+            self._try(pod, view, filtered, potential)
+        self.tied_rows = self._choose()
+        self._view, self._filtered = view, filtered
+
+    def victims_on(self, node_row: int) -> RowArray:
+        return self._victims[node_row]
+
+    def failures(self) -> Iterable[tuple[Status, int]]:
+        without_victims = int(np.count_nonzero(self._outcomes == NO_PODS_BELOW))
+        if without_victims:
+            yield NO_VICTIMS, without_victims
+        failing = np.flatnonzero(self._outcomes == STILL_FAILING)
+        pairs = np.stack([self._rejected_by[failing].astype(np.int64), self._codes[failing]])
+        distinct, counts = np.unique(pairs, axis=1, return_counts=True)
+        for (position, code), count in zip(distinct.T.tolist(), counts.tolist(), strict=True):
+            yield self._filtered.explain(self._view, position, code), count
+        for row in np.flatnonzero(self._outcomes == UNHARMED):
+            yield expected_a_victim(self._view, int(row)), 1
+
+    def _potential(self, view: View, filtered: Filtered, rows: RowArray) -> RowArray:
+        """Rows where removing pods could help; what a failure code means is asked once."""
+        verdicts, resolvable = filtered.verdicts, self._resolvable
+        pairs = list(zip(verdicts.rejected_by[rows].tolist(), verdicts.codes[rows].tolist(), strict=True))
+        for position, code in set(pairs) - resolvable.keys():
+            resolvable[position, code] = (
+                position >= 0 and filtered.explain(view, position, code).code is Code.UNSCHEDULABLE
+            )
+        useful = np.array([resolvable[pair] for pair in pairs], dtype=np.bool_)
+        potential: RowArray = rows[useful & view.nodes.alive[rows]]
+        return potential
+
+    def _try(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
+        tried = dry_run(pod, view, filtered, rows)
+        self._outcomes[tried.without_victims] = NO_PODS_BELOW
+        self._outcomes[tried.unharmed] = UNHARMED
+        self._outcomes[tried.failing_rows] = STILL_FAILING
+        self._rejected_by[tried.failing_rows] = tried.still_failing.rejected_by
+        self._codes[tried.failing_rows] = tried.still_failing.codes
+        candidates = candidates_of(tried, view)
+        self._outcomes[candidates.rows] = CANDIDATE
+        if len(candidates.rows):
+            self._values[:, candidates.rows] = criteria_of(candidates, view)
+        for position, row in enumerate(candidates.rows.tolist()):
+            self._victims[row] = candidates.victims_of(position)
+
+    def _choose(self) -> RowArray:
+        left = np.flatnonzero(self._outcomes == CANDIDATE)
+        for values, (_, lowest_wins) in zip(self._values, CRITERIA, strict=True):
+            if len(left) < 2:
+                break
+            compared = values[left]
+            left = left[compared == (compared.min() if lowest_wins else compared.max())]
+        return left

@@ -1,0 +1,72 @@
+"""The full search: potential nodes, dry run, choice. Everything it looked at is kept for the record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayplan.core.columns import RowArray
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.filtering import Filtered
+from bayplan.core.framework.args import DefaultPreemptionArgs
+from bayplan.core.framework.verdict import Status
+from bayplan.core.preemption.candidates import Candidates, DryRun, candidates_of, dry_run, statuses_without_success
+from bayplan.core.preemption.potential import potential_rows
+from bayplan.core.preemption.select import Selection, select
+from bayplan.core.snapshot import View
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search over all potential nodes found."""
+
+    dry_run: DryRun
+    candidates: Candidates
+    selection: Selection
+    node_statuses: dict[int, Status]  # node row -> why trying it did not help
+
+    @property
+    def tied_rows(self) -> RowArray:
+        tied: RowArray = self.candidates.rows[self.selection.tied]
+        return tied
+
+    def victims_on(self, node_row: int) -> RowArray:
+        return self.candidates.victims_of(int(np.searchsorted(self.candidates.rows, node_row)))
+
+    def failures(self) -> Iterable[tuple[Status, int]]:
+        return Counter(self.node_statuses.values()).items()
+
+
+def search_by_dry_run(args: DefaultPreemptionArgs | None, pod: PodInfo, view: View, filtered: Filtered) -> Searched:
+    """Try every node where removing pods could help; `args`, if given, end the search as early as upstream would."""
+    rows = potential_rows(filtered, view)
+    tried = dry_run(pod, view, filtered, rows)
+    candidates = candidates_of(tried, view)
+    if args is not None:
+        candidates = stop_early(candidates, _wanted(args, len(rows)))
+    statuses = statuses_without_success(tried, view, filtered)
+    return Searched(tried, candidates, select(candidates, view), statuses)
+
+
+def _wanted(args: DefaultPreemptionArgs, potential: int) -> int:
+    share = potential * args.min_candidate_nodes_percentage // 100
+    return min(max(share, args.min_candidate_nodes_absolute), potential)
+
+
+def stop_early(candidates: Candidates, wanted: int) -> Candidates:
+    """What upstream's search would have found had it gone through the nodes in row order, one at a time.
+
+    It ends when `wanted` candidates are found and at least one of them breaks no budget.
+    """
+    harmless_seen = np.cumsum(candidates.violations == 0) > 0
+    enough = harmless_seen & (np.arange(1, len(candidates.rows) + 1) >= wanted)
+    if not enough.any():
+        return candidates
+    count = int(np.argmax(enough)) + 1
+    bounds = candidates.bounds[: count + 1]
+    return Candidates(
+        candidates.rows[:count], candidates.victim_rows[: bounds[-1]], bounds, candidates.violations[:count]
+    )

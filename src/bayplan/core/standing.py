@@ -1,0 +1,251 @@
+"""What is known of all pods of one shape: every node's local verdict and scores, kept up to date row by row.
+
+A decision changes one node. The next pod of the same shape therefore needs new answers for that row only, not for
+thousands. "Local" is what the leading filters and the score plugins that do not read the cluster say (see `Reads`);
+plugins that do are asked anew for each pod, by `deciding`. Everything here equals a full computation at all times:
+when a node object changes, or the log of changes does not reach back far enough, it is computed anew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, row_array
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.filtering import PASSED, Verdicts, run_filters
+from bayplan.core.framework.contract import SKIP, NormalizePlugin, Reads, Ready, ScorePlugin, State
+from bayplan.core.framework.profile import Profile
+from bayplan.core.scoring import check_range
+from bayplan.core.snapshot import View
+
+#: In `order`: the node is not feasible. Any real value is larger.
+NOT_FEASIBLE = np.iinfo(np.int64).min
+#: `order` is total * RANKS - rank by name, so that one argmax finds the best total and the smallest name.
+RANKS = 1 << 32
+
+
+@dataclass(slots=True)
+class Scaled:
+    """A local score plugin whose scores are normalised over the feasible nodes."""
+
+    plugin: NormalizePlugin
+    state: State
+    weight: int
+    raw: IntArray  # (nodes,)
+    constant: int | None  # the weighted score of every node where all raw scores are equal
+
+    def weighted(self, rows: RowArray) -> IntArray | int:
+        if self.constant is not None:
+            return self.constant
+        scores = self.plugin.normalize(self.state, self.raw[rows], rows)
+        check_range(self.plugin.name, scores)
+        return scores * self.weight
+
+
+@dataclass(slots=True)
+class Plain:
+    """A local score plugin whose scores stand as they are."""
+
+    plugin: ScorePlugin
+    state: State
+    weight: int
+    follows_usage: bool
+
+
+class Standing:
+    """Verdicts and scores of every node for one shape of pod, under one profile."""
+
+    def __init__(self, profile: Profile, pod: PodInfo, view: View) -> None:
+        self.profile = profile
+        self.usable = True  # whether the pod's local answers can be reused at all
+        self.states: list[State] = []  # of the profile's local filters
+        self.version = 0  # grows when any verdict changes
+        self.built = 0  # grows when everything was computed anew
+        self._spec_position = self._usage_position = 0
+        self._feasible_rows: RowArray | None = None
+        self._build(pod, view)
+
+    def update(self, pod: PodInfo, view: View) -> None:
+        """Bring every row up to date."""
+        nodes = view.nodes
+        if nodes.spec_changes.position != self._spec_position or nodes.count != len(self.passed):
+            self._build(pod, view)
+            return
+        if nodes.usage_changes.position == self._usage_position:
+            return
+        changed = nodes.usage_changes.since(self._usage_position)
+        if changed is None:
+            self._build(pod, view)
+            return
+        self._usage_position = nodes.usage_changes.position
+        self._refresh(view, changed)
+
+    @property
+    def feasible_rows(self) -> RowArray:
+        """Rows that pass all local filters."""
+        if self._feasible_rows is None:
+            self._feasible_rows = np.flatnonzero(self.passed)
+        return self._feasible_rows
+
+    @property
+    def total_is_constant_apart(self) -> bool:
+        """Whether the normalised scores are the same for all nodes, so that `order` tells the whole truth."""
+        return all(scaled.constant is not None for scaled in self.scaled)
+
+    def totals(self, rows: RowArray) -> IntArray:
+        """(rows,) sums of the local scores when `rows` are the feasible nodes."""
+        totals: IntArray = self.plain_totals[rows]
+        for scaled in self.scaled:
+            totals = totals + scaled.weighted(rows)
+        return totals
+
+    def _build(self, pod: PodInfo, view: View) -> None:
+        nodes = view.nodes
+        self._spec_position = nodes.spec_changes.position
+        self._usage_position = nodes.usage_changes.position
+        self._feasible_rows = None
+        self.version += 1
+        self.built += 1
+        self.passed: BoolArray = np.zeros(nodes.count, dtype=np.bool_)
+        self.usable = self._prepare(pod, view)
+        if self.usable:
+            self._judge_all(view)
+            self._score_all(pod, view)
+
+    def _prepare(self, pod: PodInfo, view: View) -> bool:
+        """PreFilter of the local filters. One that rejects the pod or narrows the search leaves nothing to reuse."""
+        states: dict[str, State] = {}
+        for plugin in self.profile.local_pre_filters:
+            outcome = plugin.pre_filter(pod, view)
+            if isinstance(outcome, Ready):
+                if outcome.nodes is not None:
+                    return False
+                states[plugin.name] = outcome.state
+            elif outcome is SKIP:
+                states[plugin.name] = SKIP
+            else:
+                return False
+        self.states = [states.get(plugin.name, pod) for plugin in self.profile.local_filters]
+        return not pod.node_name
+
+    def _judge_all(self, view: View) -> None:
+        found = run_filters(self.profile.local_filters, self.states, view, ALL_ROWS)
+        self.verdicts = found
+        self.passed = found.passed & view.nodes.alive
+        self.passed_count = int(np.count_nonzero(self.passed))
+        filters = self.profile.local_filters
+        self._first_moving = next((i for i, p in enumerate(filters) if Reads.USAGE in p.reads), len(filters))
+        # What a filter before the first one that follows usage has rejected stays so while nodes stay as they are.
+        rejected_for_good = (found.rejected_by != PASSED) & (found.rejected_by < self._first_moving)
+        self._settled: BoolArray = rejected_for_good | ~view.nodes.alive
+        self._moving_states = [SKIP] * self._first_moving + self.states[self._first_moving :]
+
+    def _score_all(self, pod: PodInfo, view: View) -> None:
+        every = row_array(range(view.nodes.count))
+        self.plain: list[Plain] = []
+        self.scaled: list[Scaled] = []
+        self.plain_totals: IntArray = np.zeros(view.nodes.count, dtype=np.int64)
+        profile = self.profile
+        for plugin in profile.local_scorers:
+            pre = profile.pre_scorers.get(plugin.name)
+            state = pre.pre_score(pod, view, every) if pre is not None else pod
+            if state is SKIP:
+                continue
+            weight = profile.weights[plugin.name]
+            normalizer = profile.normalizers.get(plugin.name)
+            if normalizer is not None:
+                assert Reads.USAGE not in plugin.score_reads, f"{plugin.name}: normalised scores follow usage"
+                self.scaled.append(_scaled(plugin, normalizer, state, weight, view, every))
+                continue
+            self.plain.append(Plain(plugin, state, weight, Reads.USAGE in plugin.score_reads))
+        self._following = [entry for entry in self.plain if entry.follows_usage]
+        self._lasting: IntArray = np.zeros(view.nodes.count, dtype=np.int64)
+        for entry in self.plain:
+            scores = self._weighted(entry, view, every, self.passed)
+            self.plain_totals += scores
+            if not entry.follows_usage:
+                self._lasting += scores
+        ranks = view.nodes.name_ranks()
+        self.order: IntArray = np.where(self.passed, self.plain_totals * RANKS - ranks, NOT_FEASIBLE)
+        self._ranks = ranks
+
+    def _weighted(self, entry: Plain, view: View, rows: RowArray, passed: BoolArray) -> IntArray:
+        scores = entry.plugin.score(entry.state, view, rows)
+        check_range(entry.plugin.name, scores[passed])  # what it says of other nodes nobody asked for
+        return scores * entry.weight if entry.weight != 1 else scores
+
+    def _refresh(self, view: View, changed: RowArray) -> None:
+        """New answers for rows whose pods changed."""
+        rows = changed[~self._settled[changed]]
+        if not len(rows):
+            return
+        if len(rows) == 1:
+            self._refresh_one(view, rows)
+            return
+        found = run_filters(self.profile.local_filters, self._moving_states, view, rows)
+        self._take(rows, found)
+        totals = self._lasting[rows]
+        for entry in self._following:
+            totals += self._weighted(entry, view, rows, found.passed)
+        self.plain_totals[rows] = totals
+        self.order[rows] = np.where(self.passed[rows], totals * RANKS - self._ranks[rows], NOT_FEASIBLE)
+
+    def _refresh_one(self, view: View, rows: RowArray) -> None:
+        """The same for a single row, by far the most frequent case, with plain numbers."""
+        row = rows.item()
+        plugins = self.profile.local_filters
+        rejected_by, code = PASSED, 0
+        for position in range(self._first_moving, len(plugins)):
+            state = self.states[position]
+            if state is not SKIP:
+                code = plugins[position].filter(state, view, rows).item()
+                if code:
+                    rejected_by = position
+                    break
+        self._take_one(row, rejected_by, code)
+        total = self._lasting.item(row)
+        for entry in self._following:
+            scores = entry.plugin.score(entry.state, view, rows)
+            if rejected_by == PASSED:
+                check_range(entry.plugin.name, scores)
+            total += entry.weight * scores.item()
+        self.plain_totals[row] = total
+        self.order[row] = total * RANKS - self._ranks.item(row) if rejected_by == PASSED else NOT_FEASIBLE
+
+    def _take(self, rows: RowArray, found: Verdicts) -> None:
+        self.verdicts.rejected_by[rows] = found.rejected_by
+        self.verdicts.codes[rows] = found.codes
+        passed = found.passed
+        if np.array_equal(passed, self.passed[rows]):
+            self.version += not passed.all()
+            return
+        self.passed[rows] = passed
+        self.passed_count = int(np.count_nonzero(self.passed))
+        self._feasible_rows = None
+        self.version += 1
+
+    def _take_one(self, row: int, rejected_by: int, code: int) -> None:
+        passed = rejected_by == PASSED
+        if not passed or not self.passed[row]:
+            self.verdicts.rejected_by[row] = rejected_by
+            self.verdicts.codes[row] = code
+            self.version += 1
+        if passed != self.passed[row]:
+            self.passed[row] = passed
+            self.passed_count += 1 if passed else -1
+            self._feasible_rows = None
+
+
+def _scaled(
+    plugin: ScorePlugin, normalizer: NormalizePlugin, state: State, weight: int, view: View, every: RowArray
+) -> Scaled:
+    raw = plugin.score(state, view, every)
+    alive = np.flatnonzero(view.nodes.alive)
+    constant = None
+    if len(alive) and (raw[alive] == raw[alive[0]]).all():
+        scores = normalizer.normalize(state, raw[alive[:1]], alive[:1])
+        check_range(plugin.name, scores)
+        constant = weight * scores.item()
+    return Scaled(normalizer, state, weight, raw, constant)

@@ -1,0 +1,103 @@
+"""Why nodes do not fit: grouped by reason, node by node, or with every obstacle there is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.table import Table
+
+from bayplan.analysis.shortage import Shortage, written_amount
+from bayplan.report.terminal import Part, heading, sentence, table
+from bayplan.report.words import counted, examples
+
+Plain = Mapping[str, Any]
+_EXAMPLES = 3
+
+
+def failure_parts(plain: Plain, *, all_nodes: bool) -> Iterator[Part]:
+    """What the scheduler found: the first failure of each node."""
+    failures: Mapping[str, Plain] = plain["filter"]
+    if not failures:
+        return
+    title = "do not fit" if len(failures) > 1 else "does not fit"
+    other = "other " if plain["feasible"] else ""
+    yield heading(f"Why {counted(len(failures), f'{other}node')} {title}")
+    yield _node_table(failures) if all_nodes else _group_table(failures)
+
+
+def all_reason_parts(reasons: Mapping[str, Sequence[Plain]], *, all_nodes: bool) -> Iterator[Part]:
+    """All obstacles of each node, not only the first."""
+    if not reasons:
+        return
+    yield heading(f"Everything that stands in the way on {counted(len(reasons), 'node')}")
+    if all_nodes:
+        yield _every_obstacle_table(((node, found) for node, found in sorted(reasons.items())), "node")
+    else:
+        groups: defaultdict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
+        for node in sorted(reasons):
+            groups[tuple((one["plugin"], reason_text(one)) for one in reasons[node])].append(node)
+        ordered = sorted(groups.values(), key=lambda nodes: (-len(nodes), nodes))
+        yield _every_obstacle_table(
+            ((examples(nodes, _EXAMPLES), reasons[nodes[0]]) for nodes in ordered),
+            "nodes",
+            counts=[len(nodes) for nodes in ordered],
+        )
+
+
+def shortage_parts(shortages: Iterable[Shortage]) -> Iterator[Part]:
+    """How far the nodes are from having enough."""
+    for one in shortages:
+        asked = written_amount(one.resource, one.asked)
+        if one.asked > one.most_offered:
+            most = written_amount(one.resource, one.most_offered)
+            rest = f"even empty, these nodes have at most {most}" if one.most_offered else "these nodes have none"
+        else:
+            rest = (
+                f"the most that is free on these nodes is {written_amount(one.resource, one.most_free)}, on {one.node}"
+            )
+        yield sentence(f"{one.resource}: it asks for {asked}; {rest}.")
+
+
+def reason_text(status: Plain) -> str:
+    return ", ".join(status["reasons"]) or status["code"]
+
+
+def grouped(statuses: Mapping[str, Plain]) -> list[tuple[Plain, list[str]]]:
+    """Statuses with their nodes, the most frequent first."""
+    groups: defaultdict[tuple[str, str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for node in sorted(statuses):
+        status = statuses[node]
+        groups[(status["code"], status.get("plugin", ""), tuple(status["reasons"]))].append(node)
+    ordered = sorted(groups.values(), key=lambda nodes: (-len(nodes), nodes))
+    return [(statuses[nodes[0]], nodes) for nodes in ordered]
+
+
+def _group_table(failures: Mapping[str, Plain]) -> Table:
+    made = table("nodes", "reason", "plugin", "which", numeric=["nodes"], flexible=["reason", "which"])
+    for status, nodes in grouped(failures):
+        made.add_row(f"{len(nodes):,}", reason_text(status), status["plugin"], examples(nodes, _EXAMPLES))
+    return made
+
+
+def _node_table(failures: Mapping[str, Plain]) -> Table:
+    made = table("node", "reason", "plugin", flexible=["node", "reason"])
+    for node in sorted(failures):
+        made.add_row(node, reason_text(failures[node]), failures[node]["plugin"])
+    return made
+
+
+def _every_obstacle_table(
+    rows: Iterable[tuple[str, Sequence[Plain]]], title: str, counts: Sequence[int] | None = None
+) -> Table:
+    columns = ("count", title, "plugin", "reason") if counts is not None else (title, "plugin", "reason")
+    made = table(*columns, numeric=["count"], flexible=[title, "reason"])
+    for position, (nodes, found) in enumerate(rows):
+        for line, status in enumerate(found):
+            if counts is None:
+                lead = [nodes]
+            else:
+                lead = [f"{counts[position]:,}", nodes] if line == 0 else ["", ""]
+            made.add_row(*lead, status["plugin"], reason_text(status))
+    return made

@@ -1,0 +1,43 @@
+"""How full the nodes are: what their pods ask for, of what they offer."""
+
+from __future__ import annotations
+
+from rich.table import Table
+
+from bayplan.core.columns.resources import CPU, MEMORY
+from bayplan.core.snapshot import View
+from bayplan.report.terminal import table
+
+CORDON_TAINT = "node.kubernetes.io/unschedulable"
+_GIB = 1 << 30
+
+
+def node_table(view: View) -> Table:
+    """A row for each node, by name."""
+    made = table("node", "pods", "cpu", "memory", "kept away by", numeric=["pods", "cpu", "memory"])
+    nodes = view.nodes
+    for name in sorted(nodes.rows_by_name):
+        row = nodes.rows_by_name[name]
+        if not nodes.alive[row]:
+            continue
+        used, offered = view.usage.requested[row], nodes.allocatable[row]
+        made.add_row(
+            name,
+            str(int(view.usage.pod_counts[row])),
+            f"{_share(used[CPU], 1000)} of {_share(offered[CPU], 1000)}",
+            f"{_share(used[MEMORY], _GIB)} of {_share(offered[MEMORY], _GIB)}Gi",
+            _keeps_away(view, row),
+        )
+    return made
+
+
+def _share(amount: int, unit: int) -> str:
+    return f"{int(amount) / unit:.4g}"
+
+
+def _keeps_away(view: View, row: int) -> str:
+    nodes = view.nodes
+    taints = nodes.taint_sets.values[int(nodes.taint_set_ids[row])]
+    # A cordoned node bears this taint too; saying it twice helps nobody.
+    said = [f"taint {key}={value}" if value else f"taint {key}" for key, value, _ in taints if key != CORDON_TAINT]
+    return ", ".join([*said, *(["cordon"] if nodes.unschedulable[row] else [])])

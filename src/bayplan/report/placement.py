@@ -1,0 +1,71 @@
+"""Where pods went: a row for each, a summary, and why the others went nowhere."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+
+from bayplan.analysis.placement import PlacedPod, Placement
+from bayplan.report.terminal import Part, Verbatim, heading, sentence, table
+from bayplan.report.words import counted, examples, listed
+
+_EXAMPLES = 5
+
+
+def placement_parts(placement: Placement) -> Iterator[Part]:
+    """The table view of a placement."""
+    decisions = placement.decisions
+    if decisions:
+        yield _table(decisions)
+        yield sentence("")
+    unplaced = [one for one in decisions if one.node is None]
+    yield sentence(summary(placement), "bold red" if unplaced else "bold green")
+    groups: defaultdict[str, list[str]] = defaultdict(list)
+    for one in unplaced:
+        groups[one.message].append(one.pod)
+    for message, pods in sorted(groups.items(), key=lambda group: -len(group[1])):
+        yield heading(f"Unplaced: {listed(pods, _EXAMPLES)}")
+        yield Verbatim(message)
+
+
+def summary(placement: Placement) -> str:
+    """`7 of 9 pods placed on 4 nodes, 2 of them by evicting 3 pods; 2 pods stay unplaced.`"""
+    decisions = placement.decisions
+    if not decisions:
+        return "There is no pod to place."
+    placed = [one for one in decisions if one.node is not None]
+    nodes = {one.node for one in placed}
+    share = f"All {counted(len(placed), 'pod')}" if len(placed) > 1 else "1 pod"
+    if len(placed) < len(decisions):
+        share = f"{len(placed):,} of {counted(len(decisions), 'pod')}"
+    text = f"{share} placed"
+    if placed:
+        text += f" on {counted(len(nodes), 'node')}"
+    victims = [victim for one in placed for victim in one.victims]
+    if victims:
+        preemptors = sum(bool(one.victims) for one in placed)
+        text += f", {preemptors:,} of them by evicting {counted(len(victims), 'pod')}"
+    unplaced = len(decisions) - len(placed)
+    if unplaced:
+        text += f"; {counted(unplaced, 'pod')} {'stays' if unplaced == 1 else 'stay'} unplaced"
+    return f"{text}."
+
+
+def _table(decisions: Sequence[PlacedPod]) -> Table:
+    made = table(
+        "pod",
+        "node",
+        "total",
+        "tied",
+        "evicts",
+        numeric=["total", "tied"],
+        flexible=["pod", "node", "evicts"],
+    )
+    for one in decisions:
+        style = "red" if one.node is None else "yellow" if one.victims else ""
+        total = "" if one.total is None else f"{one.total:,}"
+        tied = f"{len(one.tied):,}" if len(one.tied) > 1 else ""
+        made.add_row(one.pod, one.node or "none", total, tied, examples(one.victims, _EXAMPLES), style=style)
+    return made

@@ -1,0 +1,91 @@
+"""Parts of a report to a stream.
+
+On a terminal: colours, and text wrapped to its width. Anywhere else, or with NO_COLOR: plain text without control
+characters; in a pipe no line is ever wrapped or cut, so that every row of a table is one line for grep and awk.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from io import StringIO
+from typing import TextIO, TypeAlias
+
+from rich import box
+from rich.console import Console, ConsoleRenderable
+from rich.table import Table
+from rich.text import Text
+
+#: Wider than any line, so that nothing is wrapped.
+_UNLIMITED = 1_000_000
+_WIDTH_MIN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """Text that is printed as it is, never wrapped: somebody may want to copy or grep it."""
+
+    text: str
+
+
+Part: TypeAlias = ConsoleRenderable | Verbatim
+
+
+def show(parts: Iterable[Part], stream: TextIO) -> None:
+    """Write the parts, fitted to what the stream is."""
+    on_terminal = stream.isatty()
+    width = max(_WIDTH_MIN, Console(file=stream).width) if on_terminal else _UNLIMITED
+    colours = on_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    stream.write(rendered(parts, width=width, colours=colours))
+    stream.flush()
+
+
+def rendered(parts: Iterable[Part], *, width: int = _UNLIMITED, colours: bool = False) -> str:
+    """The parts as text."""
+    buffer = StringIO()
+    console = Console(
+        file=buffer,
+        width=width,
+        force_terminal=colours,
+        color_system="standard" if colours else None,
+        highlight=False,
+        markup=False,
+        emoji=False,
+        legacy_windows=False,
+    )
+    for part in parts:
+        if isinstance(part, Verbatim):
+            console.print(part.text, soft_wrap=True)
+        else:
+            console.print(part)
+    # Tables fill their last column with blanks.
+    return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())
+
+
+def heading(text: str) -> Text:
+    """The first line of a section, with an empty line before it."""
+    return Text(f"\n{text}", style="bold")
+
+
+def chapter(text: str) -> Text:
+    """The first line of what holds several sections."""
+    return Text(f"\n{text}", style="bold underline cyan")
+
+
+def sentence(text: str, style: str = "") -> Text:
+    return Text(text, style=style)
+
+
+def table(*columns: str, numeric: Iterable[str] = (), flexible: Iterable[str] = ()) -> Table:
+    """An empty table. Numbers stand to the right; only flexible columns give way when the terminal is narrow."""
+    numeric, flexible = set(numeric), set(flexible)
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim", padding=(0, 1))
+    for column in columns:
+        made.add_column(
+            column,
+            justify="right" if column in numeric else "left",
+            no_wrap=column not in flexible,
+            overflow="fold",
+        )
+    return made

@@ -1,0 +1,25 @@
+"""Counts and lists as English words. Pure text; knows nothing of clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """`1 node`, `3 nodes`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], at_most: int | None = None) -> str:
+    """`a`, `a and b`, `a, b and c`, `a, b and 7 more`."""
+    if at_most is not None and len(names) > at_most:
+        return f"{', '.join(names[:at_most])} and {len(names) - at_most:,} more"
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def examples(names: Sequence[str], at_most: int) -> str:
+    """`a, b, c` or `a, b, c, +9`: shorter than `listed`, for cells of tables."""
+    shown = ", ".join(names[:at_most])
+    return shown if len(names) <= at_most else f"{shown}, +{len(names) - at_most:,}"
