@@ -238,7 +238,7 @@ arguments = st.builds(InterPodAffinityArgs, st.sampled_from([0, 1, 50]), st.bool
 # --------------------------------------------------------------------------------------------- the tests
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(clusters(), pods("incoming", 3))
 def test_filter(cluster: Cluster, incoming: Pod) -> None:
     """Every node gets the verdict that walking over all pods gives it."""
@@ -247,7 +247,7 @@ def test_filter(cluster: Cluster, incoming: Pod) -> None:
     assert {name: status.message for name, status in found.items()} == (expected or {})
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(clusters(), pods("incoming", 3), arguments)
 def test_score(cluster: Cluster, incoming: Pod, args: InterPodAffinityArgs) -> None:
     """Raw and normalised scores, and whether the plugin skips, are those of walking over all pods."""
@@ -282,7 +282,7 @@ def test_follows_changes(cluster: Cluster, incoming: Pod, data: st.DataObject) -
     assert raw_and_normal_scores(plugin, cache, incoming) == oracle_scores(incoming, cluster, InterPodAffinityArgs())
 
 
-@settings(max_examples=200)
+@settings(max_examples=150)
 @given(clusters(), pods("incoming", 3), st.data())
 def test_what_if(cluster: Cluster, incoming: Pod, data: st.DataObject) -> None:
     """Each node is judged as if its own pods had moved and no other's; the state forked from stays as it was."""

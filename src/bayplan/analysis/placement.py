@@ -12,6 +12,7 @@ from typing import Any
 
 from bayplan.core.cache import Cache
 from bayplan.core.choosing import TieBreak
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
@@ -70,7 +71,7 @@ def _place(cache: Cache, decider: Decider, pod: Pod, choose: TieBreak) -> Placed
     tied = tuple(sorted(view.nodes.names[row] for row in choice.tied_rows)) if choice.tied_rows is not None else ()
     if choice.row >= 0:
         node = choose(tied)
-        _settle(cache, pod, node)
+        _settle(cache, pod, info, node)
         return PlacedPod(info.key, node, choice.total, tied)
     if choice.found is None:
         return PlacedPod(info.key, None, None, message=choice.message)
@@ -78,13 +79,12 @@ def _place(cache: Cache, decider: Decider, pod: Pod, choose: TieBreak) -> Placed
     victims = tuple(view.pods.keys[row] for row in choice.victims_on(view.nodes.rows_by_name[node]))
     for key in (*victims, *overtaken(info, view, node)):
         cache.remove_pod(key)
-    _settle(cache, pod, node)
+    _settle(cache, pod, info, node)
     return PlacedPod(info.key, node, None, tied, victims)
 
 
-def _settle(cache: Cache, pod: Pod, node: str) -> None:
+def _settle(cache: Cache, pod: Pod, info: PodInfo, node: str) -> None:
     """The pod runs on the node from now on; if it was nominated somewhere that is over."""
-    key = f"{pod.metadata.namespace}/{pod.metadata.name}"
-    if key in cache.pods.rows_by_key:
-        cache.remove_pod(key)
-    cache.add_pod(pod, node)
+    if info.key in cache.pods.rows_by_key:
+        cache.remove_pod(info.key)
+    cache.add_pod(pod, node, info)

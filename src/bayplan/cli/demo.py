@@ -68,7 +68,7 @@ def next_steps(folder: str | None) -> Iterator[Part]:
     where = folder or _DEFAULT_FOLDER
     steps = {
         "The same question, asked of files": f"bayplan explain {URGENT_POD} -f {where}",
-        "Everything that speaks against a pod, on every node": f"bayplan explain dev/trainer-xl -f {where} --all-reasons",
+        "All that stands in the way of a pod": f"bayplan explain dev/trainer-xl -f {where} --all-reasons",
         "All that waits, for programs": f"bayplan place -f {where} -o json",
         "Your own cluster": "kubectl get nodes,pods,pdb,priorityclasses -A -o json | bayplan place -f -",
     }

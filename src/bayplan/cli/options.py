@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 import click
 
 from bayplan.core.choosing import tie_break
-from bayplan.report.words import counted
+from bayplan.report.words import counted, listed
 
 _FILE_OPTIONS = ("-f", "--file")
+_KINDS_NAMED = 6
 _FILE_ENDINGS = (".yaml", ".yml", ".json", ".gz", "/")
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
@@ -97,5 +98,5 @@ def note(text: str) -> None:
 def note_skipped(skipped: Counter[str]) -> None:
     """Which kinds were passed over."""
     if skipped:
-        kinds = ", ".join(f"{number} {kind}" for kind, number in skipped.most_common())
+        kinds = listed([f"{number} {kind}" for kind, number in skipped.most_common()], _KINDS_NAMED)
         note(f"passed over {counted(skipped.total(), 'object')} that scheduling does not look at: {kinds}")

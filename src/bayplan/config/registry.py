@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from bayplan.config.args import DEFAULT_ARGS
 from bayplan.config.loading import Configuration, ProfileSpec
+from bayplan.core.framework.args import DefaultPreemptionArgs
 from bayplan.core.framework.profile import Profile
 from bayplan.core.plugins.default_binder import DefaultBinder
 from bayplan.core.plugins.dynamic_resources import DynamicResources
@@ -78,7 +80,14 @@ def _build(spec: ProfileSpec) -> Profile:
         pre_score=at("preScore"),
         score=at("score"),
         weights=dict(spec.score_weights),
+        preemption=_limits_of_preemption(spec),
     )
+
+
+def _limits_of_preemption(spec: ProfileSpec) -> DefaultPreemptionArgs | None:
+    """What a configuration says of the search; where it says nothing every candidate is looked for."""
+    args: DefaultPreemptionArgs = spec.args[DEFAULT_PREEMPTION]
+    return None if args is DEFAULT_ARGS[DEFAULT_PREEMPTION] else args
 
 
 def _instances(spec: ProfileSpec) -> Mapping[str, Any]:

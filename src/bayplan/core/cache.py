@@ -33,19 +33,28 @@ class Cache:
         self.counters = Counters(self.shapes, self.pods)
         self.objects = Objects()
         self.nominated: dict[str, list[int]] = {}  # node name -> pod rows, in order of nomination
+        self._view: View | None = None
+        self._shapes_known = 0
 
     def view(self) -> View:
-        self.nodes.widen()
-        self.pods.widen()
+        """The present instant. It is the same object for as long as no column had to move in memory."""
         nodes = self.nodes
-        usage = Usage(nodes.requested, nodes.nonzero_requested, nodes.pod_counts)
-        return View(nodes, self.pods, self.shapes, self.counters, self.ports, self.objects, self.nominated, usage)
+        nodes.widen()
+        self.pods.widen()
+        if self._view is None or self._view.usage.requested is not nodes.requested:
+            usage = Usage(nodes.requested, nodes.nonzero_requested, nodes.pod_counts)
+            self._view = View(
+                nodes, self.pods, self.shapes, self.counters, self.ports, self.objects, self.nominated, usage
+            )
+        return self._view
 
     def info(self, pod: Pod) -> PodInfo:
         """The pod as the scheduler sees it; it takes no room anywhere."""
         shape = self.shapes.of(pod)
-        for name in shape.requests.asked:
-            self.resources.id(name)
+        if len(self.shapes.shapes) != self._shapes_known:
+            self._shapes_known = len(self.shapes.shapes)
+            for name in shape.requests.asked:
+                self.resources.id(name)
         return pod_info(pod, shape)
 
     def add(self, thing: Object) -> None:
@@ -74,9 +83,9 @@ class Cache:
     def remove_node(self, name: str) -> None:
         self.nodes.remove_node(name)
 
-    def add_pod(self, pod: Pod, node_name: str | None = None) -> PodInfo:
-        """A pod that runs on its node, or is assumed on `node_name`."""
-        info = self.info(pod)
+    def add_pod(self, pod: Pod, node_name: str | None = None, info: PodInfo | None = None) -> PodInfo:
+        """A pod that runs on its node, or is assumed on `node_name`; `info` where the caller has it already."""
+        info = info or self.info(pod)
         info.row = self._enter(pod, info)
         self._occupy(info, self.nodes.row_for(node_name or pod.spec.node_name))
         return info

@@ -135,7 +135,7 @@ class _Kept:
     def _later_states(self, pod: PodInfo, view: View) -> list[State] | None:
         """States of the filters that read the cluster; None when one rejects the pod or narrows the search."""
         states: dict[str, State] = {}
-        for plugin in self.profile.later_pre_filters:
+        for plugin in self.standing.later_pre_filters:
             outcome = plugin.pre_filter(pod, view)
             if outcome is SKIP:
                 states[plugin.name] = SKIP
@@ -143,7 +143,8 @@ class _Kept:
                 states[plugin.name] = outcome.state
             else:
                 return None
-        return [states.get(plugin.name, pod) for plugin in self.profile.later_filters]
+        unprepared = self.standing.unprepared
+        return [states.get(name, state) for name, state in unprepared]
 
     def _filter_further(
         self, view: View, rows: RowArray, states: list[State], nominated: tuple[RowArray, RowArray] | None

@@ -7,8 +7,9 @@ every node stands in its own world: all nodes may have lost pods at once, yet no
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,10 @@ from bayplan.model.workloads import ReplicaSet, ReplicationController, StatefulS
 NamespacedName = tuple[str, str]
 
 
+#: Kinds whose selectors decide how pods without constraints of their own are spread.
+SELECTING = (Service, ReplicationController, ReplicaSet, StatefulSet)
+
+
 @dataclass(slots=True)
 class Objects:
     """Objects other than nodes and pods that plugins look up, by name; dicts keep the order of arrival."""
@@ -55,6 +60,8 @@ class Objects:
     budgets: dict[NamespacedName, PodDisruptionBudget] = field(default_factory=dict)
     version: int = 0  # grows with every change
     budgets_version: int = 0  # grows with every change of a budget
+    #: Worked out from services and controllers by whoever needs it; forgotten when one of them changes.
+    remembered: dict[Hashable, Any] = field(default_factory=dict)
 
     def put(self, thing: Object) -> None:
         """Add or replace an object; kinds nobody looks up are passed over."""
@@ -64,8 +71,22 @@ class Objects:
         attribute, namespaced = place
         meta = thing.metadata
         getattr(self, attribute)[(meta.namespace, meta.name) if namespaced else meta.name] = thing
+        self._changed(thing)
+
+    def remove(self, thing: Object) -> None:
+        """Take an object out again."""
+        place = _PLACES.get(type(thing))
+        if place is not None:
+            attribute, namespaced = place
+            meta = thing.metadata
+            getattr(self, attribute).pop((meta.namespace, meta.name) if namespaced else meta.name, None)
+            self._changed(thing)
+
+    def _changed(self, thing: Object) -> None:
         self.version += 1
         self.budgets_version += isinstance(thing, PodDisruptionBudget)
+        if isinstance(thing, SELECTING):
+            self.remembered.clear()
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         namespace = self.namespaces.get(name)

@@ -15,7 +15,16 @@ import numpy as np
 from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, run_filters
-from bayplan.core.framework.contract import SKIP, NormalizePlugin, Reads, Ready, ScorePlugin, State
+from bayplan.core.framework.contract import (
+    MAX_NODE_SCORE,
+    SKIP,
+    NormalizePlugin,
+    Reads,
+    Ready,
+    ScorePlugin,
+    SelectivePlugin,
+    State,
+)
 from bayplan.core.framework.profile import Profile
 from bayplan.core.scoring import check_range
 from bayplan.core.snapshot import View
@@ -64,6 +73,17 @@ class Standing:
         self.version = 0  # grows when any verdict changes
         self.built = 0  # grows when everything was computed anew
         self._spec_position = self._usage_position = 0
+        #: PreFilters that read the cluster and may have something to do for such pods.
+        self.later_pre_filters = tuple(
+            plugin
+            for plugin in profile.later_pre_filters
+            if not isinstance(plugin, SelectivePlugin) or plugin.concerns(pod)
+        )
+        #: The later filters with the state each has when its PreFilter is not asked.
+        asked_first = {plugin.name for plugin in profile.later_pre_filters}
+        self.unprepared: list[tuple[str, State]] = [
+            (plugin.name, SKIP if plugin.name in asked_first else pod) for plugin in profile.later_filters
+        ]
         self._feasible_rows: RowArray | None = None
         self._build(pod, view)
 
@@ -208,9 +228,10 @@ class Standing:
         total = self._lasting.item(row)
         for entry in self._following:
             scores = entry.plugin.score(entry.state, view, rows)
-            if rejected_by == PASSED:
+            score = scores.item()
+            if not 0 <= score <= MAX_NODE_SCORE and rejected_by == PASSED:
                 check_range(entry.plugin.name, scores)
-            total += entry.weight * scores.item()
+            total += entry.weight * score
         self.plain_totals[row] = total
         self.order[row] = total * RANKS - self._ranks.item(row) if rejected_by == PASSED else NOT_FEASIBLE
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from bayplan.analysis.explanation import PodExplanation, Subject
 from bayplan.analysis.shortage import shortages
+from bayplan.core.framework.verdict import Code
 from bayplan.report.failures import all_reason_parts, failure_parts, shortage_parts
 from bayplan.report.preemption import evicted_from, preemption_parts
 from bayplan.report.scores import score_parts
@@ -60,6 +61,9 @@ def answer(subject: Subject, plain: Plain) -> tuple[str, str]:
     if evicted:
         node, victims = evicted
         return f"{none}; evicting {listed(victims, 3)} from {node} would make room.", _DEAR
+    rejection = plain["prefilter"]
+    if rejection["code"] != Code.SUCCESS.value:
+        return f"{none}: {listed(rejection['reasons'])}.", _BAD
     return f"{none}{_no_way_out(found)}.", _BAD
 
 

@@ -31,7 +31,7 @@ def preemption_parts(subject: Subject, plain: Plain, *, all_nodes: bool) -> Iter
     if found is None:
         return
     yield heading("Could evicting pods make room?")
-    yield sentence(_eligibility(subject, found))
+    yield sentence(_eligibility(subject, plain, found))
     if not found["ran"] or found["record"] is None:
         return
     if found["selected"]:
@@ -49,14 +49,15 @@ def evicted_from(found: Plain) -> tuple[str, list[str]] | None:
     return node, found["candidates"][node]["victims"]
 
 
-def _eligibility(subject: Subject, found: Plain) -> str:
+def _eligibility(subject: Subject, plain: Plain, found: Plain) -> str:
     if not found["eligible"]:
         if subject.preemption_policy == "Never":
             return f"No: {subject.key} may not evict anybody, its preemptionPolicy is Never."
         return f"Not now: {found['ineligibleReason'].rstrip('.')}; pods it evicted earlier are still leaving."
     if not found["ran"]:
-        said = listed(found["postFilter"]["reasons"])
-        return f"It was not tried{f': the step before it ended with “{said}”' if said else ' in this configuration'}."
+        if plain["prefilter"]["code"] != Code.SUCCESS.value:
+            return "No: the pod was turned away before any node was looked at, whoever runs there."
+        return "It was not tried: this configuration has no preemption, or a step before it failed."
     return f"{subject.key} has priority {subject.priority:,} and may evict pods of lower priority."
 
 

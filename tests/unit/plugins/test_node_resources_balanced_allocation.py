@@ -101,16 +101,16 @@ def test_skips_pods_that_ask_for_none_of_it(plugin: NodeResourcesBalancedAllocat
 
 
 def test_large_amounts_become_floats_before_they_are_divided() -> None:
-    """Above 2**53 the order of rounding and dividing shows, and one row agrees with many."""
-    capacity, used = 2**60 + 2**7 - 1, 2**59 - 2**6
-    nodes = [node(f"n{i}").capacity(cpu="4", memory=capacity - i).obj() for i in range(64)]
-    running = [pod(f"p{i}").memory(used + i * 3).running(f"n{i}").obj() for i in range(64)]
-    cache = cache_of(*nodes, *running)
-    info, view = cache.info(pod("p").cpu("1").memory(2**54 + 1).obj()), cache.view()
-    state = DEFAULT.pre_score(info, view, np.arange(64))
+    """Above 2**53 dividing rounded numbers differs from rounding the quotient, and upstream does the former."""
+    capacity, wanted = 1253085797567488425, 1002468638053990881
+    assert float(wanted) / float(capacity) < wanted / capacity, "the example shows nothing"
+    cache = cache_of(*(node(name).capacity(memory=capacity).obj() for name in ("a", "b")))
+    info, view = cache.info(pod("p").memory(wanted).obj()), cache.view()
+    state = DEFAULT.pre_score(info, view, np.arange(2))
     assert isinstance(state, tuple)
-    together = DEFAULT.score(state, view, ALL_ROWS).tolist()
-    assert together == [int(DEFAULT.score(state, view, np.array([row]))[0]) for row in range(64)]
+    # The exact quotient would give 54.
+    assert DEFAULT.score(state, view, ALL_ROWS).tolist() == [55, 55]
+    assert DEFAULT.score(state, view, np.array([0])).tolist() == [55]
 
 
 def test_takes_part_in_its_extension_points() -> None:

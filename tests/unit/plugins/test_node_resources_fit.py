@@ -299,6 +299,18 @@ def test_score(
     assert raw["n"] == normal["n"] == expected
 
 
+def test_ratio_leaves_out_zeros_beside_nodes_that_lack_a_resource() -> None:
+    """A node that lacks cpu does not change how its neighbours are judged by theirs."""
+    args = strategy(REQUESTED_TO_CAPACITY_RATIO, shape=((40, 0), (100, 10)), cpu=3, memory=1)
+    lacking = node("lacking").capacity(cpu=0, memory="2Gi")
+    idle = node("idle").capacity(cpu="10", memory="2Gi")  # cpu 10% counts 0 and is left out, memory 50%
+    scores = raw_and_normal_scores(
+        NodeResourcesFit(args), cache_of(lacking.obj(), idle.obj()), pod("p").cpu("1").memory("1Gi").obj()
+    )
+    assert scores is not None
+    assert scores[0] == {"lacking": 16, "idle": 16}
+
+
 LINES = {
     "one point": ([(50, 5)], {0: 50, 50: 50, 51: 50, 100: 50}),
     "rising": ([(0, 0), (100, 10)], {0: 0, 33: 33, 100: 100}),

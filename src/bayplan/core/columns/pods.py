@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray
-from bayplan.core.columns.resources import CPU, MEMORY, PodRequests, ResourceVocabulary, pod_requests
+from bayplan.core.columns.resources import PodRequests, ResourceVocabulary, pod_requests
 from bayplan.core.columns.shapes import PodInfo, PodShape
 from bayplan.core.columns.table import Table
 from bayplan.core.columns.volume_users import VolumeUsers, attachable_count
@@ -55,6 +55,7 @@ class PodTable(Table):
         self.uids: list[str] = []
         self.rows_by_key: dict[str, int] = {}
         self.volume_users = VolumeUsers()
+        self._amounts_of_shape: dict[int, tuple[IntArray, IntArray]] = {}
 
     def add(self, pod: Pod, info: PodInfo) -> int:
         """A row for the pod, on no node yet."""
@@ -68,13 +69,16 @@ class PodTable(Table):
         self.priorities[row] = info.priority
         if pod.status.start_time:
             self.started_at[row] = parse_time(pod.status.start_time)
-        self.terminating[row] = pod.metadata.deletion_timestamp is not None
-        self.preempted[row] = self.terminating[row] and _preempted_by_scheduler(pod)
+        if pod.metadata.deletion_timestamp is not None:
+            self.terminating[row] = True
+            self.preempted[row] = _preempted_by_scheduler(pod)
         self.shape_ids[row] = info.shape.id
         self.identity_ids[row] = info.shape.identity_id
         if info.shape.spec.volumes:
             self.attachable_volumes[row] = attachable_count(info.shape.spec)
-        self._set_requests(row, _requests_in_use(pod, info.shape))
+        amounts, nonzero = self._amounts(pod, info.shape)
+        self.requests[row, : len(amounts)] = amounts
+        self.nonzero_requests[row] = nonzero
         return row
 
     def remove(self, row: int) -> None:
@@ -84,13 +88,23 @@ class PodTable(Table):
         self.keys[row] = self.uids[row] = ""
         self._free_row(row)
 
-    def _set_requests(self, row: int, requests: PodRequests) -> None:
+    def _amounts(self, pod: Pod, shape: PodShape) -> tuple[IntArray, IntArray]:
+        """(resources,) and (2,) what the pod takes; worked out once for each shape."""
+        requests = _requests_in_use(pod, shape)
+        if requests is not shape.requests:
+            return self._as_arrays(requests)
+        known = self._amounts_of_shape.get(shape.id)
+        if known is None:
+            known = self._amounts_of_shape[shape.id] = self._as_arrays(requests)
+        return known
+
+    def _as_arrays(self, requests: PodRequests) -> tuple[IntArray, IntArray]:
         ids = [self.resources.id(name) for name in requests.used]
         self.widen()
+        amounts = np.zeros(max(ids, default=-1) + 1, dtype=np.int64)
         for resource, amount in zip(ids, requests.used.values(), strict=True):
-            self.requests[row, resource] = amount
-        self.nonzero_requests[row, CPU] = requests.nonzero_cpu_milli
-        self.nonzero_requests[row, MEMORY] = requests.nonzero_memory_bytes
+            amounts[resource] = amount
+        return amounts, np.array([requests.nonzero_cpu_milli, requests.nonzero_memory_bytes], dtype=np.int64)
 
     def widen(self) -> None:
         """Make room for resources that were named since the table was built."""

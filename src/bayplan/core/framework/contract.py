@@ -79,6 +79,16 @@ class PreFilterPlugin(Protocol):
 
 
 @runtime_checkable
+class SelectivePlugin(Protocol):
+    """A plugin that can tell from the pod alone that it will always skip it."""
+
+    name: ClassVar[str]
+
+    def concerns(self, pod: PodInfo) -> bool:
+        """False: whatever the cluster looks like, PreFilter skips pods of this shape."""
+
+
+@runtime_checkable
 class FilterPlugin(Protocol):
     name: ClassVar[str]
     reads: ClassVar[Reads]

@@ -85,6 +85,9 @@ class NodeVolumeLimits:
     name: ClassVar[str] = NAME
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
 
+    def concerns(self, pod: PodInfo) -> bool:
+        return bool(pod.spec.volumes)
+
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
         if not attachable_count(pod.spec):
             return SKIP

@@ -15,12 +15,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, Rows
+from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, RowArray, Rows
 from bayplan.core.columns.node_selectors import NodeTerm, compile_terms
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import VolumeBindingArgs
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
 from bayplan.core.plugins.csi_migration import (
     TranslationError,
@@ -105,9 +105,20 @@ class VolumeBinding:
 
     name: ClassVar[str] = NAME
     reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
+    score_reads: ClassVar[Reads] = Reads.NODE
 
     def __init__(self, args: VolumeBindingArgs | None = None) -> None:
         self.args = args or VolumeBindingArgs()
+
+    def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> Skip:  # noqa: ARG002
+        """Scoring by storage capacity is behind a gate that is off by default."""
+        return SKIP
+
+    def score(self, state: object, view: View, rows: RowArray) -> IntArray:  # noqa: ARG002
+        return np.zeros(len(rows), dtype=np.int64)
+
+    def concerns(self, pod: PodInfo) -> bool:
+        return bool(pod.spec.volumes)
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
         claims: list[PersistentVolumeClaim] = []

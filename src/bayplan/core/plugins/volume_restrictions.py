@@ -51,6 +51,9 @@ class VolumeRestrictions:
     name: ClassVar[str] = "VolumeRestrictions"
     reads: ClassVar[Reads] = Reads.USAGE | Reads.CLUSTER
 
+    def concerns(self, pod: PodInfo) -> bool:
+        return bool(pod.spec.volumes)
+
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
         exclusive = set()
         for claim_name in pod.shape.claim_names:

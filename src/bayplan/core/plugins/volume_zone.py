@@ -55,6 +55,9 @@ class VolumeZone:
     name: ClassVar[str] = "VolumeZone"
     reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
 
+    def concerns(self, pod: PodInfo) -> bool:
+        return bool(pod.spec.volumes)
+
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
         topologies: list[VolumeTopology] = []
         for claim_name in pod.shape.claim_names:

@@ -184,15 +184,18 @@ class _Worlds:
 
     def __init__(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
         self._plain = WhatIf(filtered.plugins, filtered.states, view)
-        pod_rows, self._nominated_nodes = nominated_pods(pod, view)
-        self._full = self._plain.fork() if len(pod_rows) else None
+        self._nominated, self._nominated_nodes = nominated_pods(pod, view)
+        self._full = self._plain.fork() if len(self._nominated) else None
         if self._full:
-            self._full.shift(pod_rows, self._nominated_nodes, +1)
+            self._full.shift(self._nominated, self._nominated_nodes, +1)
 
     def shift(self, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         self._plain.shift(pod_rows, node_rows, sign)
         if self._full:
+            # Nominated pods always come last: held ports are a set, from which a pod that goes would take theirs too.
+            self._full.shift(self._nominated, self._nominated_nodes, -1)
             self._full.shift(pod_rows, node_rows, sign)
+            self._full.shift(self._nominated, self._nominated_nodes, +1)
 
     def filter(self, rows: RowArray) -> Verdicts:
         found = self._plain.filter(rows)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayplan.core.columns import RowArray
+from bayplan.core.columns import BoolArray, RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.args import DefaultPreemptionArgs
@@ -59,14 +59,22 @@ def _wanted(args: DefaultPreemptionArgs, potential: int) -> int:
 def stop_early(candidates: Candidates, wanted: int) -> Candidates:
     """What upstream's search would have found had it gone through the nodes in row order, one at a time.
 
-    It ends when `wanted` candidates are found and at least one of them breaks no budget.
+    It ends when `wanted` candidates are found and at least one of them breaks no budget. Those that break one and those
+    that break none are kept apart, `wanted` of each at most.
     """
-    harmless_seen = np.cumsum(candidates.violations == 0) > 0
-    enough = harmless_seen & (np.arange(1, len(candidates.rows) + 1) >= wanted)
-    if not enough.any():
-        return candidates
-    count = int(np.argmax(enough)) + 1
-    bounds = candidates.bounds[: count + 1]
+    harmless = candidates.violations == 0
+    kept: BoolArray = np.where(harmless, np.cumsum(harmless), np.cumsum(~harmless)) <= wanted
+    enough = (np.cumsum(harmless) > 0) & (np.cumsum(kept) >= wanted)
+    if enough.any():
+        kept[int(np.argmax(enough)) + 1 :] = False
+    return _only(candidates, kept)
+
+
+def _only(candidates: Candidates, kept: BoolArray) -> Candidates:
+    counts = np.diff(candidates.bounds)
     return Candidates(
-        candidates.rows[:count], candidates.victim_rows[: bounds[-1]], bounds, candidates.violations[:count]
+        rows=candidates.rows[kept],
+        victim_rows=candidates.victim_rows[np.repeat(kept, counts)],
+        bounds=np.concatenate((row_array([0]), np.cumsum(counts[kept]))),
+        violations=candidates.violations[kept],
     )

@@ -43,6 +43,8 @@ class InterPodAffinity:
         self.args = args
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        if not pod.shape.has_pod_affinity and not view.counters.terms.values:
+            return SKIP  # neither this pod nor any other has ever asked for anything
         if pod.shape.selector_error:
             return unresolvable(f"parsing pod: {pod.shape.selector_error}")
         state = filtering.prepare(pod.shape, view)
@@ -61,6 +63,8 @@ class InterPodAffinity:
         filtering.shift(state, view, pod_rows, node_rows, sign)
 
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> IntArray | Skip:  # noqa: ARG002
+        if not pod.shape.has_pod_affinity and not view.counters.terms.values:
+            return SKIP
         if self.args.ignore_preferred_terms_of_existing_pods and not has_preferences(pod.spec.affinity):
             return SKIP
         if pod.shape.selector_error:  # possible only where PreFilter is switched off

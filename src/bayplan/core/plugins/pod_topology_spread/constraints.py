@@ -55,14 +55,22 @@ def constraints_of(
     if own:
         return [_own(written, shape.labels) for written in own if written.when_unsatisfiable == action]
     defaults = [written for written in _defaults(args) if written.when_unsatisfiable == action]
-    # Looking for the selector walks over all services: not without need.
-    selector = default_selector(shape, objects) if defaults else CompiledSelector.EVERYTHING
+    selector = _remembered_selector(shape, objects) if defaults else CompiledSelector.EVERYTHING
     return [] if selector.is_empty else [_filled_in(written, selector) for written in defaults]
 
 
 def requires_all_keys(spec: PodSpec, args: PodTopologySpreadArgs) -> bool:
     """Whether scoring passes over nodes that lack a key; system defaults put up with clusters without zones."""
     return bool(spec.topology_spread_constraints) or args.defaulting_type != SYSTEM_DEFAULTING
+
+
+def _remembered_selector(shape: PodShape, objects: Objects) -> CompiledSelector:
+    """Looking for the selector walks over all services: once for each shape is enough."""
+    key = ("spread selector", shape.id)
+    selector: CompiledSelector | None = objects.remembered.get(key)
+    if selector is None:
+        selector = objects.remembered[key] = default_selector(shape, objects)
+    return selector
 
 
 def default_selector(shape: PodShape, objects: Objects) -> CompiledSelector:

@@ -1,0 +1,101 @@
+"""Which happenings may help a pod that a plugin has rejected.
+
+A plugin names the happenings it cares for, each with an optional hint: a look at the pod and at the object before and
+after, which says whether a new attempt is worth it. No hint means always. The queue asks only the plugins that
+rejected the pod. Bits and matching rules are upstream's, because their odd consequences are part of the behaviour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, IntFlag
+from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
+
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.model.kinds import Object
+
+
+class Action(IntFlag):
+    """What happened to an object."""
+
+    ADD = 1
+    DELETE = 2
+    UPDATE_NODE_ALLOCATABLE = 4
+    UPDATE_NODE_LABEL = 8
+    UPDATE_NODE_TAINT = 16
+    UPDATE_NODE_CONDITION = 32
+    UPDATE_NODE_ANNOTATION = 64
+    UPDATE_NODE_DECLARED_FEATURE = 128
+    UPDATE_POD_LABEL = 256
+    UPDATE_POD_SCALE_DOWN = 512
+    UPDATE_POD_TOLERATION = 1024
+    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 2048
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = 4096
+    UPDATE = 8188
+    ALL = 8191
+
+
+class Resource(Enum):
+    """What it happened to; pods come in three kinds, of which the latter two are the queue's own."""
+
+    POD = "Pod"
+    ASSIGNED_POD = "AssignedPod"
+    UNSCHEDULABLE_POD = "UnschedulablePod"
+    NODE = "Node"
+    PERSISTENT_VOLUME = "PersistentVolume"
+    PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
+    CSI_NODE = "storage.k8s.io/CSINode"
+    CSI_DRIVER = "storage.k8s.io/CSIDriver"
+    VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
+    CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
+    STORAGE_CLASS = "storage.k8s.io/StorageClass"
+    RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
+    RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
+    DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+    ANY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that happened to a kind of object."""
+
+    resource: Resource
+    action: Action
+
+    def covers(self, other: Happening) -> bool:
+        """Whether one who registered for this wants to hear of the other."""
+        if self.resource is Resource.ANY and self.action == Action.ALL:
+            return True
+        return (
+            _same_resource(self.resource, other.resource)
+            and bool(self.action & other.action)
+            and other.action <= self.action
+        )
+
+
+def _same_resource(registered: Resource, incoming: Resource) -> bool:
+    if registered in (incoming, Resource.ANY):
+        return True
+    return registered is Resource.POD and incoming in (Resource.ASSIGNED_POD, Resource.UNSCHEDULABLE_POD)
+
+
+#: Whether a new attempt is worth it, from the rejected pod and the object before (None: new) and after (None: gone).
+Hint: TypeAlias = Callable[[PodInfo, Object | None, Object | None], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A happening a plugin cares for; without a hint it is always worth a new attempt."""
+
+    happening: Happening
+    hint: Hint | None = None
+
+
+@runtime_checkable
+class RequeuePlugin(Protocol):
+    """A plugin that says what may help a pod it rejected. One that does not is taken to be helped by anything."""
+
+    name: ClassVar[str]
+
+    def registrations(self) -> tuple[Registration, ...]: ...

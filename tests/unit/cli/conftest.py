@@ -1,0 +1,56 @@
+"""Running the command line in this process, on files made for the test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+
+from bayplan.cli.main import run
+from bayplan.testing.building import Builder
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def first_line(self) -> str:
+        return self.out.partition("\n")[0]
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Bayplan(Protocol):
+    def __call__(self, *arguments: str) -> Outcome: ...
+
+
+@pytest.fixture
+def bayplan(capsys: pytest.CaptureFixture[str]) -> Bayplan:
+    """Runs a command; gives its exit code and what it printed where."""
+
+    def call(*arguments: str) -> Outcome:
+        code = run(arguments)
+        said = capsys.readouterr()
+        return Outcome(code, said.out, said.err)
+
+    return call
+
+
+@pytest.fixture
+def file_of(tmp_path: Path) -> Callable[..., str]:
+    """A file that holds the objects."""
+
+    def write(*things: Builder[Any], name: str = "cluster.json") -> str:
+        path = tmp_path / name
+        path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": [thing.dict() for thing in things]}))
+        return str(path)
+
+    return write

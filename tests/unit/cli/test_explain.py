@@ -1,0 +1,105 @@
+"""`bayplan explain`: exit codes, output, notes, and how pods are named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
+from pathlib import Path
+
+import pytest
+
+from bayplan import Cluster
+from bayplan.testing import builders as make
+
+from .conftest import Bayplan
+
+FileOf = Callable[..., str]
+
+
+def test_it_fits(bayplan: Bayplan, file_of: FileOf) -> None:
+    said = bayplan("explain", "x", "-f", file_of(make.node("a"), make.pod("x")))
+    assert (said.code, said.err) == (0, "")
+    assert said.first_line.startswith("default/x fits on the only node; a wins with ")
+
+
+def test_it_does_not_fit(bayplan: Bayplan, file_of: FileOf) -> None:
+    said = bayplan("explain", "x", "-f", file_of(make.node("a").taint("k"), make.pod("x")))
+    assert said.code == 1
+
+
+def test_it_would_fit_after_evictions(bayplan: Bayplan, file_of: FileOf) -> None:
+    """The answer to "does it fit" is still no."""
+    low, high = make.pod("low").cpu("4").running("a"), make.pod("x").cpu("4").priority(1)
+    said = bayplan("explain", "x", "-f", file_of(make.node("a"), low, high))
+    assert said.code == 1
+    assert said.first_line.endswith("evicting default/low from a would make room.")
+
+
+def test_json_is_to_dict_and_nothing_else(bayplan: Bayplan, file_of: FileOf) -> None:
+    file = file_of(make.node("a"), make.node("b").taint("k"), make.pod("x").running("a"))
+    said = bayplan("explain", "x", "-f", file, "-o", "json")
+    assert said.json() == Cluster.load(file).explain("default/x").to_dict()
+    assert said.err.startswith("note: It is on a now")
+
+
+def test_json_with_all_reasons(bayplan: Bayplan, file_of: FileOf) -> None:
+    file = file_of(make.node("b").taint("k").unschedulable(), make.pod("x"))
+    plain = bayplan("explain", "x", "-f", file, "-o", "json", "--all-reasons").json()
+    assert [one["plugin"] for one in plain["allReasons"]["b"]] == ["NodeUnschedulable", "TaintToleration"]
+    assert plain == Cluster.load(file).explain("default/x").to_dict(all_reasons=True)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("prod/deployment/web",),
+        ("deployment/web", "-n", "prod"),
+        ("deploy/web", "--namespace", "prod"),
+    ],
+)
+def test_next_pod_of_a_workload(bayplan: Bayplan, file_of: FileOf, arguments: tuple[str, ...]) -> None:
+    web = make.deployment("web", "prod").template(make.pod("web").labels(app="web"))
+    said = bayplan("explain", *arguments, "-f", file_of(make.node("a"), web))
+    assert said.code == 0
+    assert "It is the next pod of Deployment prod/web, which does not exist yet." in said.out
+
+
+def test_several_files_after_one_option(bayplan: Bayplan, file_of: FileOf) -> None:
+    nodes, pods = file_of(make.node("a"), name="nodes.json"), file_of(make.pod("x"), name="pods.json")
+    assert bayplan("explain", "-f", nodes, pods, "x").code == 0
+
+
+def test_standard_input(bayplan: Bayplan, file_of: FileOf, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = Path(file_of(make.node("a"), make.pod("x"))).read_bytes()
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(data)))
+    assert bayplan("explain", "x", "-f", "-").code == 0
+
+
+def test_kinds_passed_over_are_noted_beside_the_answer(bayplan: Bayplan, tmp_path: Path) -> None:
+    file = tmp_path / "app.yaml"
+    file.write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n---\n"
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n"
+    )
+    said = bayplan("explain", "x", "-f", str(file), "-o", "json")
+    assert said.err == "note: passed over 1 object that scheduling does not look at: 1 ConfigMap\n"
+    assert said.json()["feasible"] == []
+
+
+def test_configuration(bayplan: Bayplan, file_of: FileOf, tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles:\n- plugins: {multiPoint: {disabled: [{name: TaintToleration}]}}\n"
+    )
+    file = file_of(make.node("a").taint("k"), make.pod("x"))
+    assert bayplan("explain", "x", "-f", file).code == 1
+    assert bayplan("explain", "x", "-f", file, "--config", str(config)).code == 0
+
+
+def test_unknown_pod_with_what_was_meant(bayplan: Bayplan, file_of: FileOf) -> None:
+    said = bayplan("explain", "chekout", "-f", file_of(make.node("a"), make.pod("checkout")))
+    assert said.code == 2
+    assert said.err == (
+        "error: Pod default/chekout: not found among the objects given; did you mean default/checkout?\n"
+    )

@@ -1,0 +1,66 @@
+"""What reaches a terminal, and what reaches a pipe."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+
+from bayplan.report.terminal import Part, Verbatim, heading, rendered, sentence, show, table
+
+ESCAPE = "\x1b"
+LONG = "word " * 60
+
+
+class Terminal(StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def parts() -> list[Part]:
+    made = table("name", "text", flexible=["text"])
+    made.add_row("a", LONG)
+    return [heading("Title"), sentence(LONG, "red"), made, Verbatim(LONG.strip())]
+
+
+def test_pipe_gets_plain_unwrapped_lines() -> None:
+    stream = StringIO()
+    show(parts(), stream)
+    lines = stream.getvalue().splitlines()
+    assert ESCAPE not in stream.getvalue()
+    assert lines[1:3] == ["Title", LONG.strip()]
+    assert lines[-1] == LONG.strip()
+    assert len(lines) == 7, "empty line, title, sentence, header, rule, row, verbatim"
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_terminal_gets_colours_and_wrapped_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = Terminal()
+    show(parts(), stream)
+    assert ESCAPE in stream.getvalue()
+    assert len(stream.getvalue().splitlines()) > 10
+
+
+@pytest.mark.parametrize(("variable", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_terminal_without_colours(monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    monkeypatch.setenv(variable, value)
+    stream = Terminal()
+    show(parts(), stream)
+    assert ESCAPE not in stream.getvalue()
+
+
+def test_names_are_not_taken_for_markup() -> None:
+    assert rendered([sentence("[red]x[/red] :smile: 12")]) == "[red]x[/red] :smile: 12\n"
+
+
+def test_verbatim_is_never_wrapped() -> None:
+    assert rendered([Verbatim(LONG.strip())], width=40) == f"{LONG.strip()}\n"
+
+
+def test_fixed_columns_keep_their_words_on_a_narrow_terminal() -> None:
+    made = table("name", "text", flexible=["text"])
+    made.add_row("a-name-of-twenty-chars", LONG)
+    assert "a-name-of-twenty-chars " in rendered([made], width=60)
