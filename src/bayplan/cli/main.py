@@ -11,6 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 from signal import SIGINT, SIGPIPE
+from typing import Any
 
 import click
 
@@ -40,6 +41,14 @@ class LazyGroup(click.Group):
             return None
         command: click.Command = import_module(f"bayplan.cli.{cmd_name}").command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # Handled here because click would exit with 1, which means no.
+            _abandon_stdout()
+            return _KILLED_BY + SIGPIPE
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
@@ -82,9 +91,6 @@ def run(arguments: Sequence[str]) -> int:
         return EXIT_BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
         return _KILLED_BY + SIGINT
-    except BrokenPipeError:
-        _abandon_stdout()
-        return _KILLED_BY + SIGPIPE
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _bad_input([Fault("", "", "", f"{where}{error.strerror or error}")])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bayplan.core.columns import RowArray
-from bayplan.core.filtering import NOT_LOOKED_AT, PASSED, Filtered
+from bayplan.core.filtering import NOT_LOOKED_AT, PASSED, Filtered, Verdicts
 from bayplan.core.framework.verdict import Status
 from bayplan.core.snapshot import View
 
@@ -32,14 +32,22 @@ def failure_groups(filtered: Filtered, view: View) -> Iterator[FailureGroup]:
     """All failed nodes, grouped by verdict."""
     verdicts = filtered.verdicts
     failed = np.flatnonzero(view.nodes.alive & (verdicts.rejected_by != PASSED))
-    pairs = np.stack([verdicts.rejected_by[failed].astype(np.int64), verdicts.codes[failed]])
-    distinct, members = np.unique(pairs, axis=1, return_inverse=True)
-    members = members.reshape(-1)
-    order = np.argsort(members, kind="stable")
-    bounds = np.searchsorted(members[order], np.arange(distinct.shape[1] + 1))
-    for group, (position, code) in enumerate(distinct.T.tolist()):
+    for position, code, rows in distinct_verdicts(verdicts, failed):
         status = filtered.absent if position == NOT_LOOKED_AT else filtered.explain(view, position, code)
-        yield FailureGroup(status, failed[order[bounds[group] : bounds[group + 1]]])
+        yield FailureGroup(status, rows)
+
+
+def distinct_verdicts(verdicts: Verdicts, rows: RowArray) -> Iterator[tuple[int, int, RowArray]]:
+    """Plugin position, failure code and rows of each distinct verdict among `rows`."""
+    rejected_by = verdicts.rejected_by[rows]
+    for position in np.flatnonzero(np.bincount(rejected_by.astype(np.int64) - NOT_LOOKED_AT)) + NOT_LOOKED_AT:
+        left = rows[rejected_by == position]
+        while len(left):
+            # A handful of codes at most: taking them one by one is faster than sorting.
+            code = verdicts.codes[left[0]]
+            same = verdicts.codes[left] == code
+            yield int(position), int(code), left[same]
+            left = left[~same]
 
 
 def fit_error(filtered: Filtered, view: View, post_filter_message: str) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,15 +94,13 @@ class WhatIf:
     def __init__(self, plugins: Sequence[FilterPlugin], states: Sequence[State], view: View) -> None:
         self.plugins = plugins
         self.view = view.what_if()
-        self.states = [
-            plugin.fork(state, view) if state is not SKIP and isinstance(plugin, WhatIfPlugin) else state
-            for plugin, state in zip(plugins, states, strict=True)
-        ]
-        self._shifting = [
-            (plugin, state)
-            for plugin, state in zip(plugins, self.states, strict=True)
-            if state is not SKIP and isinstance(plugin, WhatIfPlugin)
-        ]
+        self.states = list(states)
+        self._shifting: list[tuple[WhatIfPlugin, State]] = []
+        for position, (plugin, state) in enumerate(zip(plugins, states, strict=True)):
+            if state is not SKIP and _is_what_if(type(plugin)):
+                shifting = cast(WhatIfPlugin, plugin)
+                self.states[position] = shifting.fork(state, view)
+                self._shifting.append((shifting, self.states[position]))
 
     def fork(self) -> WhatIf:
         """The same worlds, to be changed on their own."""
@@ -114,6 +114,12 @@ class WhatIf:
 
     def filter(self, rows: RowArray) -> Verdicts:
         return run_filters(self.plugins, self.states, self.view, rows)
+
+
+@cache
+def _is_what_if(plugin_class: type) -> bool:
+    """What `isinstance(plugin, WhatIfPlugin)` says; asking a protocol each time would take longer than a dry run."""
+    return hasattr(plugin_class, "fork") and hasattr(plugin_class, "shift")
 
 
 def filter_pod(profile: Profile, pod: PodInfo, view: View) -> Filtered:

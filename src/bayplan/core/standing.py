@@ -19,6 +19,7 @@ from bayplan.core.framework.contract import (
     MAX_NODE_SCORE,
     SKIP,
     NormalizePlugin,
+    PreFilterPlugin,
     Reads,
     Ready,
     ScorePlugin,
@@ -135,7 +136,10 @@ class Standing:
             self._score_all(pod, view)
 
     def _prepare(self, pod: PodInfo, view: View) -> bool:
-        """PreFilter of the local filters. One that rejects the pod or narrows the search leaves nothing to reuse."""
+        """PreFilter of the local filters. One that rejects the pod or narrows the search leaves nothing to reuse.
+
+        Nor does one that a profile leaves out, or a pod that names its node: that is not part of its shape.
+        """
         states: dict[str, State] = {}
         for plugin in self.profile.local_pre_filters:
             outcome = plugin.pre_filter(pod, view)
@@ -148,7 +152,8 @@ class Standing:
             else:
                 return False
         self.states = [states.get(plugin.name, pod) for plugin in self.profile.local_filters]
-        return not pod.node_name
+        unprepared = any(p.name not in states and isinstance(p, PreFilterPlugin) for p in self.profile.local_filters)
+        return not unprepared and not pod.node_name
 
     def _judge_all(self, view: View) -> None:
         found = run_filters(self.profile.local_filters, self.states, view, ALL_ROWS)

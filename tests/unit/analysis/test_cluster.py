@@ -53,7 +53,7 @@ class TestExplain:
         assert asked.explain(planned).subject.key == planned
 
     def test_unknown_pod_is_said_with_what_was_meant(self) -> None:
-        with pytest.raises(InvalidObject, match="Pod default/checkuot: .*did you mean default/checkout"):
+        with pytest.raises(InvalidObject, match=r"Pod default/checkuot: .*did you mean default/checkout"):
             cluster(make.node("a"), make.pod("checkout")).explain("checkuot")
 
     def test_unknown_scheduler(self) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from bayplan import Cluster
 from bayplan.analysis.shortage import Shortage, shortages, written_amount
 from bayplan.testing import builders as make
+from bayplan.testing.building import Builder
 
 
 def test_most_free_and_most_offered() -> None:
-    things = [
+    things: list[Builder[Any]] = [
         make.node("a").capacity(cpu="4", memory="8Gi"),
         make.node("b").capacity(cpu="8", memory="8Gi"),
         make.node("tainted").capacity(cpu="6").taint("k"),

@@ -20,17 +20,13 @@ def test_story(bayplan: Bayplan) -> None:
     assert "bayplan demo --write " in said.out
 
 
-def test_nothing_is_written_unless_asked(
-    bayplan: Bayplan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_written_unless_asked(bayplan: Bayplan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     bayplan("demo")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_commands_it_tells_to_try_work(
-    bayplan: Bayplan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_it_tells_to_try_work(bayplan: Bayplan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     said = bayplan("demo", "--write", "here")
     assert sorted(file.name for file in (tmp_path / "here").iterdir()) == sorted(FILES)

@@ -78,8 +78,7 @@ def test_standard_input(bayplan: Bayplan, file_of: FileOf, monkeypatch: pytest.M
 def test_kinds_passed_over_are_noted_beside_the_answer(bayplan: Bayplan, tmp_path: Path) -> None:
     file = tmp_path / "app.yaml"
     file.write_text(
-        "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n---\n"
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n"
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n"
     )
     said = bayplan("explain", "x", "-f", str(file), "-o", "json")
     assert said.err == "note: passed over 1 object that scheduling does not look at: 1 ConfigMap\n"

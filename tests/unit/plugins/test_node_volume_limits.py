@@ -217,6 +217,7 @@ def test_what_if() -> None:
     first = plugin.fork(outcome.state, view)
     plugin.shift(first, view, user, here, -1)
     assert plugin.filter(first, view, ALL_ROWS).tolist() == [0]
+    assert plugin.filter(outcome.state, view, ALL_ROWS).tolist() == [1]
     second = plugin.fork(first, view)
     plugin.shift(second, view, later, here, +1)
     assert plugin.filter(second, view, here).tolist() == [1]

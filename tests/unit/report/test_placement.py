@@ -40,6 +40,6 @@ def test_unplaced_pods_are_grouped_by_message() -> None:
     other = PlacedPod("d/d", None, None, message="another reason")
     again = PlacedPod("d/e", None, None, message=UNPLACED.message)
     text = rendered(placement_parts(Placement((other, UNPLACED, again))))
-    assert text.endswith(
-        f"\nUnplaced: d/c and d/e\n{UNPLACED.message}\n\nUnplaced: d/d\nanother reason\n"
-    ), "the larger group comes first"
+    assert text.endswith(f"\nUnplaced: d/c and d/e\n{UNPLACED.message}\n\nUnplaced: d/d\nanother reason\n"), (
+        "the larger group comes first"
+    )

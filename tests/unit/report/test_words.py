@@ -7,9 +7,7 @@ import pytest
 from bayplan.report.words import counted, examples, listed
 
 
-@pytest.mark.parametrize(
-    ("number", "text"), [(0, "0 nodes"), (1, "1 node"), (2, "2 nodes"), (5000, "5,000 nodes")]
-)
+@pytest.mark.parametrize(("number", "text"), [(0, "0 nodes"), (1, "1 node"), (2, "2 nodes"), (5000, "5,000 nodes")])
 def test_counted(number: int, text: str) -> None:
     assert counted(number, "node") == text
 

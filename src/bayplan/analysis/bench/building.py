@@ -1,0 +1,161 @@
+"""A workload as objects: nodes, running pods, and pods to decide on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.analysis.bench.workloads import ZONES, PodTemplate, Workload
+from bayplan.core.cache import Cache
+from bayplan.model.meta import LabelSelector, ObjectMeta, ObjectReference
+from bayplan.model.node import Node, NodeStatus
+from bayplan.model.pod import (
+    Affinity,
+    Container,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    PodAntiAffinity,
+    PodSpec,
+    PodStatus,
+    ResourceRequirements,
+    TopologySpreadConstraint,
+)
+from bayplan.model.storage import (
+    CSIPersistentVolumeSource,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    PersistentVolumeClaimStatus,
+    PersistentVolumeSpec,
+    PersistentVolumeStatus,
+    VolumeNodeAffinity,
+)
+from bayplan.model.volumes import (
+    PersistentVolumeClaimSpec,
+    PersistentVolumeClaimVolumeSource,
+    Volume,
+    VolumeResourceRequirements,
+)
+
+NAMESPACE = "bench"
+BIND_COMPLETED = {"pv.kubernetes.io/bind-completed": "yes"}
+
+
+def nodes_of(workload: Workload, count: int) -> Iterator[Node]:
+    """The nodes, evenly over the zones and pools."""
+    template = workload.nodes
+    allocatable = {
+        "cpu": f"{template.cpu_milli}m",
+        "memory": f"{template.memory_mib}Mi",
+        "pods": str(template.pods),
+    }
+    for number in range(count):
+        name = f"node-{number:06}"
+        labels = {
+            "kubernetes.io/hostname": name,
+            "topology.kubernetes.io/zone": ZONES[number % len(ZONES)],
+            "pool": f"pool-{number % template.pools}",
+        }
+        yield Node(metadata=ObjectMeta(name=name, labels=labels), status=NodeStatus(allocatable=dict(allocatable)))
+
+
+def running_pods(workload: Workload, node_count: int) -> Iterator[Pod]:
+    """What runs on every node already; start times differ so that every victim is a choice."""
+    for number in range(node_count):
+        for place, template in enumerate(workload.running):
+            pod = make_pod(template, f"running-{number:06}-{place}", 0)
+            pod.spec.node_name = f"node-{number:06}"
+            minute, second = divmod((number * 7 + place) % 3600, 60)
+            pod.status = PodStatus(phase="Running", start_time=f"2026-01-01T00:{minute:02}:{second:02}Z")
+            yield pod
+
+
+def pods_of(workload: Workload, count: int) -> list[Pod]:
+    """The pods to decide on, templates in turn."""
+    return [
+        make_pod(workload.pods, f"{workload.name}-{number:06}", number % workload.pods.variants)
+        for number in range(count)
+    ]
+
+
+def build_cache(workload: Workload, node_count: int, pods: list[Pod]) -> Cache:
+    """The cluster before the first decision, with the volumes the pods will want."""
+    cache = Cache()
+    for node in nodes_of(workload, node_count):
+        cache.add_node(node)
+    for pod in running_pods(workload, node_count):
+        cache.add_pod(pod)
+    if workload.pods.own_volume:
+        for number, pod in enumerate(pods):
+            for thing in _bound_claim(pod.metadata.name, ZONES[number % len(ZONES)]):
+                cache.add(thing)
+    return cache
+
+
+def make_pod(template: PodTemplate, name: str, variant: int) -> Pod:
+    labels = {**dict(template.labels), "template": f"t{variant}"} if template.variants > 1 else dict(template.labels)
+    requests = {"cpu": f"{template.cpu_milli + 10 * variant}m", "memory": f"{template.memory_mib + 8 * variant}Mi"}
+    container = Container(name="main", image="bench:1", resources=ResourceRequirements(requests={**requests}))
+    spec = PodSpec(containers=[container], scheduler_name="default-scheduler", priority=template.priority)
+    spec.affinity = _affinity(template)
+    if template.spread is not None:
+        key, action = template.spread
+        spec.topology_spread_constraints = [
+            TopologySpreadConstraint(
+                topology_key=key, when_unsatisfiable=action, max_skew=1, label_selector=_selector(template)
+            )
+        ]
+    if template.own_volume:
+        source = PersistentVolumeClaimVolumeSource(claim_name=name)
+        spec.volumes = [Volume(name="data", persistent_volume_claim=source)]
+    meta = ObjectMeta(name=name, namespace=NAMESPACE, uid=f"uid-{name}", labels=labels)
+    return Pod(metadata=meta, spec=spec, status=PodStatus(phase="Pending"))
+
+
+def _selector(template: PodTemplate) -> LabelSelector:
+    return LabelSelector(match_labels=dict(template.labels))
+
+
+def _affinity(template: PodTemplate) -> Affinity | None:
+    if template.node_label_in is not None:
+        key, values = template.node_label_in
+        requirement = NodeSelectorRequirement(key=key, operator="In", values=list(values))
+        term = NodeSelectorTerm(match_expressions=[requirement])
+        return Affinity(node_affinity=NodeAffinity(required=NodeSelector(node_selector_terms=[term])))
+    if template.affinity is not None:
+        key, wish = template.affinity
+        pod_term = PodAffinityTerm(topology_key=key, label_selector=_selector(template))
+        if wish == "near":
+            return Affinity(pod_affinity=PodAffinity(required=[pod_term]))
+        return Affinity(pod_anti_affinity=PodAntiAffinity(required=[pod_term]))
+    return None
+
+
+def _bound_claim(name: str, zone: str) -> tuple[PersistentVolumeClaim, PersistentVolume]:
+    in_zone = NodeSelectorRequirement(key="topology.kubernetes.io/zone", operator="In", values=[zone])
+    claim = PersistentVolumeClaim(
+        metadata=ObjectMeta(name=name, namespace=NAMESPACE, annotations=dict(BIND_COMPLETED)),
+        spec=PersistentVolumeClaimSpec(
+            access_modes=["ReadWriteOnce"],
+            volume_name=f"pv-{name}",
+            resources=VolumeResourceRequirements(requests={"storage": "1Gi"}),
+        ),
+        status=PersistentVolumeClaimStatus(phase="Bound"),
+    )
+    volume = PersistentVolume(
+        metadata=ObjectMeta(name=f"pv-{name}"),
+        spec=PersistentVolumeSpec(
+            capacity={"storage": "1Gi"},
+            access_modes=["ReadWriteOnce"],
+            claim_ref=ObjectReference(kind="PersistentVolumeClaim", namespace=NAMESPACE, name=name),
+            csi=CSIPersistentVolumeSource(driver="bench.csi", volume_handle=name),
+            node_affinity=VolumeNodeAffinity(
+                required=NodeSelector(node_selector_terms=[NodeSelectorTerm(match_expressions=[in_zone])])
+            ),
+        ),
+        status=PersistentVolumeStatus(phase="Bound"),
+    )
+    return claim, volume

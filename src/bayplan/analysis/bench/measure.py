@@ -1,0 +1,124 @@
+"""Decisions timed one by one, on one thread, every node looked at.
+
+A decision is everything from a pod as an object to its place in the cache: its shape, the choice, the victims' removal,
+the accounts. A calibration figure from the same run tells how fast the machine was just then; machines are
+shared and noisy, so the ratio to it is what is worth comparing.
+"""
+
+from __future__ import annotations
+
+import gc
+import resource
+import time
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from bayplan.analysis.bench.building import build_cache, pods_of
+from bayplan.analysis.bench.workloads import Workload
+from bayplan.config.loading import load_configuration
+from bayplan.config.registry import build_profiles
+from bayplan.core.cache import Cache
+from bayplan.core.deciding import Decider
+from bayplan.core.preemption.prepare import overtaken
+from bayplan.model.pod import Pod
+
+CALIBRATION_ROWS = 5_000
+CALIBRATION_ROUNDS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What one workload came to."""
+
+    workload: str
+    nodes: int
+    running: int
+    pods: int
+    decisions_per_second: float
+    p50_us: float
+    p99_us: float
+    placed: int
+    preempted: int  # pods that made room for themselves
+    peak_mib: float
+    calibration: float  # rounds a second of a fixed array loop, measured in the same run
+    ratio: float  # decisions for each thousand calibration rounds
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def measure(workload: Workload, node_count: int, pod_count: int) -> Measurement:
+    pods = pods_of(workload, pod_count)
+    cache = build_cache(workload, node_count, pods)
+    running = len(cache.pods.rows_by_key)
+    calibration = calibrate()
+    gc.collect()
+    gc.disable()
+    try:
+        nanoseconds, placed, preempted = decide_all(cache, pods)
+    finally:
+        gc.enable()
+    calibration = (calibration + calibrate()) / 2
+    rate = pod_count / (nanoseconds.sum() / 1e9)
+    return Measurement(
+        workload=workload.name,
+        nodes=node_count,
+        running=running,
+        pods=pod_count,
+        decisions_per_second=round(float(rate), 1),
+        p50_us=round(float(np.percentile(nanoseconds, 50)) / 1e3, 1),
+        p99_us=round(float(np.percentile(nanoseconds, 99)) / 1e3, 1),
+        placed=placed,
+        preempted=preempted,
+        peak_mib=round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
+        calibration=round(calibration, 1),
+        ratio=round(float(rate) / calibration * 1_000, 2),
+    )
+
+
+def decide_all(cache: Cache, pods: list[Pod]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int, int]:
+    """Nanoseconds of each decision, and how many pods were placed, at once or by preemption."""
+    decider = Decider(build_profiles(load_configuration(None)))
+    nanoseconds = np.zeros(len(pods), dtype=np.int64)
+    placed = preempted = 0
+    clock = time.perf_counter_ns
+    for position, pod in enumerate(pods):
+        start = clock()
+        victims = decide_one(cache, decider, pod)
+        nanoseconds[position] = clock() - start
+        placed += victims is not None
+        preempted += bool(victims)
+    return nanoseconds, placed, preempted
+
+
+def decide_one(cache: Cache, decider: Decider, pod: Pod) -> list[str] | None:
+    """Place one pod; its victims, or None when it fits nowhere."""
+    info = cache.info(pod)
+    view = cache.view()
+    choice = decider.decide(info, view)
+    if choice.row >= 0:
+        cache.add_pod(pod, view.nodes.names[choice.row], info)
+        return []
+    if choice.found is None:
+        return None
+    node = view.nodes.names[choice.victims_row]
+    victims = [view.pods.keys[row] for row in choice.victims_on(choice.victims_row)]
+    for key in (*victims, *overtaken(info, view, node)):
+        cache.remove_pod(key)
+    cache.add_pod(pod, node, info)
+    return victims
+
+
+def calibrate() -> float:
+    """Rounds a second of a fixed loop over small arrays, as decisions make them."""
+    left = np.arange(CALIBRATION_ROWS, dtype=np.int64)
+    right = left[::-1].copy()
+    best = 0.0
+    for _ in range(3):
+        start = time.perf_counter()
+        for _ in range(CALIBRATION_ROUNDS):
+            (left * 3 - right).argmax()
+        best = max(best, CALIBRATION_ROUNDS / (time.perf_counter() - start))
+    return best

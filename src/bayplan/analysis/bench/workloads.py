@@ -1,0 +1,123 @@
+"""The workloads, as data: which nodes, what runs already, what is to be placed.
+
+The shapes follow upstream's scheduler benchmarks: one template, many templates, spreading, affinity both ways, a
+full cluster where every pod must push others out, and a queue of pods that fit nowhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+ZONES = ("zone-a", "zone-b", "zone-c")
+
+
+@dataclass(frozen=True, slots=True)
+class PodTemplate:
+    """What pods of a workload look like; `variants` gives that many templates that differ in requests and labels."""
+
+    cpu_milli: int
+    memory_mib: int
+    priority: int = 0
+    variants: int = 1
+    labels: tuple[tuple[str, str], ...] = ()
+    spread: tuple[str, Literal["DoNotSchedule", "ScheduleAnyway"]] | None = None  # topology key, action
+    affinity: tuple[str, Literal["near", "apart"]] | None = None  # topology key, to pods like itself
+    node_label_in: tuple[str, tuple[str, ...]] | None = None
+    own_volume: bool = False  # every pod has a bound claim of its own, usable in one zone
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTemplate:
+    """All nodes of a workload are alike but for their name, zone and pool."""
+
+    cpu_milli: int = 32_000
+    memory_mib: int = 256 * 1024
+    pods: int = 110
+    pools: int = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A cluster and what is asked of it."""
+
+    name: str
+    about: str
+    pods: PodTemplate
+    count: int  # pods to decide on, by default
+    nodes: NodeTemplate = field(default_factory=NodeTemplate)
+    running: tuple[PodTemplate, ...] = ()  # on every node, one of each
+    target: int = 0  # decisions a second to reach at 5,000 nodes
+
+
+_FULL = NodeTemplate(cpu_milli=4_000, memory_mib=16 * 1024)
+
+WORKLOADS: dict[str, Workload] = {
+    workload.name: workload
+    for workload in (
+        Workload("basic", "one template", PodTemplate(100, 500), 10_000, target=20_000),
+        Workload("mixed", "120 templates, in turn", PodTemplate(100, 256, variants=120), 10_000, target=8_000),
+        Workload(
+            "spread",
+            "DoNotSchedule over three zones",
+            PodTemplate(100, 256, labels=(("app", "spread"),), spread=("topology.kubernetes.io/zone", "DoNotSchedule")),
+            5_000,
+            target=5_000,
+        ),
+        Workload(
+            "spread-soft",
+            "ScheduleAnyway over hosts",
+            PodTemplate(100, 256, labels=(("app", "soft"),), spread=("kubernetes.io/hostname", "ScheduleAnyway")),
+            5_000,
+            target=5_000,
+        ),
+        Workload(
+            "anti-affinity",
+            "no two on one host",
+            PodTemplate(100, 256, labels=(("app", "apart"),), affinity=("kubernetes.io/hostname", "apart")),
+            4_500,
+            target=5_000,
+        ),
+        Workload(
+            "affinity",
+            "all in one zone",
+            PodTemplate(100, 256, labels=(("app", "near"),), affinity=("topology.kubernetes.io/zone", "near")),
+            5_000,
+            target=5_000,
+        ),
+        Workload(
+            "node-affinity",
+            "two of ten pools",
+            PodTemplate(100, 256, node_label_in=("pool", ("pool-1", "pool-2"))),
+            10_000,
+        ),
+        Workload(
+            "preempt",
+            "every node full, each pod must evict three",
+            PodTemplate(3_000, 3_072, priority=1_000),
+            2_000,
+            nodes=_FULL,
+            running=(PodTemplate(1_000, 1_024, priority=10),) * 4,
+            target=1_500,
+        ),
+        Workload(
+            "unschedulable",
+            "no room even if others leave; 50 templates",
+            PodTemplate(3_000, 1_024, priority=1_000, variants=50),
+            10_000,
+            nodes=_FULL,
+            running=(
+                PodTemplate(2_000, 1_024, priority=2_000),
+                PodTemplate(1_000, 1_024, priority=10),
+                PodTemplate(1_000, 1_024, priority=10),
+            ),
+            target=2_000,
+        ),
+        Workload(
+            "volumes",
+            "every pod with a bound claim of its own",
+            PodTemplate(100, 256, own_volume=True),
+            1_000,
+        ),
+    )
+}
