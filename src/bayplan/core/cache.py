@@ -138,8 +138,12 @@ class Cache:
 
     def _account(self, row: int, node_row: int, sign: int) -> None:
         nodes, pods = self.nodes, self.pods
-        nodes.requested[node_row] += sign * pods.requests[row]
-        nodes.nonzero_requested[node_row] += sign * pods.nonzero_requests[row]
+        if sign > 0:
+            nodes.requested[node_row] += pods.requests[row]
+            nodes.nonzero_requested[node_row] += pods.nonzero_requests[row]
+        else:
+            nodes.requested[node_row] -= pods.requests[row]
+            nodes.nonzero_requested[node_row] -= pods.nonzero_requests[row]
         nodes.pod_counts[node_row] += sign
         self.counters.on_pod(row, node_row, sign)
         attachable = int(pods.attachable_volumes[row])

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, row_array
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import Attempt, attempt
 from bayplan.core.diagnosis import NO_NODES, fit_error
@@ -31,7 +31,7 @@ from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, Found, run_post_filters
 from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
-from bayplan.core.standing import RANKS, Standing
+from bayplan.core.standing import NOT_FEASIBLE, RANKS, Standing
 
 #: Bytes that all standings together may take, by estimate.
 STANDINGS_BYTES_MAX = 512 << 20
@@ -124,48 +124,67 @@ class _Kept:
         nominated = nominated_pods(pod, view) if view.nominated else None
         if nominated is not None and not len(nominated[0]):
             nominated = None
-        asked = nominated is not None or any(state is not SKIP for state in states)
-        rows = standing.feasible_rows
-        if asked and len(rows):
-            rows = self._filter_further(view, rows, states, nominated)
+        if states is standing.unprepared and standing.nothing_later and nominated is None:
+            if not standing.passed_count:
+                return self._make_room(pod, view, states)
+            return self._best(pod, view, standing.feasible_rows, with_ties, standing.order)
+        if not standing.passed_count:
+            return None
+        passed = self._filter_further(view, states, nominated)
+        rows = np.flatnonzero(passed)
         if not len(rows):
-            return None if asked else self._make_room(pod, view, states)
-        return self._best(pod, view, rows, with_ties, narrowed=len(rows) != standing.passed_count)
+            return None
+        return self._best(pod, view, rows, with_ties, np.where(passed, standing.order, NOT_FEASIBLE))
 
     def _later_states(self, pod: PodInfo, view: View) -> list[State] | None:
-        """States of the filters that read the cluster; None when one rejects the pod or narrows the search."""
-        states: dict[str, State] = {}
+        """States of the filters that read the cluster; None when one rejects the pod or narrows the search.
+
+        Where all of them skip it is the standing's own list.
+        """
+        states: dict[str, State] | None = None
         for plugin in self.standing.later_pre_filters:
             outcome = plugin.pre_filter(pod, view)
-            if outcome is SKIP:
-                states[plugin.name] = SKIP
-            elif isinstance(outcome, Ready) and outcome.nodes is None:
+            if outcome is not SKIP:
+                if not isinstance(outcome, Ready) or outcome.nodes is not None:
+                    return None
+                states = states or {}
                 states[plugin.name] = outcome.state
-            else:
-                return None
         unprepared = self.standing.unprepared
-        return [states.get(name, state) for name, state in unprepared]
+        if states is None:
+            return unprepared
+        return [
+            states.get(plugin.name, state) for plugin, state in zip(self.profile.later_filters, unprepared, strict=True)
+        ]
 
     def _filter_further(
-        self, view: View, rows: RowArray, states: list[State], nominated: tuple[RowArray, RowArray] | None
-    ) -> RowArray:
-        """The rows that pass the filters that read the cluster, and all filters with nominated pods present."""
-        left: RowArray = rows[run_filters(self.profile.later_filters, states, view, rows).passed]
+        self, view: View, states: list[State], nominated: tuple[RowArray, RowArray] | None
+    ) -> BoolArray:
+        """(nodes,) what passes the filters that read the cluster, and all filters with nominated pods present."""
+        standing = self.standing
+        if 2 * standing.passed_count > len(standing.passed):
+            # Judging all rows, though some have failed already, saves gathering the others.
+            passed = run_filters(self.profile.later_filters, states, view, ALL_ROWS).passed & standing.passed
+        else:
+            passed = np.zeros(len(standing.passed), dtype=np.bool_)
+            rows = standing.feasible_rows
+            passed[rows] = run_filters(self.profile.later_filters, states, view, rows).passed
         if nominated is not None:
-            full = WhatIf(self.profile.filter, [*self.standing.states, *states], view)
+            crowded = np.unique(nominated[1])
+            crowded = crowded[passed[crowded]]
+            full = WhatIf(self.profile.filter, [*standing.states, *states], view)
             full.shift(*nominated, +1)
-            crowded = np.isin(left, nominated[1])
-            failed = left[crowded][~full.filter(left[crowded]).passed]
-            left = left[~np.isin(left, failed)]
-        return left
+            passed[crowded] = full.filter(crowded).passed
+        return passed
 
-    def _best(self, pod: PodInfo, view: View, rows: RowArray, with_ties: bool, *, narrowed: bool) -> Choice:
+    def _best(self, pod: PodInfo, view: View, rows: RowArray, with_ties: bool, order: IntArray) -> Choice:
+        """The best of the feasible `rows`; `order` ranks them by the local scores that are not normalised."""
         standing = self.standing
         more = self._later_scores(pod, view, rows)
-        if more is None and not narrowed and not with_ties and standing.total_is_constant_apart:
-            row = int(standing.order.argmax())
-            total = int(standing.plain_totals[row]) + sum(scaled.constant or 0 for scaled in standing.scaled)
-            return Choice(row=row, total=total)
+        if more is None and standing.total_is_constant_apart:
+            row = int(order.argmax())
+            total = standing.plain_totals.item(row) + standing.constant
+            tied = rows[standing.plain_totals[rows] == standing.plain_totals[row]] if with_ties else None
+            return Choice(row=row, total=total, tied_rows=tied)
         totals = standing.totals(rows)
         if more is not None:
             totals = totals + more
@@ -219,6 +238,6 @@ class _Kept:
         if rows is None:
             rows = row_array(range(nodes.count))
         if len(rows):
-            candidacy.try_again(pod, view, filtered, rows)
+            candidacy.try_again(pod, view, filtered, np.unique(rows))
         candidacy.usage_position = nodes.usage_changes.position
         return candidacy

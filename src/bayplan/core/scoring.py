@@ -61,7 +61,7 @@ def final_scores(
 
 def check_range(plugin_name: str, scores: IntArray) -> None:
     """Raises CycleError when a final score is not within 0..100."""
-    if len(scores) and (scores.min() < 0 or scores.max() > MAX_NODE_SCORE):
+    if (scores.view(np.uint64) > MAX_NODE_SCORE).any():  # read without their sign, negative scores are huge
         worst = int(np.flatnonzero((scores < 0) | (scores > MAX_NODE_SCORE))[0])
         raise CycleError(
             plugin_name,

@@ -19,11 +19,9 @@ from bayplan.core.framework.contract import (
     MAX_NODE_SCORE,
     SKIP,
     NormalizePlugin,
-    PreFilterPlugin,
     Reads,
     Ready,
     ScorePlugin,
-    SelectivePlugin,
     State,
 )
 from bayplan.core.framework.profile import Profile
@@ -78,14 +76,14 @@ class Standing:
         self.later_pre_filters = tuple(
             plugin
             for plugin in profile.later_pre_filters
-            if not isinstance(plugin, SelectivePlugin) or plugin.concerns(pod)
+            if plugin.name not in profile.selective or profile.selective[plugin.name].concerns(pod)
         )
-        #: The later filters with the state each has when its PreFilter is not asked.
+        #: The state each later filter has when its PreFilter has nothing to say.
         asked_first = {plugin.name for plugin in profile.later_pre_filters}
-        self.unprepared: list[tuple[str, State]] = [
-            (plugin.name, SKIP if plugin.name in asked_first else pod) for plugin in profile.later_filters
-        ]
+        self.unprepared: list[State] = [SKIP if plugin.name in asked_first else pod for plugin in profile.later_filters]
+        self.nothing_later = all(state is SKIP for state in self.unprepared)
         self._feasible_rows: RowArray | None = None
+        self._one_row = row_array([0])
         self._build(pod, view)
 
     def update(self, pod: PodInfo, view: View) -> None:
@@ -94,14 +92,18 @@ class Standing:
         if nodes.spec_changes.position != self._spec_position or nodes.count != len(self.passed):
             self._build(pod, view)
             return
-        if nodes.usage_changes.position == self._usage_position:
-            return
-        changed = nodes.usage_changes.since(self._usage_position)
-        if changed is None:
-            self._build(pod, view)
-            return
-        self._usage_position = nodes.usage_changes.position
-        self._refresh(view, changed)
+        log = nodes.usage_changes
+        news = log.position - self._usage_position
+        if news == 1:
+            if not self._settled[log.last]:
+                self._refresh_one(view, log.last)
+        elif news:
+            changed = log.since(self._usage_position)
+            if changed is None:
+                self._build(pod, view)
+                return
+            self._refresh(view, changed)
+        self._usage_position = log.position
 
     @property
     def feasible_rows(self) -> RowArray:
@@ -109,11 +111,6 @@ class Standing:
         if self._feasible_rows is None:
             self._feasible_rows = np.flatnonzero(self.passed)
         return self._feasible_rows
-
-    @property
-    def total_is_constant_apart(self) -> bool:
-        """Whether the normalised scores are the same for all nodes, so that `order` tells the whole truth."""
-        return all(scaled.constant is not None for scaled in self.scaled)
 
     def totals(self, rows: RowArray) -> IntArray:
         """(rows,) sums of the local scores when `rows` are the feasible nodes."""
@@ -152,8 +149,7 @@ class Standing:
             else:
                 return False
         self.states = [states.get(plugin.name, pod) for plugin in self.profile.local_filters]
-        unprepared = any(p.name not in states and isinstance(p, PreFilterPlugin) for p in self.profile.local_filters)
-        return not unprepared and not pod.node_name
+        return not self.profile.lacks_local_pre_filter and not pod.node_name
 
     def _judge_all(self, view: View) -> None:
         found = run_filters(self.profile.local_filters, self.states, view, ALL_ROWS)
@@ -166,6 +162,11 @@ class Standing:
         rejected_for_good = (found.rejected_by != PASSED) & (found.rejected_by < self._first_moving)
         self._settled: BoolArray = rejected_for_good | ~view.nodes.alive
         self._moving_states = [SKIP] * self._first_moving + self.states[self._first_moving :]
+        self._moving = [
+            (position, filters[position], state)
+            for position, state in enumerate(self._moving_states)
+            if state is not SKIP
+        ]
 
     def _score_all(self, pod: PodInfo, view: View) -> None:
         every = row_array(range(view.nodes.count))
@@ -192,6 +193,9 @@ class Standing:
             self.plain_totals += scores
             if not entry.follows_usage:
                 self._lasting += scores
+        #: Whether the normalised scores are the same for all nodes, so that `order` tells the whole truth.
+        self.total_is_constant_apart = all(scaled.constant is not None for scaled in self.scaled)
+        self.constant = sum(scaled.constant or 0 for scaled in self.scaled)
         ranks = view.nodes.name_ranks()
         self.order: IntArray = np.where(self.passed, self.plain_totals * RANKS - ranks, NOT_FEASIBLE)
         self._ranks = ranks
@@ -207,7 +211,7 @@ class Standing:
         if not len(rows):
             return
         if len(rows) == 1:
-            self._refresh_one(view, rows)
+            self._refresh_one(view, rows.item())
             return
         found = run_filters(self.profile.local_filters, self._moving_states, view, rows)
         self._take(rows, found)
@@ -217,18 +221,16 @@ class Standing:
         self.plain_totals[rows] = totals
         self.order[rows] = np.where(self.passed[rows], totals * RANKS - self._ranks[rows], NOT_FEASIBLE)
 
-    def _refresh_one(self, view: View, rows: RowArray) -> None:
+    def _refresh_one(self, view: View, row: int) -> None:
         """The same for a single row, by far the most frequent case, with plain numbers."""
-        row = rows.item()
-        plugins = self.profile.local_filters
+        rows = self._one_row
+        rows[0] = row
         rejected_by, code = PASSED, 0
-        for position in range(self._first_moving, len(plugins)):
-            state = self.states[position]
-            if state is not SKIP:
-                code = plugins[position].filter(state, view, rows).item()
-                if code:
-                    rejected_by = position
-                    break
+        for position, plugin, state in self._moving:
+            code = plugin.filter(state, view, rows).item()
+            if code:
+                rejected_by = position
+                break
         self._take_one(row, rejected_by, code)
         total = self._lasting.item(row)
         for entry in self._following:

@@ -16,27 +16,33 @@ LOG_LENGTH_MAX = 1 << 16
 class ChangeLog:
     """An append-only log of row numbers."""
 
-    __slots__ = ("_dropped", "_rows")
+    __slots__ = ("_dropped", "_length", "_rows")
 
     def __init__(self) -> None:
-        self._rows: list[int] = []
+        self._rows: RowArray = np.zeros(LOG_LENGTH_MAX, dtype=np.intp)
+        self._length = 0
         self._dropped = 0
 
     @property
     def position(self) -> int:
         """Where a reader that has seen everything stands."""
-        return self._dropped + len(self._rows)
+        return self._dropped + self._length
+
+    @property
+    def last(self) -> int:
+        """The row logged most recently."""
+        return self._rows.item(self._length - 1)
 
     def append(self, row: int) -> None:
-        self._rows.append(row)
-        if len(self._rows) > LOG_LENGTH_MAX:
+        if self._length == LOG_LENGTH_MAX:
             keep = LOG_LENGTH_MAX // 2
-            self._dropped += len(self._rows) - keep
-            self._rows = self._rows[-keep:]
+            self._rows[:keep] = self._rows[-keep:]
+            self._dropped += LOG_LENGTH_MAX - keep
+            self._length = keep
+        self._rows[self._length] = row
+        self._length += 1
 
     def since(self, position: int) -> RowArray | None:
-        """Distinct rows logged after `position`; None when the log no longer reaches back that far."""
+        """Rows logged after `position`, some perhaps several times; None when the log does not reach back that far."""
         start = position - self._dropped
-        if start < 0:
-            return None
-        return np.array(sorted(set(self._rows[start:])), dtype=np.intp)
+        return self._rows[start : self._length].copy() if start >= 0 else None

@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IdArray
+from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray
+from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.shapes import Identity, PodShape, Shapes
 from bayplan.core.columns.term_index import TermIndex
@@ -47,19 +48,38 @@ class CounterKey(NamedTuple):
 class NodeCounts:
     """An int32 for each node that grows with the node table."""
 
-    __slots__ = ("_buffer",)
+    __slots__ = ("_buffer", "_sums")
 
     def __init__(self, counts: IdArray) -> None:
         self._buffer = counts
+        self._sums: dict[LabelColumn, tuple[int, IntArray]] = {}  # with the version of the column they are for
 
     def counts(self, node_count: int) -> IdArray:
         """(nodes,)"""
         self._reserve(node_count)
         return self._buffer[:node_count]
 
+    def by_domain(self, column: LabelColumn) -> IntArray:
+        """(domains + 1,) sums over the nodes of each domain; the last entry is 0 and answers for id -1. Read-only.
+
+        Made once for each label column that is asked for, and kept up to date.
+        """
+        known = self._sums.get(column)
+        if known is None or known[0] != column.version:
+            present = np.flatnonzero(column.present)
+            counts = self.counts(len(column.ids))[present]
+            sums = np.bincount(column.ids[present], weights=counts, minlength=column.domains + 1)
+            known = self._sums[column] = (column.version, sums.astype(np.int64))
+        return known[1]
+
     def add(self, node_row: int, amount: int) -> None:
         self._reserve(node_row + 1)
         self._buffer[node_row] += amount
+        for column, (_, sums) in self._sums.items():
+            if node_row < len(column.ids):
+                domain = column.ids.item(node_row)
+                if domain != ABSENT:
+                    sums[domain] += amount
 
     def _reserve(self, node_count: int) -> None:
         if node_count > len(self._buffer):

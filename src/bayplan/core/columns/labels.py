@@ -20,7 +20,7 @@ NO_LABELS: Mapping[str, str] = {}
 class LabelColumn:
     """The values of one label key."""
 
-    __slots__ = ("_buffer", "_holders", "_shared_values", "ids", "values")
+    __slots__ = ("_buffer", "_existing", "_holders", "_present", "_shared_values", "ids", "values", "version")
 
     def __init__(self, count: int) -> None:
         self.values: Vocabulary[str] = Vocabulary()
@@ -28,6 +28,9 @@ class LabelColumn:
         self.ids: IdArray = self._buffer[:count]
         self._holders: list[int] = []  # nodes that have each value
         self._shared_values = 0  # values that more than one node has
+        self.version = 0  # grows when any node's value changes
+        self._present: tuple[int, BoolArray] | None = None
+        self._existing: tuple[int, BoolArray] | None = None
 
     @property
     def is_unique(self) -> bool:
@@ -46,10 +49,25 @@ class LabelColumn:
             self._buffer = grown
         self.ids = self._buffer[: max(len(self.ids), row + 1)]
         held, value_id = int(self.ids[row]), ABSENT if value is None else self.values.id(value)
+        self.version += 1
         if held != value_id:
             self.ids[row] = value_id
             self._count_holder(held, -1)
             self._count_holder(value_id, +1)
+
+    @property
+    def present(self) -> BoolArray:
+        """(nodes,) which nodes have the key; read-only."""
+        if self._present is None or self._present[0] != self.version:
+            self._present = (self.version, self.ids != ABSENT)
+        return self._present[1]
+
+    @property
+    def existing(self) -> BoolArray:
+        """(domains + 1,) which values some node has now; the last entry answers for id -1. Read-only."""
+        if self._existing is None or self._existing[0] != self.version:
+            self._existing = (self.version, np.array([*self._holders, 0], dtype=np.int64) > 0)
+        return self._existing[1]
 
     def _count_holder(self, value_id: int, amount: int) -> None:
         if value_id == ABSENT:

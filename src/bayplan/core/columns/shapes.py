@@ -84,16 +84,17 @@ class Shapes:
     def __init__(self) -> None:
         self.identities: Vocabulary[Identity] = Vocabulary()
         self.shapes: list[PodShape] = []
-        self._by_content: dict[tuple[int, bytes, object], PodShape] = {}
+        self._by_content: dict[bytes, PodShape] = {}
 
     def of(self, pod: Pod) -> PodShape:
+        meta = pod.metadata
         bare = _without_placement(pod.spec)
-        identity_id = self.identities.id(Identity(pod.metadata.namespace, tuple(sorted(pod.metadata.labels.items()))))
-        controller = _controller(pod.metadata)
+        controller = _controller(meta) if meta.owner_references else None
         owner = (controller.api_version, controller.kind, controller.name) if controller else None
-        content = (identity_id, fingerprint(bare), owner)
+        content = fingerprint((meta.namespace, meta.labels, owner, bare))
         shape = self._by_content.get(content)
         if shape is None:
+            identity_id = self.identities.id(Identity(meta.namespace, tuple(sorted(meta.labels.items()))))
             shape = _make_shape(len(self.shapes), identity_id, pod, bare, controller)
             self._by_content[content] = shape
             self.shapes.append(shape)

@@ -14,6 +14,7 @@ from bayplan.core.framework.contract import (
     PreScorePlugin,
     Reads,
     ScorePlugin,
+    SelectivePlugin,
 )
 
 
@@ -54,6 +55,16 @@ class Profile:
     @cached_property
     def later_pre_filters(self) -> tuple[PreFilterPlugin, ...]:
         return tuple(plugin for plugin in self.pre_filter if plugin not in self.local_pre_filters)
+
+    @cached_property
+    def selective(self) -> dict[str, SelectivePlugin]:
+        return {plugin.name: plugin for plugin in self.pre_filter if isinstance(plugin, SelectivePlugin)}
+
+    @cached_property
+    def lacks_local_pre_filter(self) -> bool:
+        """Whether a local filter has a PreFilter that the profile leaves out."""
+        prepared = {plugin.name for plugin in self.local_pre_filters}
+        return any(p.name not in prepared and isinstance(p, PreFilterPlugin) for p in self.local_filters)
 
     @cached_property
     def local_scorers(self) -> tuple[ScorePlugin, ...]:

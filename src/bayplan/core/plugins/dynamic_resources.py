@@ -14,7 +14,9 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import DynamicResourcesArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, default_normalize
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
+from bayplan.core.plugins.requeue_rules import after_own_update, on
 from bayplan.core.snapshot import View
 from bayplan.model.pod import PodSpec
 
@@ -36,6 +38,9 @@ class DynamicResources:
         # A pod with claims is let in: the attempt that turns it away is what tells its owner why.
         return SUCCESS
 
+    def concerns(self, pod: PodInfo) -> bool:
+        return bool(pod.spec.resource_claims)
+
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:  # noqa: ARG002
         return unresolvable(not_supported(pod.spec)) if pod.spec.resource_claims else SKIP
 
@@ -51,6 +56,18 @@ class DynamicResources:
 
     def normalize(self, state: object, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
         return default_normalize(scores, reverse=False)
+
+    def registrations(self) -> tuple[Registration, ...]:
+        # Claims are not among the objects known here. Where upstream looks at them (which claim it is, what its
+        # status says, whether all claims of the pod exist) these say that a new attempt is worth it.
+        nodes = Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE
+        return (
+            on(Resource.NODE, nodes),
+            on(Resource.RESOURCE_CLAIM, Action.ADD | Action.UPDATE),
+            on(Resource.POD, Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM, after_own_update),
+            on(Resource.DEVICE_CLASS, Action.ADD | Action.UPDATE),
+            on(Resource.RESOURCE_SLICE, Action.ADD | Action.UPDATE),
+        )
 
 
 def not_supported(spec: PodSpec) -> str:

@@ -8,6 +8,7 @@ end the attempt, as upstream. Constructing the plugin raises SelectorError on an
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -25,8 +26,12 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeAffinityArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip, default_normalize
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
+from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
+from bayplan.model.kinds import Object
+from bayplan.model.node import Node
 from bayplan.model.pod import NodeAffinity as NodeAffinitySpec
 from bayplan.model.pod import NodeSelectorTerm, PodSpec, PreferredSchedulingTerm
 from bayplan.model.selectors import IN, NODE_NAME_FIELD, SelectorError
@@ -101,6 +106,39 @@ class NodeAffinity:
 
     def normalize(self, state: object, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
         return default_normalize(scores, reverse=False)
+
+    def registrations(self) -> tuple[Registration, ...]:
+        hint = partial(after_node_change, enforced=self._added_required)
+        return (on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL, hint),)
+
+
+def after_node_change(
+    pod: PodInfo, old: Object | None, new: Object | None, *, enforced: tuple[NodeTerm, ...] | None = None
+) -> bool:
+    """Hint: a node that the pod may go to and, if it is not new, might not go to before by its own word.
+
+    As upstream: a node that only now meets the profile's `enforced` terms, but always met the pod's, wakes nobody.
+    """
+    assert isinstance(new, Node)
+    required = required_nodes(pod.spec)
+    if (enforced is not None and not _matches_any(new, enforced)) or not _is_allowed(new, required):
+        return False
+    if old is None:
+        return True
+    assert isinstance(old, Node)
+    return not _is_allowed(old, required)
+
+
+def _is_allowed(node: Node, required: RequiredNodes) -> bool:
+    """What `match_required` says, of a node that is in no table."""
+    labels = node.metadata.labels
+    if any(labels.get(key) != value for key, value in required.labels):
+        return False
+    return required.terms is None or _matches_any(node, required.terms)
+
+
+def _matches_any(node: Node, terms: Iterable[NodeTerm]) -> bool:
+    return any(term.matches(node.metadata.labels, node.metadata.name) for term in terms)
 
 
 def named_nodes(terms: Iterable[NodeSelectorTerm]) -> frozenset[str] | None:

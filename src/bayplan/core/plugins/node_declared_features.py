@@ -13,9 +13,13 @@ import numpy as np
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import Status, unresolvable
+from bayplan.core.plugins.requeue_rules import is_same_pod, on
 from bayplan.core.snapshot import View
-from bayplan.model.pod import PodSpec
+from bayplan.model.kinds import Object
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod, PodSpec
 
 REASON = "node(s) didn't match Pod's required features"
 
@@ -29,6 +33,9 @@ class NodeDeclaredFeatures:
     name: ClassVar[str] = "NodeDeclaredFeatures"
     reads: ClassVar[Reads] = Reads.NODE
 
+    def concerns(self, pod: PodInfo) -> bool:
+        return bool(needed_features(pod.spec))
+
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:  # noqa: ARG002
         needed = needed_features(pod.spec)
         return Ready(needed) if needed else SKIP
@@ -40,6 +47,28 @@ class NodeDeclaredFeatures:
 
     def explain_failure(self, state: object, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(REASON)
+
+    def registrations(self) -> tuple[Registration, ...]:
+        return (
+            on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE, after_node_change),
+            on(Resource.POD, Action.UPDATE, after_pod_update),
+        )
+
+
+def after_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+    """Hint: any new node, or one that declares something else than before."""
+    assert isinstance(new, Node)
+    if old is None:
+        return True
+    assert isinstance(old, Node)
+    return old.status.declared_features != new.status.declared_features
+
+
+def after_pod_update(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+    """Hint: the pod itself, which now needs something else."""
+    assert isinstance(old, Pod)
+    assert isinstance(new, Pod)
+    return is_same_pod(pod, new) and needed_features(old.spec) != needed_features(new.spec)
 
 
 def needed_features(spec: PodSpec) -> frozenset[str]:

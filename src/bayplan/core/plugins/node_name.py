@@ -12,7 +12,9 @@ import numpy as np
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import Reads
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import Status, unresolvable
+from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
 
 REASON = "node(s) didn't match the requested node name"
@@ -36,3 +38,6 @@ class NodeName:
 
     def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(REASON)
+
+    def registrations(self) -> tuple[Registration, ...]:
+        return (on(Resource.NODE, Action.ADD),)

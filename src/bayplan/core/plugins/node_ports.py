@@ -13,10 +13,14 @@ import numpy as np
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.ports import clash
-from bayplan.core.columns.shapes import PodInfo, Port
+from bayplan.core.columns.shapes import PodInfo, Port, host_ports
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import Status, unschedulable
+from bayplan.core.plugins.requeue_rules import has_place, on
 from bayplan.core.snapshot import View
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
 
 NO_FREE_PORTS = "node(s) didn't have free ports for the requested pod ports"
 
@@ -61,6 +65,18 @@ class NodePorts:
                     if held is None:
                         held = state.held[port] = np.zeros(view.nodes.count, dtype=np.bool_)
                     held[node_rows[shape_ids == shape_id]] = sign > 0
+
+    def registrations(self) -> tuple[Registration, ...]:
+        return (
+            on(Resource.POD, Action.DELETE, after_pod_deleted),
+            on(Resource.NODE, Action.ADD),
+        )
+
+
+def after_pod_deleted(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+    """Hint: the pod that went held a port that this one wants."""
+    assert isinstance(old, Pod)
+    return has_place(old) and any(clash(wanted, held) for held in host_ports(old.spec) for wanted in pod.shape.ports)
 
 
 def _held_ports(state: PortsState, view: View) -> dict[Port, BoolArray]:

@@ -9,6 +9,7 @@ the arguments alone, so codes of equal pods mean the same. Does not hand extende
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -18,8 +19,11 @@ from bayplan.core.columns.resources import (
     BASIC_NAMES,
     EPHEMERAL_STORAGE,
     MEMORY,
+    RawItems,
     ResourceVocabulary,
+    allocatable_amounts,
     is_extended_resource,
+    pod_requests,
 )
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import (
@@ -30,6 +34,7 @@ from bayplan.core.framework.args import (
     ShapePoint,
 )
 from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads, Ready
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.node_amounts import (
     Amounts,
@@ -45,7 +50,11 @@ from bayplan.core.plugins.node_amounts import (
     smaller,
     somewhere,
 )
+from bayplan.core.plugins.requeue_rules import has_place, is_same_pod, on
 from bayplan.core.snapshot import Usage, View
+from bayplan.model.kinds import Object
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
 
 TOO_MANY_PODS = "Too many pods"
 
@@ -174,6 +183,64 @@ class NodeResourcesFit:
         if not (args.ignored_resources or args.ignored_resource_groups) or not is_extended_resource(name):
             return False
         return name in args.ignored_resources or name.partition("/")[0] in args.ignored_resource_groups
+
+    def registrations(self) -> tuple[Registration, ...]:
+        return (
+            on(Resource.POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, after_pod_change),
+            on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, after_node_change),
+            on(Resource.DEVICE_CLASS, Action.ADD | Action.UPDATE, after_device_class),
+        )
+
+
+def after_pod_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+    """Hint: a pod with a place has gone, or one on a node, or this one, asks for less than before."""
+    assert isinstance(old, Pod)
+    if new is None:
+        return has_place(old)
+    assert isinstance(new, Pod)
+    if is_same_pod(pod, new):
+        return True
+    if not new.spec.node_name:
+        return False
+    return _has_more(pod_requests(old).used, pod_requests(new).used, pod)
+
+
+def after_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+    """Hint: a node that would do if it were empty and, if it is not new, has more than before of what is asked for.
+
+    As upstream: resources that the profile ignores must be there as well.
+    """
+    assert isinstance(new, Node)
+    amounts, allowed_pods = _allocatable(new)
+    asked = pod.shape.requests.asked
+    if not allowed_pods or any(amount > amounts.get(name, 0) for name, amount in asked.items() if amount):
+        return False
+    if old is None:
+        return True
+    assert isinstance(old, Node)
+    amounts_before, allowed_pods_before = _allocatable(old)
+    return allowed_pods > allowed_pods_before or _has_more(amounts, amounts_before, pod)
+
+
+def after_device_class(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+    """Hint: which resource a class stands for is not known here, so any scalar the pod asks for will do."""
+    return any(name not in BASIC_NAMES for name in pod.shape.requests.asked)
+
+
+def _has_more(one: Mapping[str, int], other: Mapping[str, int], pod: PodInfo) -> bool:
+    """Whether the one has more than the other of something that the pod asks for."""
+    asked = pod.shape.requests.asked
+    return any(one.get(name, 0) > other.get(name, 0) for name, amount in asked.items() if amount)
+
+
+def _allocatable(node: Node) -> tuple[Mapping[str, int], int]:
+    return _amounts(tuple(node.status.allocatable.items()))
+
+
+@lru_cache(maxsize=4096)
+def _amounts(allocatable: RawItems) -> tuple[Mapping[str, int], int]:
+    """A new node is shown to every waiting pod: its quantities are read once."""
+    return allocatable_amounts(dict(allocatable))
 
 
 def too_many_pods(pod_counts: Amounts, allowed_pods: Amounts) -> Amounts:

@@ -13,9 +13,13 @@ import numpy as np
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import Reads
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import Status, unresolvable
+from bayplan.core.plugins.requeue_rules import is_same_pod, on
 from bayplan.core.snapshot import View
-from bayplan.model.node import Taint
+from bayplan.model.kinds import Object
+from bayplan.model.node import Node, Taint
+from bayplan.model.pod import Pod
 from bayplan.model.tolerations import NO_SCHEDULE, any_tolerates
 
 REASON = "node(s) were unschedulable"
@@ -37,3 +41,24 @@ class NodeUnschedulable:
 
     def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(REASON)
+
+    def registrations(self) -> tuple[Registration, ...]:
+        return (
+            on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT, after_node_change),
+            on(Resource.POD, Action.UPDATE_POD_TOLERATION, after_toleration),
+        )
+
+
+def after_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+    """Hint: a new node that takes pods, or a cordon that ended."""
+    assert isinstance(new, Node)
+    if old is None:
+        return not new.spec.unschedulable
+    assert isinstance(old, Node)
+    return old.spec.unschedulable and not new.spec.unschedulable
+
+
+def after_toleration(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+    """Hint: the pod itself, which now does not mind a cordon."""
+    assert isinstance(new, Pod)
+    return is_same_pod(pod, new) and any_tolerates(new.spec.tolerations, CORDON)

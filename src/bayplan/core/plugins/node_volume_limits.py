@@ -21,6 +21,7 @@ from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.columns.volume_users import attachable_count
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.csi_migration import (
     DRIVERS,
@@ -30,6 +31,12 @@ from bayplan.core.plugins.csi_migration import (
     inline_disk,
     volume_disk,
 )
+from bayplan.core.plugins.node_volume_limits_hints import (
+    after_attachment_deleted,
+    after_csi_node_update,
+    after_pod_deleted,
+)
+from bayplan.core.plugins.requeue_rules import after_own_claim, on
 from bayplan.core.plugins.volume_claims import (
     PodIdentity,
     claim_not_found,
@@ -135,6 +142,15 @@ class NodeVolumeLimits:
         moves = zip(node_rows[with_volumes].tolist(), pod_rows[with_volumes].tolist(), strict=True)
         for node_row, pod_row in moves:
             state.moved.setdefault(node_row, Counter())[pod_row] += sign
+
+    def registrations(self) -> tuple[Registration, ...]:
+        return (
+            on(Resource.CSI_NODE, Action.ADD),
+            on(Resource.CSI_NODE, Action.UPDATE, after_csi_node_update),
+            on(Resource.POD, Action.DELETE, after_pod_deleted),
+            on(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD, after_own_claim),
+            on(Resource.VOLUME_ATTACHMENT, Action.DELETE, after_attachment_deleted),
+        )
 
 
 def _limits(view: View, drivers: frozenset[str]) -> dict[str, IntArray]:

@@ -1,6 +1,6 @@
 """SchedulingGates: a pod waits outside the queue until its last gate is taken away.
 
-Looks at the pod alone. Nobody here removes gates; whoever set them does.
+Looks at the pod alone. Nobody here removes gates; whoever set them does, and that is all that helps.
 """
 
 from __future__ import annotations
@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
+from bayplan.core.plugins.requeue_rules import after_own_update, on
 
 
 class SchedulingGates:
@@ -21,3 +23,6 @@ class SchedulingGates:
         if not gates:
             return SUCCESS
         return unresolvable(f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]")
+
+    def registrations(self) -> tuple[Registration, ...]:
+        return (on(Resource.POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, after_own_update),)

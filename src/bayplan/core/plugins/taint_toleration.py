@@ -15,9 +15,12 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.nodes import NodeTable, TaintSet
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import Reads, default_normalize
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import Status, unresolvable
+from bayplan.core.plugins.requeue_rules import after_own_update, on
 from bayplan.core.snapshot import View
-from bayplan.model.node import Taint
+from bayplan.model.kinds import Object
+from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Toleration
 from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, any_tolerates
 
@@ -52,6 +55,27 @@ class TaintToleration:
 
     def normalize(self, state: object, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
         return default_normalize(scores, reverse=True)
+
+    def registrations(self) -> tuple[Registration, ...]:
+        return (
+            on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT, after_node_change),
+            on(Resource.POD, Action.UPDATE_POD_TOLERATION, after_own_update),
+        )
+
+
+def after_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+    """Hint: the node, if not new, was closed to the pod by a taint and is not any more."""
+    assert isinstance(new, Node)
+    if _is_closed(new, pod.spec.tolerations):
+        return False
+    if old is None:
+        return True
+    assert isinstance(old, Node)
+    return _is_closed(old, pod.spec.tolerations)
+
+
+def _is_closed(node: Node, tolerations: Collection[Toleration]) -> bool:
+    return any(taint.effect in FORBIDDING and not any_tolerates(tolerations, taint) for taint in node.spec.taints)
 
 
 def for_each_taint_set(nodes: NodeTable, rows: Rows, judge: Callable[[TaintSet], int]) -> IntArray:

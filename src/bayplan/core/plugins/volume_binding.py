@@ -21,6 +21,7 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import VolumeBindingArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
 from bayplan.core.plugins.csi_migration import (
     TranslationError,
@@ -28,6 +29,13 @@ from bayplan.core.plugins.csi_migration import (
     required_terms,
     translated_terms,
     volume_plugin,
+)
+from bayplan.core.plugins.requeue_rules import after_own_claim, on
+from bayplan.core.plugins.volume_binding_hints import (
+    after_capacity_change,
+    after_class_change,
+    after_csi_node_change,
+    after_driver_update,
 )
 from bayplan.core.plugins.volume_claims import (
     BOUND_BY_CONTROLLER,
@@ -153,6 +161,18 @@ class VolumeBinding:
                 static.append((findings.volumes[position], claim))
         selected = [claim for claim in state.delayed if SELECTED_NODE in claim.metadata.annotations]
         return PodVolumes(tuple(static), (*selected, *unmatched))
+
+    def registrations(self) -> tuple[Registration, ...]:
+        changed = Action.ADD | Action.UPDATE
+        return (
+            on(Resource.STORAGE_CLASS, changed, after_class_change),
+            on(Resource.PERSISTENT_VOLUME_CLAIM, changed, after_own_claim),
+            on(Resource.PERSISTENT_VOLUME, changed),
+            on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
+            on(Resource.CSI_NODE, changed, after_csi_node_change),
+            on(Resource.CSI_DRIVER, Action.UPDATE, after_driver_update),
+            on(Resource.CSI_STORAGE_CAPACITY, changed, after_capacity_change),
+        )
 
 
 def assumed(chosen: PodVolumes, node_name: str) -> list[PersistentVolume | PersistentVolumeClaim]:

@@ -20,9 +20,13 @@ import numpy as np
 from bayplan.core.columns import ABSENT, IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo, PodShape
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import Status, unresolvable, unschedulable
+from bayplan.core.plugins.requeue_rules import after_named_claim, on
 from bayplan.core.plugins.volume_claims import claim_not_found
 from bayplan.core.snapshot import View
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
 from bayplan.model.volumes import Volume
 
 DISK_CONFLICT = "node(s) had no available disk"
@@ -86,6 +90,28 @@ class VolumeRestrictions:
         uses = np.array([_uses(state.exclusive_claims, shape) for shape in shapes], dtype=np.int64)
         np.add.at(state.disk_users, node_rows, sign * clashes[members])
         np.add.at(state.claim_users, node_rows, sign * uses[members])
+
+    def registrations(self) -> tuple[Registration, ...]:
+        return (
+            on(Resource.POD, Action.DELETE, after_pod_deleted),
+            on(Resource.NODE, Action.ADD),
+            on(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD, after_named_claim),
+        )
+
+
+def after_pod_deleted(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+    """Hint: the pod that went had a disk that clashes, or a claim that this one names, whatever its access mode.
+
+    As upstream: only in the pod's own namespace, although disks clash across namespaces.
+    """
+    assert isinstance(old, Pod)
+    if old.metadata.namespace != pod.namespace:
+        return False
+    freed = old.spec.volumes
+    if any(disks_clash(disk, volume) for disk in _inline_disks(pod.shape) for volume in freed):
+        return True
+    claims = (volume.persistent_volume_claim for volume in freed)
+    return any(claim is not None and claim.claim_name in pod.shape.claim_names for claim in claims)
 
 
 def shape_clashes(disks: Sequence[Volume], shape: PodShape) -> bool:

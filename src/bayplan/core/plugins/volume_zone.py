@@ -16,7 +16,9 @@ from bayplan.core.columns import ABSENT, BoolArray, IntArray, Rows
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import Status, unresolvable
+from bayplan.core.plugins.requeue_rules import after_named_claim, on
 from bayplan.core.plugins.volume_claims import (
     WAIT_FOR_FIRST_CONSUMER,
     binding_mode_not_set,
@@ -26,7 +28,8 @@ from bayplan.core.plugins.volume_claims import (
     volume_not_found,
 )
 from bayplan.core.snapshot import Objects, View
-from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
+from bayplan.model.kinds import Object
+from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 
 CONFLICT = "node(s) had no available volume zone"
 CLAIM_WITHOUT_NAME = "PersistentVolumeClaim had no name"
@@ -81,6 +84,29 @@ class VolumeZone:
 
     def explain_failure(self, state: tuple[VolumeTopology, ...], view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(CONFLICT)
+
+    def registrations(self) -> tuple[Registration, ...]:
+        return (
+            on(Resource.STORAGE_CLASS, Action.ADD, after_class_added),
+            on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
+            on(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD | Action.UPDATE, after_named_claim),
+            on(Resource.PERSISTENT_VOLUME, Action.ADD | Action.UPDATE, after_volume_change),
+        )
+
+
+def after_class_added(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+    """Hint: only claims of a class that waits for the first consumer may be unbound here."""
+    assert isinstance(new, StorageClass)
+    return new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+
+
+def after_volume_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+    """Hint: any new volume, or one that is in other zones than before."""
+    assert isinstance(new, PersistentVolume)
+    if old is None:
+        return True
+    assert isinstance(old, PersistentVolume)
+    return list(_topologies(old)) != list(_topologies(new))
 
 
 def _bound_volume(objects: Objects, namespace: str, claim_name: str) -> PersistentVolume | Status | None:

@@ -1,7 +1,7 @@
 """InterPodAffinity: pods that want to be near other pods, or apart from them.
 
 `filtering` judges nodes by required terms, `scoring` by preferred ones, `counting` finds out how many pods stand in
-which domain; the plugin here only joins them. When a rejected pod may be tried again is not decided here.
+which domain, `hints` when a rejected pod may be tried again; the plugin here only joins them.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import InterPodAffinityArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
-from bayplan.core.plugins.inter_pod_affinity import filtering, scoring
+from bayplan.core.plugins.inter_pod_affinity import filtering, hints, scoring
 from bayplan.core.plugins.inter_pod_affinity.filtering import FilterState
+from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
 from bayplan.model.pod import Affinity
 
@@ -77,6 +79,13 @@ class InterPodAffinity:
 
     def normalize(self, state: IntArray, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
         return scoring.normal_scores(scores)
+
+    def registrations(self) -> tuple[Registration, ...]:
+        pods = Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE
+        return (
+            on(Resource.POD, pods, hints.after_pod_change),
+            on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL, hints.after_node_change),
+        )
 
 
 def has_preferences(affinity: Affinity | None) -> bool:

@@ -7,11 +7,9 @@ numbers are added up is the business of filtering and scoring.
 
 from __future__ import annotations
 
-import numpy as np
-
-from bayplan.core.columns import ABSENT, IdArray, IntArray
-from bayplan.core.columns.counters import PodMatch
-from bayplan.core.columns.labels import LabelColumn, NodeLabels
+from bayplan.core.columns import IntArray
+from bayplan.core.columns.counters import NodeCounts, PodMatch
+from bayplan.core.columns.labels import NodeLabels
 from bayplan.core.columns.terms import AffinityTerm
 from bayplan.core.snapshot import Objects
 
@@ -34,31 +32,19 @@ class DomainCounts:
 
     def __init__(self, labels: NodeLabels) -> None:
         self._labels = labels
-        self._standing: dict[str, IntArray] = {}  # key -> (nodes,) what stands on the node itself
+        self._sums: dict[str, IntArray] = {}  # key -> (domains + 1,)
         self.pods_counted = 0  # a pod once for each term it was counted for
 
-    def add(self, key: str, pod_counts: IdArray, weight: int = 1) -> None:
-        """`pod_counts` (nodes,) pods stand on the nodes, each worth `weight`."""
-        counted: IntArray = np.multiply(pod_counts, self._labels.column(key).ids != ABSENT, dtype=np.int64)
-        pod_count = int(counted.sum())
+    def add(self, key: str, pods: NodeCounts, weight: int = 1) -> None:
+        """Pods stand on nodes, each worth `weight`; those on nodes without the key do not count."""
+        sums = pods.by_domain(self._labels.column(key))
+        pod_count = int(sums.sum())
         if not pod_count:
             return
         self.pods_counted += pod_count
-        if weight != 1:
-            counted *= weight
-        known = self._standing.get(key)
-        self._standing[key] = counted if known is None else known + counted
+        known = self._sums.get(key)
+        self._sums[key] = sums * weight if known is None else known + sums * weight
 
     def by_node(self) -> dict[str, IntArray]:
         """For each key (nodes,) the sum over the node's domain, 0 for a node without the key."""
-        return {key: over_domains(self._labels.column(key), amounts) for key, amounts in self._standing.items()}
-
-
-def over_domains(column: LabelColumn, amounts: IntArray) -> IntArray:
-    """(nodes,) the sum of `amounts` over each node's domain; nodes without the key have amount 0 and get 0."""
-    if column.is_unique:
-        return amounts
-    rows = np.flatnonzero(amounts)
-    # One entry more than there are domains: it stays 0 and answers for id -1.
-    sums = np.bincount(column.ids[rows], weights=amounts[rows], minlength=column.domains + 1)
-    return sums.astype(np.int64).take(column.ids)
+        return {key: sums.take(self._labels.column(key).ids, mode="wrap") for key, sums in self._sums.items()}

@@ -106,9 +106,9 @@ def prepare(shape: PodShape, view: View) -> FilterState | None:
     affinity, anti_affinity = DomainCounts(view.nodes.labels), DomainCounts(view.nodes.labels)
     if rules.affinity_pods is not None:
         for key in rules.affinity_keys:
-            affinity.add(key, rules.affinity_pods.nodes.counts(node_count))
+            affinity.add(key, rules.affinity_pods.nodes)
     for key, pods in rules.anti_affinity:
-        anti_affinity.add(key, pods.nodes.counts(node_count))
+        anti_affinity.add(key, pods.nodes)
     zeros = np.zeros(node_count, dtype=np.int64)
     return FilterState(
         rules,
@@ -137,7 +137,7 @@ def _existing_anti_affinity(rules: Rules, view: View) -> DomainCounts:
     for term_id in counters.terms_reaching(rules.shape, rules.namespace_labels):
         carried = counters.terms.values[term_id]
         if carried.kind is TermKind.REQUIRED_ANTI:
-            existing.add(carried.term.topology_key, counters.carriers(term_id).counts(view.nodes.count))
+            existing.add(carried.term.topology_key, counters.carriers(term_id))
     return existing
 
 
@@ -157,7 +157,7 @@ def judge(state: FilterState, labels: NodeLabels, rows: Rows) -> IntArray:
 def _breaks_affinity(state: FilterState, labels: NodeLabels, rows: Rows) -> BoolArray:
     """(rows,) nodes that lack a key, or whose domains lack a pod to be near to."""
     counts, keys = state.affinity, dict.fromkeys(state.rules.affinity_keys)
-    lacks_key = np.logical_or.reduce([labels.column(key).ids[rows] == ABSENT for key in keys])
+    lacks_key = ~np.logical_and.reduce([labels.column(key).present[rows] for key in keys])
     lacks_pod = np.logical_or.reduce([~counts.has_pods(key, rows) for key in keys])
     if state.rules.matches_itself:
         # The first of pods that want to be together may go anywhere while there is none of them.

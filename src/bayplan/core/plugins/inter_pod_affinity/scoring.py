@@ -34,7 +34,7 @@ def _add_own_preferences(counts: DomainCounts, shape: PodShape, view: View) -> N
     away = ((-weight, term) for weight, term in shape.terms.preferred_anti)
     for weight, term in (*towards, *away):
         pods = view.counters.pods_matching((meant_by(term, view.objects),), skip_terminating=False)
-        counts.add(term.topology_key, pods.nodes.counts(view.nodes.count), weight)
+        counts.add(term.topology_key, pods.nodes, weight)
 
 
 def _add_preferences_of_others(counts: DomainCounts, shape: PodShape, view: View, args: InterPodAffinityArgs) -> None:
@@ -43,8 +43,7 @@ def _add_preferences_of_others(counts: DomainCounts, shape: PodShape, view: View
         carried = counters.terms.values[term_id]
         weight = _weight_of(carried, args)
         if weight is not None:
-            pod_counts = counters.carriers(term_id).counts(view.nodes.count)
-            counts.add(carried.term.topology_key, pod_counts, weight)
+            counts.add(carried.term.topology_key, counters.carriers(term_id), weight)
 
 
 def _weight_of(carried: CarriedTerm, args: InterPodAffinityArgs) -> int | None:

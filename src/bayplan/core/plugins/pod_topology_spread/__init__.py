@@ -1,22 +1,25 @@
 """PodTopologySpread: keeps the pods of a workload evenly spread over zones, hosts or any other node label.
 
 `constraints` says which constraints a pod has, `filtering` judges nodes by the hard ones, `scoring` by the soft
-ones; the plugin here only joins them. When a rejected pod may be tried again is not decided here.
+ones, `hints` says when a rejected pod may be tried again; the plugin here only joins them.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import PodTopologySpreadArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
+from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
-from bayplan.core.plugins.pod_topology_spread import filtering, scoring
+from bayplan.core.plugins.pod_topology_spread import filtering, hints, scoring
 from bayplan.core.plugins.pod_topology_spread.constraints import HARD, SOFT, constraints_of, requires_all_keys
 from bayplan.core.plugins.pod_topology_spread.filtering import HardState
 from bayplan.core.plugins.pod_topology_spread.scoring import SoftState
+from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
 from bayplan.model.selectors import SelectorError
 
@@ -70,3 +73,11 @@ class PodTopologySpread:
 
     def normalize(self, state: SoftState, scores: IntArray, rows: RowArray) -> IntArray:
         return scoring.normal_scores(state, scores, rows)
+
+    def registrations(self) -> tuple[Registration, ...]:
+        pods = Action.ADD | Action.UPDATE_POD_LABEL | Action.UPDATE_POD_TOLERATION | Action.DELETE
+        nodes = Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
+        return (
+            on(Resource.POD, pods, partial(hints.after_pod_change, args=self.args)),
+            on(Resource.NODE, nodes, partial(hints.after_node_change, args=self.args)),
+        )

@@ -51,12 +51,18 @@ def constraints_of(
     shape: PodShape, objects: Objects, args: PodTopologySpreadArgs, action: str
 ) -> list[SpreadConstraint]:
     """The constraints that act in the wanted way, in order. Raises SelectorError."""
-    own = shape.spec.topology_spread_constraints
-    if own:
-        return [_own(written, shape.labels) for written in own if written.when_unsatisfiable == action]
-    defaults = [written for written in _defaults(args) if written.when_unsatisfiable == action]
+    if shape.spec.topology_spread_constraints:
+        return _own_constraints(shape, action)
+    defaults = _defaults(args, action)
     selector = _remembered_selector(shape, objects) if defaults else CompiledSelector.EVERYTHING
     return [] if selector.is_empty else [_filled_in(written, selector) for written in defaults]
+
+
+def visible_constraints(shape: PodShape, args: PodTopologySpreadArgs, action: str) -> list[SpreadConstraint]:
+    """As `constraints_of`, for one who sees no other objects: default constraints then select every pod."""
+    if shape.spec.topology_spread_constraints:
+        return _own_constraints(shape, action)
+    return [_filled_in(written, CompiledSelector.EVERYTHING) for written in _defaults(args, action)]
 
 
 def requires_all_keys(spec: PodSpec, args: PodTopologySpreadArgs) -> bool:
@@ -103,6 +109,11 @@ def topology_columns(constraints: Sequence[SpreadConstraint], nodes: NodeTable) 
     return columns, complete
 
 
+def counts_everywhere(constraint: SpreadConstraint, spec: PodSpec) -> bool:
+    """Whether the inclusion policies leave no node out, whatever nodes there are."""
+    return not constraint.honors_taints and (not constraint.honors_affinity or not required_nodes(spec).restricts)
+
+
 def included_nodes(constraints: Sequence[SpreadConstraint], spec: PodSpec, nodes: NodeTable) -> list[BoolArray]:
     """For each constraint (nodes,) the nodes whose pods its inclusion policies let count; never a ghost."""
     affine = tolerated = nodes.alive
@@ -130,6 +141,11 @@ def pod_counts(constraint: SpreadConstraint, counter: PodCounter, view: View) ->
     return counter.nodes.counts(view.nodes.count)
 
 
+def _own_constraints(shape: PodShape, action: str) -> list[SpreadConstraint]:
+    own = shape.spec.topology_spread_constraints
+    return [_own(written, shape.labels) for written in own if written.when_unsatisfiable == action]
+
+
 def _own(written: TopologySpreadConstraint, labels: Mapping[str, str]) -> SpreadConstraint:
     shared = {key: labels[key] for key in written.match_label_keys if key in labels}
     return _filled_in(written, compile_label_selector(written.label_selector).narrowed_to(shared))
@@ -146,10 +162,10 @@ def _filled_in(written: TopologySpreadConstraint, selector: CompiledSelector) ->
     )
 
 
-def _defaults(args: PodTopologySpreadArgs) -> tuple[TopologySpreadConstraint, ...]:
-    if args.defaulting_type == SYSTEM_DEFAULTING:
-        return SYSTEM_DEFAULT_CONSTRAINTS
-    return args.default_constraints
+def _defaults(args: PodTopologySpreadArgs, action: str) -> list[TopologySpreadConstraint]:
+    system = args.defaulting_type == SYSTEM_DEFAULTING
+    given = SYSTEM_DEFAULT_CONSTRAINTS if system else args.default_constraints
+    return [written for written in given if written.when_unsatisfiable == action]
 
 
 def _selected_by_services(shape: PodShape, objects: Objects) -> dict[str, str]:

@@ -19,6 +19,7 @@ from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.plugins.pod_topology_spread.constraints import (
     SpreadConstraint,
+    counts_everywhere,
     included_nodes,
     pod_counter,
     pod_counts,
@@ -60,14 +61,25 @@ class HardState:
 
 def prepare(constraints: Sequence[SpreadConstraint], pod: PodInfo, view: View) -> HardState:
     """Totals of all domains of all constraints."""
+    counters = [pod_counter(constraint, pod.namespace, view) for constraint in constraints]
+    if len(constraints) == 1 and counts_everywhere(constraints[0], pod.spec):
+        return HardState([_plain_domains(constraints[0], counters[0], pod, view)], counters, [])
     columns, complete = topology_columns(constraints, view.nodes)
     included = included_nodes(constraints, pod.spec, view.nodes)
-    counters = [pod_counter(constraint, pod.namespace, view) for constraint in constraints]
     domains = [
         _domains(constraint, column, complete & mask, pod_counts(constraint, counter, view), pod)
         for constraint, column, mask, counter in zip(constraints, columns, included, counters, strict=True)
     ]
     return HardState(domains, counters, [])
+
+
+def _plain_domains(constraint: SpreadConstraint, counter: PodCounter, pod: PodInfo, view: View) -> Domains:
+    """The same for the usual case: one constraint, and every node with the key counts. Nothing is added up anew."""
+    column = view.nodes.labels.column(constraint.topology_key)
+    totals = counter.nodes.by_domain(column)
+    if constraint.selector.is_empty:
+        totals = np.zeros_like(totals)
+    return _compared(constraint, column, column.present, column.existing, totals, pod)
 
 
 def judge(state: HardState, rows: Rows) -> IntArray:
@@ -110,6 +122,17 @@ def _domains(
     existing = np.bincount(counted_ids, minlength=length) > 0
     # Weighted sums are floats, exact far beyond any number of pods.
     totals = np.bincount(counted_ids, weights=counts[counting], minlength=length).astype(np.int64)
+    return _compared(constraint, column, counting, existing, totals, pod)
+
+
+def _compared(
+    constraint: SpreadConstraint,
+    column: LabelColumn,
+    counting: BoolArray,
+    existing: BoolArray,
+    totals: IntArray,
+    pod: PodInfo,
+) -> Domains:
     found = totals[existing]
     least = int(found.min(initial=NO_TOTAL))
     above_least = found[found > least]

@@ -1,0 +1,27 @@
+"""DefaultPreemption: what may let a preemptor out again that was kept from the queue while its victims were evicted.
+
+Preemption itself is a stage of the core. This is the part of it that the queue knows by the name of a plugin.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.plugins.requeue_rules import on
+from bayplan.model.kinds import Object
+
+
+class DefaultPreemption:
+    """Names the one happening at which a gated preemptor is looked at again."""
+
+    name: ClassVar[str] = "DefaultPreemption"
+
+    def registrations(self) -> tuple[Registration, ...]:
+        return (on(Resource.POD, Action.DELETE, after_pod_deleted),)
+
+
+def after_pod_deleted(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+    """Hint: never. The plugins that rejected the preemptor know whether that pod was in its way."""
+    return False

@@ -1,0 +1,72 @@
+"""What may help a pod that PodTopologySpread has rejected.
+
+Takes the pod and a pod or node that changed. Services and owners, which give default constraints their selector, are
+not known here: under default constraints every pod of the namespace is taken to count. Counts are not known either,
+so that any change of a domain is worth a new attempt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.args import PodTopologySpreadArgs
+from bayplan.core.plugins.pod_topology_spread.constraints import HARD, SpreadConstraint, visible_constraints
+from bayplan.core.plugins.requeue_rules import has_place, is_same_pod
+from bayplan.model.kinds import Object
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
+from bayplan.model.selectors import SelectorError
+
+
+def after_pod_change(pod: PodInfo, old: Object | None, new: Object | None, *, args: PodTopologySpreadArgs) -> bool:
+    """A pod that counts has come, gone, or begun or ceased to count; or the pod itself has changed."""
+    assert old is None or isinstance(old, Pod)
+    assert new is None or isinstance(new, Pod)
+    if any(moved is not None and not _is_involved(pod, moved) for moved in (old, new)):
+        return False
+    try:
+        constraints = visible_constraints(pod.shape, args, HARD)
+    except SelectorError:
+        return True  # Upstream: a hint that fails means that an attempt is worth it.
+    if old is not None and new is not None:
+        return _after_update(pod, old, new, constraints)
+    moved = old or new
+    assert moved is not None
+    return any(constraint.selector.matches(moved.metadata.labels) for constraint in constraints)
+
+
+def after_node_change(pod: PodInfo, old: Object | None, new: Object | None, *, args: PodTopologySpreadArgs) -> bool:
+    """A node that has all topology keys has come or gone, got or lost one, or changed its domain or its taints."""
+    assert old is None or isinstance(old, Node)
+    assert new is None or isinstance(new, Node)
+    try:
+        keys = [constraint.topology_key for constraint in visible_constraints(pod.shape, args, HARD)]
+    except SelectorError:
+        return True
+    counted, counts = _has_all(old, keys), _has_all(new, keys)
+    if old is None or new is None or counted != counts:
+        return counted or counts
+    before, after = old.metadata.labels, new.metadata.labels
+    return counts and (any(before[key] != after[key] for key in keys) or old.spec.taints != new.spec.taints)
+
+
+def _is_involved(pod: PodInfo, other: Pod) -> bool:
+    return is_same_pod(pod, other) or (has_place(other) and other.metadata.namespace == pod.namespace)
+
+
+def _after_update(pod: PodInfo, old: Pod, new: Pod, constraints: list[SpreadConstraint]) -> bool:
+    # With a new toleration the pods of more nodes may count.
+    tolerates_more = is_same_pod(pod, new) and old.spec.tolerations != new.spec.tolerations
+    if tolerates_more and any(constraint.honors_taints for constraint in constraints):
+        return True
+    before, after = old.metadata.labels, new.metadata.labels
+    if before == after:
+        return False
+    if not pod.spec.topology_spread_constraints:
+        return bool(constraints)  # which labels matter to default constraints is not known here
+    return any(it.selector.matches(before) != it.selector.matches(after) for it in constraints)
+
+
+def _has_all(node: Node | None, keys: Iterable[str]) -> bool:
+    return node is not None and all(key in node.metadata.labels for key in keys)

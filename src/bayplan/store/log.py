@@ -1,0 +1,115 @@
+"""The watch log: every write in order, kept up to a length, read through cursors.
+
+Each write has the resourceVersion after the one before it, so a version is also a place in the log and reading
+from one costs only what is read. What falls off the end is gone: a cursor that lags behind it is told so
+(`Gone`) and its owner must list again. The log knows no objects' meaning and keeps no list of its readers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import msgspec
+
+from bayplan.model.kinds import Object
+from bayplan.store.errors import Gone, Timeout
+
+ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
+DEFAULT_CAPACITY = 16_384
+
+
+class Change(msgspec.Struct, frozen=True, gc=False):
+    """One write. Both structs stay as they are for ever, whatever is written later."""
+
+    type: str
+    """ADDED, MODIFIED or DELETED."""
+    kind: str
+    old: Object | None
+    """What was stored before; None when ADDED."""
+    new: Object
+    """What is stored now; when DELETED, `old` with the version of its deletion, as watchers are sent it."""
+    resource_version: int
+
+
+class Bookmark(msgspec.Struct, frozen=True, gc=False):
+    """All that was written up to this version has been seen."""
+
+    resource_version: int
+
+
+class WatchLog:
+    """The last writes; at least `capacity` of them, and a quarter more at most."""
+
+    def __init__(self, capacity: int = DEFAULT_CAPACITY, resource_version: int = 0) -> None:
+        assert capacity > 0
+        self._capacity = capacity
+        self._length_max = capacity + capacity // 4 + 1
+        self._changes: list[Change] = []
+        self.resource_version = resource_version
+        """Of the newest write."""
+        self.expired = resource_version
+        """Writes up to this version are gone; one may still watch from it, but not from before."""
+
+    def __len__(self) -> int:
+        return len(self._changes)
+
+    def append(self, change: Change) -> None:
+        assert change.resource_version == self.resource_version + 1
+        self._changes.append(change)
+        self.resource_version = change.resource_version
+        # Cutting a stretch now and then keeps the cost of a write the same on average.
+        if len(self._changes) >= self._length_max:
+            self.expire(self.resource_version - self._capacity)
+
+    def expire(self, through: int) -> None:
+        """Forgets the writes up to this version."""
+        through = min(through, self.resource_version)
+        if through > self.expired:
+            del self._changes[: through - self.expired]
+            self.expired = through
+
+    def since(self, resource_version: int) -> list[Change]:
+        """Every write after that version, oldest first; raises Gone, or Timeout for one still to come."""
+        if resource_version < self.expired:
+            raise Gone.too_old(resource_version, self.expired)
+        if resource_version > self.resource_version:
+            raise Timeout.too_large(resource_version, self.resource_version)
+        return self._changes[resource_version - self.expired :]
+
+    def cursor(self, since: int | None = None, kinds: Collection[str] | None = None) -> Cursor:
+        """Reads on after that version, or after the newest; only of those kinds, if given."""
+        start = self.resource_version if since is None else since
+        if start > self.resource_version:
+            raise Timeout.too_large(start, self.resource_version)
+        return Cursor(self, start, None if kinds is None else frozenset(kinds))
+
+
+class Cursor:
+    """A place in the log that moves on as it is read. Dropping it is all it takes to stop watching."""
+
+    __slots__ = ("_kinds", "_log", "resource_version")
+
+    def __init__(self, log: WatchLog, resource_version: int, kinds: frozenset[str] | None) -> None:
+        self._log = log
+        self._kinds = kinds
+        self.resource_version = resource_version
+        """Everything up to it has been read, changes of other kinds included."""
+
+    @property
+    def behind(self) -> bool:
+        """Whether anything, of whatever kind, was written since the last reading."""
+        return self.resource_version < self._log.resource_version
+
+    def read(self) -> list[Change]:
+        """What was written since the last reading; raises Gone when part of that has fallen off the log.
+
+        After Gone the cursor stays where it was, and raises again until its owner has listed and taken a new one.
+        """
+        changes = self._log.since(self.resource_version)
+        self.resource_version = self._log.resource_version
+        kinds = self._kinds
+        return changes if kinds is None else [change for change in changes if change.kind in kinds]
+
+    def bookmark(self) -> Bookmark:
+        """Where a watcher may start again later without missing anything it has not read here."""
+        return Bookmark(self.resource_version)
