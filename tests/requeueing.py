@@ -1,18 +1,17 @@
 """What a change means to a plugin: the happenings it amounts to, and whether the plugin wants a new attempt.
 
 A change is an object before and after, None where it was not there. The happenings are those that the event handlers
-of kube-scheduler derive; they are derived here once more, from the rules, so that tests of hints need no queue.
+of kube-scheduler derive from it. No queue is needed: a plugin is asked as if it alone had rejected the pod.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from tests.support import cache_of
 
-from bayplan.core.columns.resources import pod_requests
 from bayplan.core.framework.requeue import Action, Happening, Registration, Resource
+from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -66,39 +65,12 @@ def happenings(old: Object | None, new: Object | None) -> list[Happening]:
     if new is None:
         return [Happening(resource, Action.DELETE)]
     if isinstance(old, Node) and isinstance(new, Node):
-        return [Happening(resource, action) for action in node_actions(old, new)]
+        return [Happening(resource, action) for action in node_changes(old, new)]
     if isinstance(old, Pod) and isinstance(new, Pod):
         if new.spec.node_name and not old.spec.node_name:
             return [Happening(resource, Action.ADD)]
-        return [Happening(resource, action) for action in list(pod_actions(old, new)) or [Action.UPDATE]]
+        return [Happening(resource, action) for action in pod_changes(old, new)]
     return [Happening(resource, Action.UPDATE)]
-
-
-def node_actions(old: Node, new: Node) -> Iterator[Action]:
-    if old.spec.unschedulable and not new.spec.unschedulable:
-        yield Action.UPDATE_NODE_TAINT
-    if old.status.allocatable != new.status.allocatable:
-        yield Action.UPDATE_NODE_ALLOCATABLE
-    if old.metadata.labels != new.metadata.labels:
-        yield Action.UPDATE_NODE_LABEL
-    if old.spec.taints != new.spec.taints:
-        yield Action.UPDATE_NODE_TAINT
-    if old.metadata.annotations != new.metadata.annotations:
-        yield Action.UPDATE_NODE_ANNOTATION
-    if old.status.declared_features != new.status.declared_features:
-        yield Action.UPDATE_NODE_DECLARED_FEATURE
-
-
-def pod_actions(old: Pod, new: Pod) -> Iterator[Action]:
-    if old.metadata.labels != new.metadata.labels:
-        yield Action.UPDATE_POD_LABEL
-    before, after = pod_requests(old).used, pod_requests(new).used
-    if any(name not in after or after[name] < amount for name, amount in before.items()):
-        yield Action.UPDATE_POD_SCALE_DOWN
-    if old.spec.scheduling_gates and not new.spec.scheduling_gates:
-        yield Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED
-    if len(old.spec.tolerations) != len(new.spec.tolerations):
-        yield Action.UPDATE_POD_TOLERATION
 
 
 def is_same(one: Pod, other: Pod) -> bool:

@@ -127,7 +127,7 @@ def running_pods(draw: st.DrawFn, node_names: list[str]) -> list[Pod]:
         built = _resident(draw, f"p{number}")
         where = draw(st.sampled_from(node_names))
         built.running(where, since=draw(st.sampled_from([None, 100, 100, 200])))
-        port = (where, draw(st.sampled_from([80, 81])), draw(st.sampled_from(["", "10.0.0.1"])))
+        port = (where, draw(st.sampled_from([80, 80, 81])), draw(st.sampled_from(["", "", "10.0.0.1"])))
         if often(draw, 3) and port not in taken:
             taken.add(port)
             built.port(port[1], ip=port[2])
@@ -147,7 +147,8 @@ def nominated_pods(draw: st.DrawFn, node_names: list[str]) -> list[Pod]:
     pods = []
     for number in range(draw(st.sampled_from([0, 0, 1, 2]))):
         built = _resident(draw, f"w{number}").nominated(draw(st.sampled_from(node_names)))
-        if often(draw, 2):
+        built.priority(draw(st.sampled_from([50, PRIORITY, 200])))
+        if draw(st.booleans()):
             built.port(80)
         if built.obj().metadata.namespace == "default" and often(draw, 6):
             built.claim(EXCLUSIVE_CLAIM)
@@ -248,3 +249,18 @@ def worlds(draw: st.DrawFn) -> World:
         others=[*storage(), *limits],
         wanting=draw(wanting_pods()),
     )
+
+
+@st.composite
+def crowds(draw: st.DrawFn) -> World:
+    """Nodes whose pods would all have to go, alike enough for every criterion to be needed."""
+    names = [f"n{number}" for number in range(draw(st.integers(2, 5)))]
+    pods = []
+    for name in names:
+        for number in range(draw(st.integers(1, 2))):
+            built = pod(f"{name}-{number}").cpu("100m").priority(draw(st.sampled_from([0, 0, 10, -(1 << 31)])))
+            built.running(name, since=draw(st.sampled_from([None, 100, 200])))
+            pods.append(built.labels(app="x").obj() if often(draw, 4) else built.obj())
+    guard = budget("pdb").selects(app="x").allows(draw(st.integers(0, 1)))
+    wanting = pod("wanting").cpu("4").priority(PRIORITY)
+    return World([node(name).obj() for name in names], pods, [], [], [guard.obj()], [], wanting.obj())

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import event, given, settings
-from tests.oracle.preemption_clusters import World, key_of, placed, worlds
-from tests.preempting import default_profile
+from tests.oracle.preemption_clusters import World, crowds, key_of, placed, worlds
+from tests.preempting import default_profile, tried_in
 from tests.support import cache_of
 
 from bayplan.core.columns import row_array
@@ -231,3 +231,16 @@ def test_wavefront(world: World) -> None:
 def test_wavefront_at_length(world: World) -> None:
     """As `test_wavefront`, with more clusters."""
     assert_wavefront_agrees(world)
+
+
+@given(crowds())
+def test_choice(world: World) -> None:
+    """Of nodes that are alike the criteria leave those that comparing by hand leaves."""
+    done = tried_in(world.cache(), world.wanting)
+    expected = {}
+    for one in world.nodes:
+        pods = by_importance(world.pods_on(one.metadata.name))
+        used_up = violating(pods, world.budgets)
+        expected[one.metadata.name] = Outcome([key_of(victim) for victim in pods], len(used_up), [])
+    assert done.violations == {name: found.violations for name, found in expected.items()}
+    assert done.selected == cheapest(expected, world)

@@ -57,10 +57,10 @@ def place_pods(
 ) -> Placement:
     """Place the pods into the cache. Without `reuse` every decision is computed from scratch, to the same end."""
     decider = Decider(profiles, reuse=reuse)
-    return Placement(tuple(_place(cache, decider, pod, choose) for pod in pods))
+    return Placement(tuple(_place(cache, decider, profiles[pod.spec.scheduler_name], pod, choose) for pod in pods))
 
 
-def _place(cache: Cache, decider: Decider, pod: Pod, choose: TieBreak) -> PlacedPod:
+def _place(cache: Cache, decider: Decider, profile: Profile, pod: Pod, choose: TieBreak) -> PlacedPod:
     info = cache.info(pod)
     view = cache.view()
     try:
@@ -71,7 +71,7 @@ def _place(cache: Cache, decider: Decider, pod: Pod, choose: TieBreak) -> Placed
     tied = tuple(sorted(view.nodes.names[row] for row in choice.tied_rows)) if choice.tied_rows is not None else ()
     if choice.row >= 0:
         node = choose(tied)
-        _settle(cache, pod, info, node)
+        _settle(cache, profile, pod, info, node)
         return PlacedPod(info.key, node, choice.total, tied)
     if choice.found is None:
         return PlacedPod(info.key, None, None, message=choice.message)
@@ -79,12 +79,16 @@ def _place(cache: Cache, decider: Decider, pod: Pod, choose: TieBreak) -> Placed
     victims = tuple(view.pods.keys[row] for row in choice.victims_on(view.nodes.rows_by_name[node]))
     for key in (*victims, *overtaken(info, view, node)):
         cache.remove_pod(key)
-    _settle(cache, pod, info, node)
+    _settle(cache, profile, pod, info, node)
     return PlacedPod(info.key, node, None, tied, victims)
 
 
-def _settle(cache: Cache, pod: Pod, info: PodInfo, node: str) -> None:
-    """The pod runs on the node from now on; if it was nominated somewhere that is over."""
+def _settle(cache: Cache, profile: Profile, pod: Pod, info: PodInfo, node: str) -> None:
+    """The pod runs on the node from now on, with what it needs there; if it was nominated that is over."""
+    view = cache.view()
+    for plugin in profile.reserve:
+        for thing in plugin.reserve(info, view, view.nodes.rows_by_name[node]):
+            cache.objects.put(thing)
     if info.key in cache.pods.rows_by_key:
         cache.remove_pod(info.key)
     cache.add_pod(pod, node, info)

@@ -49,6 +49,7 @@ class ProfileSpec:
     score_weights: Mapping[str, int]
     args: Mapping[str, Any]
     percentage_of_nodes_to_score: int | None = None
+    configured: frozenset[str] = frozenset()  # plugins that the file gives args for
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Configuration:
     """A valid configuration with all defaults. Extenders stand in calling order: ignorable ones last."""
 
     profiles: tuple[ProfileSpec, ...]
-    percentage_of_nodes_to_score: int
+    percentage_of_nodes_to_score: int | None  # None: not set, every node counts; 0: adapt to the size as upstream
     extenders: tuple[Extender, ...]
     parallelism: int
     pod_initial_backoff_seconds: int
@@ -177,6 +178,7 @@ def _profile_spec(
         score_weights=expanded.score_weights,
         args=_args(profile, ignored_resources, path, faults),
         percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
+        configured=frozenset(entry.name for entry in profile.plugin_config),
     )
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from bayplan.config.args import DEFAULT_ARGS
 from bayplan.config.loading import Configuration, ProfileSpec
-from bayplan.core.framework.args import DefaultPreemptionArgs
+from bayplan.core.framework.contract import ReservePlugin
 from bayplan.core.framework.profile import Profile
 from bayplan.core.plugins.default_binder import DefaultBinder
 from bayplan.core.plugins.dynamic_resources import DynamicResources
@@ -62,10 +61,11 @@ DEFAULT_PREEMPTION = "DefaultPreemption"
 
 def build_profiles(configuration: Configuration) -> dict[str, Profile]:
     """Profiles by scheduler name."""
-    return {spec.scheduler_name: _build(spec) for spec in configuration.profiles}
+    share = configuration.percentage_of_nodes_to_score
+    return {spec.scheduler_name: _build(spec, share) for spec in configuration.profiles}
 
 
-def _build(spec: ProfileSpec) -> Profile:
+def _build(spec: ProfileSpec, percentage_of_nodes_to_score: int | None) -> Profile:
     plugins = _instances(spec)
 
     def at(point: str) -> tuple[Any, ...]:
@@ -80,14 +80,15 @@ def _build(spec: ProfileSpec) -> Profile:
         pre_score=at("preScore"),
         score=at("score"),
         weights=dict(spec.score_weights),
-        preemption=_limits_of_preemption(spec),
+        reserve=tuple(plugin for plugin in at("reserve") if isinstance(plugin, ReservePlugin)),
+        percentage_of_nodes_to_score=(
+            percentage_of_nodes_to_score
+            if spec.percentage_of_nodes_to_score is None
+            else spec.percentage_of_nodes_to_score
+        ),
+        # Upstream ends the search for candidates early; here only a configuration that says so does.
+        preemption=spec.args[DEFAULT_PREEMPTION] if DEFAULT_PREEMPTION in spec.configured else None,
     )
-
-
-def _limits_of_preemption(spec: ProfileSpec) -> DefaultPreemptionArgs | None:
-    """What a configuration says of the search; where it says nothing every candidate is looked for."""
-    args: DefaultPreemptionArgs = spec.args[DEFAULT_PREEMPTION]
-    return None if args is DEFAULT_ARGS[DEFAULT_PREEMPTION] else args
 
 
 def _instances(spec: ProfileSpec) -> Mapping[str, Any]:

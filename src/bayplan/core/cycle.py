@@ -13,6 +13,7 @@ from bayplan.core.filtering import Filtered, filter_pod
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.preemption.post_filter import PostFilterResult, run_post_filters
+from bayplan.core.sampling import sample
 from bayplan.core.scoring import Scored, score_nodes
 from bayplan.core.snapshot import View
 
@@ -26,16 +27,18 @@ class Attempt:
     scored: Scored | None
     post_filter: PostFilterResult | None  # None when something fits
     message: str  # why nothing fits, "" when something does
+    next_start: int = 0  # where the next search begins, for a profile that does not look at every node
 
 
-def attempt(profile: Profile, pod: PodInfo, view: View) -> Attempt:
+def attempt(profile: Profile, pod: PodInfo, view: View, start: int = 0) -> Attempt:
+    """One attempt; `start` matters only to a profile that does not look at every node."""
     if not view.nodes.alive_count:
-        return Attempt(pod, None, None, None, NO_NODES)
-    filtered = filter_pod(profile, pod, view)
+        return Attempt(pod, None, None, None, NO_NODES, start)
+    filtered, next_start = sample(profile, filter_pod(profile, pod, view), view, start)
     if len(filtered.feasible_rows):
-        return Attempt(pod, filtered, score_nodes(profile, pod, view, filtered.feasible_rows), None, "")
+        return Attempt(pod, filtered, score_nodes(profile, pod, view, filtered.feasible_rows), None, "", next_start)
     post_filter = run_post_filters(profile, pod, view, filtered)
-    return Attempt(pod, filtered, None, post_filter, fit_error(filtered, view, post_filter.message))
+    return Attempt(pod, filtered, None, post_filter, fit_error(filtered, view, post_filter.message), next_start)
 
 
 def pre_enqueue(profile: Profile, pod: PodInfo) -> Status:

@@ -21,8 +21,11 @@ from bayplan.core.filtering import (
     Filtered,
     PreFilterResult,
     WhatIf,
+    filter_states,
+    filter_with_nominated,
     nominated_pods,
     run_filters,
+    run_pre_filters,
 )
 from bayplan.core.framework.contract import SKIP, Ready, State
 from bayplan.core.framework.profile import Profile
@@ -43,7 +46,7 @@ class Choice:
     """What is to become of a pod: a node, a node to be cleared of victims, or neither and why."""
 
     row: int = -1  # the node it fits on now, -1 if none
-    total: int = 0
+    total: int | None = None  # None for a node that was taken without scoring
     tied_rows: RowArray | None = None  # nodes with the same total, or tied as candidates; None: not worked out
     victims_row: int = -1  # the node it would fit on with its victims gone, -1 if none
     found: Found | None = None  # the candidates, when there are any
@@ -61,6 +64,7 @@ class Decider:
     def __init__(self, profiles: Mapping[str, Profile], *, reuse: bool = True) -> None:
         self._profiles = profiles
         self._reuse = reuse
+        self._next_start = 0  # one for all profiles, as upstream
         self._kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
 
     def decide(self, pod: PodInfo, view: View, *, with_ties: bool = False) -> Choice:
@@ -68,13 +72,19 @@ class Decider:
         if not view.nodes.alive_count:
             return Choice(message=NO_NODES)
         profile = self._profiles[pod.scheduler_name]
-        if self._reuse:
+        if pod.nominated_node_name:
+            choice = nominated_choice(profile, pod, view)
+            if choice is not None:
+                return choice
+        if self._reuse and profile.percentage_of_nodes_to_score is None:
             kept = self._standing_for(profile, pod, view)
             if kept.standing.usable:
                 choice = kept.decide(pod, view, with_ties)
                 if choice is not None:
                     return choice
-        return choice_of(attempt(profile, pod, view), view)
+        found = attempt(profile, pod, view, self._next_start)
+        self._next_start = found.next_start
+        return choice_of(found, view)
 
     def _standing_for(self, profile: Profile, pod: PodInfo, view: View) -> _Kept:
         key = (profile.scheduler_name, pod.shape.id)
@@ -87,6 +97,19 @@ class Decider:
             self._kept.move_to_end(key)
             kept.standing.update(pod, view)
         return kept
+
+
+def nominated_choice(profile: Profile, pod: PodInfo, view: View) -> Choice | None:
+    """The node the pod was nominated to, if it fits there now: it is taken without looking at any other."""
+    row = view.nodes.rows_by_name.get(pod.nominated_node_name)
+    if row is None or not view.nodes.alive[row]:
+        return None
+    pre = run_pre_filters(profile, pod, view)
+    if not pre.status.ok:
+        return None
+    rows = row_array([row])
+    found = filter_with_nominated(profile.filter, filter_states(profile, pod, pre), pod, view, rows)
+    return Choice(row=row, tied_rows=rows) if found.passed[0] else None
 
 
 def choice_of(found: Attempt, view: View) -> Choice:

@@ -8,7 +8,7 @@ that node or owner. Orders are those of arrival, so that the same changes always
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.pod import Pod
@@ -18,6 +18,8 @@ Name: TypeAlias = tuple[str, str]
 """Namespace ("" for kinds that have none) and name."""
 Key: TypeAlias = tuple[str, str, str]
 """Kind, namespace, name."""
+
+EntryT = TypeVar("EntryT", Name, Key)
 
 _NOTHING: dict[str, Object] = {}
 
@@ -76,28 +78,55 @@ class Content:
 
     def _index(self, kind: str, old: Object | None, new: Object | None) -> None:
         if kind == "Pod":
-            was = old.spec.node_name if isinstance(old, Pod) else ""
-            now = new.spec.node_name if isinstance(new, Pod) else ""
-            if was != now:
-                one = old or new
-                assert one is not None
-                _move(self._on_node, (one.metadata.namespace, one.metadata.name), was, now)
-        owners_before = old.metadata.owner_references if old is not None else []
-        owners_now = new.metadata.owner_references if new is not None else []
-        if owners_before is owners_now or not (owners_before or owners_now):
+            self._index_node(old, new)
+        before = old.metadata.owner_references if old is not None else []
+        after = new.metadata.owner_references if new is not None else []
+        # Writes that leave the owners alone share the list of them.
+        if before is not after and (before or after):
+            self._index_owners(kind, old, new)
+
+    def _index_node(self, old: Object | None, new: Object | None) -> None:
+        before = old.spec.node_name if isinstance(old, Pod) else ""
+        after = new.spec.node_name if isinstance(new, Pod) else ""
+        if before == after:
             return
-        one = old or new
+        one = new or old
+        assert one is not None
+        name = one.metadata.namespace, one.metadata.name
+        if before:
+            _drop(self._on_node, before, name)
+        if after:
+            _add(self._on_node, after, name)
+
+    def _index_owners(self, kind: str, old: Object | None, new: Object | None) -> None:
+        one = new or old
         assert one is not None
         key = kind, one.metadata.namespace, one.metadata.name
-        uids_now = [owner.uid for owner in owners_now]
-        uids_before = [owner.uid for owner in owners_before]
-        for uid in uids_before:
-            if uid not in uids_now:
-                _move(self._owned, key, uid, "")
-        for uid in uids_now:
-            if uid not in uids_before:
-                _move(self._owned, key, "", uid)
+        before = _owner_uids(old)
+        after = _owner_uids(new)
+        for uid in before:
+            if uid not in after:
+                _drop(self._owned, uid, key)
+        for uid in after:
+            if uid not in before:
+                _add(self._owned, uid, key)
 
 
-def _move(index: dict[str, dict[Key, None]] | dict[str, dict[Name, None]], entry: Key | Name, was: str, now: str) -> None:
-    ...
+def _owner_uids(one: Object | None) -> dict[str, None]:
+    return {} if one is None else dict.fromkeys(owner.uid for owner in one.metadata.owner_references)
+
+
+def _add(index: dict[str, dict[EntryT, None]], under: str, entry: EntryT) -> None:
+    entries = index.get(under)
+    if entries is None:
+        index[under] = {entry: None}
+    else:
+        entries[entry] = None
+
+
+def _drop(index: dict[str, dict[EntryT, None]], under: str, entry: EntryT) -> None:
+    entries = index[under]
+    del entries[entry]
+    # An owner or node that has gone must leave nothing behind.
+    if not entries:
+        del index[under]

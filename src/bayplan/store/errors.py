@@ -76,7 +76,7 @@ class ApiError(Exception):
         return body
 
 
-class _OfResource(ApiError):
+class _ResourceError(ApiError):
     """A refusal that names the resource (`pods`) of an object."""
 
     @classmethod
@@ -90,7 +90,7 @@ class BadRequest(ApiError):  # noqa: N818 - Kubernetes' own reasons are the name
     code, reason = 400, "BadRequest"
 
 
-class Forbidden(_OfResource):  # noqa: N818
+class Forbidden(_ResourceError):  # noqa: N818
     """Admission says no."""
 
     code, reason = 403, "Forbidden"
@@ -100,7 +100,7 @@ class Forbidden(_OfResource):  # noqa: N818
         return cls._about(rules, name, f'{rules.qualified_resource} "{name}" is forbidden: {why}', causes)
 
 
-class NotFound(_OfResource):  # noqa: N818
+class NotFound(_ResourceError):  # noqa: N818
     """No such object, or no such resource."""
 
     code, reason = 404, "NotFound"
@@ -114,7 +114,7 @@ class NotFound(_OfResource):  # noqa: N818
         return cls("the server could not find the requested resource")
 
 
-class AlreadyExists(_OfResource):  # noqa: N818
+class AlreadyExists(_ResourceError):  # noqa: N818
     """An object of that name is there."""
 
     code, reason = 409, "AlreadyExists"
@@ -124,7 +124,7 @@ class AlreadyExists(_OfResource):  # noqa: N818
         return cls._about(rules, name, f'{rules.qualified_resource} "{name}" already exists')
 
 
-class Conflict(_OfResource):  # noqa: N818
+class Conflict(_ResourceError):  # noqa: N818
     """Another write came first, or a precondition does not hold."""
 
     code, reason = 409, "Conflict"

@@ -29,6 +29,8 @@ class Change(msgspec.Struct, frozen=True, gc=False):
     new: Object
     """What is stored now; when DELETED, `old` with the version of its deletion, as watchers are sent it."""
     resource_version: int
+    at: int
+    """When it was made."""
 
 
 class Bookmark(msgspec.Struct, frozen=True, gc=False):

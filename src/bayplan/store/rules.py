@@ -7,8 +7,12 @@ only; nothing here looks at an object.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from bayplan.model.kinds import KINDS, KindInfo, Object
+
+Kind: TypeAlias = str | type[Any]
+"""A kind's name, or its struct."""
 
 _PLURALS = {
     "PriorityClass": "priorityclasses",
@@ -97,7 +101,7 @@ def _rules(info: KindInfo) -> KindRules:
 
 _BY_KIND = {kind: _rules(info) for kind, info in KINDS.items()}
 
-RULES: dict[str | type[Object], KindRules] = {
-    **_BY_KIND,
-    **{rules.struct: rules for rules in _BY_KIND.values()},
-}
+RULES: dict[Kind, KindRules] = {}
+for _one in _BY_KIND.values():
+    RULES[_one.kind] = _one
+    RULES[_one.struct] = _one

@@ -35,7 +35,7 @@ def test_nothing_is_the_default_configuration() -> None:
     loaded = load_configuration(None)
     assert [profile.scheduler_name for profile in loaded.profiles] == ["default-scheduler"]
     assert loaded.profiles[0].percentage_of_nodes_to_score is None
-    assert loaded.percentage_of_nodes_to_score == 0
+    assert loaded.percentage_of_nodes_to_score is None
     assert loaded.extenders == ()
     assert loaded.parallelism == 16
     assert (loaded.pod_initial_backoff_seconds, loaded.pod_max_backoff_seconds) == (1, 10)

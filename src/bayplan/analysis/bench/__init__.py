@@ -1,1 +1,1 @@
-"""Benchmarks: workloads as data (`workloads`), the clusters they stand for (`building`), and what is measured (`measure`)."""
+"""Benchmarks: workloads as data (`workloads`), clusters (`building`), what is measured (`measure`)."""

@@ -16,6 +16,7 @@ from bayplan.core.columns import BoolArray, IdArray, IntArray
 from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.labels import NO_LABELS, NodeLabels
 from bayplan.core.columns.masks import MaskCache
+from bayplan.core.columns.node_order import NodeOrder
 from bayplan.core.columns.resources import ResourceVocabulary, allocatable_amounts
 from bayplan.core.columns.table import Table
 from bayplan.core.columns.vocabulary import Vocabulary
@@ -58,6 +59,7 @@ class NodeTable(Table):
         self._declare("taint_set_ids", np.int32)
         self._declare("feature_set_ids", np.int32)
         self.labels = NodeLabels()
+        self.order = NodeOrder()
         self.masks = MaskCache()  # of node selectors
         self.names: list[str] = []
         self.rows_by_name: dict[str, int] = {}
@@ -96,6 +98,7 @@ class NodeTable(Table):
         self.taint_set_ids[row] = self.taint_sets.id(taint_set(node.spec.taints))
         self.feature_set_ids[row] = self.feature_sets.id(frozenset(node.status.declared_features))
         self.labels.set(row, node.metadata.labels)
+        self.order.put(node.metadata.name, node.metadata.labels)
         self._set_images(row, node)
         self.spec_changes.append(row)
         return row
@@ -113,6 +116,7 @@ class NodeTable(Table):
         self.taint_set_ids[row] = 0
         self.feature_set_ids[row] = 0
         self.labels.set(row, NO_LABELS)
+        self.order.remove(name)
         self._drop_images(row)
         self.spec_changes.append(row)
         self.release_if_empty(row)

@@ -16,7 +16,7 @@ pods implements `fork` and `shift`, and its `filter` must use the shifted values
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
@@ -25,6 +25,7 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.verdict import Status
 from bayplan.core.snapshot import View
+from bayplan.model.kinds import Object
 
 State: TypeAlias = Any
 
@@ -139,6 +140,14 @@ class NormalizePlugin(Protocol):
 
     def normalize(self, state: State, scores: IntArray, rows: RowArray) -> IntArray:
         """(rows,) scores brought into 0..100; `rows` are all feasible nodes."""
+
+
+@runtime_checkable
+class ReservePlugin(Protocol):
+    name: ClassVar[str]
+
+    def reserve(self, pod: PodInfo, view: View, node_row: int) -> Sequence[Object]:
+        """Objects as they are to be once the pod goes to the node; held back from everybody else from now on."""
 
 
 @runtime_checkable

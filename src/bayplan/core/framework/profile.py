@@ -13,6 +13,7 @@ from bayplan.core.framework.contract import (
     PreFilterPlugin,
     PreScorePlugin,
     Reads,
+    ReservePlugin,
     ScorePlugin,
     SelectivePlugin,
 )
@@ -30,6 +31,7 @@ class Profile:
     pre_score: tuple[PreScorePlugin, ...]
     score: tuple[ScorePlugin, ...]
     weights: dict[str, int]
+    reserve: tuple[ReservePlugin, ...] = ()
     percentage_of_nodes_to_score: int | None = None  # None: look at every node
     preemption: DefaultPreemptionArgs | None = None  # None: every candidate is looked for
 

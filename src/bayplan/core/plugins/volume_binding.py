@@ -162,6 +162,13 @@ class VolumeBinding:
         selected = [claim for claim in state.delayed if SELECTED_NODE in claim.metadata.annotations]
         return PodVolumes(tuple(static), (*selected, *unmatched))
 
+    def reserve(self, pod: PodInfo, view: View, node_row: int) -> list[PersistentVolume | PersistentVolumeClaim]:
+        """Volumes kept for the pod's claims, and claims told the node."""
+        prepared = self.pre_filter(pod, view) if self.concerns(pod) else SKIP
+        if not isinstance(prepared, Ready):
+            return []
+        return assumed(self.volumes_on(prepared.state, view, node_row), view.nodes.names[node_row])
+
     def registrations(self) -> tuple[Registration, ...]:
         changed = Action.ADD | Action.UPDATE
         return (

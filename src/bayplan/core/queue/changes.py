@@ -1,0 +1,62 @@
+"""What exactly changed in an object, in the words that plugins register for.
+
+Takes the object before and after, gives actions in upstream's order, one for each property that matters to scheduling.
+A pod in which none of them changed is simply updated; a node in which none changed gives nothing. Amounts are compared
+as the filters count them, so that a change of less than one unit is none. Claims that were generated for a pod are
+not looked at, as the model does not hold a pod's claim statuses. Upstream: framework/events.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bayplan.core.columns.resources import pod_requests
+from bayplan.core.framework.requeue import Action
+from bayplan.model.meta import RawQuantity
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
+from bayplan.model.quantity import parse_quantity
+
+
+def pod_changes(old: Pod, new: Pod) -> list[Action]:
+    found = {
+        Action.UPDATE_POD_LABEL: old.metadata.labels != new.metadata.labels,
+        Action.UPDATE_POD_SCALE_DOWN: _asks_for_less(old, new),
+        Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED: bool(old.spec.scheduling_gates)
+        and not new.spec.scheduling_gates,
+        # Tolerations can only be added to a pod, so that their number tells.
+        Action.UPDATE_POD_TOLERATION: len(old.spec.tolerations) != len(new.spec.tolerations),
+    }
+    return [action for action, changed in found.items() if changed] or [Action.UPDATE]
+
+
+def node_changes(old: Node, new: Node) -> list[Action]:
+    """Taints may come twice: a node that is uncordoned and loses a taint at once has changed in two ways."""
+    found = (
+        # A node that is cordoned helps nobody.
+        (Action.UPDATE_NODE_TAINT, old.spec.unschedulable and not new.spec.unschedulable),
+        (Action.UPDATE_NODE_ALLOCATABLE, not _same_amounts(old.status.allocatable, new.status.allocatable)),
+        (Action.UPDATE_NODE_LABEL, old.metadata.labels != new.metadata.labels),
+        (Action.UPDATE_NODE_TAINT, old.spec.taints != new.spec.taints),
+        (Action.UPDATE_NODE_CONDITION, _condition_statuses(old) != _condition_statuses(new)),
+        (Action.UPDATE_NODE_ANNOTATION, old.metadata.annotations != new.metadata.annotations),
+        (Action.UPDATE_NODE_DECLARED_FEATURE, old.status.declared_features != new.status.declared_features),
+    )
+    return [action for action, changed in found if changed]
+
+
+def _asks_for_less(old: Pod, new: Pod) -> bool:
+    before, after = pod_requests(old).used, pod_requests(new).used
+    if before is after:
+        return False
+    return any(name not in after or after[name] < amount for name, amount in before.items())
+
+
+def _same_amounts(old: Mapping[str, RawQuantity], new: Mapping[str, RawQuantity]) -> bool:
+    if old == new:
+        return True
+    return old.keys() == new.keys() and all(parse_quantity(old[name]) == parse_quantity(new[name]) for name in old)
+
+
+def _condition_statuses(node: Node) -> dict[str, str]:
+    return {condition.type: condition.status for condition in node.status.conditions}

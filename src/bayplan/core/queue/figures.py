@@ -1,0 +1,40 @@
+"""What the queue counts for metrics: how many pods came to which place and why, and whom plugins keep from running.
+
+Counts only; names and labels are those of `scheduler_queue_incoming_pods_total` and `scheduler_unschedulable_pods`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from bayplan.core.lifecycle import PodState
+from bayplan.core.queue.record import QueuedPod
+
+FORCE_ACTIVATE = "ForceActivate"
+SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
+BACKOFF_COMPLETE = "BackoffComplete"
+POP_FROM_BACKOFF = "PopFromBackoffQ"
+UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
+
+
+@dataclass(slots=True)
+class Figures:
+    """incoming: (place, reason) -> entries so far. rejected: (plugin, profile) -> pods that wait because of it."""
+
+    incoming: Counter[tuple[str, str]] = field(default_factory=Counter)
+    rejected: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def came(self, place: PodState, reason: str) -> None:
+        # Gated pods are kept among the unschedulable ones, and upstream counts them there.
+        name = PodState.UNSCHEDULABLE.value if place is PodState.GATED else place.value
+        self.incoming[name, reason] += 1
+
+    def blamed(self, record: QueuedPod, plugins: tuple[str, ...]) -> None:
+        for plugin in plugins:
+            self.rejected[plugin, record.info.scheduler_name] += 1
+
+    def cleared(self, record: QueuedPod) -> None:
+        """Nobody is to blame any more: the pod is tried again, or gone."""
+        for plugin in record.rejectors:
+            self.rejected[plugin, record.info.scheduler_name] -= 1

@@ -1,0 +1,69 @@
+"""A heap of pods that also knows them by key.
+
+Removal marks: the entry stays in the heap until it comes to the top or until dead entries are the majority. So every
+change costs O(log n) on average, and memory stays within a small factor of what lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from itertools import count
+from typing import TypeAlias
+
+from bayplan.core.queue.record import QueuedPod
+
+Order: TypeAlias = tuple[int, ...]
+#: Order, number of arrival, number of the push (so that records are never compared), the record.
+_Entry: TypeAlias = tuple[Order, int, int, QueuedPod]
+
+_DEAD_TOLERATED = 64
+
+
+class PodHeap:
+    """Smallest order first, of equal ones the earlier arrival."""
+
+    def __init__(self, order: Callable[[QueuedPod], Order]) -> None:
+        self._order = order
+        self._entries: list[_Entry] = []
+        self._live: dict[str, _Entry] = {}
+        self._pushes = count()
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._live
+
+    def push(self, record: QueuedPod) -> None:
+        assert record.key not in self._live
+        entry = (self._order(record), record.number, next(self._pushes), record)
+        self._live[record.key] = entry
+        heappush(self._entries, entry)
+
+    def remove(self, key: str) -> QueuedPod | None:
+        entry = self._live.pop(key, None)
+        if entry is None:
+            return None
+        if len(self._entries) > 2 * len(self._live) + _DEAD_TOLERATED:
+            self._entries = list(self._live.values())
+            heapify(self._entries)
+        return entry[3]
+
+    def refresh(self, record: QueuedPod) -> None:
+        """The record changed in place: find its position again."""
+        self.remove(record.key)
+        self.push(record)
+
+    def first(self) -> QueuedPod | None:
+        entries = self._entries
+        while entries and self._live.get(entries[0][3].key) is not entries[0]:
+            heappop(entries)
+        return entries[0][3] if entries else None
+
+    def pop(self) -> QueuedPod | None:
+        record = self.first()
+        if record is not None:
+            heappop(self._entries)
+            del self._live[record.key]
+        return record

@@ -1,0 +1,77 @@
+"""Which pending pods have a node kept for them, as the scheduler believes it; the API may be behind.
+
+Takes pods and node names; gives the nominated pods of a node in order of nomination. A mirror, if given, is told of every
+change, so that the cache can count nominated pods where it filters; a pod must therefore be taken out here before it
+is assumed there. Waking those whom a nomination kept away is the queue's affair.
+Upstream: backend/queue/nominator.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.queue.record import identity_of
+from bayplan.model.pod import Pod
+
+
+class Mirror(Protocol):
+    """Somebody who holds the nominated pods too; the cache is one."""
+
+    def nominate(self, pod: Pod, node_name: str) -> object: ...
+
+    def remove_pod(self, key: str) -> None: ...
+
+
+class Nominations:
+    """At most one node for each pod."""
+
+    def __init__(self, mirror: Mirror | None = None) -> None:
+        self._mirror = mirror
+        self._node_by_identity: dict[str, str] = {}
+        self._pods_by_node: dict[str, dict[str, PodInfo]] = {}
+
+    def __len__(self) -> int:
+        return len(self._node_by_identity)
+
+    def node_of(self, info: PodInfo) -> str:
+        """The node kept for the pod, or ""."""
+        return self._node_by_identity.get(identity_of(info), "")
+
+    def on(self, node_name: str) -> tuple[PodInfo, ...]:
+        return tuple(self._pods_by_node.get(node_name, {}).values())
+
+    def set(self, pod: Pod, info: PodInfo, node_name: str) -> None:
+        """Keep that node, whatever the pod's status says; "" keeps none."""
+        self.remove(info)
+        if not node_name or info.node_name:
+            return
+        identity = identity_of(info)
+        self._node_by_identity[identity] = node_name
+        self._pods_by_node.setdefault(node_name, {})[identity] = info
+        if self._mirror is not None:
+            self._mirror.nominate(pod, node_name)
+
+    def adopt(self, pod: Pod, info: PodInfo) -> None:
+        """Keep the node that the pod's own status names, and no other."""
+        self.set(pod, info, info.nominated_node_name)
+
+    def update(self, old: PodInfo, pod: Pod, new: PodInfo) -> None:
+        """The pod changed. An update that knows of no nomination may be older than the one just made: that stays."""
+        unaware = not old.nominated_node_name and not new.nominated_node_name
+        node_name = self.node_of(old) if unaware else new.nominated_node_name
+        self.remove(old)
+        self.set(pod, new, node_name)
+
+    def remove(self, info: PodInfo) -> str:
+        """End the pod's nomination; gives the node that was kept, or ""."""
+        identity = identity_of(info)
+        node_name = self._node_by_identity.pop(identity, "")
+        if node_name:
+            pods = self._pods_by_node[node_name]
+            del pods[identity]
+            if not pods:
+                del self._pods_by_node[node_name]
+            if self._mirror is not None:
+                self._mirror.remove_pod(info.key)
+        return node_name

@@ -1,0 +1,134 @@
+"""Pods that nothing known can help at the moment: refused ones, and gated ones.
+
+There may be tens of thousands, and most happenings help none of them. So pods that no hint can tell apart form a
+group: same profile, shape, priority, rejectors and gate. Groups are listed under the plugins whose say matters: all rejectors
+or, for gated pods, the gating plugin alone. A happening then costs one look for each plugin that has rejected
+anybody, and one call of a hint for each group that listens; pods are touched only when they are moved. The one pod that
+may differ from its group is the one the happening is about.
+
+Hints may therefore look at the shape of a pod, and at its name and uid only to see whether an object is its own. Pods
+whose names reach into other objects (claims generated for them) form groups of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from bayplan.core.columns.shapes import PodInfo, PodShape
+from bayplan.core.queue.heap import PodHeap
+from bayplan.core.queue.record import QueuedPod
+
+
+class Group(NamedTuple):
+    """What pods of a group have in common."""
+
+    profile: str
+    shape: PodShape
+    own_name: str  # "" where the name makes no difference
+    priority: int
+    rejectors: tuple[str, ...]
+    pending_plugins: tuple[str, ...]
+    gating_plugin: str
+
+    @classmethod
+    def of(cls, record: QueuedPod) -> Group:
+        info = record.info
+        return cls(
+            info.scheduler_name,
+            info.shape,
+            info.name if _has_generated_claims(info) else "",
+            info.priority,
+            record.rejectors,
+            record.pending_plugins,
+            record.gating_plugin,
+        )
+
+    @property
+    def listeners(self) -> tuple[str, ...]:
+        """Plugins whose registrations decide whether a happening reaches the group at all."""
+        return (self.gating_plugin,) if self.gating_plugin else self.rejectors
+
+
+class Parked:
+    """The unschedulable and the gated pods."""
+
+    def __init__(self) -> None:
+        self._groups: dict[str, Group] = {}  # by pod key, as it was when the pod came
+        self._members: dict[Group, dict[str, QueuedPod]] = {}
+        # profile -> plugin -> groups; a dict without values keeps the order of arrival.
+        self._listening: dict[str, dict[str, dict[Group, None]]] = {}
+        self._by_age = PodHeap(lambda record: (record.idle_since,))
+        self._gated_count = 0
+
+    def __len__(self) -> int:
+        return len(self._groups)
+
+    @property
+    def gated_count(self) -> int:
+        return self._gated_count
+
+    def add(self, record: QueuedPod) -> None:
+        group = Group.of(record)
+        assert group.listeners, "a pod that nobody refused would never be woken"
+        self._groups[record.key] = group
+        members = self._members.get(group)
+        if members is None:
+            members = self._members[group] = {}
+            for plugin in group.listeners:
+                self._listening.setdefault(group.profile, {}).setdefault(plugin, {})[group] = None
+        members[record.key] = record
+        self._by_age.push(record)
+        self._gated_count += bool(group.gating_plugin)
+
+    def remove(self, key: str) -> QueuedPod:
+        group = self._groups.pop(key)
+        members = self._members[group]
+        record = members.pop(key)
+        if not members:
+            self._dissolve(group)
+        self._by_age.remove(key)
+        self._gated_count -= bool(group.gating_plugin)
+        return record
+
+    def all(self) -> list[QueuedPod]:
+        return [record for members in self._members.values() for record in members.values()]
+
+    def groups_reached(
+        self, profile: str, is_interested: Callable[[str], bool]
+    ) -> Iterator[tuple[Group, list[QueuedPod]]]:
+        """Groups that listen through an interested plugin, each once, with their members."""
+        seen: set[Group] = set()
+        for plugin, groups in self._listening.get(profile, {}).items():
+            if is_interested(plugin):
+                for group in groups:
+                    if group not in seen:
+                        seen.add(group)
+                        yield group, list(self._members[group].values())
+
+    def idle_longer_than(self, age_ns: int, now: int) -> list[QueuedPod]:
+        """Those that nothing has moved for so long, the longest waiting first. They stay."""
+        found: list[QueuedPod] = []
+        while (record := self._by_age.first()) is not None and now - record.idle_since > age_ns:
+            self._by_age.pop()
+            found.append(record)
+        for record in found:
+            self._by_age.push(record)
+        return found
+
+    def longest_idle_since(self) -> int | None:
+        record = self._by_age.first()
+        return None if record is None else record.idle_since
+
+    def _dissolve(self, group: Group) -> None:
+        del self._members[group]
+        by_plugin = self._listening[group.profile]
+        for plugin in group.listeners:
+            del by_plugin[plugin][group]
+            if not by_plugin[plugin]:
+                del by_plugin[plugin]
+
+
+def _has_generated_claims(info: PodInfo) -> bool:
+    spec = info.spec
+    return bool(spec.resource_claims) or any(volume.ephemeral is not None for volume in spec.volumes)

@@ -1,0 +1,152 @@
+"""From what a client sends to what is stored as a new object.
+
+Takes the object, the priority classes and storage classes that stand, and the time; gives a new top struct with
+its own metadata, spec and status, completed by `bayplan.admission`; raises what an API server refuses. Parts
+below those are taken over from the client's object and may be completed in place, always to the same end.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from bayplan.admission.defaults import default_object, default_storage_class, set_storage_class
+from bayplan.admission.priority import PriorityClasses, Refusal, check_classes, resolve_priority
+from bayplan.admission.stored import is_complete
+from bayplan.model.cluster import Namespace, NamespaceStatus, PriorityClass
+from bayplan.model.kinds import Object
+from bayplan.model.meta import ObjectMeta
+from bayplan.model.pod import Pod, PodStatus
+from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from bayplan.model.storage import PersistentVolumeClaim, StorageClass
+from bayplan.store.errors import (
+    FORBIDDEN,
+    INVALID,
+    REQUIRED,
+    BadRequest,
+    Forbidden,
+    InternalError,
+    Invalid,
+    field_cause,
+)
+from bayplan.store.pods import start_out
+from bayplan.store.rules import RULES, KindRules
+from bayplan.store.stamping import written_time
+
+ObjectT = TypeVar("ObjectT", bound=Object)
+
+_QUANTITY_FORMAT = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
+
+
+def arrived(one: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) -> ObjectT:
+    """The object as created: without name or uid yet where the server makes these."""
+    meta = one.metadata
+    if not meta.name and not meta.generate_name:
+        cause = field_cause(REQUIRED, "metadata.name", "name or generateName is required")
+        raise Invalid.of(rules, "", [cause])
+    if meta.resource_version:
+        raise InternalError("resourceVersion should not be set on objects to be created")
+    made = copy.copy(one)
+    made.metadata = replace(
+        meta,
+        namespace=meta.namespace if rules.namespaced else "",
+        uid="",
+        resource_version="",
+        creation_timestamp=None,
+        deletion_timestamp=None,
+        deletion_grace_period_seconds=None,
+        generation=1 if rules.has_generation else meta.generation,
+    )
+    if isinstance(made, Pod):
+        _admit_pod(made, classes, now)
+    else:
+        _admit_other(made, rules)
+    made.metadata.creation_timestamp = written_time(now)
+    return made
+
+
+def taken_over(one: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) -> ObjectT:
+    """An object that an API server has stored before, as it is; only what it lacks is filled in."""
+    made = copy.copy(one)
+    meta = replace(one.metadata, resource_version="")
+    if not rules.namespaced:
+        meta.namespace = ""
+    meta.creation_timestamp = meta.creation_timestamp or written_time(now)
+    if rules.has_generation:
+        meta.generation = meta.generation or 1
+    made.metadata = meta
+    if not isinstance(made, Pod):
+        default_object(made)
+    elif not is_complete(made):
+        made.spec = copy.copy(made.spec)
+        _complete(made)
+        resolve_priority(made, classes)
+    return made
+
+
+def _admit_pod(pod: Pod, classes: PriorityClasses, now: int) -> None:
+    spec = copy.copy(pod.spec)
+    spec.tolerations = list(spec.tolerations)
+    pod.spec = spec
+    pod.status = PodStatus()
+    # Admission takes a pod with a node for one that was stored before; here it is new whatever it says.
+    node_name, spec.node_name = spec.node_name, ""
+    _complete(pod)
+    refusals = resolve_priority(pod, classes)
+    spec.node_name = node_name
+    if refusals:
+        raise Forbidden.because(RULES[Pod], pod.metadata.name or pod.metadata.generate_name, refusals[0][1])
+    start_out(pod, now)
+
+
+def _complete(pod: Pod) -> None:
+    try:
+        default_object(pod)
+    except ValueError:
+        raise BadRequest(
+            'Pod in version "v1" cannot be handled as a Pod: quantities must match the regular expression '
+            f"'{_QUANTITY_FORMAT}'"
+        ) from None
+
+
+def _admit_other(one: Object, rules: KindRules) -> None:
+    if isinstance(one, Namespace):
+        one.status = NamespaceStatus(phase="Active")
+        one.metadata.labels = dict(one.metadata.labels)
+    elif isinstance(one, PodDisruptionBudget):
+        one.status = PodDisruptionBudgetStatus()
+    elif rules.resets_status:
+        fresh: Any = rules.struct()
+        one.status = fresh.status  # type: ignore[union-attr]  # its rules say that it has one
+    default_object(one)
+
+
+def set_default_class(claim: PersistentVolumeClaim, classes: Iterable[StorageClass]) -> None:
+    """Lets a new claim that names no class have the default one, if there is one."""
+    default = default_storage_class(classes)
+    if default is not None:
+        claim.spec = copy.copy(claim.spec)
+        set_storage_class(claim, default)
+
+
+def check_class(one: PriorityClass, standing: Iterable[PriorityClass]) -> None:
+    """Raises what is wrong with a new or changed priority class beside those that stand."""
+    # Only as a manifest is a class held to being the one default.
+    meant = replace(one, metadata=ObjectMeta(name=one.metadata.name))
+    refusals = [refusal for checked, refusal in check_classes([*standing, meant]) if checked is meant]
+    for field, message in refusals:
+        if field == "globalDefault":
+            raise Forbidden.because(RULES[PriorityClass], one.metadata.name, message)
+    if refusals:
+        causes = [field_cause(*_class_fault(one, refusal)) for refusal in refusals]
+        raise Invalid.of(RULES[PriorityClass], one.metadata.name, causes)
+
+
+def _class_fault(one: PriorityClass, refusal: Refusal) -> tuple[str, str, str]:
+    field, message = refusal
+    if field == "preemptionPolicy":
+        return INVALID, field, f'"{one.preemption_policy}": {message}'
+    return FORBIDDEN, field, message

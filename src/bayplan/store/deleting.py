@@ -1,0 +1,180 @@
+"""What a request to delete does: at once, after a grace period, or once all finalizers are gone.
+
+Takes the stored object and the request; gives the object as it is to be stored, and whether it then goes. Only
+pods have a grace period, and only those that may be running: bound ones that have not ended. What is to become
+of dependents is left as a finalizer (`orphan`, `foregroundDeletion`) for a garbage collector to act upon;
+in the background is when there is none. Namespaces end when their content has, and only when someone says so.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from bayplan.admission.priority import SYSTEM_CLASSES
+from bayplan.model.cluster import Namespace, NamespaceStatus
+from bayplan.model.kinds import Object
+from bayplan.model.meta import ObjectMeta
+from bayplan.model.pod import Pod
+from bayplan.model.timestamps import parse_time
+from bayplan.store.errors import UNSUPPORTED, Cause, Conflict, Forbidden, Invalid
+from bayplan.store.pods import TERMINAL_PHASES
+from bayplan.store.rules import KindRules
+from bayplan.store.stamping import NS_PER_SECOND, written_time
+
+FOREGROUND, BACKGROUND, ORPHAN = "Foreground", "Background", "Orphan"
+ORPHAN_FINALIZER, FOREGROUND_FINALIZER = "orphan", "foregroundDeletion"
+
+_LASTING_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
+
+
+class Request(NamedTuple):
+    """The options of a deletion; None where nothing was said."""
+
+    grace_seconds: int | None = None
+    uid: str | None = None
+    resource_version: str | None = None
+    propagation: str | None = None
+
+
+class Outcome(NamedTuple):
+    """The object as it is to be stored, itself when it stays as it is, and whether it goes thereafter."""
+
+    object: Object
+    goes: bool
+
+
+def outcome_of(one: Object, request: Request, rules: KindRules, now: int) -> Outcome:
+    """What the request does to the object; raises what is refused."""
+    # Upstream: registry/rest/delete.go BeforeDelete and registry/generic/registry/store.go Delete (v1.36).
+    _check_request(one, request, rules)
+    if isinstance(one, Namespace):
+        return _mark_namespace(one, now)
+    meta = one.metadata
+    finalizers = _finalizers_for_dependents(meta, request.propagation, rules)
+    if meta.deletion_timestamp is not None and meta.deletion_grace_period_seconds:
+        return _shorten(one, finalizers, request)
+    if isinstance(one, Pod) and meta.deletion_timestamp is None:
+        return _end_gracefully(one, finalizers, request, now)
+    if not finalizers:
+        return Outcome(one, goes=True)
+    return Outcome(_with_metadata(one, _marked(meta, finalizers, now)), goes=False)
+
+
+def may_go(old: ObjectMeta, new: ObjectMeta) -> bool:
+    """Whether a write has taken away the last that kept an object from ending."""
+    return not new.finalizers and old.deletion_timestamp is not None and old.deletion_grace_period_seconds == 0
+
+
+def _check_request(one: Object, request: Request, rules: KindRules) -> None:
+    meta = one.metadata
+    if rules.kind == "PriorityClass" and meta.name in SYSTEM_CLASSES:
+        raise Forbidden.because(rules, meta.name, "this is a system priority class and cannot be deleted")
+    if rules.kind == "Namespace" and meta.name in _LASTING_NAMESPACES:
+        raise Forbidden.because(rules, meta.name, "this namespace may not be deleted")
+    if request.propagation not in (None, FOREGROUND, BACKGROUND, ORPHAN):
+        text = (
+            f'Unsupported value: "{request.propagation}": supported values: "Foreground", "Background", "Orphan", "nil"'
+        )
+        raise Invalid.options("DeleteOptions", [Cause(UNSUPPORTED, text, "propagationPolicy")])
+    if request.uid is not None and request.uid != meta.uid:
+        why = (
+            f"the UID in the precondition ({request.uid}) does not match the UID in record ({meta.uid}). "
+            "The object might have been deleted and then recreated"
+        )
+        raise Conflict.precondition(rules, meta.name, why)
+    if request.resource_version is not None and request.resource_version != meta.resource_version:
+        why = (
+            f"the ResourceVersion in the precondition ({request.resource_version}) does not match the "
+            f"ResourceVersion in record ({meta.resource_version}). The object might have been modified"
+        )
+        raise Conflict.precondition(rules, meta.name, why)
+
+
+def _mark_namespace(one: Namespace, now: int) -> Outcome:
+    """A namespace is only marked: it goes when whoever empties it says so."""
+    if one.metadata.deletion_timestamp is not None:
+        return Outcome(one, goes=False)
+    meta = replace(one.metadata, deletion_timestamp=written_time(now))
+    return Outcome(Namespace(metadata=meta, status=NamespaceStatus(phase="Terminating")), goes=False)
+
+
+def _shorten(one: Object, finalizers: list[str], request: Request) -> Outcome:
+    """A grace period that runs may end earlier, never later."""
+    meta = one.metadata
+    running = meta.deletion_grace_period_seconds
+    assert running is not None
+    assert meta.deletion_timestamp is not None
+    grace = _no_less_than_now(request.grace_seconds)
+    if grace is None or grace >= running:
+        return Outcome(one, goes=False)
+    ends_at = parse_time(meta.deletion_timestamp) + (grace - running) * NS_PER_SECOND
+    ending = replace(
+        meta,
+        deletion_timestamp=written_time(ends_at),
+        deletion_grace_period_seconds=grace,
+        finalizers=finalizers,
+    )
+    return Outcome(_with_metadata(one, ending), goes=grace == 0 and not finalizers)
+
+
+def _end_gracefully(pod: Pod, finalizers: list[str], request: Request, now: int) -> Outcome:
+    grace = _no_less_than_now(request.grace_seconds)
+    if grace is None:
+        grace = _no_less_than_now(pod.spec.termination_grace_period_seconds) or 0
+    # Upstream: pkg/registry/core/pod/strategy.go CheckGracefulDelete (v1.36).
+    if not pod.spec.node_name or pod.status.phase in TERMINAL_PHASES:
+        grace = 0
+    meta = pod.metadata
+    ending = replace(
+        meta,
+        deletion_timestamp=written_time(now + grace * NS_PER_SECOND),
+        deletion_grace_period_seconds=grace,
+        finalizers=finalizers,
+        generation=meta.generation + 1 if meta.generation else 0,
+    )
+    return Outcome(_with_metadata(pod, ending), goes=grace == 0 and not finalizers)
+
+
+def _no_less_than_now(seconds: int | None) -> int | None:
+    # A negative period means one second: as short as can be while still being one.
+    return 1 if seconds is not None and seconds < 0 else seconds
+
+
+def _marked(meta: ObjectMeta, finalizers: list[str], now: int) -> ObjectMeta:
+    """The metadata of what waits for its finalizers alone."""
+    marked = replace(meta, finalizers=finalizers, deletion_grace_period_seconds=0)
+    if meta.deletion_timestamp is None:
+        marked.deletion_timestamp = written_time(now)
+        marked.generation = meta.generation + 1 if meta.generation else 0
+    elif parse_time(meta.deletion_timestamp) > now:
+        marked.deletion_timestamp = written_time(now)
+    return marked
+
+
+def _finalizers_for_dependents(meta: ObjectMeta, propagation: str | None, rules: KindRules) -> list[str]:
+    # Upstream: registry/generic/registry/store.go deletionFinalizersForGarbageCollection (v1.36).
+    wanted = _dependents_finalizer(meta, propagation, rules)
+    kept = [one for one in meta.finalizers if one not in (ORPHAN_FINALIZER, FOREGROUND_FINALIZER)]
+    return [*kept, *wanted] if sorted([*kept, *wanted]) != sorted(meta.finalizers) else meta.finalizers
+
+
+def _dependents_finalizer(meta: ObjectMeta, propagation: str | None, rules: KindRules) -> list[str]:
+    if propagation == ORPHAN:
+        return [ORPHAN_FINALIZER]
+    if propagation == FOREGROUND:
+        return [FOREGROUND_FINALIZER]
+    if propagation == BACKGROUND:
+        return []
+    standing = [one for one in meta.finalizers if one in (ORPHAN_FINALIZER, FOREGROUND_FINALIZER)]
+    return standing or ([ORPHAN_FINALIZER] if rules.orphans_by_default else [])
+
+
+def _with_metadata(one: Any, meta: ObjectMeta) -> Any:
+    if meta == one.metadata:
+        return one
+    made = copy.copy(one)
+    made.metadata = meta
+    return made

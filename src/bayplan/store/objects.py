@@ -1,0 +1,346 @@
+"""The store: API objects as a Kubernetes API server keeps them, without HTTP, clock or threads.
+
+Writes take `now` in nanoseconds, answer with what is then stored, and raise `ApiError` with the words of the real
+server. Reads hand out the stored structs themselves: **nobody may change these**. To write, give a new struct
+(`copy.copy`, `msgspec.structs.replace`) that shares what stays the same; the old one remains as it was for all
+who hold it. Objects given to the store are its own from then on. Kinds are named (`"Pod"`) or given as structs
+(`Pod`), which also types the answer. Nothing is collected or reconciled here: that is the work of controllers.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple, TypeVar, overload
+
+from bayplan.admission.priority import PriorityClasses
+from bayplan.admission.stored import looks_stored, was_created
+from bayplan.model.cluster import Namespace, PriorityClass
+from bayplan.model.kinds import Object
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
+from bayplan.model.storage import PersistentVolumeClaim, StorageClass
+from bayplan.store import arriving, deleting, pods, updating
+from bayplan.store.content import Content
+from bayplan.store.errors import AlreadyExists, Cause, Forbidden, NotFound
+from bayplan.store.log import ADDED, DEFAULT_CAPACITY, DELETED, MODIFIED, Change, Cursor, WatchLog
+from bayplan.store.rules import RULES, Kind, KindRules
+from bayplan.store.stamping import generated_name, make_uid
+
+ObjectT = TypeVar("ObjectT", bound=Object)
+
+# Others may depend on these when several objects are loaded together.
+_LOADED_FIRST = ("Namespace", "PriorityClass", "StorageClass")
+
+
+class Deletion(NamedTuple):
+    """The answer to a request to delete."""
+
+    object: Object
+    """As it now stands, or as it was last."""
+    gone: bool
+
+
+class Snapshot(NamedTuple):
+    """Objects at one version, and the cursor that reads on from there."""
+
+    objects: builtins.list[Object]
+    resource_version: int
+    cursor: Cursor
+
+
+class Store:
+    """API objects, their versions, and the log of all writes.
+
+    Args:
+        log_capacity: how many writes a watcher may lag behind before it must list again.
+        checks_namespaces: whether a namespace must exist before anything is created in it.
+    """
+
+    def __init__(self, *, log_capacity: int = DEFAULT_CAPACITY, checks_namespaces: bool = False) -> None:
+        self.log = WatchLog(log_capacity)
+        self._checks_namespaces = checks_namespaces
+        self._content = Content()
+        self._classes = PriorityClasses(())
+
+    @classmethod
+    def restored(
+        cls,
+        objects: Iterable[Object],
+        resource_version: int,
+        *,
+        log_capacity: int = DEFAULT_CAPACITY,
+        checks_namespaces: bool = False,
+    ) -> Store:
+        """A store as another one was at that version, from its objects; its log starts there."""
+        store = cls(log_capacity=log_capacity, checks_namespaces=checks_namespaces)
+        for one in objects:
+            assert one.metadata.uid
+            assert 0 < int(one.metadata.resource_version) <= resource_version
+            store._apply(Change(ADDED, type(one).__name__, None, one, resource_version, at=0))
+        store.log = WatchLog(log_capacity, resource_version)
+        return store
+
+    # Reading.
+
+    @property
+    def resource_version(self) -> int:
+        """Of the newest write."""
+        return self.log.resource_version
+
+    @property
+    def priority_classes(self) -> PriorityClasses:
+        """As they stand now; a new one after each change of a class."""
+        return self._classes
+
+    @overload
+    def find(self, kind: type[ObjectT], namespace: str, name: str) -> ObjectT | None: ...
+    @overload
+    def find(self, kind: str, namespace: str, name: str) -> Object | None: ...
+    def find(self, kind: Kind, namespace: str, name: str) -> Any:
+        """The object, or None; the namespace is "" for kinds that have none."""
+        return self._content.find(_rules(kind).kind, namespace, name)
+
+    @overload
+    def get(self, kind: type[ObjectT], namespace: str, name: str) -> ObjectT: ...
+    @overload
+    def get(self, kind: str, namespace: str, name: str) -> Object: ...
+    def get(self, kind: Kind, namespace: str, name: str) -> Any:
+        """The object; raises NotFound."""
+        return self._stored(_rules(kind), namespace, name)
+
+    @overload
+    def list(self, kind: type[ObjectT], namespace: str | None = None) -> builtins.list[ObjectT]: ...
+    @overload
+    def list(self, kind: str, namespace: str | None = None) -> builtins.list[Object]: ...
+    def list(self, kind: Kind, namespace: str | None = None) -> Any:
+        """All of a kind, namespace by namespace in order of arrival."""
+        return [*self._content.iterate(_rules(kind).kind, namespace)]
+
+    def count(self, kind: Kind) -> int:
+        return self._content.count(_rules(kind).kind)
+
+    def pods_on_node(self, node_name: str) -> builtins.list[Pod]:
+        """Pods bound to the node, whatever their phase, in order of binding."""
+        return self._content.pods_on_node(node_name)
+
+    def owned_by(self, uid: str) -> builtins.list[Object]:
+        """Objects of any kind that name this uid among their owners."""
+        return self._content.owned_by(uid)
+
+    # Watching.
+
+    def watch(self, *kinds: Kind, since: int | None = None) -> Cursor:
+        """Reads what is written after a version, or from now on; of all kinds if none is given."""
+        return self.log.cursor(since, [_rules(kind).kind for kind in kinds] if kinds else None)
+
+    def list_and_watch(self, *kinds: Kind) -> Snapshot:
+        """All objects of these kinds, or of all, and what comes after them: nothing is missed or told twice."""
+        wanted = [_rules(kind).kind for kind in kinds] if kinds else [kind for kind in RULES if isinstance(kind, str)]
+        objects = [one for kind in wanted for one in self._content.iterate(kind)]
+        return Snapshot(objects, self.resource_version, self.watch(*kinds))
+
+    # Writing.
+
+    def create(self, obj: ObjectT, now: int) -> ObjectT:
+        """Admits a new object; what belongs to the server (uid, times, status) is made anew."""
+        rules = RULES[type(obj)]
+        self._check_namespace(obj, rules)
+        made = arriving.arrived(obj, rules, self._classes, now)
+        if isinstance(made, Pod) and made.spec.node_name:
+            labels = self._topology_labels(made.spec.node_name)
+            made.metadata.labels = {**made.metadata.labels, **labels}
+        elif isinstance(made, PriorityClass):
+            arriving.check_class(made, self.list(PriorityClass))
+        elif isinstance(made, PersistentVolumeClaim):
+            arriving.set_default_class(made, self.list(StorageClass))
+        return self._add(made, rules, now)
+
+    def load(self, objects: Iterable[Object], now: int) -> None:
+        """Takes over a cluster: stored objects with their uid, times and status; manifests are created."""
+        arriving_objects = [*objects]
+        for first in _LOADED_FIRST:
+            for one in arriving_objects:
+                if type(one).__name__ == first:
+                    self._load_one(one, now)
+        for one in arriving_objects:
+            if type(one).__name__ not in _LOADED_FIRST:
+                self._load_one(one, now)
+
+    def replace(self, obj: ObjectT, now: int) -> ObjectT:
+        """Writes all but the status; with a resourceVersion only over that version."""
+        rules = RULES[type(obj)]
+        old = self._stored(rules, _namespace(obj, rules), obj.metadata.name)
+        updating.check_preconditions(old, obj, rules, must_name_version=rules.update_needs_version)
+        written: ObjectT = self._write(old, updating.updated(old, obj, rules), rules, now)
+        return written
+
+    def update_status(self, obj: ObjectT, now: int) -> ObjectT:
+        """Writes the status, and metadata with it; with a resourceVersion only over that version."""
+        rules = RULES[type(obj)]
+        old = self._stored(rules, _namespace(obj, rules), obj.metadata.name)
+        updating.check_preconditions(old, obj, rules, must_name_version=rules.update_needs_version)
+        written: ObjectT = self._write(old, updating.updated_status(old, obj, rules), rules, now)
+        return written
+
+    @overload
+    def modify(
+        self, kind: type[ObjectT], namespace: str, name: str, change: Callable[[ObjectT], ObjectT], now: int
+    ) -> ObjectT: ...
+    @overload
+    def modify(self, kind: str, namespace: str, name: str, change: Callable[[Any], Any], now: int) -> Any: ...
+    def modify(self, kind: Kind, namespace: str, name: str, change: Callable[[Any], Any], now: int) -> Any:
+        """As a patch does: writes what `change` makes of the stored object, all but its status."""
+        rules = _rules(kind)
+        old = self._stored(rules, namespace, name)
+        new = change(old)
+        updating.check_preconditions(old, new, rules, must_name_version=False)
+        return self._write(old, updating.updated(old, new, rules), rules, now)
+
+    @overload
+    def modify_status(
+        self, kind: type[ObjectT], namespace: str, name: str, change: Callable[[ObjectT], ObjectT], now: int
+    ) -> ObjectT: ...
+    @overload
+    def modify_status(self, kind: str, namespace: str, name: str, change: Callable[[Any], Any], now: int) -> Any: ...
+    def modify_status(self, kind: Kind, namespace: str, name: str, change: Callable[[Any], Any], now: int) -> Any:
+        """As a patch of the status does: writes the status of what `change` makes of the stored object."""
+        rules = _rules(kind)
+        old = self._stored(rules, namespace, name)
+        new = change(old)
+        updating.check_preconditions(old, new, rules, must_name_version=False)
+        return self._write(old, updating.updated_status(old, new, rules), rules, now)
+
+    def delete(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        now: int,
+        *,
+        grace_seconds: int | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        propagation: str | None = None,
+    ) -> Deletion:
+        """Deletes at once, or begins to: pods get their grace period, finalizers their time.
+
+        Args:
+            grace_seconds: instead of the pod's own; a second request may only shorten it.
+            uid: only if the object has this uid.
+            resource_version: only if the object has this version.
+            propagation: Foreground, Background or Orphan; kept as a finalizer for the garbage collector.
+        """
+        rules = _rules(kind)
+        old = self._stored(rules, namespace, name)
+        request = deleting.Request(grace_seconds, uid, resource_version, propagation)
+        marked, goes = deleting.outcome_of(old, request, rules, now)
+        if marked is not old:
+            self._commit(MODIFIED, rules, old, marked, now)
+        return Deletion(self._remove(marked, rules, now) if goes else marked, goes)
+
+    def bind(self, namespace: str, name: str, node_name: str, uid: str, now: int) -> Pod:
+        """Assigns the pod to the node, which need not exist; raises Conflict. Any uid will do if "" is given."""
+        pod = self.get(Pod, namespace, name)
+        made = pods.bound(pod, node_name, uid, self._topology_labels(node_name), now)
+        self._commit(MODIFIED, pods.POD_RULES, pod, made, now)
+        return made
+
+    def finalize_namespace(self, name: str, now: int) -> Deletion:
+        """Lets a namespace that is being deleted go, once whoever emptied it has found nothing left in it."""
+        namespace = self.get(Namespace, "", name)
+        meta = namespace.metadata
+        if meta.deletion_timestamp is None or meta.finalizers:
+            return Deletion(namespace, gone=False)
+        return Deletion(self._remove(namespace, RULES[Namespace], now), gone=True)
+
+    def _stored(self, rules: KindRules, namespace: str, name: str) -> Any:
+        found = self._content.find(rules.kind, namespace, name)
+        if found is None:
+            raise NotFound.of(rules, name)
+        return found
+
+    def _check_namespace(self, obj: Object, rules: KindRules) -> None:
+        if not rules.namespaced:
+            return
+        name = _namespace(obj, rules)
+        namespace = self.find(Namespace, "", name)
+        if namespace is None:
+            if self._checks_namespaces:
+                raise NotFound.of(RULES[Namespace], name)
+        elif namespace.metadata.deletion_timestamp is not None:
+            cause = Cause("NamespaceTerminating", f"namespace {name} is being terminated", "metadata.namespace")
+            why = f"unable to create new content in namespace {name} because it is being terminated"
+            raise Forbidden.because(rules, obj.metadata.name, why, [cause])
+
+    def _topology_labels(self, node_name: str) -> dict[str, str]:
+        return pods.topology_labels(self.find(Node, "", node_name))
+
+    def _load_one(self, one: Object, now: int) -> None:
+        was_stored = looks_stored(one) if isinstance(one, Pod) else was_created(one.metadata)
+        if was_stored:
+            rules = RULES[type(one)]
+            self._add(arriving.taken_over(one, rules, self._classes, now), rules, now)
+        else:
+            self.create(one, now)
+
+    def _add(self, made: ObjectT, rules: KindRules, now: int) -> ObjectT:
+        meta = made.metadata
+        version = self.resource_version + 1
+        if not meta.name:
+            meta.name = next(self._free_names(meta.generate_name, rules, meta.namespace, version))
+        elif self._content.find(rules.kind, meta.namespace, meta.name) is not None:
+            raise AlreadyExists.of(rules, meta.name)
+        meta.uid = meta.uid or make_uid(rules, meta.namespace, meta.name, version)
+        self._commit(ADDED, rules, None, made, now)
+        return made
+
+    def _free_names(self, base: str, rules: KindRules, namespace: str, number: int) -> Iterator[str]:
+        while True:
+            name = generated_name(base, number)
+            if self._content.find(rules.kind, namespace, name) is None:
+                yield name
+            number += 1
+
+    def _write(self, old: Object, made: Any, rules: KindRules, now: int) -> Any:
+        if made is old:
+            return old
+        if deleting.may_go(old.metadata, made.metadata):
+            self._remove(old, rules, now)
+            return made
+        if isinstance(made, PriorityClass):
+            arriving.check_class(made, self.list(PriorityClass))
+        self._commit(MODIFIED, rules, old, made, now)
+        return made
+
+    def _remove(self, old: Object, rules: KindRules, now: int) -> Object:
+        """Watchers see the object as it was last, with the version of its deletion."""
+        last = copy.copy(old)
+        last.metadata = copy.copy(old.metadata)
+        self._commit(DELETED, rules, old, last, now)
+        return last
+
+    def _commit(self, change_type: str, rules: KindRules, old: Object | None, new: Object, now: int) -> None:
+        """The one place where anything changes; `new` must have metadata of its own."""
+        version = self.log.resource_version + 1
+        new.metadata.resource_version = str(version)
+        change = Change(change_type, rules.kind, old, new, version, now)
+        self._apply(change)
+        self.log.append(change)
+
+    def _apply(self, change: Change) -> None:
+        self._content.apply(change)
+        if change.kind == "PriorityClass":
+            self._classes = PriorityClasses(self.list(PriorityClass))
+
+
+def _rules(kind: Kind) -> KindRules:
+    rules = RULES.get(kind)
+    if rules is None:
+        raise NotFound.no_resource()
+    return rules
+
+
+def _namespace(obj: Object, rules: KindRules) -> str:
+    return (obj.metadata.namespace or "default") if rules.namespaced else ""

@@ -1,0 +1,49 @@
+"""Names, uids and times that the server gives to objects.
+
+All follow from the version of the write they are made in, so that the same writes give the same bytes, and no
+two objects ever share a uid. Times are whole seconds, as Kubernetes writes them.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from bayplan.model.timestamps import format_time
+from bayplan.store.rules import KindRules
+
+NS_PER_SECOND = 1_000_000_000
+
+# Kubernetes leaves out vowels, and what could be taken for them, so that no suffix spells a word.
+_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_SUFFIX_LENGTH = 5
+_BASE_LENGTH_MAX = 63 - _SUFFIX_LENGTH
+_SUFFIX_COUNT = len(_SUFFIX_LETTERS) ** _SUFFIX_LENGTH
+# Any number without a factor of 3 visits all suffixes before one comes again; this one makes neighbours unlike.
+_STRIDE = 8_675_309
+
+
+def make_uid(rules: KindRules, namespace: str, name: str, version: int) -> str:
+    """`pod-<namespace>-<name>-<version>`; the version makes it unique, the rest makes it readable."""
+    kind = rules.kind.lower()
+    return f"{kind}-{namespace}-{name}-{version}" if namespace else f"{kind}-{name}-{version}"
+
+
+def generated_name(base: str, number: int) -> str:
+    """A name for `generateName`: the base and five letters that look random."""
+    rest = number * _STRIDE % _SUFFIX_COUNT
+    letters = []
+    for _ in range(_SUFFIX_LENGTH):
+        rest, letter = divmod(rest, len(_SUFFIX_LETTERS))
+        letters.append(_SUFFIX_LETTERS[letter])
+    return base[:_BASE_LENGTH_MAX] + "".join(letters)
+
+
+def written_time(now: int) -> str:
+    """The RFC 3339 text of a time in nanoseconds."""
+    return _written_second(now // NS_PER_SECOND)
+
+
+# Thousands of writes share a second.
+@lru_cache(maxsize=4096)
+def _written_second(second: int) -> str:
+    return format_time(second * NS_PER_SECOND)

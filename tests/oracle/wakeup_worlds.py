@@ -1,0 +1,363 @@
+"""Random small clusters in which one plugin is likely to reject a pod everywhere, each with changes that may come.
+
+A world is a waiting pod and things with a past and a future: an object before and after, None where it is not there.
+Worlds hold no change that kube-scheduler is known to sleep through; `test_no_missed_wakeup` lists those by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+
+from bayplan.model.kinds import Object
+from bayplan.model.meta import LabelSelector, ObjectMeta
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
+from bayplan.model.storage import (
+    CSIDriver,
+    CSIDriverSpec,
+    CSIPersistentVolumeSource,
+    CSIStorageCapacity,
+    StorageClass,
+    TopologySelectorLabelRequirement,
+    TopologySelectorTerm,
+    VolumeAttachment,
+    VolumeAttachmentSource,
+    VolumeAttachmentSpec,
+)
+from bayplan.model.volumes import GCEPersistentDiskVolumeSource, Volume
+from bayplan.testing.builders import NodeBuilder, claim, csi_node, node, pod, storage_class, volume
+from bayplan.testing.pods import PodBuilder
+
+Change: TypeAlias = tuple[Object | None, Object | None]
+
+ZONE = "topology.kubernetes.io/zone"
+NODE_NAMES = ("n0", "n1", "n2")
+STAYS, CHANGES, COMES, GOES = "stays", "changes", "comes", "goes"
+
+
+@dataclass
+class World:
+    """A waiting pod, itself with a future, and things around it."""
+
+    waiting: Pod
+    waiting_later: Pod
+    things: list[Change] = field(default_factory=list)
+
+    def objects(self, happened: Change | None = None) -> list[Object]:
+        """All that is there, after one of the changes has happened."""
+        present = (new if (old, new) == happened else old for old, new in self.things)
+        return [thing for thing in present if thing is not None]
+
+
+def future(draw: st.DrawFn, now: Object, later: Object, *fates: str) -> Change:
+    """What becomes of an object."""
+    changes: dict[str, Change] = {
+        STAYS: (now, now),
+        CHANGES: (now, later),
+        COMES: (None, now),
+        GOES: (now, None),
+    }
+    return changes[draw(st.sampled_from(fates))]
+
+
+def nodes(draw: st.DrawFn, dress: Callable[[NodeBuilder], NodeBuilder], *fates: str) -> list[Change]:
+    """Up to three nodes; `dress` is called for each as it is and as it will be."""
+    made = []
+    for name in NODE_NAMES[: draw(st.integers(1, 3))]:
+        now, later = (dress(node(name)).obj() for _ in range(2))
+        made.append(future(draw, now, later, *fates))
+    return made
+
+
+def running(draw: st.DrawFn, dress: Callable[[PodBuilder], PodBuilder], *fates: str, most: int = 4) -> list[Change]:
+    """Pods on nodes. What `dress` does not draw is the same before and after."""
+    made = []
+    for number in range(draw(st.integers(0, most))):
+        on = draw(st.sampled_from(NODE_NAMES))
+        now, later = (dress(pod(f"q{number}").node(on)).obj() for _ in range(2))
+        made.append(future(draw, now, later, *fates))
+    return made
+
+
+def unchanging(waiting: PodBuilder, things: list[Change]) -> World:
+    return World(waiting.obj(), waiting.obj(), things)
+
+
+# ---------------------------------------------------------------- nodes alone
+
+
+@st.composite
+def cordons(draw: st.DrawFn) -> World:
+    """NodeUnschedulable."""
+
+    def dress(on: NodeBuilder) -> NodeBuilder:
+        return on.unschedulable() if draw(st.integers(0, 3)) else on
+
+    later = pod("p").tolerates(draw(st.sampled_from(["node.kubernetes.io/unschedulable", "other"])))
+    return World(pod("p").obj(), later.obj(), nodes(draw, dress, CHANGES, COMES))
+
+
+@st.composite
+def names(draw: st.DrawFn) -> World:
+    """NodeName."""
+    return unchanging(pod("p").node("n1"), nodes(draw, lambda on: on, STAYS, COMES, GOES))
+
+
+@st.composite
+def taints(draw: st.DrawFn) -> World:
+    """TaintToleration."""
+    key = st.sampled_from(["a", "b"])
+
+    def dress(on: NodeBuilder) -> NodeBuilder:
+        for _ in range(draw(st.integers(0, 3))):
+            on.taint(draw(key), draw(st.sampled_from(["", "1"])), draw(st.sampled_from(["NoSchedule", "NoExecute"])))
+        return on
+
+    waiting = pod("p").tolerates(draw(key), draw(st.sampled_from([None, "1"])))
+    now = waiting.obj()
+    return World(now, waiting.tolerates(draw(key)).obj(), nodes(draw, dress, CHANGES, CHANGES, COMES, GOES))
+
+
+@st.composite
+def node_labels(draw: st.DrawFn) -> World:
+    """NodeAffinity."""
+
+    def dress(on: NodeBuilder) -> NodeBuilder:
+        return on.labels(disk=draw(st.sampled_from(["ssd", "hdd"])), rack=draw(st.sampled_from(["1", "5", "9"])))
+
+    waiting = pod("p")
+    if draw(st.booleans()):
+        waiting.node_selector(disk="ssd")
+    terms = ("disk in (ssd)", "rack > 5", "rack notin (1, 9)", "disk, rack < 4", "absent")
+    waiting.node_affinity(*draw(st.lists(st.sampled_from(terms), min_size=1, max_size=2)))
+    return unchanging(waiting, nodes(draw, dress, CHANGES, CHANGES, COMES, GOES))
+
+
+@st.composite
+def features(draw: st.DrawFn) -> World:
+    """NodeDeclaredFeatures."""
+    needed = "UserNamespacesHostNetworkSupport"
+
+    def dress(on: NodeBuilder) -> NodeBuilder:
+        return on.declares(*draw(st.lists(st.sampled_from(["x", needed]), max_size=2)))
+
+    waiting = pod("p").host_network().obj()
+    waiting.spec.host_users = False
+    later = pod("p").host_network().labels(a="1").obj()
+    later.spec.host_users = draw(st.sampled_from([False, None]))
+    return World(waiting, later, nodes(draw, dress, CHANGES, COMES, GOES))
+
+
+# ---------------------------------------------------------------- nodes and the pods on them
+
+
+@st.composite
+def ports(draw: st.DrawFn) -> World:
+    """NodePorts."""
+    number = st.sampled_from([80, 81])
+    address = st.sampled_from(["", "10.0.0.1", "10.0.0.2"])
+
+    def dress(made: PodBuilder) -> PodBuilder:
+        return made.port(draw(number), ip=draw(address))
+
+    waiting = pod("p").port(draw(number), ip=draw(address)).port(80)
+    return unchanging(waiting, nodes(draw, lambda on: on, STAYS, COMES) + running(draw, dress, STAYS, GOES, COMES, most=5))
+
+
+@st.composite
+def rooms(draw: st.DrawFn) -> World:
+    """NodeResourcesFit."""
+    device = "example.com/device"
+
+    def dress_node(on: NodeBuilder) -> NodeBuilder:
+        given = {device: draw(st.integers(0, 2))} if draw(st.booleans()) else {}
+        return on.capacity(given, cpu=draw(st.integers(1, 4)), memory=draw(st.integers(1, 4)), pods=draw(st.integers(1, 4)))
+
+    def dress_pod(made: PodBuilder) -> PodBuilder:
+        return made.request(cpu=draw(st.integers(0, 3)), memory=draw(st.integers(0, 3)))
+
+    waiting = dress_pod(pod("p"))
+    if draw(st.booleans()):
+        waiting.request({device: draw(st.integers(0, 2))})
+    things = nodes(draw, dress_node, STAYS, CHANGES, COMES) + running(draw, dress_pod, CHANGES, GOES, COMES)
+    return World(waiting.obj(), dress_pod(pod("p")).obj(), things)
+
+
+@st.composite
+def disks(draw: st.DrawFn) -> World:
+    """VolumeRestrictions."""
+
+    def disk() -> Volume:
+        name, read_only = draw(st.sampled_from(["d", "e"])), draw(st.booleans())
+        return Volume(name=name, gce_persistent_disk=GCEPersistentDiskVolumeSource(pd_name=name, read_only=read_only))
+
+    def dress(made: PodBuilder) -> PodBuilder:
+        return made.volume(disk()) if draw(st.booleans()) else made.claim(draw(st.sampled_from(["c0", "c1"])))
+
+    things = nodes(draw, lambda on: on, STAYS, COMES) + running(draw, dress, STAYS, GOES, COMES)
+    for name in ("c0", "c1"):
+        mode = draw(st.sampled_from(["ReadWriteOncePod", "ReadWriteOncePod", "ReadWriteOnce"]))
+        given = claim(name).modes(mode).obj()
+        things.append(future(draw, given, given, STAYS, STAYS, STAYS, COMES))
+    return unchanging(dress(dress(pod("p"))), things)
+
+
+@st.composite
+def spreads(draw: st.DrawFn) -> World:
+    """PodTopologySpread."""
+    apps = st.sampled_from(["a", "b", "c"])
+
+    def dress_node(on: NodeBuilder) -> NodeBuilder:
+        for key in ("zone", "rack"):
+            value = draw(st.sampled_from(["x", "y", "y", ""]))
+            if value:
+                on.label(key, value)
+        return on.taint("t") if draw(st.booleans()) else on
+
+    def dress_pod(made: PodBuilder) -> PodBuilder:
+        return made.labels(app=draw(apps))
+
+    selector = st.sampled_from(["app", "app in (a, b)", "app notin (a)", "app = a", "app = a"])
+    waiting = dress_pod(pod("p"))
+    for key in draw(st.sampled_from([("zone",), ("zone", "rack")])):
+        policy, domains = draw(st.sampled_from([None, "Honor"])), draw(st.sampled_from([None, 1, 2, 3]))
+        waiting.spread(key, draw(selector), node_taints_policy=policy, min_domains=domains)
+    now = waiting.obj()
+    later = dress_pod(waiting)
+    if draw(st.booleans()):
+        later.tolerates("t")
+    things = nodes(draw, dress_node, STAYS, CHANGES, COMES, GOES) + running(draw, dress_pod, CHANGES, GOES, COMES)
+    return World(now, later.obj(), things)
+
+
+def _dress_zone(draw: st.DrawFn) -> Callable[[NodeBuilder], NodeBuilder]:
+    def dress(on: NodeBuilder) -> NodeBuilder:
+        value = draw(st.sampled_from(["x", "y", ""]))
+        return on.label("zone", value) if value else on
+
+    return dress
+
+
+@st.composite
+def attractions(draw: st.DrawFn) -> World:
+    """InterPodAffinity: the waiting pod wants to be near others."""
+    app = st.sampled_from(["a", "b"])
+    waiting = pod("p").labels(app=draw(app)).pod_affinity("zone", {"app": draw(app)})
+    now = waiting.obj()
+    things = nodes(draw, _dress_zone(draw), STAYS, CHANGES, COMES, GOES)
+    things += running(draw, lambda made: made.labels(app=draw(app)), CHANGES, COMES, GOES)
+    return World(now, waiting.labels(app=draw(app)).obj(), things)
+
+
+@st.composite
+def aversions(draw: st.DrawFn) -> World:
+    """InterPodAffinity: the waiting pod wants to be apart from others."""
+    app = st.sampled_from(["a", "b"])
+    selecting = st.sampled_from(["app = a", "app", "app notin (b)"])
+    waiting = pod("p").pod_anti_affinity("zone", draw(selecting), namespace_selector={})
+    things = nodes(draw, _dress_zone(draw), STAYS, CHANGES, COMES)
+    return unchanging(waiting, things + running(draw, lambda made: made.labels(app=draw(app)), CHANGES, COMES, GOES))
+
+
+@st.composite
+def hostilities(draw: st.DrawFn) -> World:
+    """InterPodAffinity: others want to be apart from the waiting pod."""
+    app = st.sampled_from(["a", "b"])
+
+    def dress(made: PodBuilder) -> PodBuilder:
+        return made.pod_anti_affinity("zone", {"app": draw(app)})
+
+    things = nodes(draw, _dress_zone(draw), STAYS) + running(draw, dress, STAYS, COMES, GOES)
+    return World(pod("p").labels(app=draw(app)).obj(), pod("p").labels(app=draw(app)).obj(), things)
+
+
+# ---------------------------------------------------------------- storage
+
+
+@st.composite
+def attachments(draw: st.DrawFn) -> World:
+    """NodeVolumeLimits."""
+    claim_names = ("c0", "c1", "c2", "c3")
+
+    def dress(made: PodBuilder) -> PodBuilder:
+        return made.claim(draw(st.sampled_from(claim_names)))
+
+    things = nodes(draw, lambda on: on, STAYS) + running(draw, dress, STAYS, GOES, COMES)
+    for name in NODE_NAMES:
+        now, later = (csi_node(name).driver("x", count=draw(st.integers(0, 2))).obj() for _ in range(2))
+        things.append(future(draw, now, later, STAYS, CHANGES))
+    for number, name in enumerate(claim_names):
+        bound = claim(name).bound(f"v{number}").obj()
+        things.append(future(draw, bound, bound, STAYS, STAYS, STAYS, COMES))
+        source = CSIPersistentVolumeSource(driver="x", volume_handle=f"h{number}")
+        held = volume(f"v{number}").set(csi=source).obj()
+        things.append((held, held))
+        on = VolumeAttachmentSpec(
+            attacher="x",
+            node_name=draw(st.sampled_from(NODE_NAMES)),
+            source=VolumeAttachmentSource(persistent_volume_name=f"v{number}"),
+        )
+        attached = VolumeAttachment(metadata=ObjectMeta(name=f"a{number}"), spec=on)
+        things.append(future(draw, attached, attached, COMES, GOES))
+    return unchanging(dress(pod("p")), things)
+
+
+@st.composite
+def zones(draw: st.DrawFn) -> World:
+    """VolumeZone."""
+    zone = st.sampled_from(["a", "b", "c"])
+    things = nodes(draw, lambda on: on.zone(draw(zone)), STAYS, CHANGES, COMES)
+    held = [volume("v").labels({ZONE: draw(st.sampled_from(["a", "b__c"]))}).obj() for _ in range(2)]
+    things.append(future(draw, held[0], held[1], STAYS, CHANGES, COMES))
+    waits = storage_class("late", mode="WaitForFirstConsumer").obj()
+    things.append(future(draw, waits, waits, STAYS, COMES))
+    bound, unbound = claim("c").storage_class("late").bound("v").obj(), claim("c").storage_class("late").obj()
+    now = draw(st.sampled_from([bound, bound, unbound]))
+    things.append(future(draw, now, bound, STAYS, CHANGES, COMES))
+    return unchanging(pod("p").claim("c"), things)
+
+
+def _class_in_zone(draw: st.DrawFn) -> StorageClass:
+    made = storage_class("made", mode="WaitForFirstConsumer", provisioner="disk.example.com").obj()
+    allowed = TopologySelectorLabelRequirement(key=ZONE, values=[draw(st.sampled_from(["a", "b"]))])
+    made.allowed_topologies = [TopologySelectorTerm(match_label_expressions=[allowed])]
+    return made
+
+
+def _capacity(name: str, size: int) -> CSIStorageCapacity:
+    everywhere = LabelSelector()
+    return CSIStorageCapacity(
+        metadata=ObjectMeta(name=name, namespace="default"),
+        node_topology=everywhere,
+        storage_class_name="made",
+        capacity=size,
+    )
+
+
+@st.composite
+def bindings(draw: st.DrawFn) -> World:
+    """VolumeBinding."""
+    zone, size = st.sampled_from(["a", "b", "c"]), st.integers(1, 3)
+    things = nodes(draw, lambda on: on.zone(draw(zone)), STAYS, CHANGES, COMES)
+    late = storage_class("late", mode="WaitForFirstConsumer", provisioner="kubernetes.io/no-provisioner").obj()
+    things.append(future(draw, late, late, STAYS, COMES))
+    things.append(future(draw, _class_in_zone(draw), _class_in_zone(draw), STAYS, CHANGES, COMES))
+    driver = CSIDriver(metadata=ObjectMeta(name="disk.example.com"), spec=CSIDriverSpec(storage_capacity=True))
+    things.append((driver, driver))
+    things.append(future(draw, _capacity("s", draw(size)), _capacity("s", draw(size)), STAYS, CHANGES, COMES))
+    for name in ("v0", "v1"):
+        held = volume(name).storage_class("late").node_affinity(f"{ZONE} in ({draw(zone)})")
+        now, later = (held.storage(draw(size)).obj() for _ in range(2))
+        things.append(future(draw, now, later, STAYS, CHANGES, COMES))
+    waiting = pod("p").claim("c0").claim("c1")
+    for name in ("c0", "c1"):
+        wanted = claim(name).storage_class(draw(st.sampled_from(["late", "made"]))).storage(draw(size))
+        now = wanted.obj()
+        things.append(future(draw, now, wanted.bound("v0").obj(), STAYS, STAYS, CHANGES, COMES))
+    return unchanging(waiting, things)
+
+
