@@ -157,12 +157,12 @@ def nominated_pods(draw: st.DrawFn, node_names: list[str]) -> list[Pod]:
 
 
 @st.composite
-def wanting_pods(draw: st.DrawFn) -> Pod:
-    """One to three kinds of demands, so that each gets its chance to decide."""
+def wanting_pods(draw: st.DrawFn, always: tuple[str, ...] = ()) -> Pod:
+    """One to three kinds of demands, so that each gets its chance to decide, and those asked for always."""
     built = pod("wanting").priority(PRIORITY)
     _add_labels(draw, built)
     kinds = ["cpu", "port", "affinity", "anti-affinity", "spread", "volume", "exclusive", "disk"]
-    asks = draw(st.lists(st.sampled_from(kinds), unique=True, min_size=1, max_size=3))
+    asks = {*always, *draw(st.lists(st.sampled_from(kinds), unique=True, min_size=1, max_size=3))}
     if "cpu" in asks:
         built.cpu(draw(st.sampled_from(["1", "2", "3"])))
     if "port" in asks:
@@ -232,7 +232,8 @@ def storage() -> list[Object]:
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> World:
+def worlds(draw: st.DrawFn, always: tuple[str, ...] = ()) -> World:
+    """`always` names demands that the pod has in any case."""
     made = draw(nodes())
     names = [one.metadata.name for one in made]
     limits = [
@@ -247,7 +248,7 @@ def worlds(draw: st.DrawFn) -> World:
         nominated=draw(nominated_pods(names)),
         budgets=draw(budgets()),
         others=[*storage(), *limits],
-        wanting=draw(wanting_pods()),
+        wanting=draw(wanting_pods(always)),
     )
 
 

@@ -91,7 +91,7 @@ def assert_spared_in_order(world: World, node: str, victims: list[str], trials: 
 
 
 @settings(max_examples=60)
-@given(worlds())
+@given(worlds(always=("cpu",)))
 def test_candidates_are_sound(world: World) -> None:
     """Victims are lower, needed, enough, and tried in order."""
     assert_sound(world)
@@ -99,14 +99,14 @@ def test_candidates_are_sound(world: World) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=400)
-@given(worlds())
+@given(worlds(always=("cpu",)))
 def test_candidates_are_sound_at_length(world: World) -> None:
     """As `test_candidates_are_sound`, with more clusters."""
     assert_sound(world)
 
 
 @settings(max_examples=60)
-@given(worlds())
+@given(worlds(always=("cpu",)))
 def test_policy_never(world: World) -> None:
     """Such a pod evicts nobody, whatever it would gain."""
     world.wanting.spec.preemption_policy = "Never"

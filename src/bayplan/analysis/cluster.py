@@ -151,8 +151,8 @@ class Cluster:
 
     def after(self, placement: Placement) -> Cluster:
         """The cluster once the placed pods run and their victims are gone."""
-        nodes = {one.pod: one.node for one in placement.decisions if one.node}
-        gone = {victim for one in placement.decisions for victim in one.victims} - set(nodes)
+        gone = {victim for one in placement.decisions for victim in one.victims}
+        nodes = {one.pod: one.node for one in placement.decisions if one.node and one.pod not in gone}
         planned = [new for key in nodes if (new := self._planned(key)) is not None]
         along = {id(new.origin): new.origin.along for new in planned}
         things: list[Object] = [one for one in self.objects if not (isinstance(one, Pod) and _key(one) in gone)]

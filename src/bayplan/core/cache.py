@@ -79,6 +79,7 @@ class Cache:
 
     def add_node(self, node: Node) -> None:
         self.nodes.add_node(node)
+        self.pods.widen()  # a node may be the first to name a resource
 
     def remove_node(self, name: str) -> None:
         self.nodes.remove_node(name)
@@ -89,6 +90,25 @@ class Cache:
         info.row = self._enter(pod, info)
         self._occupy(info, self.nodes.row_for(node_name or pod.spec.node_name))
         return info
+
+    def update_pod(self, pod: Pod) -> None:
+        """A pod on a node changed. As upstream it takes the last place among the node's pods."""
+        key = f"{pod.metadata.namespace}/{pod.metadata.name}"
+        row = self.pods.rows_by_key[key]
+        info = self.info(pod)
+        node_row = int(self.pods.node_rows[row])
+        if self.nodes.names[node_row] != pod.spec.node_name or not self.pods.refresh(row, pod, info):
+            self.remove_pod(key)
+            self.add_pod(pod, info=info)
+            return
+        self._move_last(row, node_row)
+        self.nodes.usage_changes.append(node_row)
+
+    def _move_last(self, row: int, node_row: int) -> None:
+        on_node = self.nodes.pod_rows[node_row]
+        place, last = int(self.pods.slots[row]), on_node[-1]
+        on_node[place], on_node[-1] = last, row
+        self.pods.slots[last], self.pods.slots[row] = place, len(on_node) - 1
 
     def remove_pod(self, key: str) -> None:
         """The pod is gone from its node, or its nomination ended."""
@@ -111,6 +131,7 @@ class Cache:
     def _enter(self, pod: Pod, info: PodInfo) -> int:
         self.counters.intern_terms(info.shape)
         row = self.pods.add(pod, info)
+        self.pods.widen()
         self.nodes.widen()
         return row
 

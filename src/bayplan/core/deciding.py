@@ -8,8 +8,9 @@ or narrows, a full diagnosis with such plugins in play) goes through the straigh
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from bayplan.core.framework.contract import SKIP, Ready, State
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, unresolvable
 from bayplan.core.preemption.candidacy import Candidacy
-from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, Found, run_post_filters
+from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, Found, PostFilterResult, run_post_filters
 from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
 from bayplan.core.standing import NOT_FEASIBLE, RANKS, Standing
@@ -39,6 +40,13 @@ from bayplan.core.standing import NOT_FEASIBLE, RANKS, Standing
 #: Bytes that all standings together may take, by estimate.
 STANDINGS_BYTES_MAX = 512 << 20
 BYTES_PER_ROW = 64
+
+
+class Refusal(NamedTuple):
+    """Why nothing fits: the message, and the plugins that rejected nodes."""
+
+    message: str
+    rejectors: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -50,7 +58,16 @@ class Choice:
     tied_rows: RowArray | None = None  # nodes with the same total, or tied as candidates; None: not worked out
     victims_row: int = -1  # the node it would fit on with its victims gone, -1 if none
     found: Found | None = None  # the candidates, when there are any
-    message: str = ""
+    refuse: Callable[[], Refusal] | None = None  # puts into words why nothing fits; ask before the cache changes
+    keeps_nomination: bool = False  # nothing fits, and preemption did not look: an earlier nomination stands
+
+    @property
+    def refusal(self) -> Refusal:
+        return self.refuse() if self.refuse is not None else Refusal("")
+
+    @property
+    def message(self) -> str:
+        return self.refusal.message
 
     def victims_on(self, node_row: int) -> RowArray:
         """Who would have to go from a tied candidate."""
@@ -70,7 +87,7 @@ class Decider:
     def decide(self, pod: PodInfo, view: View, *, with_ties: bool = False) -> Choice:
         """The best node, ties by the smallest name; `with_ties` works out all nodes with the best total."""
         if not view.nodes.alive_count:
-            return Choice(message=NO_NODES)
+            return Choice(refuse=lambda: Refusal(NO_NODES))
         profile = self._profiles[pod.scheduler_name]
         if pod.nominated_node_name:
             choice = nominated_choice(profile, pod, view)
@@ -117,12 +134,22 @@ def choice_of(found: Attempt, view: View) -> Choice:
     if found.scored is not None:
         tied = found.scored.best_rows()
         return Choice(row=_first_by_name(tied, view), total=int(found.scored.totals.max()), tied_rows=tied)
-    tied = found.post_filter.preemption.tied_rows if found.post_filter else row_array([])
-    if not len(tied):
-        return Choice(message=found.message)
-    assert found.post_filter is not None
-    candidates = found.post_filter.preemption.found
-    return Choice(victims_row=_first_by_name(tied, view), found=candidates, tied_rows=tied, message=found.message)
+    filtered, post_filter = found.filtered, found.post_filter
+    if filtered is None or post_filter is None:
+        return Choice(refuse=lambda: Refusal(found.message))
+    return _refused(post_filter, view, lambda: Refusal(found.message, filtered.rejectors(view)))
+
+
+def _refused(result: PostFilterResult, view: View, refuse: Callable[[], Refusal]) -> Choice:
+    """Nothing fits; perhaps there is a node that can be cleared."""
+    # Where nobody looked for candidates nothing is known against an earlier nomination.
+    choice = Choice(refuse=refuse, keeps_nomination=not result.preemption.ran)
+    tied = result.preemption.tied_rows
+    if len(tied):
+        choice.tied_rows = tied
+        choice.victims_row = _first_by_name(tied, view)
+        choice.found = result.preemption.found
+    return choice
 
 
 def _first_by_name(rows: RowArray, view: View) -> int:
@@ -136,7 +163,7 @@ class _Kept:
         self.profile = profile
         self.standing = standing
         self._candidacies: dict[int, tuple[tuple[int, int, int], Candidacy]] = {}  # by priority
-        self._message: tuple[tuple[int, str], str] | None = None
+        self._said: tuple[tuple[int, str], Refusal] | None = None
 
     def decide(self, pod: PodInfo, view: View, with_ties: bool) -> Choice | None:
         """None when the straight line has to be taken."""
@@ -234,13 +261,15 @@ class _Kept:
             return None
         filtered = self._filtered(states)
         result = run_post_filters(profile, pod, view, filtered, self._search)
-        tied = result.preemption.tied_rows
-        if len(tied):
-            return Choice(victims_row=_first_by_name(tied, view), found=result.preemption.found, tied_rows=tied)
-        key = (self.standing.version, result.message)
-        if self._message is None or self._message[0] != key:
-            self._message = (key, fit_error(filtered, view, result.message))
-        return Choice(message=self._message[1])
+        return _refused(result, view, lambda: self._say(filtered, view, result.message))
+
+    def _say(self, filtered: Filtered, view: View, post_filter_message: str) -> Refusal:
+        """Said again word for word for as long as no verdict changes."""
+        key = (self.standing.version, post_filter_message)
+        if self._said is None or self._said[0] != key:
+            refusal = Refusal(fit_error(filtered, view, post_filter_message), filtered.rejectors(view))
+            self._said = (key, refusal)
+        return self._said[1]
 
     def _filtered(self, states: list[State]) -> Filtered:
         profile, standing = self.profile, self.standing

@@ -79,6 +79,14 @@ class Filtered:
             return self.absent
         return self.explain(view, position, int(self.verdicts.codes[row]))
 
+    def rejectors(self, view: View) -> tuple[str, ...]:
+        """The plugins that rejected the pod or some node, sorted; only they can tell when a new attempt is worth it."""
+        if not self.pre.status.ok:
+            return (self.pre.status.plugin,) if self.pre.status.plugin else tuple(sorted(self.pre.narrowing))
+        rejecting = self.verdicts.rejected_by[view.nodes.alive & (self.verdicts.rejected_by >= 0)]
+        positions = np.flatnonzero(np.bincount(rejecting)) if len(rejecting) else ()
+        return tuple(sorted({*(self.plugins[position].name for position in positions), *self.pre.narrowing}))
+
     def explain(self, view: View, position: int, code: int) -> Status:
         plugin = self.plugins[position]
         said = plugin.explain_failure(self.states[position], view, code)

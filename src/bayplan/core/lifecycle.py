@@ -5,8 +5,8 @@ scheduler it rests in one of four places of the queue: *active* (to be tried nex
 penalty is over, or earlier when nothing else is active), *unschedulable* (nothing known has changed since it was
 refused) or *gated* (a plugin keeps it from the queue altogether). To be tried it is popped and is then *in flight*.
 An attempt that finds a node makes it *assumed*: its room is taken in the cache before the API knows of it. Perhaps it
-then stands *waiting* at Permit; after that it is *binding*, and at the end *bound*. Any failure on the way sends it back
-to one of the four places. What is deleted, or bound by somebody else, is *gone* from wherever it was.
+then stands *waiting* at Permit; after that it is *binding*, and at the end *bound*. Any failure on the way sends it
+back to one of the four places. What is deleted, or bound by somebody else, is *gone* from wherever it was.
 
 Two rules. A pod never returns to *unschedulable* once it is binding: what happened in the cluster is no longer
 recorded for it, so that it could wait for something that has already happened. And nothing leaves *active* but by being

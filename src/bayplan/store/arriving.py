@@ -7,7 +7,6 @@ below those are taken over from the client's object and may be completed in plac
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -49,7 +48,7 @@ def arrived(one: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) 
         raise Invalid.of(rules, "", [cause])
     if meta.resource_version:
         raise InternalError("resourceVersion should not be set on objects to be created")
-    made = copy.copy(one)
+    made = replace(one)
     made.metadata = replace(
         meta,
         namespace=meta.namespace if rules.namespaced else "",
@@ -70,7 +69,7 @@ def arrived(one: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) 
 
 def taken_over(one: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) -> ObjectT:
     """An object that an API server has stored before, as it is; only what it lacks is filled in."""
-    made = copy.copy(one)
+    made = replace(one)
     meta = replace(one.metadata, resource_version="")
     if not rules.namespaced:
         meta.namespace = ""
@@ -81,14 +80,14 @@ def taken_over(one: ObjectT, rules: KindRules, classes: PriorityClasses, now: in
     if not isinstance(made, Pod):
         default_object(made)
     elif not is_complete(made):
-        made.spec = copy.copy(made.spec)
+        made.spec = replace(made.spec)
         _complete(made)
         resolve_priority(made, classes)
     return made
 
 
 def _admit_pod(pod: Pod, classes: PriorityClasses, now: int) -> None:
-    spec = copy.copy(pod.spec)
+    spec = replace(pod.spec)
     spec.tolerations = list(spec.tolerations)
     pod.spec = spec
     pod.status = PodStatus()
@@ -128,7 +127,7 @@ def set_default_class(claim: PersistentVolumeClaim, classes: Iterable[StorageCla
     """Lets a new claim that names no class have the default one, if there is one."""
     default = default_storage_class(classes)
     if default is not None:
-        claim.spec = copy.copy(claim.spec)
+        claim.spec = replace(claim.spec)
         set_storage_class(claim, default)
 
 

@@ -86,8 +86,8 @@ class Content:
             self._index_owners(kind, old, new)
 
     def _index_node(self, old: Object | None, new: Object | None) -> None:
-        before = old.spec.node_name if isinstance(old, Pod) else ""
-        after = new.spec.node_name if isinstance(new, Pod) else ""
+        before = old.spec.node_name if type(old) is Pod else ""
+        after = new.spec.node_name if type(new) is Pod else ""
         if before == after:
             return
         one = new or old

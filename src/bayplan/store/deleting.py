@@ -8,7 +8,6 @@ in the background is when there is none. Namespaces end when their content has, 
 
 from __future__ import annotations
 
-import copy
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -157,6 +156,8 @@ def _marked(meta: ObjectMeta, finalizers: list[str], now: int) -> ObjectMeta:
 def _finalizers_for_dependents(meta: ObjectMeta, propagation: str | None, rules: KindRules) -> list[str]:
     # Upstream: registry/generic/registry/store.go deletionFinalizersForGarbageCollection (v1.36).
     wanted = _dependents_finalizer(meta, propagation, rules)
+    if not wanted and not meta.finalizers:
+        return meta.finalizers
     kept = [one for one in meta.finalizers if one not in (ORPHAN_FINALIZER, FOREGROUND_FINALIZER)]
     return [*kept, *wanted] if sorted([*kept, *wanted]) != sorted(meta.finalizers) else meta.finalizers
 
@@ -175,6 +176,6 @@ def _dependents_finalizer(meta: ObjectMeta, propagation: str | None, rules: Kind
 def _with_metadata(one: Any, meta: ObjectMeta) -> Any:
     if meta == one.metadata:
         return one
-    made = copy.copy(one)
+    made = replace(one)
     made.metadata = meta
     return made

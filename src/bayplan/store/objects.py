@@ -10,9 +10,11 @@ who hold it. Objects given to the store are its own from then on. Kinds are name
 from __future__ import annotations
 
 import builtins
-import copy
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar, overload
+
+from msgspec.structs import replace
 
 from bayplan.admission.priority import PriorityClasses
 from bayplan.admission.stored import looks_stored, was_created
@@ -240,10 +242,19 @@ class Store:
             self._commit(MODIFIED, rules, old, marked, now)
         return Deletion(self._remove(marked, rules, now) if goes else marked, goes)
 
-    def bind(self, namespace: str, name: str, node_name: str, uid: str, now: int) -> Pod:
+    def bind(
+        self,
+        namespace: str,
+        name: str,
+        node_name: str,
+        uid: str,
+        now: int,
+        *,
+        annotations: Mapping[str, str] = MappingProxyType({}),
+    ) -> Pod:
         """Assigns the pod to the node, which need not exist; raises Conflict. Any uid will do if "" is given."""
         pod = self.get(Pod, namespace, name)
-        made = pods.bound(pod, node_name, uid, self._topology_labels(node_name), now)
+        made = pods.bound(pod, node_name, uid, self._topology_labels(node_name), annotations, now)
         self._commit(MODIFIED, pods.POD_RULES, pod, made, now)
         return made
 
@@ -316,8 +327,8 @@ class Store:
 
     def _remove(self, old: Object, rules: KindRules, now: int) -> Object:
         """Watchers see the object as it was last, with the version of its deletion."""
-        last = copy.copy(old)
-        last.metadata = copy.copy(old.metadata)
+        last = replace(old)
+        last.metadata = replace(old.metadata)
         self._commit(DELETED, rules, old, last, now)
         return last
 

@@ -7,7 +7,7 @@ scheduler (names, quantities, images), nor the in-place resizing of containers, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -59,7 +59,9 @@ def topology_labels(node: Node | None) -> dict[str, str]:
     return {key: labels[key] for key in TOPOLOGY_LABELS if key in labels}
 
 
-def bound(pod: Pod, node_name: str, uid: str, labels: dict[str, str], now: int) -> Pod:
+def bound(
+    pod: Pod, node_name: str, uid: str, labels: Mapping[str, str], annotations: Mapping[str, str], now: int
+) -> Pod:
     """The pod on its node: scheduled, no longer nominated. Its generation stays. Raises Conflict."""
     # Upstream: pkg/registry/core/pod/storage/storage.go setPodNodeAndMetadata (v1.36).
     meta, spec = pod.metadata, pod.spec
@@ -74,7 +76,11 @@ def bound(pod: Pod, node_name: str, uid: str, labels: dict[str, str], now: int) 
         raise Conflict.binding(meta.name, f"pod {meta.name} has non-empty .spec.schedulingGates")
     conditions = _with_scheduled(pod.status.conditions, written_time(now))
     return Pod(
-        metadata=replace(meta, labels={**meta.labels, **labels}) if labels else replace(meta),
+        metadata=replace(
+            meta,
+            labels={**meta.labels, **labels} if labels else meta.labels,
+            annotations={**meta.annotations, **annotations} if annotations else meta.annotations,
+        ),
         spec=replace(spec, node_name=node_name),
         status=replace(pod.status, conditions=conditions, nominated_node_name=""),
     )

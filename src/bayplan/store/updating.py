@@ -8,7 +8,6 @@ are taken as they come.
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 from msgspec.structs import replace
@@ -45,7 +44,7 @@ def updated(old: Any, new: Any, rules: KindRules) -> Any:
     """The object after a write to all but its status."""
     if new is old:
         return old
-    made = copy.copy(new)
+    made = replace(new)
     made.metadata = _next_metadata(old.metadata, new.metadata, rules)
     if rules.has_status:
         made.status = old.status
@@ -62,7 +61,7 @@ def updated_status(old: Any, new: Any, rules: KindRules) -> Any:
         raise NotFound.no_resource()
     if new is old:
         return old
-    made = copy.copy(old)
+    made = replace(old)
     made.status = new.status
     made.metadata = _next_metadata(old.metadata, new.metadata, rules)
     if isinstance(made, Pod):

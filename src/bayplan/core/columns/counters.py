@@ -75,8 +75,9 @@ class NodeCounts:
     def add(self, node_row: int, amount: int) -> None:
         self._reserve(node_row + 1)
         self._buffer[node_row] += amount
-        for column, (_, sums) in self._sums.items():
-            if node_row < len(column.ids):
+        for column, (version, sums) in self._sums.items():
+            # Sums of a column that changed since may be too short; they are made anew when somebody asks.
+            if version == column.version:
                 domain = column.ids.item(node_row)
                 if domain != ABSENT:
                     sums[domain] += amount

@@ -81,6 +81,22 @@ class PodTable(Table):
         self.nonzero_requests[row] = nonzero
         return row
 
+    def refresh(self, row: int, pod: Pod, info: PodInfo) -> bool:
+        """Take over what may change without touching any account; False if something else did."""
+        terminating = pod.metadata.deletion_timestamp is not None
+        if (
+            self.shape_ids[row] != info.shape.id
+            or self.terminating[row] != terminating
+            or _requests_in_use(pod, info.shape) is not info.shape.requests
+            or (self.requests[row, : len(self._amounts(pod, info.shape)[0])] != self._amounts(pod, info.shape)[0]).any()
+        ):
+            return False
+        self.priorities[row] = info.priority
+        self.started_at[row] = parse_time(pod.status.start_time) if pod.status.start_time else NOT_STARTED
+        self.preempted[row] = terminating and _preempted_by_scheduler(pod)
+        self.uids[row] = info.uid
+        return True
+
     def remove(self, row: int) -> None:
         del self.rows_by_key[self.keys[row]]
         self.node_rows[row] = ABSENT

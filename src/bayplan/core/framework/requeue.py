@@ -73,6 +73,11 @@ class Happening:
             and other.action <= self.action
         )
 
+    @property
+    def label(self) -> str:
+        """As metrics name it: NodeAdd, UnschedulablePodUpdatePodToleration."""
+        return self.resource.value + (self.action.name or "").title().replace("_", "")
+
 
 def _same_resource(registered: Resource, incoming: Resource) -> bool:
     if registered in (incoming, Resource.ANY):
@@ -81,6 +86,8 @@ def _same_resource(registered: Resource, incoming: Resource) -> bool:
 
 
 #: Whether a new attempt is worth it, from the rejected pod and the object before (None: new) and after (None: gone).
+#: One answer serves all pods of a shape: a hint looks at a pod's name and uid only to see whether the object is the pod
+#: itself or a claim generated for it.
 Hint: TypeAlias = Callable[[PodInfo, Object | None, Object | None], bool]
 
 

@@ -16,6 +16,7 @@ SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE = "BackoffComplete"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
 UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
+GATE_OPENED = "GateOpened"  # the only one that upstream does not have
 
 
 @dataclass(slots=True)

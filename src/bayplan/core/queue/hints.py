@@ -1,8 +1,8 @@
 """Which happenings the plugins of a profile react to, and what one is worth to a pod they rejected.
 
 Only the plugins that rejected a pod are asked. Each names happenings, perhaps with a hint; one that names none is taken
-to be helped by nearly everything. Nothing here knows where pods are kept, or calls a hint twice to no use: an answer that
-cannot change any more ends the asking.
+to be helped by nearly everything. Asking ends when the answer cannot change any more. Nothing here knows where pods are
+kept.
 """
 
 from __future__ import annotations
@@ -88,6 +88,9 @@ class QueueProfile:
 
     pre_enqueue: tuple[PreEnqueuePlugin, ...]
     reactions: Reactions
+
+    def __post_init__(self) -> None:
+        assert all(self.reactions.know(gate.name) for gate in self.pre_enqueue), "a gate nobody could open"
 
     @classmethod
     def of(cls, profile: Profile, others: Iterable[NamedPlugin] = ()) -> QueueProfile:

@@ -1,8 +1,8 @@
 """Which pending pods have a node kept for them, as the scheduler believes it; the API may be behind.
 
-Takes pods and node names; gives the nominated pods of a node in order of nomination. A mirror, if given, is told of every
-change, so that the cache can count nominated pods where it filters; a pod must therefore be taken out here before it
-is assumed there. Waking those whom a nomination kept away is the queue's affair.
+Takes pods and node names; gives the nominated pods of a node in order of nomination. A mirror, if given, is told of
+every change, so that the cache can count nominated pods where it filters; a pod must therefore be taken out here before
+it is assumed there. Waking those whom a nomination kept away is the queue's affair.
 Upstream: backend/queue/nominator.go (v1.36).
 """
 
@@ -59,9 +59,7 @@ class Nominations:
     def update(self, old: PodInfo, pod: Pod, new: PodInfo) -> None:
         """The pod changed. An update that knows of no nomination may be older than the one just made: that stays."""
         unaware = not old.nominated_node_name and not new.nominated_node_name
-        node_name = self.node_of(old) if unaware else new.nominated_node_name
-        self.remove(old)
-        self.set(pod, new, node_name)
+        self.set(pod, new, self.node_of(old) if unaware else new.nominated_node_name)
 
     def remove(self, info: PodInfo) -> str:
         """End the pod's nomination; gives the node that was kept, or ""."""

@@ -1,8 +1,8 @@
 """Pods that nothing known can help at the moment: refused ones, and gated ones.
 
 There may be tens of thousands, and most happenings help none of them. So pods that no hint can tell apart form a
-group: same profile, shape, priority, rejectors and gate. Groups are listed under the plugins whose say matters: all rejectors
-or, for gated pods, the gating plugin alone. A happening then costs one look for each plugin that has rejected
+group: same profile, shape, priority, rejectors and gate. Groups are listed under the plugins whose say matters: all
+rejectors or, for gated pods, the gating plugin alone. A happening then costs one look for each plugin that has rejected
 anybody, and one call of a hint for each group that listens; pods are touched only when they are moved. The one pod that
 may differ from its group is the one the happening is about.
 
@@ -12,7 +12,7 @@ whose names reach into other objects (claims generated for them) form groups of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 
 from bayplan.core.columns.shapes import PodInfo, PodShape
@@ -94,17 +94,15 @@ class Parked:
     def all(self) -> list[QueuedPod]:
         return [record for members in self._members.values() for record in members.values()]
 
-    def groups_reached(
-        self, profile: str, is_interested: Callable[[str], bool]
-    ) -> Iterator[tuple[Group, list[QueuedPod]]]:
-        """Groups that listen through an interested plugin, each once, with their members."""
+    def reached(self, profile: str, interested: Container[str]) -> Iterator[tuple[Group, Mapping[str, QueuedPod]]]:
+        """Groups that listen through an interested plugin, each once, with their members by key."""
         seen: set[Group] = set()
         for plugin, groups in self._listening.get(profile, {}).items():
-            if is_interested(plugin):
+            if plugin in interested:
                 for group in groups:
                     if group not in seen:
                         seen.add(group)
-                        yield group, list(self._members[group].values())
+                        yield group, self._members[group]
 
     def idle_longer_than(self, age_ns: int, now: int) -> list[QueuedPod]:
         """Those that nothing has moved for so long, the longest waiting first. They stay."""

@@ -1,0 +1,301 @@
+"""A small cluster to which things happen, as plain objects and in a cache at the same time.
+
+A step is a kind and three small numbers, read against whatever is there when its turn comes, so that any sequence of
+steps means something and shrinks well. The cluster can be built anew at any time: `rebuilt` gives a cache that never
+saw anything go or change. Two pods never hold the same port of one node, as ports are a set (see `columns.ports`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+
+from bayplan.core.cache import Cache
+from bayplan.core.columns.ports import clash
+from bayplan.core.columns.shapes import Port, host_ports
+from bayplan.model.kinds import Object
+from bayplan.model.node import Node, Taint
+from bayplan.model.pod import Pod
+from bayplan.model.storage import CSIPersistentVolumeSource
+from bayplan.testing.builders import budget, claim, csi_node, namespace, node, pod, service, volume
+from bayplan.testing.pods import PodBuilder
+
+ZONE, HOST, DISK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "disk"
+DRIVER = "csi.example.com"
+IMAGE = "registry.example.com/app:1"
+MEBIBYTE = 1 << 20
+PRIORITIES = (0, 0, 10, 100, 100, 200)
+ZONES = ("a", "b", "c", "d", None)
+DISKS = ("ssd", "hdd", None)
+CLAIMS = ("c0", "c1", "c2")
+NODE_NAMES = tuple(f"n{number}" for number in range(6))
+UNSEEN_NAMES = ("gone-0", "gone-1")  # nodes that pods name before anybody has seen them
+STARTED = (None, 100, 100, 200, 300)
+TAINTS = (
+    (),
+    (Taint(key="soft", value="", effect="PreferNoSchedule"),),
+    (
+        Taint(key="soft", value="", effect="PreferNoSchedule"),
+        Taint(key="other", value="", effect="PreferNoSchedule"),
+    ),
+    (Taint(key="hard", value="", effect="NoSchedule"),),
+)
+
+Step = tuple[str, int, int, int]
+Pattern = Callable[[PodBuilder], PodBuilder]
+
+#: What pods can be like. Pods of one pattern and namespace are of one shape, whatever their priority.
+PATTERNS: tuple[Pattern, ...] = (
+    lambda p: p.cpu("500m").memory("256Mi"),
+    lambda p: p.cpu("2").memory("1Gi").labels(app="x"),
+    lambda p: p.cpu("3").labels(app="x", tier="s"),
+    lambda p: p.labels(app="y"),
+    lambda p: p.cpu("1").image(IMAGE).labels(app="z"),
+    lambda p: p.cpu("500m").port(80),
+    lambda p: p.cpu("500m").port(80, ip="10.0.0.1").labels(app="y"),
+    lambda p: p.cpu("500m").labels(tier="s").spread(ZONE, "tier=s"),
+    lambda p: p.cpu("1").labels(tier="s").spread(HOST, "tier=s", node_taints_policy="Honor"),
+    lambda p: p.cpu("500m").labels(app="x").spread(ZONE, "app=x", when="ScheduleAnyway"),
+    lambda p: p.labels(app="x").spread(HOST, "app=x", when="ScheduleAnyway").spread(ZONE, "app=x", max_skew=2),
+    lambda p: p.cpu("500m").labels(app="x").pod_affinity(ZONE, "app=x"),
+    lambda p: p.cpu("500m").labels(app="y").pod_anti_affinity(HOST, "app=y"),
+    lambda p: p.cpu("500m").pod_anti_affinity(ZONE, "tier=s", namespaces=["default", "other"]),
+    lambda p: p.cpu("500m").labels(app="z").pod_affinity(ZONE, "app=x", weight=3).pod_anti_affinity(HOST, "app", weight=2),
+    lambda p: p.cpu("1").node_affinity("disk in (ssd)"),
+    lambda p: p.cpu("1").node_affinity("disk in (ssd)", weight=5).node_affinity("disk", weight=2),
+    lambda p: p.cpu("1").node_selector({DISK: "hdd"}),
+    lambda p: p.cpu("500m").tolerates("soft"),
+    lambda p: p.cpu("1").tolerates("hard"),
+    lambda p: p.cpu("2").never_preempts(),
+    lambda p: p.cpu("500m").claim("c0"),
+    lambda p: p.cpu("500m").claim("c1").labels(app="x"),
+    lambda p: p.request({"cpu": "1", "example.com/gpu": 1}),
+    lambda p: p.cpu("64"),
+)
+
+
+@dataclass
+class Changing:
+    """The cluster: objects by name, and the cache that saw every change."""
+
+    cache: Cache = field(default_factory=Cache)
+    nodes: dict[str, Node] = field(default_factory=dict)
+    pods: dict[str, Pod] = field(default_factory=dict)  # bound ones, by key
+    nominated: dict[str, Pod] = field(default_factory=dict)  # by key, in order of nomination
+    others: dict[tuple[str, str], Object] = field(default_factory=dict)  # by kind and name
+    pods_made: int = 0
+
+    def __post_init__(self) -> None:
+        for number, name in enumerate(NODE_NAMES[:4]):
+            self.put_node(node(name).capacity(cpu="4").zone(ZONES[number % 2] or "").label(DISK, "ssd").obj())
+        for name, zone in zip(CLAIMS, ("a", "b", "c"), strict=True):
+            bound = claim(name).modes("ReadWriteMany").bound(f"pv-{name}")
+            source = CSIPersistentVolumeSource(driver=DRIVER, volume_handle=name)
+            made = volume(f"pv-{name}").modes("ReadWriteMany").set(csi=source).bound_to(bound)
+            self.put(bound.obj())
+            self.put(made.node_affinity(f"{ZONE} in ({zone},d)").obj())
+        self.put(namespace("other").obj())
+
+    # What can be done.
+
+    def new_pod(self, pattern: int, priority: int) -> Pod:
+        self.pods_made += 1
+        space = "other" if pattern % 3 == 0 and priority % 2 else "default"
+        built = pod(f"p{self.pods_made}", space).priority(PRIORITIES[priority % len(PRIORITIES)])
+        return PATTERNS[pattern % len(PATTERNS)](built).obj()
+
+    def run(self, made: Pod, node_name: str, started: int | None = None) -> None:
+        """The pod is on the node from now on."""
+        key = key_of(made)
+        if key in self.nominated:
+            self.drop(key)
+        bound = deepcopy(made)
+        bound.spec.node_name, bound.status.nominated_node_name = node_name, ""
+        if started is not None:
+            bound.status.start_time = f"2026-01-01T00:00:{started // 10:02}Z"
+        self.pods[key] = bound
+        self.cache.add_pod(bound)
+
+    def nominate(self, made: Pod, node_name: str) -> None:
+        waiting = deepcopy(made)
+        waiting.status.nominated_node_name = node_name
+        self.nominated[key_of(made)] = waiting
+        self.cache.nominate(waiting, node_name)
+
+    def drop(self, key: str) -> None:
+        self.cache.remove_pod(key)
+        self.pods.pop(key, None)
+        self.nominated.pop(key, None)
+
+    def put_node(self, made: Node) -> None:
+        self.nodes[made.metadata.name] = made
+        self.cache.add_node(made)
+
+    def put(self, thing: Object) -> None:
+        self.others[type(thing).__name__, thing.metadata.name] = thing
+        self.cache.add(thing)
+
+    def port_is_free(self, made: Pod, node_name: str) -> bool:
+        held = [port for one in self.pods.values() if one.spec.node_name == node_name for port in host_ports(one.spec)]
+        return not any(clash(wanted, port) for wanted in host_ports(made.spec) for port in held)
+
+    # The same cluster without a past.
+
+    def rebuilt(self) -> Cache:
+        """A cache of what is there now; pods come in the order in which each node has them."""
+        cache = Cache()
+        for made in self.nodes.values():
+            cache.add_node(made)
+        for thing in self.others.values():
+            cache.add(thing)
+        known = self.cache
+        for rows in known.nodes.pod_rows:
+            for row in rows:
+                cache.add_pod(self.pods[known.pods.keys[row]])
+        for waiting in self.nominated.values():
+            cache.nominate(waiting, waiting.status.nominated_node_name)
+        return cache
+
+
+def key_of(one: Pod) -> str:
+    return f"{one.metadata.namespace}/{one.metadata.name}"
+
+
+# Steps other than decisions.
+
+
+def take_step(world: Changing, step: Step) -> None:
+    kind, first, second, third = step
+    CHANGES[kind](world, first, second, third)
+
+
+def _run_pod(world: Changing, first: int, second: int, third: int) -> None:
+    """Somebody else put a pod on a node, or on one that nobody knows."""
+    made = world.new_pod(first, second)
+    name = (*NODE_NAMES, *UNSEEN_NAMES)[third % (len(NODE_NAMES) + len(UNSEEN_NAMES))]
+    if world.port_is_free(made, name):
+        world.run(made, name, STARTED[(first + third) % len(STARTED)])
+
+
+def _remove_pod(world: Changing, first: int, second: int, third: int) -> None:  # noqa: ARG001
+    keys = [*world.pods, *world.nominated]
+    if keys:
+        world.drop(keys[first % len(keys)])
+
+
+def _change_pod(world: Changing, first: int, second: int, third: int) -> None:
+    """A pod starts, gets another priority, or begins to leave."""
+    if not world.pods:
+        return
+    key = list(world.pods)[first % len(world.pods)]
+    changed = deepcopy(world.pods[key])
+    match second % 3:
+        case 0:
+            changed.metadata.deletion_timestamp = "2026-01-01T01:00:00Z"
+        case 1:
+            changed.status.start_time = f"2026-01-01T00:01:{third:02}Z"
+        case 2:
+            changed.spec.priority = PRIORITIES[third % len(PRIORITIES)]
+    world.pods[key] = changed
+    world.cache.update_pod(changed)
+
+
+def _nominate_pod(world: Changing, first: int, second: int, third: int) -> None:
+    world.nominate(world.new_pod(first, second), NODE_NAMES[third % len(NODE_NAMES)])
+
+
+def _change_node(world: Changing, first: int, second: int, third: int) -> None:
+    """A node comes, or one that is there changes in one respect."""
+    name = NODE_NAMES[first % len(NODE_NAMES)]
+    known = world.nodes.get(name)
+    changed = deepcopy(known) if known else node(name).zone("a").obj()
+    match second % 6:
+        case 0:
+            _set_label(changed, ZONE, ZONES[third % len(ZONES)])
+        case 1:
+            _set_label(changed, DISK, DISKS[third % len(DISKS)])
+        case 2:
+            changed.spec.taints = list(TAINTS[third % len(TAINTS)])
+        case 3:
+            changed.spec.unschedulable = bool(third % 2)
+        case 4:
+            changed.status.allocatable["cpu"] = ("2", "3", "4", "6", "0")[third % 5]
+            changed.status.allocatable["example.com/gpu"] = third % 2
+        case 5:
+            changed.status.allocatable["pods"] = (2, 3, 110)[third % 3]
+            changed.status.images = node(name).image(IMAGE, size_bytes=700 * MEBIBYTE).obj().status.images[: third % 2]
+    world.put_node(changed)
+
+
+def _set_label(changed: Node, key: str, value: str | None) -> None:
+    changed.metadata.labels.pop(key, None)
+    if value is not None:
+        changed.metadata.labels[key] = value
+
+
+def _touch_node(world: Changing, first: int, second: int, third: int) -> None:  # noqa: ARG001
+    """The same object once more, as every heartbeat brings it."""
+    if world.nodes:
+        world.put_node(deepcopy(list(world.nodes.values())[first % len(world.nodes)]))
+
+
+def _remove_node(world: Changing, first: int, second: int, third: int) -> None:  # noqa: ARG001
+    if world.nodes:
+        name = list(world.nodes)[first % len(world.nodes)]
+        del world.nodes[name]
+        world.cache.remove_node(name)
+
+
+def _put_budget(world: Changing, first: int, second: int, third: int) -> None:
+    selecting = ({"app": "x"}, {"app": "y"}, {"tier": "s"})[second % 3]
+    world.put(budget(f"pdb{first % 2}").selects(selecting).allows(third % 3).obj())
+
+
+def _put_service(world: Changing, first: int, second: int, third: int) -> None:  # noqa: ARG001
+    world.put(service(f"s{first % 2}", app=("x", "y", "z")[second % 3]).obj())
+
+
+def _limit_volumes(world: Changing, first: int, second: int, third: int) -> None:  # noqa: ARG001
+    world.put(csi_node(NODE_NAMES[first % len(NODE_NAMES)]).driver(DRIVER, count=second % 3).obj())
+
+
+CHANGES: dict[str, Callable[[Changing, int, int, int], None]] = {
+    "run": _run_pod,
+    "remove": _remove_pod,
+    "change": _change_pod,
+    "nominate": _nominate_pod,
+    "node": _change_node,
+    "touch": _touch_node,
+    "remove node": _remove_node,
+    "budget": _put_budget,
+    "service": _put_service,
+    "volumes": _limit_volumes,
+}
+
+DECIDE, RETRY = "decide", "retry"
+
+#: How often each kind of step is drawn.
+_KINDS = (
+    *(DECIDE,) * 14,
+    *(RETRY,) * 2,
+    *("run",) * 5,
+    *("remove",) * 4,
+    *("change",) * 2,
+    *("touch", "budget", "service", "volumes", "remove node"),
+    *("nominate",) * 2,
+    *("node",) * 3,
+)
+_NUMBERS = st.integers(0, 24)
+STEPS = st.tuples(st.sampled_from(_KINDS), _NUMBERS, _NUMBERS, _NUMBERS)
+SEQUENCES = st.lists(STEPS, min_size=8, max_size=40)
+
+
+def ports_held(cache: Cache) -> dict[Port, set[str]]:
+    """Where each port is held, by node name."""
+    names = cache.nodes.names
+    columns = [pair for users in cache.ports._by_number.values() for pair in users.items()]
+    held = {port: {names[row] for row in column.nonzero()[0].tolist()} for port, column in columns}
+    return {port: where for port, where in held.items() if where}

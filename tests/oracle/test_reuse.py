@@ -1,0 +1,270 @@
+"""Reuse changes nothing: whatever happened to a cluster, decisions are those of somebody who never saw it before.
+
+One long-lived decider that reuses all it can is held against deciders that compute everything, and the columns that
+followed every change against columns built from what is there now. Ties, totals, victims and messages must agree.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from tests.oracle.changing_clusters import (
+    DECIDE,
+    PRIORITIES,
+    RETRY,
+    SEQUENCES,
+    Changing,
+    Step,
+    key_of,
+    ports_held,
+    take_step,
+)
+from tests.preempting import default_profile
+
+from bayplan.core import deciding
+from bayplan.core.cache import Cache
+from bayplan.core.columns import changes
+from bayplan.core.columns.counters import NodeCounts
+from bayplan.core.deciding import Choice, Decider
+from bayplan.core.preemption import candidates
+from bayplan.core.preemption.prepare import overtaken
+from bayplan.core.snapshot import View
+from bayplan.model.pod import Pod
+
+PROFILES = {"default-scheduler": default_profile()}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A choice in names."""
+
+    node: str | None
+    total: int
+    tied: tuple[str, ...]
+    victims_from: str | None
+    victims: dict[str, tuple[str, ...]]  # by tied node
+    message: str
+    rejectors: tuple[str, ...]
+    keeps_nomination: bool
+
+
+def named(choice: Choice, view: View) -> Decision:
+    names, keys = view.nodes.names, view.pods.keys
+    tied_rows = [] if choice.tied_rows is None else choice.tied_rows.tolist()
+    victims = {} if choice.found is None else {names[row]: choice.victims_on(row) for row in tied_rows}
+    return Decision(
+        node=names[choice.row] if choice.row >= 0 else None,
+        total=choice.total,
+        tied=tuple(sorted(names[row] for row in tied_rows)),
+        victims_from=names[choice.victims_row] if choice.victims_row >= 0 else None,
+        victims={name: tuple(keys[row] for row in rows) for name, rows in victims.items()},
+        message=choice.message,
+        rejectors=choice.rejectors,
+        keeps_nomination=choice.keeps_nomination,
+    )
+
+
+def decided(decider: Decider, cache: Cache, pod: Pod) -> Decision:
+    info = cache.info(pod)
+    view = cache.view()
+    return named(decider.decide(info, view, with_ties=True), view)
+
+
+def play(steps: list[Step]) -> None:
+    """Take the steps; at each decision everybody must agree."""
+    world, reusing, hasty = Changing(), Decider(PROFILES), Decider(PROFILES)
+    for step in steps:
+        kind, first, second, third = step
+        if kind == DECIDE:
+            pod = world.new_pod(first, second)
+        elif kind == RETRY and world.nominated:
+            pod = list(world.nominated.values())[first % len(world.nominated)]
+        else:
+            if kind != RETRY:
+                take_step(world, step)
+            continue
+        choice = agreed(world, reusing, pod)
+        if third % 2:
+            agrees_without_ties(world, hasty, pod, choice)
+        act(world, pod, choice, third)
+    assert_same_columns(world.cache, world.rebuilt())
+
+
+def agreed(world: Changing, reusing: Decider, pod: Pod) -> Decision:
+    choice = decided(reusing, world.cache, pod)
+    assert choice == decided(Decider(PROFILES, reuse=False), world.cache, pod)
+    assert choice == decided(Decider(PROFILES, reuse=False), world.rebuilt(), pod)
+    return choice
+
+
+def agrees_without_ties(world: Changing, hasty: Decider, pod: Pod, choice: Decision) -> None:
+    view = world.cache.view()
+    quick = hasty.decide(world.cache.info(pod), view)
+    assert (quick.row, quick.total) == (-1 if choice.node is None else view.nodes.rows_by_name[choice.node], choice.total)
+    assert (view.nodes.names[quick.victims_row] if quick.victims_row >= 0 else None) == choice.victims_from
+
+
+def act(world: Changing, pod: Pod, choice: Decision, how: int) -> None:
+    """Do what was decided: mostly at once, sometimes as a live cluster does, and sometimes not at all."""
+    event(f"placed {choice.node is not None}, preempted {choice.victims_from is not None}")
+    key = key_of(pod)
+    if how % 7 == 0:
+        return
+    if choice.node is not None:
+        world.run(pod, choice.node)
+    elif choice.victims_from is not None:
+        name = choice.victims_from
+        info, view = world.cache.info(pod), world.cache.view()
+        for gone in (*choice.victims[name], *overtaken(info, view, name)):
+            world.drop(gone)
+        if how % 3:
+            world.run(pod, name)
+        else:
+            if key in world.nominated:
+                world.drop(key)
+            world.nominate(pod, name)
+
+
+# Columns.
+
+
+def assert_same_columns(kept: Cache, rebuilt: Cache) -> None:
+    assert node_columns(kept) == node_columns(rebuilt)
+    assert pods_by_node(kept) == pods_by_node(rebuilt)
+    assert ports_held(kept) == ports_held(rebuilt)
+    assert claim_users(kept) == claim_users(rebuilt)
+    assert_same_counts(kept, rebuilt)
+
+
+def node_columns(cache: Cache) -> dict[str, Any]:
+    """What the table says of each node, by name; resources by name, as the tables number them differently."""
+    nodes = cache.view().nodes
+    names = nodes.resources.names
+
+    def amounts(row: Any) -> dict[str, int]:
+        return {name: amount for name, amount in zip(names, row.tolist(), strict=True) if amount}
+
+    return {
+        name: (
+            bool(nodes.alive[row]),
+            bool(nodes.unschedulable[row]),
+            amounts(nodes.allocatable[row]),
+            int(nodes.allowed_pods[row]),
+            amounts(nodes.requested[row]),
+            nodes.nonzero_requested[row].tolist(),
+            int(nodes.pod_counts[row]),
+            nodes.taint_sets.values[nodes.taint_set_ids[row]],
+            dict(nodes.labels[row]),
+            {image for image, state in nodes.images.items() if row in state.rows},
+        )
+        for name, row in nodes.rows_by_name.items()
+    }
+
+
+def pods_by_node(cache: Cache) -> dict[str, list[tuple[Any, ...]]]:
+    """Pods of each node in the node's order, as the pod table has them; nominated ones under their node's name."""
+    nodes, pods = cache.nodes, cache.pods
+
+    def columns(row: int) -> tuple[Any, ...]:
+        requests = dict(zip(cache.resources.names, pods.requests[row].tolist(), strict=False))
+        return (
+            pods.keys[row],
+            int(pods.slots[row]),
+            int(pods.priorities[row]),
+            int(pods.started_at[row]),
+            bool(pods.terminating[row]),
+            {name: amount for name, amount in requests.items() if amount},
+        )
+
+    running = {name: [columns(row) for row in nodes.pod_rows[at]] for name, at in nodes.rows_by_name.items()}
+    waiting = {f"nominated to {name}": [columns(row) for row in rows] for name, rows in cache.nominated.items()}
+    return running | waiting
+
+
+def claim_users(cache: Cache) -> dict[tuple[str, str], set[str]]:
+    names, users = cache.nodes.names, cache.pods.volume_users
+    return {claim: {names[row] for row in users.rows_using(*claim)} for claim in users._by_claim}
+
+
+def assert_same_counts(kept: Cache, rebuilt: Cache) -> None:
+    """Every counter that was ever asked for, against one made on the spot."""
+    for key, counter in kept.counters._pod_counters.items():
+        fresh = rebuilt.counters.pods_matching(key.matches, skip_terminating=key.skip_terminating)
+        assert_same_count(kept, counter.nodes, rebuilt, fresh.nodes)
+    for term_id, counts in kept.counters._carriers.items():
+        known = rebuilt.counters.terms.find(kept.counters.terms.values[term_id])
+        if known >= 0:
+            assert_same_count(kept, counts, rebuilt, rebuilt.counters.carriers(known))
+        else:
+            assert not counts.counts(kept.nodes.count).any()
+    for term_id, total in kept.counters._carrier_totals.items():
+        known = rebuilt.counters.terms.find(kept.counters.terms.values[term_id])
+        assert total == (rebuilt.counters._carrier_totals[known] if known >= 0 else 0)
+
+
+def assert_same_count(kept: Cache, counts: NodeCounts, rebuilt: Cache, fresh: NodeCounts) -> None:
+    assert by_node(kept, counts) == by_node(rebuilt, fresh)
+    for key in kept.nodes.labels._columns:
+        assert by_value(kept, counts, key) == by_value(rebuilt, fresh, key)
+
+
+def by_node(cache: Cache, counts: NodeCounts) -> dict[str, int]:
+    found = counts.counts(cache.nodes.count)
+    return {cache.nodes.names[row]: int(found[row]) for row in np.flatnonzero(found)}
+
+
+def by_value(cache: Cache, counts: NodeCounts, key: str) -> dict[str, int]:
+    column = cache.nodes.labels.column(key)
+    sums = counts.by_domain(column).tolist()
+    assert len(sums) == column.domains + 1
+    assert sums[-1] == 0
+    return {value: total for value, total in zip(column.values.values, sums, strict=False) if total}
+
+
+# The tests.
+
+settings.register_profile("reuse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(settings.get_profile("reuse"), max_examples=60, report_multiple_bugs=False)
+LONG = settings(settings.get_profile("reuse"), max_examples=1_500, report_multiple_bugs=False)
+
+
+@QUICK
+@given(SEQUENCES)
+def test_reuse_changes_nothing(steps: list[Step]) -> None:
+    """Reusing, computing all anew and rebuilding all columns lead to the same decisions."""
+    play(steps)
+
+
+@QUICK
+@given(SEQUENCES)
+def test_little_is_kept(steps: list[Step]) -> None:
+    """The same where logs are short, standings are forgotten soon, and victims are looked for in the whole table."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(changes, "LOG_LENGTH_MAX", 4)
+        patched.setattr(deciding, "STANDINGS_BYTES_MAX", 2_000)
+        patched.setattr(candidates, "FEW_NODES", 1)
+        play(steps)
+
+
+@pytest.mark.slow
+@LONG
+@given(SEQUENCES)
+def test_reuse_changes_nothing_at_length(steps: list[Step]) -> None:
+    """The same, with many more sequences."""
+    play(steps)
+
+
+def test_every_kind_of_decision_occurs() -> None:
+    """A fixed sequence places, preempts and fails, so that the tests above compare all three."""
+    world, decider = Changing(), Decider(PROFILES)
+    seen = set()
+    for number in range(12):
+        high = PRIORITIES.index(200) if number > 6 else 0
+        choice = agreed(world, decider, world.new_pod(2 if number < 11 else 24, high))
+        seen.add((choice.node is not None, choice.victims_from is not None))
+        act(world, world.new_pod(2, high), choice, 1)
+    assert seen == {(True, False), (False, True), (False, False)}
