@@ -27,7 +27,7 @@ ZONE, HOST, DISK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "dis
 DRIVER = "csi.example.com"
 IMAGE = "registry.example.com/app:1"
 MEBIBYTE = 1 << 20
-PRIORITIES = (0, 0, 10, 100, 100, 200)
+PRIORITIES = (0, 10, 100, 200, 200)
 ZONES = ("a", "b", "c", "d", None)
 DISKS = ("ssd", "hdd", None)
 CLAIMS = ("c0", "c1", "c2")
@@ -63,7 +63,9 @@ PATTERNS: tuple[Pattern, ...] = (
     lambda p: p.cpu("500m").labels(app="x").pod_affinity(ZONE, "app=x"),
     lambda p: p.cpu("500m").labels(app="y").pod_anti_affinity(HOST, "app=y"),
     lambda p: p.cpu("500m").pod_anti_affinity(ZONE, "tier=s", namespaces=["default", "other"]),
-    lambda p: p.cpu("500m").labels(app="z").pod_affinity(ZONE, "app=x", weight=3).pod_anti_affinity(HOST, "app", weight=2),
+    lambda p: (
+        p.cpu("500m").labels(app="z").pod_affinity(ZONE, "app=x", weight=3).pod_anti_affinity(HOST, "app", weight=2)
+    ),
     lambda p: p.cpu("1").node_affinity("disk in (ssd)"),
     lambda p: p.cpu("1").node_affinity("disk in (ssd)", weight=5).node_affinity("disk", weight=2),
     lambda p: p.cpu("1").node_selector({DISK: "hdd"}),
@@ -98,6 +100,9 @@ class Changing:
             self.put(bound.obj())
             self.put(made.node_affinity(f"{ZONE} in ({zone},d)").obj())
         self.put(namespace("other").obj())
+        for number, name in enumerate(NODE_NAMES[:4]):
+            for pattern in (1, 0, 7)[: 1 + number]:
+                self.run(self.new_pod(pattern, 0), name, STARTED[number])
 
     # What can be done.
 
@@ -180,7 +185,7 @@ def _run_pod(world: Changing, first: int, second: int, third: int) -> None:
         world.run(made, name, STARTED[(first + third) % len(STARTED)])
 
 
-def _remove_pod(world: Changing, first: int, second: int, third: int) -> None:  # noqa: ARG001
+def _remove_pod(world: Changing, first: int, second: int, third: int) -> None:
     keys = [*world.pods, *world.nominated]
     if keys:
         world.drop(keys[first % len(keys)])
@@ -236,13 +241,13 @@ def _set_label(changed: Node, key: str, value: str | None) -> None:
         changed.metadata.labels[key] = value
 
 
-def _touch_node(world: Changing, first: int, second: int, third: int) -> None:  # noqa: ARG001
+def _touch_node(world: Changing, first: int, second: int, third: int) -> None:
     """The same object once more, as every heartbeat brings it."""
     if world.nodes:
         world.put_node(deepcopy(list(world.nodes.values())[first % len(world.nodes)]))
 
 
-def _remove_node(world: Changing, first: int, second: int, third: int) -> None:  # noqa: ARG001
+def _remove_node(world: Changing, first: int, second: int, third: int) -> None:
     if world.nodes:
         name = list(world.nodes)[first % len(world.nodes)]
         del world.nodes[name]
@@ -254,11 +259,11 @@ def _put_budget(world: Changing, first: int, second: int, third: int) -> None:
     world.put(budget(f"pdb{first % 2}").selects(selecting).allows(third % 3).obj())
 
 
-def _put_service(world: Changing, first: int, second: int, third: int) -> None:  # noqa: ARG001
+def _put_service(world: Changing, first: int, second: int, third: int) -> None:
     world.put(service(f"s{first % 2}", app=("x", "y", "z")[second % 3]).obj())
 
 
-def _limit_volumes(world: Changing, first: int, second: int, third: int) -> None:  # noqa: ARG001
+def _limit_volumes(world: Changing, first: int, second: int, third: int) -> None:
     world.put(csi_node(NODE_NAMES[first % len(NODE_NAMES)]).driver(DRIVER, count=second % 3).obj())
 
 
@@ -290,7 +295,7 @@ _KINDS = (
 )
 _NUMBERS = st.integers(0, 24)
 STEPS = st.tuples(st.sampled_from(_KINDS), _NUMBERS, _NUMBERS, _NUMBERS)
-SEQUENCES = st.lists(STEPS, min_size=8, max_size=40)
+SEQUENCES = st.lists(STEPS, min_size=20, max_size=60)
 
 
 def ports_held(cache: Cache) -> dict[Port, set[str]]:

@@ -13,7 +13,7 @@ namespace. Nodes have at most twelve potential victims, so the order of equal on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
@@ -157,7 +157,7 @@ def cheapest(outcomes: dict[str, Outcome], world: World) -> list[str]:
         for name, found in outcomes.items()
         if found.failure is None
     }
-    costs = [
+    costs: list[Callable[[list[Pod], int], int]] = [
         lambda victims, violations: violations,
         lambda victims, violations: priority(victims[0]),
         lambda victims, violations: sum(priority(one) + PRIORITY_OFFSET for one in victims),
@@ -200,8 +200,12 @@ def assert_wavefront_agrees(world: World) -> None:
         outcomes[names[row]].victims = [view.pods.keys[victim] for victim in candidates.victims_of(position)]
         outcomes[names[row]].violations = int(candidates.violations[position])
     for step in found.steps:
-        for place, rejected_by, code in zip(step.positions, step.verdicts.rejected_by, step.verdicts.codes, strict=True):
-            status = Status(Code.SUCCESS) if rejected_by == PASSED else filtered.explain(view, int(rejected_by), int(code))
+        for place, rejected_by, code in zip(
+            step.positions, step.verdicts.rejected_by, step.verdicts.codes, strict=True
+        ):
+            status = (
+                Status(Code.SUCCESS) if rejected_by == PASSED else filtered.explain(view, int(rejected_by), int(code))
+            )
             name, key = names[found.potential.node_rows[place]], view.pods.keys[found.potential.pod_rows[place]]
             outcomes[name].attempts.append((key, status))
     assert outcomes == expected
@@ -226,7 +230,7 @@ def test_wavefront(world: World) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=400)
 @given(worlds())
 def test_wavefront_at_length(world: World) -> None:
     """As `test_wavefront`, with more clusters."""

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 from tests.oracle.preemption_clusters import PRIORITY, World, key_of, worlds
+from tests.preempting import default_profile
 
 from bayplan import Cluster
 from bayplan.analysis.placement import Placement, place_pods
@@ -23,7 +24,6 @@ from bayplan.core.choosing import tie_break
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import pod
-from tests.preempting import default_profile
 
 WANTING = "default/wanting"
 
@@ -98,7 +98,7 @@ def test_candidates_are_sound(world: World) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(worlds(always=("cpu",)))
 def test_candidates_are_sound_at_length(world: World) -> None:
     """As `test_candidates_are_sound`, with more clusters."""
@@ -210,7 +210,7 @@ def test_placing_one_after_another(world: World, new: list[Pod]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(worlds(), arrivals())
 def test_placing_one_after_another_at_length(world: World, new: list[Pod]) -> None:
     """As `test_placing_one_after_another`, with more clusters."""

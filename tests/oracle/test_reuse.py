@@ -29,7 +29,7 @@ from bayplan.core import deciding
 from bayplan.core.cache import Cache
 from bayplan.core.columns import changes
 from bayplan.core.columns.counters import NodeCounts
-from bayplan.core.deciding import Choice, Decider
+from bayplan.core.deciding import Choice, Decider, Refusal
 from bayplan.core.preemption import candidates
 from bayplan.core.preemption.prepare import overtaken
 from bayplan.core.snapshot import View
@@ -43,12 +43,11 @@ class Decision:
     """A choice in names."""
 
     node: str | None
-    total: int
+    total: int | None
     tied: tuple[str, ...]
     victims_from: str | None
     victims: dict[str, tuple[str, ...]]  # by tied node
-    message: str
-    rejectors: tuple[str, ...]
+    refusal: Refusal
     keeps_nomination: bool
 
 
@@ -62,8 +61,7 @@ def named(choice: Choice, view: View) -> Decision:
         tied=tuple(sorted(names[row] for row in tied_rows)),
         victims_from=names[choice.victims_row] if choice.victims_row >= 0 else None,
         victims={name: tuple(keys[row] for row in rows) for name, rows in victims.items()},
-        message=choice.message,
-        rejectors=choice.rejectors,
+        refusal=choice.refusal,
         keeps_nomination=choice.keeps_nomination,
     )
 
@@ -88,6 +86,7 @@ def play(steps: list[Step]) -> None:
                 take_step(world, step)
             continue
         choice = agreed(world, reusing, pod)
+        event(f"{'placed' if choice.node else 'preempts' if choice.victims_from else 'fits nowhere'}")
         if third % 2:
             agrees_without_ties(world, hasty, pod, choice)
         act(world, pod, choice, third)
@@ -104,13 +103,12 @@ def agreed(world: Changing, reusing: Decider, pod: Pod) -> Decision:
 def agrees_without_ties(world: Changing, hasty: Decider, pod: Pod, choice: Decision) -> None:
     view = world.cache.view()
     quick = hasty.decide(world.cache.info(pod), view)
-    assert (quick.row, quick.total) == (-1 if choice.node is None else view.nodes.rows_by_name[choice.node], choice.total)
+    assert (view.nodes.names[quick.row] if quick.row >= 0 else None, quick.total) == (choice.node, choice.total)
     assert (view.nodes.names[quick.victims_row] if quick.victims_row >= 0 else None) == choice.victims_from
 
 
 def act(world: Changing, pod: Pod, choice: Decision, how: int) -> None:
     """Do what was decided: mostly at once, sometimes as a live cluster does, and sometimes not at all."""
-    event(f"placed {choice.node is not None}, preempted {choice.victims_from is not None}")
     key = key_of(pod)
     if how % 7 == 0:
         return
@@ -263,7 +261,7 @@ def test_every_kind_of_decision_occurs() -> None:
     world, decider = Changing(), Decider(PROFILES)
     seen = set()
     for number in range(12):
-        high = PRIORITIES.index(200) if number > 6 else 0
+        high = PRIORITIES.index(200) if number > 3 else 0
         choice = agreed(world, decider, world.new_pod(2 if number < 11 else 24, high))
         seen.add((choice.node is not None, choice.victims_from is not None))
         act(world, world.new_pod(2, high), choice, 1)

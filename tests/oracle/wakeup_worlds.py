@@ -1,19 +1,21 @@
 """Random small clusters in which one plugin is likely to reject a pod everywhere, each with changes that may come.
 
 A world is a waiting pod and things with a past and a future: an object before and after, None where it is not there.
-Worlds hold no change that kube-scheduler is known to sleep through; `test_no_missed_wakeup` lists those by hand.
+Worlds hold no change that kube-scheduler is known to sleep through; `test_known_missed_wakeups` lists those by hand.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
+from tests.support import cache_of, verdicts
 
 from bayplan.model.kinds import Object
 from bayplan.model.meta import LabelSelector, ObjectMeta
+from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.storage import (
     CSIDriver,
@@ -38,6 +40,8 @@ NODE_NAMES = ("n0", "n1", "n2")
 # Most pods share a node or two, so that there is somebody in the way everywhere.
 CROWDED = ("n0", "n0", "n1", "n1", "n2")
 STAYS, CHANGES, COMES, GOES = "stays", "changes", "comes", "goes"
+# For things without which there is nothing else to find out.
+RARELY_COMES = (STAYS,) * 7 + (COMES,)
 
 
 @dataclass
@@ -52,6 +56,18 @@ class World:
         """All that is there, after the thing at this position has changed."""
         present = (new if position == changed else old for position, (old, new) in enumerate(self.things))
         return [thing for thing in present if thing is not None]
+
+
+def is_rejected(plugin: Any, waiting: Pod, objects: list[Object]) -> bool:
+    """On every node, of which there is one; without nodes it is not the plugin that rejects a pod."""
+    if not any(isinstance(thing, Node) for thing in objects):
+        return False
+    said = verdicts(plugin, cache_of(*objects), waiting)
+    return bool(said) and not any(status.ok for status in said.values())
+
+
+def fits(plugin: Any, waiting: Pod, objects: list[Object]) -> bool:
+    return any(isinstance(thing, Node) for thing in objects) and not is_rejected(plugin, waiting, objects)
 
 
 def future(draw: st.DrawFn, now: Object, later: Object, *fates: str) -> Change:
@@ -205,7 +221,7 @@ def disks(draw: st.DrawFn) -> World:
     for name in ("c0", "c1"):
         mode = draw(st.sampled_from(["ReadWriteOncePod", "ReadWriteOncePod", "ReadWriteOnce"]))
         given = claim(name).modes(mode).obj()
-        things.append(future(draw, given, given, STAYS, STAYS, STAYS, COMES))
+        things.append(future(draw, given, given, *RARELY_COMES))
     return unchanging(dress(dress(pod("p"))), things)
 
 
@@ -296,7 +312,7 @@ def attachments(draw: st.DrawFn) -> World:
         things.append(future(draw, now, later, STAYS, CHANGES))
     for number, name in enumerate(claim_names):
         bound = claim(name).bound(f"v{number}").obj()
-        things.append(future(draw, bound, bound, STAYS, STAYS, STAYS, COMES))
+        things.append(future(draw, bound, bound, *RARELY_COMES))
         source = CSIPersistentVolumeSource(driver="x", volume_handle=f"h{number}")
         held = volume(f"v{number}").set(csi=source).obj()
         things.append((held, held))
@@ -316,12 +332,12 @@ def zones(draw: st.DrawFn) -> World:
     zone = st.sampled_from(["a", "b", "c"])
     things = nodes(draw, lambda on: on.zone(draw(zone)), STAYS, CHANGES, COMES)
     held = [volume("v").labels({ZONE: draw(st.sampled_from(["a", "b__c"]))}).obj() for _ in range(2)]
-    things.append(future(draw, held[0], held[1], STAYS, CHANGES, COMES))
+    things.append(future(draw, held[0], held[1], CHANGES, *RARELY_COMES))
     waits = storage_class("late", mode="WaitForFirstConsumer").obj()
-    things.append(future(draw, waits, waits, STAYS, COMES))
+    things.append(future(draw, waits, waits, *RARELY_COMES))
     bound, unbound = claim("c").storage_class("late").bound("v").obj(), claim("c").storage_class("late").obj()
-    now = draw(st.sampled_from([bound, bound, unbound]))
-    things.append(future(draw, now, bound, STAYS, CHANGES, COMES))
+    claimed = draw(st.sampled_from([bound, bound, bound, unbound]))
+    things.append(future(draw, claimed, bound, CHANGES, *RARELY_COMES))
     return unchanging(pod("p").claim("c"), things)
 
 
@@ -348,11 +364,11 @@ def bindings(draw: st.DrawFn) -> World:
     zone, size = st.sampled_from(["a", "a", "b"]), st.integers(1, 3)
     things = nodes(draw, lambda on: on.zone(draw(zone)), STAYS, CHANGES, COMES)
     late = storage_class("late", mode="WaitForFirstConsumer", provisioner="kubernetes.io/no-provisioner").obj()
-    things.append(future(draw, late, late, STAYS, STAYS, STAYS, COMES))
+    things.append(future(draw, late, late, *RARELY_COMES))
     things.append(future(draw, _class_in_zone(draw), _class_in_zone(draw), STAYS, CHANGES, CHANGES, COMES))
     driver = CSIDriver(metadata=ObjectMeta(name="disk.example.com"), spec=CSIDriverSpec(storage_capacity=True))
     things.append((driver, driver))
-    things.append(future(draw, _capacity("s", draw(size)), _capacity("s", draw(size)), STAYS, CHANGES, COMES))
+    things.append(future(draw, _capacity("s", draw(size)), _capacity("s", draw(size)), STAYS, CHANGES, CHANGES, COMES))
     for name in ("v0", "v1"):
         held = volume(name).storage_class("late").node_affinity(f"{ZONE} in ({draw(zone)})")
         now, later = (held.storage(draw(size)).obj() for _ in range(2))
@@ -362,6 +378,6 @@ def bindings(draw: st.DrawFn) -> World:
     for name in draw(st.sampled_from([("c0",), ("c0", "c1")])):
         waiting.claim(name)
         wanted = claim(name).storage_class(draw(st.sampled_from(["late", "made"]))).storage(draw(size))
-        now = wanted.obj()
-        things.append(future(draw, now, wanted.bound("v0").obj(), STAYS, CHANGES, CHANGES, COMES))
+        unbound = wanted.obj()
+        things.append(future(draw, unbound, wanted.bound("v0").obj(), CHANGES, CHANGES, *RARELY_COMES))
     return unchanging(waiting, things)

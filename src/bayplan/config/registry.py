@@ -81,6 +81,7 @@ def _build(spec: ProfileSpec, percentage_of_nodes_to_score: int | None) -> Profi
         score=at("score"),
         weights=dict(spec.score_weights),
         reserve=tuple(plugin for plugin in at("reserve") if isinstance(plugin, ReservePlugin)),
+        permit=at("permit"),
         percentage_of_nodes_to_score=(
             percentage_of_nodes_to_score
             if spec.percentage_of_nodes_to_score is None

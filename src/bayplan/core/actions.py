@@ -1,8 +1,23 @@
-"""What may go out of the core: things to be done in the world, as plain data."""
+"""What may go out of the core: things to be done in the world, as plain data.
+
+`Bind`, `Evict` and `WriteVolumes` are answered by an event of the same name; the others are told and forgotten.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
+
+from bayplan.model.kinds import Object
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Assign the pod to the node."""
+
+    pod: str  # namespace/name
+    uid: str
+    node: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,6 +25,7 @@ class Evict:
     """Mark the pod with a DisruptionTarget condition and delete it, with its own grace period."""
 
     pod: str  # namespace/name
+    uid: str
     node: str
     condition_reason: str
     condition_message: str
@@ -30,3 +46,38 @@ class ClearNomination:
 
     pod: str
     node: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetCondition:
+    """Write PodScheduled=False into the pod's status, and with it a nomination if one is given."""
+
+    pod: str
+    uid: str
+    reason: str
+    message: str
+    nominated_node: str | None = None  # None leaves what is there
+
+
+@dataclass(frozen=True, slots=True)
+class WriteVolumes:
+    """Write volumes and claims as they are to be for the pod."""
+
+    pod: str
+    uid: str
+    objects: tuple[Object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    """Tell the world about a pod, as a Kubernetes event."""
+
+    pod: str
+    uid: str
+    type: str  # Normal or Warning
+    reason: str
+    action: str
+    note: str
+
+
+Action: TypeAlias = Bind | Evict | Nominate | ClearNomination | SetCondition | WriteVolumes | Emit

@@ -73,6 +73,16 @@ class Objects:
         getattr(self, attribute)[(meta.namespace, meta.name) if namespaced else meta.name] = thing
         self._changed(thing)
 
+    def find(self, thing: Object) -> Object | None:
+        """What is held in the place of this object."""
+        place = _PLACES.get(type(thing))
+        if place is None:
+            return None
+        attribute, namespaced = place
+        meta = thing.metadata
+        found: Object | None = getattr(self, attribute).get((meta.namespace, meta.name) if namespaced else meta.name)
+        return found
+
     def remove(self, thing: Object) -> None:
         """Take an object out again."""
         place = _PLACES.get(type(thing))

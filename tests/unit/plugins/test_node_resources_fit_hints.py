@@ -84,7 +84,7 @@ def test_a_pod_without_requests_waits_for_a_place(pods: int, worth_it: bool) -> 
 
 def test_ignored_resources_must_be_there_all_the_same() -> None:
     """Upstream's hint does not know what the profile ignores: here a wake-up is missed."""
-    plugin = NodeResourcesFit(NodeResourcesFitArgs(ignored_resources=(GPU,)))
+    plugin = NodeResourcesFit(NodeResourcesFitArgs(ignored_resources=frozenset({GPU})))
     assert not is_worth_it(plugin, POD, None, node("n").obj())
 
 

@@ -189,7 +189,7 @@ def test_no_node_sees_what_another_loses() -> None:
 
 def test_a_dry_run_leaves_no_trace() -> None:
     pending = wanting("3").port(80).labels(app="x").spread(ZONE, "app=x", max_skew=2).pod_anti_affinity(HOST, "app=y")
-    things = [
+    things: list[Any] = [
         node("n").zone("a"),
         on("a", "1").port(80).labels(app="x"),
         on("b", "3").labels(app="y"),
@@ -243,9 +243,7 @@ def test_no_room_for_both() -> None:
 
 def test_a_victim_does_not_take_the_port_of_a_nominated_pod_with_it() -> None:
     """The nominated pod waits for the very port that the victim holds, so it will be taken in any case."""
-    done = tried(
-        wanting("1").port(80), node("n"), on("holder", "1").port(80), nominee(cpu="1", priority=2000).port(80)
-    )
+    done = tried(wanting("1").port(80), node("n"), on("holder", "1").port(80), nominee(cpu="1", priority=2000).port(80))
     assert done.candidates == {}
     assert bare(done.statuses["n"]) == unschedulable(NO_FREE_PORTS)
 
@@ -286,7 +284,7 @@ def test_spread_the_emptiest_domain_may_be_the_node_s_own() -> None:
 @pytest.mark.parametrize("somebody_minds", [False, True])
 def test_affinity_skipped_at_first_stays_skipped(somebody_minds: bool) -> None:
     """A nominated pod that wants no `app=x` beside it is heard only if somebody who runs wants the same."""
-    things = [node("n").zone("a"), on("v", "4"), nominee().pod_anti_affinity(ZONE, "app=x")]
+    things: list[Any] = [node("n").zone("a"), on("v", "4"), nominee().pod_anti_affinity(ZONE, "app=x")]
     things += [node("far").zone("b").taint("gpu")]
     if somebody_minds:
         things += [pod("minds").running("far").pod_anti_affinity(ZONE, "app=x")]
@@ -316,7 +314,14 @@ def test_an_exclusive_claim_is_freed_where_its_user_runs() -> None:
 def test_claims_of_other_namespaces_are_not_told_apart_when_pods_go() -> None:
     """Upstream compares names only: a stranger's pod seems to free the claim."""
     stranger = pod("stranger", "other").cpu("1").priority(10).running("m").claim("data")
-    things = [node("n"), node("m"), on("user", "1", 5000).claim("data"), stranger, *exclusive(), *exclusive("data", "other")]
+    things = [
+        node("n"),
+        node("m"),
+        on("user", "1", 5000).claim("data"),
+        stranger,
+        *exclusive(),
+        *exclusive("data", "other"),
+    ]
     done = tried(wanting("1").claim("data"), *things)
     assert done.candidates == {"m": ["other/stranger"]}
     assert done.statuses == {"n": NO_VICTIMS}

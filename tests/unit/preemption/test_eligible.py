@@ -70,7 +70,11 @@ CASES: dict[str, tuple[PodBuilder, tuple[Thing, ...], str]] = {
         MAY,
     ),
     "the nominated node is unknown": (wanting("gone"), (node("n"), leaving()), MAY),
-    "the nominated node is gone, its pods are not": (wanting("gone"), (node("n"), departing(), leaving("b", on="gone")), MAY),
+    "the nominated node is gone, its pods are not": (
+        wanting("gone"),
+        (node("n"), departing(), leaving("b", on="gone")),
+        MAY,
+    ),
     "the nominated node can no longer be resolved": (wanting("n"), (node("n").taint("gpu"), leaving()), MAY),
     "the nominated node was not looked at": (
         wanting("n").node_affinity("metadata.name=m"),

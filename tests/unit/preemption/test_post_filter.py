@@ -55,7 +55,7 @@ def test_victims_still_leaving() -> None:
 
 def test_reasons_are_counted_over_the_nodes_tried() -> None:
     """Nodes that were not worth a try count as such; lines are sorted as text."""
-    things = [
+    things: list[Any] = [
         node("tainted").taint("gpu"),
         node("small").capacity(cpu=1),
         node("full-a"),
@@ -93,7 +93,7 @@ def test_nothing_worth_a_try() -> None:
 
 
 def test_several_reasons_of_one_node_are_counted_each() -> None:
-    things = [node("n"), on("n", "stays", priority=100).memory("20Gi"), on("n", "goes", priority=1)]
+    things: list[Any] = [node("n"), on("n", "stays", priority=100).memory("20Gi"), on("n", "goes", priority=1)]
     done = tried(wanting().memory("20Gi"), *things)
     assert done.result.message.endswith("0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory.")
 
@@ -222,6 +222,7 @@ def test_a_configuration_limits_the_search(config: dict[str, Any] | None, expect
     """Every candidate is looked for unless a configuration says otherwise."""
     nodes = [node(f"n{number}") for number in range(120)]
     pods = [on(f"n{number}").priority(10 + number) for number in range(120)]
-    cluster = bayplan.Cluster.from_objects([thing.dict() for thing in (*nodes, *pods, wanting().priority(1000))])
+    things: list[Any] = [*nodes, *pods, wanting().priority(1000)]
+    cluster = bayplan.Cluster.from_objects([thing.dict() for thing in things])
     preemption = cluster.explain("default/wanting", config=config).to_dict()["preemption"]
     assert len(preemption["candidates"]) == expected

@@ -41,6 +41,7 @@ def test_what_an_eviction_says() -> None:
     first = actions(wanting().scheduler("default-scheduler"), victim("v", 1))[0]
     assert first == Evict(
         pod="default/v",
+        uid=victim("v", 1).obj().metadata.uid,
         node="n",
         condition_reason="PreemptionByScheduler",
         condition_message="default-scheduler: preempting to accommodate a higher priority pod",

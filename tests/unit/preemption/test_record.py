@@ -109,7 +109,7 @@ def test_victims_are_the_attempts_that_failed() -> None:
 
 def test_the_choice_criterion_by_criterion() -> None:
     """What was compared, and who was left after it."""
-    things = [
+    things: list[Any] = [
         *(node(name) for name in "abcd"),
         on("a1", "4", 50, "a").labels(app="x"),
         on("b1", "4", 60, "b"),
@@ -160,4 +160,6 @@ def test_explain_carries_the_record() -> None:
     answer = bayplan.Cluster.from_objects([thing.dict() for thing in things]).explain("default/wanting").to_dict()
     record = answer["preemption"]["record"]
     assert [candidate["node"] for candidate in record["candidates"]] == ["n"]
-    assert answer["preemption"]["candidates"]["n"]["victims"] == [one["pod"] for one in record["candidates"][0]["victims"]]
+    assert answer["preemption"]["candidates"]["n"]["victims"] == [
+        one["pod"] for one in record["candidates"][0]["victims"]
+    ]

@@ -76,7 +76,11 @@ CASES: dict[str, tuple[dict[str, list[V]], list[str], str]] = {
         START_TIME,
     ),
     "no start time is the latest": ({"a": [V(10, 100)], "b": [V(10)]}, ["b"], START_TIME),
-    "one known start time makes the node old": ({"a": [V(10, 100), V(10)], "b": [V(10, 101), V(10)]}, ["b"], START_TIME),
+    "one known start time makes the node old": (
+        {"a": [V(10, 100), V(10)], "b": [V(10, 101), V(10)]},
+        ["b"],
+        START_TIME,
+    ),
     "a tie": ({"a": [V(10, 100)], "b": [V(10, 50)], "c": [V(10, 100)]}, ["a", "c"], START_TIME),
     "all equal": ({"a": [V(10)], "b": [V(10)]}, ["a", "b"], START_TIME),
 }

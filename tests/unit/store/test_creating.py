@@ -139,7 +139,11 @@ def test_without_a_namespace_it_is_the_default_one() -> None:
 REFUSALS = [
     pytest.param(pod("a").manifest(), 409, "AlreadyExists", 'pods "a" already exists', id="exists"),
     pytest.param(
-        deployment("web").manifest(), 409, "AlreadyExists", 'deployments.apps "web" already exists', id="exists, grouped"
+        deployment("web").manifest(),
+        409,
+        "AlreadyExists",
+        'deployments.apps "web" already exists',
+        id="exists, grouped",
     ),
     pytest.param(
         pod("").manifest(),
@@ -240,14 +244,14 @@ def test_refusals(given: object, code: int, reason: str, message: str) -> None:
 def test_a_version_may_not_be_given() -> None:
     given = pod("a").manifest().obj()
     given.metadata.resource_version = "3"
-    with pytest.raises(ApiError, match="^resourceVersion should not be set on objects to be created$") as refused:
+    with pytest.raises(ApiError, match=r"^resourceVersion should not be set on objects to be created$") as refused:
         Store().create(given, 0)
     assert (refused.value.code, refused.value.reason) == (500, "")
 
 
 def test_namespaces_may_have_to_exist() -> None:
     store = Store(checks_namespaces=True)
-    with pytest.raises(NotFound, match='^namespaces "default" not found$'):
+    with pytest.raises(NotFound, match=r'^namespaces "default" not found$'):
         store.create(pod("a").manifest().obj(), 0)
     store.create(namespace("default").manifest().obj(), 0)
     store.create(pod("a").manifest().obj(), 0)
@@ -333,7 +337,7 @@ def test_loading_fills_in_what_a_written_pod_lacks() -> None:
 
 
 def test_unknown_kinds_are_no_resource() -> None:
-    with pytest.raises(NotFound, match="^the server could not find the requested resource$"):
+    with pytest.raises(NotFound, match=r"^the server could not find the requested resource$"):
         Store().get("Widget", "", "x")
-    with pytest.raises(NotFound, match='^deployments.apps "x" not found$'):
+    with pytest.raises(NotFound, match=r'^deployments.apps "x" not found$'):
         Store().get(Deployment, "default", "x")

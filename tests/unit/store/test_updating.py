@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.meta import Condition, OwnerReference
 from bayplan.model.node import Node
-from bayplan.model.pod import NodeAffinity, NodeSelector, Pod, PodSchedulingGate, Toleration
+from bayplan.model.pod import NodeSelectorTerm, Pod, PodSchedulingGate, Toleration
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.storage import StorageClass
 from bayplan.model.workloads import Deployment
@@ -31,7 +31,7 @@ def store() -> Store:
     """A pod, a gated pod, a node, a deployment."""
     made = Store()
     made.create(pod("a").manifest().cpu("1").image("pause:3").labels(app="a").obj(), 0)
-    made.create(pod("g").manifest().gate("example.com/x", "example.com/y").select(pool="main").obj(), 0)
+    made.create(pod("g").manifest().gate("example.com/x", "example.com/y").node_selector(pool="main").obj(), 0)
     made.create(node("n1").manifest().obj(), 0)
     made.create(deployment("web").manifest().obj(), 0)
     return made
@@ -75,7 +75,7 @@ def test_replacing_without_a_version_is_unconditional(store: Store) -> None:
 
 def test_some_kinds_are_never_replaced_unconditionally(store: Store) -> None:
     stored = store.create(budget("b").manifest().obj(), 0)
-    with pytest.raises(Invalid, match="metadata.resourceVersion: Invalid value: 0: must be specified for an update"):
+    with pytest.raises(Invalid, match=r"metadata.resourceVersion: Invalid value: 0: must be specified for an update"):
         store.replace(with_metadata(resource_version="", labels={"a": "b"})(stored), 0)
     with pytest.raises(Invalid, match=r'^PodDisruptionBudget.policy "b" is invalid'):
         store.update_status(with_metadata(resource_version="", labels={"a": "b"})(stored), 0)
@@ -147,9 +147,9 @@ def test_another_uid_conflicts_in_the_storages_words(store: Store) -> None:
     with pytest.raises(Conflict) as refused:
         store.modify(Node, "", "n1", with_metadata(uid="other"), 0)
     assert str(refused.value) == (
-        'Operation cannot be fulfilled on nodes "n1": StorageError: invalid object, Code: 4, Key: /registry/minions/n1, '
-        "ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, UID in object meta: "
-        "node-n1-3"
+        'Operation cannot be fulfilled on nodes "n1": StorageError: invalid object, Code: 4, '
+        "Key: /registry/minions/n1, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, "
+        "UID in object meta: node-n1-3"
     )
 
 
@@ -165,7 +165,7 @@ def test_another_uid_conflicts_in_the_storages_words(store: Store) -> None:
         pytest.param(with_spec(active_deadline_seconds=60), id="deadline"),
         pytest.param(lambda one: with_spec(tolerations=[])(with_spec(active_deadline_seconds=5)(one)), id="defaulted"),
         pytest.param(
-            lambda one: with_spec(priority=None, preemption_policy=None, active_deadline_seconds=5)(one),
+            with_spec(priority=None, preemption_policy=None, active_deadline_seconds=5),
             id="priority left out",
         ),
     ],
@@ -197,9 +197,7 @@ REQUIRED_TERM = node_term("zone in (z1, z2)")
         pytest.param(with_spec(node_selector={"pool": "main", "disk": "ssd"}), True, id="selector narrowed"),
         pytest.param(with_spec(node_selector={"pool": "other"}), False, id="selector changed"),
         pytest.param(with_spec(node_selector={}), False, id="selector removed"),
-        pytest.param(
-            lambda one: with_spec(affinity=pod("x").obj().spec.affinity)(one), None, id="affinity still absent"
-        ),
+        pytest.param(with_spec(affinity=None), None, id="affinity still absent"),
     ],
 )
 def test_changes_of_a_gated_pod(store: Store, change: Callable[[Pod], Pod], allowed: bool | None) -> None:
@@ -213,10 +211,8 @@ def test_changes_of_a_gated_pod(store: Store, change: Callable[[Pod], Pod], allo
 
 
 def test_a_gated_pods_affinity_is_only_added_to(store: Store) -> None:
-    def required(*terms: Any) -> Callable[[Pod], Pod]:
-        affinity = NodeAffinity(required=NodeSelector(node_selector_terms=list(terms)))
-        made = replace(pod("x").requires_node("a").obj().spec.affinity, node_affinity=affinity)  # type: ignore[type-var]
-        return with_spec(affinity=made)
+    def required(*terms: NodeSelectorTerm) -> Callable[[Pod], Pod]:
+        return with_spec(affinity=pod("x").node_affinity(*terms).obj().spec.affinity)
 
     narrower = replace(
         REQUIRED_TERM, match_expressions=[*REQUIRED_TERM.match_expressions, *node_term("disk").match_expressions]
@@ -257,7 +253,7 @@ def test_nothing_is_written_when_nothing_changes(store: Store) -> None:
 def test_kinds_without_status_have_no_status_to_write() -> None:
     store = Store()
     stored = store.create(storage_class("fast").manifest().obj(), 0)
-    with pytest.raises(NotFound, match="^the server could not find the requested resource$"):
+    with pytest.raises(NotFound, match=r"^the server could not find the requested resource$"):
         store.update_status(stored, 0)
     assert store.modify(StorageClass, "", "fast", with_metadata(labels={"a": "b"}), 0).metadata.generation == 0
 
@@ -276,7 +272,8 @@ def test_a_bound_pod_cannot_be_nominated(store: Store) -> None:
     with pytest.raises(Invalid) as refused:
         store.modify_status(Pod, "default", "a", with_status(nominated_node_name="n2"), 0)
     assert str(refused.value) == (
-        'Pod "a" is invalid: status.nominatedNodeName: Forbidden: may not be set on pods that are already bound to a node'
+        'Pod "a" is invalid: status.nominatedNodeName: Forbidden: '
+        "may not be set on pods that are already bound to a node"
     )
 
 
@@ -302,10 +299,14 @@ def test_priority_classes_keep_their_value() -> None:
     store.create(priority_class("made", 77).manifest().obj(), 0)
     store.create(priority_class("usual", 5, default=True).manifest().obj(), 0)
     cases: list[tuple[dict[str, Any], str]] = [
-        ({"value": 78}, 'PriorityClass.scheduling.k8s.io "made" is invalid: value: Forbidden: may not be changed in an update.'),
+        (
+            {"value": 78},
+            'PriorityClass.scheduling.k8s.io "made" is invalid: value: Forbidden: may not be changed in an update.',
+        ),
         (
             {"preemption_policy": "Never"},
-            'PriorityClass.scheduling.k8s.io "made" is invalid: preemptionPolicy: Invalid value: "Never": field is immutable',
+            'PriorityClass.scheduling.k8s.io "made" is invalid: preemptionPolicy: Invalid value: '
+            '"Never": field is immutable',
         ),
         (
             {"global_default": True},
@@ -324,15 +325,17 @@ def test_priority_classes_keep_their_value() -> None:
 
 def test_missing_objects() -> None:
     store = Store()
-    with pytest.raises(NotFound, match='^pods "nope" not found$'):
+    with pytest.raises(NotFound, match=r'^pods "nope" not found$'):
         store.replace(pod("nope").obj(), 0)
-    with pytest.raises(NotFound, match='^nodes "nope" not found$'):
+    with pytest.raises(NotFound, match=r'^nodes "nope" not found$'):
         store.modify(Node, "", "nope", lambda one: one, 0)
-    with pytest.raises(NotFound, match='^pods "nope" not found$'):
+    with pytest.raises(NotFound, match=r'^pods "nope" not found$'):
         store.update_status(pod("nope").obj(), 0)
 
 
 def test_conditions_are_taken_as_given(store: Store) -> None:
-    condition = Condition(type="PodScheduled", status="False", reason="Unschedulable", message="0/3 nodes", observed_generation=1)
+    condition = Condition(
+        type="PodScheduled", status="False", reason="Unschedulable", message="0/3 nodes", observed_generation=1
+    )
     new = store.modify_status("Pod", "default", "a", with_status(conditions=[condition]), 0)
     assert new.status.conditions == [condition]

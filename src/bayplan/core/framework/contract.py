@@ -150,6 +150,21 @@ class ReservePlugin(Protocol):
         """Objects as they are to be once the pod goes to the node; held back from everybody else from now on."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The pod has to wait for somebody's word, at most this long."""
+
+    timeout_ns: int
+
+
+@runtime_checkable
+class PermitPlugin(Protocol):
+    name: ClassVar[str]
+
+    def permit(self, pod: PodInfo, view: View, node_row: int) -> Status | Wait:
+        """Whether the pod may be bound to the node now."""
+
+
 @runtime_checkable
 class QueueSortPlugin(Protocol):
     name: ClassVar[str]

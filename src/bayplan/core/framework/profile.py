@@ -9,6 +9,7 @@ from bayplan.core.framework.args import DefaultPreemptionArgs
 from bayplan.core.framework.contract import (
     FilterPlugin,
     NormalizePlugin,
+    PermitPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreScorePlugin,
@@ -32,6 +33,7 @@ class Profile:
     score: tuple[ScorePlugin, ...]
     weights: dict[str, int]
     reserve: tuple[ReservePlugin, ...] = ()
+    permit: tuple[PermitPlugin, ...] = ()
     percentage_of_nodes_to_score: int | None = None  # None: look at every node
     preemption: DefaultPreemptionArgs | None = None  # None: every candidate is looked for
 

@@ -5,12 +5,16 @@ Preemption itself is a stage of the core. This is the part of it that the queue 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.model.kinds import Object
+
+WAITING = "waiting for the preemption for this pod to be finished"
 
 
 class DefaultPreemption:
@@ -20,6 +24,16 @@ class DefaultPreemption:
 
     def registrations(self) -> tuple[Registration, ...]:
         return (on(Resource.POD, Action.DELETE, after_pod_deleted),)
+
+
+class PreemptionGate(DefaultPreemption):
+    """Keeps a preemptor out of the queue while its victims are being evicted; told by the scheduler who that is."""
+
+    def __init__(self, is_preempting: Callable[[str], bool]) -> None:
+        self._is_preempting = is_preempting
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        return unresolvable(WAITING) if self._is_preempting(pod.key) else SUCCESS
 
 
 def after_pod_deleted(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001

@@ -31,6 +31,7 @@ def overtaken(pod: PodInfo, view: View, node: str) -> list[str]:
 def _evict(pod: PodInfo, view: View, node: str, victim_row: int) -> Evict:
     return Evict(
         pod=view.pods.keys[victim_row],
+        uid=view.pods.uids[victim_row],
         node=node,
         condition_reason=CONDITION_REASON,
         condition_message=f"{pod.scheduler_name}: preempting to accommodate a higher priority pod",

@@ -88,7 +88,6 @@ class SchedulingQueue:
         self.figures = Figures()
         self._profiles = profiles
         self._started_at = started_at
-        self._next_flush_at = started_at + FLUSH_PERIOD_NS
         self._parked_max_ns = parked_max_ns
         self._queued: dict[str, QueuedPod] = {}  # all that rest in a place
         self._active = active_heap(sort_key)
@@ -243,11 +242,9 @@ class SchedulingQueue:
             self._wake([(record, record.held_back)], now, labels.GATE_OPENED)
 
     def tick(self, now: int) -> None:
-        """Whatever time alone brings back."""
+        """Whatever time alone brings back. Late or not, the result is that of flushes at their own times."""
+        self.flush_parked(self._flush_after(now) - FLUSH_PERIOD_NS)
         self.flush_backoff(now)
-        if now >= self._next_flush_at:
-            self.flush_parked(now)
-            self._next_flush_at = self._flush_after(now)
 
     def flush_backoff(self, now: int) -> None:
         """Pods whose backoff is over become active. Gates were asked when they came."""
@@ -268,10 +265,8 @@ class SchedulingQueue:
     def wake_at(self) -> int | None:
         """When time alone will next bring a pod back, if nothing happens; None: never."""
         idle_since = self._parked.longest_idle_since()
-        times = [self._backoff.wake_at()]
-        if idle_since is not None:
-            times.append(max(self._next_flush_at, self._flush_after(idle_since + self._parked_max_ns)))
-        return min((time for time in times if time is not None), default=None)
+        flush_at = None if idle_since is None else self._flush_after(idle_since + self._parked_max_ns)
+        return min((at for at in (self._backoff.wake_at(), flush_at) if at is not None), default=None)
 
     # ---------------------------------------------------------------- looking in
 

@@ -1,0 +1,49 @@
+"""Status conditions: reading one by its type and writing one as Kubernetes' controllers do.
+
+Takes lists of conditions as stored and gives new lists: what is stored is never changed in place. The time of the
+last transition moves only when the status does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from msgspec.structs import replace
+
+from bayplan.model.meta import Condition
+from bayplan.model.pod import Pod
+
+READY = "Ready"
+DISRUPTION_TARGET = "DisruptionTarget"
+TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
+
+
+def find_condition(conditions: Iterable[Condition], kind: str) -> Condition | None:
+    """The first condition of the type."""
+    for condition in conditions:
+        if condition.type == kind:
+            return condition
+    return None
+
+
+def with_condition(conditions: Sequence[Condition], wanted: Condition, time: str) -> list[Condition]:
+    """The conditions with this one in the place of its namesake, or behind the others."""
+    standing = find_condition(conditions, wanted.type)
+    if standing is None:
+        return [*conditions, replace(wanted, last_transition_time=time)]
+    since = standing.last_transition_time if standing.status == wanted.status else time
+    made = replace(wanted, last_transition_time=since)
+    return [made if condition is standing else condition for condition in conditions]
+
+
+def is_ready(pod: Pod) -> bool:
+    condition = find_condition(pod.status.conditions, READY)
+    return condition is not None and condition.status == TRUE
+
+
+def with_pod_condition(pod: Pod, wanted: Condition, time: str, *, phase: str | None = None) -> Pod:
+    """The pod with the condition in its status, and in another phase if one is given."""
+    status = replace(pod.status, conditions=with_condition(pod.status.conditions, wanted, time))
+    if phase is not None:
+        status.phase = phase
+    return replace(pod, status=status)

@@ -1,0 +1,46 @@
+"""How long things take that no object says: the one source of chance for controllers.
+
+`Delays` is what a controller asks, once for each thing it waits for; a simulated world answers from its seed.
+`FixedDelays` gives every thing of a kind the same time. Times are nanoseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from bayplan.model.pod import Pod
+from bayplan.model.storage import PersistentVolumeClaim
+
+NS_PER_SECOND = 1_000_000_000
+
+
+class Delays(Protocol):
+    """Durations, drawn anew at each call."""
+
+    def start_ns(self, pod: Pod) -> int:
+        """From when the kubelet hears of the pod until it runs and is ready."""
+
+    def stop_ns(self, pod: Pod) -> int:
+        """From the request to stop until the pod's processes have ended, if they may take that long."""
+
+    def provision_ns(self, claim: PersistentVolumeClaim) -> int:
+        """Until a volume has been made for the claim."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedDelays:
+    """The same for all."""
+
+    start: int = 2 * NS_PER_SECOND
+    stop: int = NS_PER_SECOND
+    provision: int = 3 * NS_PER_SECOND
+
+    def start_ns(self, pod: Pod) -> int:  # noqa: ARG002
+        return self.start
+
+    def stop_ns(self, pod: Pod) -> int:  # noqa: ARG002
+        return self.stop
+
+    def provision_ns(self, claim: PersistentVolumeClaim) -> int:  # noqa: ARG002
+        return self.provision

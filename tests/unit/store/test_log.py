@@ -1,0 +1,198 @@
+"""The watch log: order, cursors, bookmarks, and what happens to those who lag behind."""
+
+from __future__ import annotations
+
+import gc
+
+import pytest
+from msgspec.structs import replace
+
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
+from bayplan.store import Bookmark, Change, Gone, Store, Timeout, WatchLog
+from bayplan.testing.builders import deployment, node, pod, priority_class, replica_set
+
+
+def change(version: int) -> Change:
+    return Change("ADDED", "Node", None, Node(), version, at=0)
+
+
+def filled(count: int, capacity: int) -> WatchLog:
+    log = WatchLog(capacity)
+    for version in range(1, count + 1):
+        log.append(change(version))
+    return log
+
+
+def versions(changes: list[Change]) -> list[int]:
+    return [one.resource_version for one in changes]
+
+
+def test_cursors_read_on_from_where_they_are() -> None:
+    store = Store()
+    early = store.watch()
+    store.create(node("n1").manifest().obj(), 0)
+    pods = store.watch(Pod)
+    store.create(pod("a").manifest().obj(), 0)
+    store.create(node("n2").manifest().obj(), 0)
+    assert versions(early.read()) == [1, 2, 3]
+    assert early.read() == []
+    assert pods.behind
+    assert versions(pods.read()) == [2]
+    assert not pods.behind
+    assert versions(store.watch("Node", Pod, since=1).read()) == [2, 3]
+
+
+def test_a_bookmark_moves_past_what_others_wrote() -> None:
+    """A watcher of a quiet kind can start again from it without listing."""
+    store = Store(log_capacity=4)
+    nodes = store.watch(Node)
+    for number in range(30):
+        store.create(pod(f"p{number}").manifest().obj(), 0)
+        assert nodes.read() == []
+    assert nodes.bookmark() == Bookmark(30)
+    store.create(node("n1").manifest().obj(), 0)
+    assert versions(store.watch(Node, since=nodes.bookmark().resource_version).read()) == [31]
+
+
+def test_who_lags_behind_must_list_again() -> None:
+    """The real server's words, and again at every try until a new cursor is taken."""
+    store = Store(log_capacity=4)
+    lagging = store.watch()
+    for number in range(10):
+        store.create(pod(f"p{number}").manifest().obj(), 0)
+    expired = store.log.expired
+    for _ in range(2):
+        with pytest.raises(Gone) as refused:
+            lagging.read()
+        assert str(refused.value) == f"too old resource version: 0 ({expired})"
+        assert (refused.value.code, refused.value.reason) == (410, "Expired")
+    objects, version, cursor = store.list_and_watch(Pod)
+    assert (len(objects), version, cursor.read()) == (10, 10, [])
+    assert versions(store.watch(since=expired).read()) == [*range(expired + 1, 11)]
+    with pytest.raises(Gone):
+        store.watch(since=expired - 1).read()
+
+
+def test_versions_still_to_come() -> None:
+    store = Store()
+    with pytest.raises(Timeout, match=r"^Timeout: Too large resource version: 5, current: 0$"):
+        store.watch(since=5)
+    with pytest.raises(Timeout):
+        store.log.since(1)
+
+
+@pytest.mark.parametrize("capacity", [1, 2, 3, 4, 5, 100])
+def test_the_log_keeps_at_least_its_capacity_and_not_much_more(capacity: int) -> None:
+    log = WatchLog(capacity)
+    for version in range(1, 300):
+        log.append(change(version))
+        assert min(version, capacity) <= len(log) <= capacity + capacity // 4 + 1
+        assert log.expired + len(log) == log.resource_version == version
+        assert versions(log.since(log.expired)) == [*range(log.expired + 1, version + 1)]
+
+
+def test_writes_can_be_made_to_expire() -> None:
+    log = filled(10, 100)
+    log.expire(7)
+    log.expire(3)
+    assert (log.expired, versions(log.since(7))) == (7, [8, 9, 10])
+    log.expire(99)
+    assert (log.expired, log.since(10)) == (10, [])
+    log.append(change(11))
+    assert versions(log.since(10)) == [11]
+
+
+def test_versions_follow_one_another() -> None:
+    with pytest.raises(AssertionError):
+        filled(3, 10).append(change(5))
+
+
+def test_list_and_watch_meet_without_gap_or_overlap() -> None:
+    store = Store()
+    store.load([node("n1").obj(), pod("a").obj(), deployment("web").obj()], 0)
+    objects, version, cursor = store.list_and_watch(Pod, "Node")
+    assert [one.metadata.name for one in objects] == ["a", "n1"]
+    assert version == 3
+    store.delete(Pod, "default", "a", 0)
+    store.create(deployment("other").manifest().obj(), 0)
+    assert [one.type for one in cursor.read()] == ["MODIFIED", "DELETED"]
+    assert len(store.list_and_watch().objects) == 3
+
+
+def test_indices_follow_nodes_and_owners() -> None:
+    """By node and by owner, in order of arrival, and nothing stays behind."""
+    store = Store()
+    owner = store.create(replica_set("web").manifest().obj(), 0)
+    other = store.create(replica_set("other").manifest().obj(), 0)
+    for name in ("a", "b"):
+        store.create(pod(name).manifest().owner(owner).obj(), 0)
+        store.bind("default", name, "n1", "", 0)
+    assert [one.metadata.name for one in store.pods_on_node("n1")] == ["a", "b"]
+    assert store.owned_by(owner.metadata.uid) == store.list(Pod, "default")
+
+    def adopted(one: Pod) -> Pod:
+        references = pod("x").owner(other).owner(owner, controller=False).obj().metadata.owner_references
+        return replace(one, metadata=replace(one.metadata, owner_references=references))
+
+    store.modify(Pod, "default", "a", adopted, 0)
+    assert [one.metadata.name for one in store.owned_by(owner.metadata.uid)] == ["a", "b"]
+    assert [one.metadata.name for one in store.owned_by(other.metadata.uid)] == ["a"]
+    for name in ("a", "b"):
+        store.delete(Pod, "default", name, 0, grace_seconds=0)
+    assert store.pods_on_node("n1") == store.owned_by(owner.metadata.uid) == store.owned_by(other.metadata.uid) == []
+    assert store.count(Pod) == 0
+
+
+def test_lists_by_namespace() -> None:
+    store = Store()
+    for name, namespace in (("b", "x"), ("a", "y"), ("a", "x")):
+        store.create(pod(name, namespace).manifest().obj(), 0)
+    assert [(one.metadata.namespace, one.metadata.name) for one in store.list(Pod)] == [
+        ("x", "b"),
+        ("x", "a"),
+        ("y", "a"),
+    ]
+    assert [one.metadata.name for one in store.list("Pod", "x")] == ["b", "a"]
+    assert store.list(Pod, "nowhere") == []
+
+
+def test_a_store_is_restored_from_its_objects() -> None:
+    """Same content, same next version, same names; only the log before it is gone."""
+    store = Store()
+    store.load([priority_class("high", 9).obj(), node("n1").obj(), pod("a").running("n1").obj()], 0)
+    store.create(pod("b").manifest().obj(), 0)
+    store.delete(Pod, "default", "b", 0)
+    objects, version, _ = store.list_and_watch()
+    again = Store.restored(objects, version)
+    assert again.list_and_watch().objects == objects
+    assert [one.metadata.name for one in again.pods_on_node("n1")] == ["a"]
+    for one in (store, again):
+        one.create(pod("c").manifest().priority_class("high").obj(), 0)
+    assert again.get(Pod, "default", "c") == store.get(Pod, "default", "c")
+    with pytest.raises(Gone):
+        again.watch(since=version - 1).read()
+    assert versions(again.watch(since=version).read()) == [version + 1]
+
+
+def test_what_is_deleted_leaves_nothing_behind() -> None:
+    """After as many writes as the log holds, no struct of the past is alive."""
+    store = Store(log_capacity=50)
+    owner = store.create(replica_set("web").manifest().obj(), 0)
+
+    def churn(first: int) -> None:
+        for number in range(first, first + 200):
+            name = f"p{number}"
+            store.create(pod(name, f"ns{number}").manifest().owner(owner).obj(), number)
+            store.bind(f"ns{number}", name, f"n{number}", "", number)
+            store.delete(Pod, f"ns{number}", name, number, grace_seconds=0)
+
+    def containers() -> int:
+        gc.collect()
+        return sum(1 for one in gc.get_objects() if type(one) in (dict, list, tuple))
+
+    churn(0)
+    before = containers()
+    churn(200)
+    assert abs(containers() - before) < 100
+    assert len(store.log) <= 63
