@@ -280,16 +280,18 @@ CHANGES: dict[str, Callable[[Changing, int, int, int], None]] = {
     "volumes": _limit_volumes,
 }
 
-DECIDE, RETRY = "decide", "retry"
+DECIDE, AGAIN, RETRY = "decide", "again", "retry"  # again: on one more pod like the last; retry: on a nominated one
 
 #: How often each kind of step is drawn.
 _KINDS = (
-    *(DECIDE,) * 14,
+    *(DECIDE,) * 10,
+    *(AGAIN,) * 8,
     *(RETRY,) * 2,
     *("run",) * 5,
     *("remove",) * 4,
     *("change",) * 2,
-    *("touch", "budget", "service", "volumes", "remove node"),
+    *("budget",) * 2,
+    *("touch", "service", "volumes", "remove node"),
     *("nominate",) * 2,
     *("node",) * 3,
 )

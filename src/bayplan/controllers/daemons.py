@@ -6,8 +6,10 @@ has, and an affinity to the one node. Resources play no part: whether a daemon f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bayplan.controllers.stamping import copy_spec
-from bayplan.model.node import Node, Taint
+from bayplan.model.node import Node
 from bayplan.model.pod import (
     Affinity,
     NodeAffinity,
@@ -68,15 +70,20 @@ class DaemonPlaces:
         self._terms = _required_terms(spec)
 
     def include(self, node: Node) -> bool:
+        return self._suits(node) and self._bears(node, (NO_SCHEDULE, NO_EXECUTE))
+
+    def keep(self, node: Node) -> bool:
+        """Whether a daemon that is there may stay: a taint that only keeps new pods away does not drive it out."""
+        return self._suits(node) and self._bears(node, (NO_EXECUTE,))
+
+    def _suits(self, node: Node) -> bool:
         meta = node.metadata
         if self._node_name not in ("", meta.name) or not self._labels.matches(meta.labels):
             return False
-        if self._terms is not None and not any(term.matches(meta.labels, meta.name) for term in self._terms):
-            return False
-        return all(self._bears(taint) for taint in node.spec.taints)
+        return self._terms is None or any(term.matches(meta.labels, meta.name) for term in self._terms)
 
-    def _bears(self, taint: Taint) -> bool:
-        return taint.effect not in (NO_SCHEDULE, NO_EXECUTE) or any_tolerates(self._tolerations, taint)
+    def _bears(self, node: Node, effects: Sequence[str]) -> bool:
+        return all(taint.effect not in effects or any_tolerates(self._tolerations, taint) for taint in node.spec.taints)
 
 
 def _required_terms(spec: PodSpec) -> list[CompiledNodeTerm] | None:

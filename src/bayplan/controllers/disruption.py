@@ -8,12 +8,13 @@ this has not is memory: entries of `disruptedPods` age only if the caller says w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
 from bayplan.controllers.ownership import Ownership, Workload, controller_reference, key_of
 from bayplan.model.kinds import Object, kind_info
-from bayplan.model.meta import Condition
+from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
@@ -21,6 +22,9 @@ from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import DaemonSet, Deployment, Job, ReplicaSet
 
 DISRUPTED_FOR_NS = 120 * 1_000_000_000
+
+_Reference: TypeAlias = tuple[str, str, str, str]
+"""API version, kind, name and uid of a controller."""
 
 
 class SyncFailed(Exception):  # noqa: N818 - the reason of the condition that says so
@@ -54,11 +58,18 @@ def budget_status(
 ) -> PodDisruptionBudgetStatus:
     """The whole status, for all pods the budget selects; `now` in nanoseconds lets old evictions lapse."""
     try:
-        expected, desired = _expected_and_desired(budget, pods, scales)
+        return synced_status(budget, BudgetedPods(pods), scales, now=now)
     except SyncFailed as error:
         return _failed(budget, str(error))
+
+
+def synced_status(
+    budget: PodDisruptionBudget, pods: BudgetedPods, scales: Scales, *, now: int | None = None
+) -> PodDisruptionBudgetStatus:
+    """As `budget_status`, at a cost that depends on the number of controllers, not of pods; raises SyncFailed."""
+    expected, desired = _expected_and_desired(budget, pods, scales)
     disrupted = _still_disrupted(budget, pods, now)
-    healthy = sum(1 for pod in pods if pod.metadata.name not in disrupted and _is_healthy(pod))
+    healthy = pods.healthy_count - sum(_is_healthy(pods.by_name[name]) for name in disrupted)
     allowed = max(0, healthy - desired) if expected > 0 else 0
     return PodDisruptionBudgetStatus(
         disruptions_allowed=allowed,
@@ -71,6 +82,57 @@ def budget_status(
     )
 
 
+class BudgetedPods:
+    """The pods that a budget selects, counted as they come and go."""
+
+    def __init__(self, pods: Iterable[Pod] = ()) -> None:
+        self.by_name: dict[str, Pod] = {}
+        self.healthy_count = 0
+        # By what their controller references say, names of pods; pods that nothing controls are not in it.
+        self._controlled: dict[_Reference, dict[str, None]] = {}
+        for pod in pods:
+            self.put(pod)
+
+    def put(self, pod: Pod) -> None:
+        """Takes in the pod, or what has become of it."""
+        name = pod.metadata.name
+        old = self.by_name.get(name)
+        reference = _reference(pod)
+        if old is not None and _reference(old) == reference:
+            self.healthy_count += _is_healthy(pod) - _is_healthy(old)
+            self.by_name[name] = pod
+            return
+        self.drop(name)
+        self.by_name[name] = pod
+        self.healthy_count += _is_healthy(pod)
+        if reference is not None:
+            self._controlled.setdefault(reference, {})[name] = None
+
+    def drop(self, name: str) -> None:
+        pod = self.by_name.pop(name, None)
+        if pod is None:
+            return
+        self.healthy_count -= _is_healthy(pod)
+        reference = _reference(pod)
+        if reference is not None:
+            alike = self._controlled[reference]
+            del alike[name]
+            if not alike:
+                del self._controlled[reference]
+
+    def one_of_each_controller(self) -> Iterator[Pod]:
+        """For every controller that is named, one of its pods."""
+        for names in self._controlled.values():
+            yield self.by_name[next(iter(names))]
+
+
+class Owners(Protocol):
+    """Where workloads are looked up."""
+
+    def controller_of(self, meta: ObjectMeta) -> Workload | None:
+        """The workload that the metadata's controller reference leads to, if it is there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scale:
     """How many pods one workload is meant to have."""
@@ -80,17 +142,17 @@ class Scale:
 
 
 class Scales:
-    """The scale behind a pod, found as the disruption controller does."""
+    """The scale behind a pod, found as the disruption controller does; among objects, or wherever `owners` look."""
 
-    def __init__(self, objects: Iterable[Object]) -> None:
-        self._ownership = Ownership(objects)
+    def __init__(self, objects: Iterable[Object] = (), *, owners: Owners | None = None) -> None:
+        self._owners: Owners = Ownership(objects) if owners is None else owners
 
     def behind(self, pod: Pod) -> Scale | None:
         """None for a pod that nothing controls; SyncFailed when its controller is missing or has no scale."""
         reference = controller_reference(pod.metadata)
         if reference is None:
             return None
-        found = self._ownership.controller_of(pod.metadata)
+        found = self._owners.controller_of(pod.metadata)
         if isinstance(found, ReplicaSet):
             found = self._above(found)
         info = kind_info(reference.api_version, reference.kind)
@@ -105,27 +167,27 @@ class Scales:
         reference = controller_reference(replica_set.metadata)
         if reference is None or reference.kind != "Deployment":
             return replica_set
-        found = self._ownership.controller_of(replica_set.metadata)
+        found = self._owners.controller_of(replica_set.metadata)
         return found if isinstance(found, Deployment) else None
 
 
-def _expected_and_desired(budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Scales) -> tuple[int, int]:
+def _expected_and_desired(budget: PodDisruptionBudget, pods: BudgetedPods, scales: Scales) -> tuple[int, int]:
     # Upstream: pkg/controller/disruption/disruption.go getExpectedPodCount (v1.36); maxUnavailable comes first.
     spec = budget.spec
     if spec.max_unavailable is not None:
         expected = _total_scale(pods, scales)
         return expected, max(0, expected - _share(spec.max_unavailable, expected))
     if isinstance(spec.min_available, int):
-        return len(pods), spec.min_available
+        return len(pods.by_name), spec.min_available
     if spec.min_available is not None:
         expected = _total_scale(pods, scales)
         return expected, _share(spec.min_available, expected)
     return 0, 0
 
 
-def _total_scale(pods: Sequence[Pod], scales: Scales) -> int:
+def _total_scale(pods: BudgetedPods, scales: Scales) -> int:
     """The sum over distinct workloads; pods that nothing controls are left out."""
-    found = (scales.behind(pod) for pod in pods)
+    found = (scales.behind(pod) for pod in pods.one_of_each_controller())
     return sum({key_of(scale.workload): scale.replicas for scale in found if scale is not None}.values())
 
 
@@ -145,15 +207,21 @@ def _is_healthy(pod: Pod) -> bool:
     return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions)
 
 
-def _still_disrupted(budget: PodDisruptionBudget, pods: Sequence[Pod], now: int | None) -> dict[str, str | None]:
+def _reference(pod: Pod) -> _Reference | None:
+    reference = controller_reference(pod.metadata)
+    return None if reference is None else (reference.api_version, reference.kind, reference.name, reference.uid)
+
+
+def _still_disrupted(budget: PodDisruptionBudget, pods: BudgetedPods, now: int | None) -> dict[str, str | None]:
     """Evictions granted lately whose pods have not begun to go; they count as gone already."""
-    if budget.status is None or not budget.status.disrupted_pods:
+    if budget.status is None:
         return {}
-    staying = {pod.metadata.name for pod in pods if pod.metadata.deletion_timestamp is None}
     return {
         name: since
         for name, since in budget.status.disrupted_pods.items()
-        if name in staying and (now is None or not since or now - parse_time(since) <= DISRUPTED_FOR_NS)
+        if (pod := pods.by_name.get(name)) is not None
+        and pod.metadata.deletion_timestamp is None
+        and (now is None or not since or now - parse_time(since) <= DISRUPTED_FOR_NS)
     }
 
 

@@ -9,14 +9,12 @@ is played through, ordered starts happen at once, and CronJobs create nothing.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, islice
 
-import msgspec
-
 from bayplan.controllers.daemons import DaemonPlaces, daemon_template, pin, pinned_to
+from bayplan.controllers.job_pods import JOB_INDEX_LABEL, is_finished, job_labels, open_indexes
 from bayplan.controllers.ownership import (
     TEMPLATE_HASH,
     WORKLOADS,
@@ -25,29 +23,25 @@ from bayplan.controllers.ownership import (
     controller_reference,
     is_active,
     is_terminal,
-    reference_to,
 )
 from bayplan.controllers.stamping import Stamp, ephemeral_claims, mount_claims
+from bayplan.controllers.templates import replica_set_of, same_template, template_hash
 from bayplan.model.kinds import Object
-from bayplan.model.meta import LabelSelector, ObjectMeta
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod, PodTemplateSpec
+from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
 from bayplan.model.workloads import (
     DaemonSet,
     Deployment,
     Job,
     ReplicaSet,
-    ReplicaSetSpec,
     ReplicationController,
     StatefulSet,
 )
 
 POD_NAME_LABEL = "statefulset.kubernetes.io/pod-name"
 POD_INDEX_LABEL = "apps.kubernetes.io/pod-index"
-JOB_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
-# No vowels and no lookalikes, as in the names that Kubernetes makes up.
-_HASH_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 @dataclass(slots=True)
@@ -154,7 +148,7 @@ class _Expansion:
         """The ReplicaSet of the Deployment's template, made up if it is not there yet."""
         existing = self.ownership.replica_sets_of(deployment)
         for one in existing:
-            if _same_template(one.spec.template, deployment.spec.template):
+            if same_template(one.spec.template, deployment.spec.template):
                 return one
         if deployment.spec.paused and existing:
             # A paused Deployment scales what it has and starts nothing new.
@@ -186,11 +180,11 @@ class _Expansion:
                 yield ordinal
 
     def _make_job_pods(self, pending: PendingWorkload, owner: Job, number: int) -> None:
-        stamp = Stamp(owner.spec.template, owner, _job_labels(owner))
+        stamp = Stamp(owner.spec.template, owner, job_labels(owner))
         if owner.spec.completion_mode != "Indexed":
             pending.pods = [stamp.pod(name) for name in islice(self._new_names(owner.metadata), number)]
             return
-        for index in islice(_open_indexes(owner, self.ownership.pods_of(owner)), number):
+        for index in islice(open_indexes(owner, self.ownership.pods_of(owner)), number):
             pod = stamp.pod(self._unused(owner.metadata.namespace, f"{owner.metadata.name}-{index}"))
             pod.metadata.labels[JOB_INDEX_LABEL] = str(index)
             pod.metadata.annotations[JOB_INDEX_LABEL] = str(index)
@@ -237,57 +231,20 @@ class _Expansion:
         return next(self._new_names(ObjectMeta(name=name, namespace=namespace)))
 
 
-def _same_template(of_replica_set: PodTemplateSpec, of_deployment: PodTemplateSpec) -> bool:
-    labels = {key: value for key, value in of_replica_set.metadata.labels.items() if key != TEMPLATE_HASH}
-    return (
-        labels == of_deployment.metadata.labels
-        and of_replica_set.metadata.annotations == of_deployment.metadata.annotations
-        and of_replica_set.spec == of_deployment.spec
-    )
-
-
 def _replica_set_of(deployment: Deployment, stray_pods: Sequence[Pod]) -> ReplicaSet:
-    template = deployment.spec.template
-    meta = ObjectMeta(namespace=deployment.metadata.namespace, owner_references=[reference_to(deployment)])
-    if stray_pods:
-        # Its newest pods know what the ReplicaSet is called that the input left out.
-        hashed = {TEMPLATE_HASH: stray_pods[-1].metadata.labels[TEMPLATE_HASH]}
-        reference = controller_reference(stray_pods[-1].metadata)
-        meta.uid = reference.uid if reference is not None else ""
-    else:
-        hashed = {TEMPLATE_HASH: _template_hash(template)}
-    labels = {**template.metadata.labels, **hashed}
-    meta.name = f"{deployment.metadata.name}-{hashed[TEMPLATE_HASH]}"
-    meta.labels = labels
-    given = deployment.spec.selector or LabelSelector()
-    selector = LabelSelector(
-        match_labels={**given.match_labels, **hashed}, match_expressions=list(given.match_expressions)
-    )
-    labelled = PodTemplateSpec(
-        metadata=msgspec.structs.replace(template.metadata, labels=dict(labels)), spec=template.spec
-    )
-    spec = ReplicaSetSpec(
-        replicas=deployment.spec.replicas,
-        min_ready_seconds=deployment.spec.min_ready_seconds,
-        selector=selector,
-        template=labelled,
-    )
-    return ReplicaSet(metadata=meta, spec=spec)
-
-
-def _template_hash(template: PodTemplateSpec) -> str:
-    """Ten characters for the template. Kubernetes hashes Go's way of printing it, which cannot be had here."""
-    rest = zlib.crc32(msgspec.json.encode(template, order="deterministic"))
-    letters = []
-    for _ in range(10):
-        rest, letter = divmod(rest, len(_HASH_ALPHABET))
-        letters.append(_HASH_ALPHABET[letter])
-    return "".join(letters)
+    if not stray_pods:
+        return replica_set_of(deployment, template_hash(deployment.spec.template))
+    # Its newest pods know what the ReplicaSet is called that the input left out.
+    newest = stray_pods[-1].metadata
+    made = replica_set_of(deployment, newest.labels[TEMPLATE_HASH])
+    reference = controller_reference(newest)
+    made.metadata.uid = reference.uid if reference is not None else ""
+    return made
 
 
 def _job_lacks(job: Job, pods: Sequence[Pod]) -> int:
     # Upstream: pkg/controller/job/job_controller.go manageJob (v1.36).
-    if job.spec.suspend or _is_finished(job):
+    if job.spec.suspend or is_finished(job):
         return 0
     active = sum(map(is_active, pods))
     succeeded = max(job.status.succeeded, sum(pod.status.phase == "Succeeded" for pod in pods))
@@ -298,35 +255,3 @@ def _job_lacks(job: Job, pods: Sequence[Pod]) -> int:
         # A work queue: once a pod has succeeded the others may end, and none is started any more.
         wanted = 0 if succeeded else parallelism
     return max(0, wanted - active)
-
-
-def _is_finished(job: Job) -> bool:
-    return any(one.type in ("Complete", "Failed") and one.status == "True" for one in job.status.conditions)
-
-
-def _job_labels(job: Job) -> dict[str, str]:
-    name, uid = job.metadata.name, job.metadata.uid
-    labels = {"batch.kubernetes.io/job-name": name, "job-name": name}
-    if uid:
-        labels |= {"batch.kubernetes.io/controller-uid": uid, "controller-uid": uid}
-    return labels
-
-
-def _open_indexes(job: Job, pods: Sequence[Pod]) -> Iterator[int]:
-    """Completion indexes that are neither done nor being worked on, then those beyond the last."""
-    taken = _completed_indexes(job.status.completed_indexes)
-    for pod in pods:
-        index = pod.metadata.labels.get(JOB_INDEX_LABEL) or pod.metadata.annotations.get(JOB_INDEX_LABEL, "")
-        if index.isdecimal() and (is_active(pod) or pod.status.phase == "Succeeded"):
-            taken.add(int(index))
-    return (index for index in count() if index not in taken)
-
-
-def _completed_indexes(written: str) -> set[int]:
-    """The indexes of `0-3,5`."""
-    indexes: set[int] = set()
-    for part in filter(None, written.split(",")):
-        first, _, last = part.partition("-")
-        if first.isdecimal() and (last or first).isdecimal():
-            indexes.update(range(int(first), int(last or first) + 1))
-    return indexes

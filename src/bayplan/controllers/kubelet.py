@@ -12,15 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import lru_cache
+from math import isfinite
 from typing import ClassVar, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from bayplan.controllers.conditions import FALSE, READY, TRUE, is_ready, with_condition, with_pod_condition
+from bayplan.controllers.conditions import FALSE, READY, TRUE, find_condition, with_condition, with_pod_condition
 from bayplan.controllers.delays import NS_PER_SECOND, Delays, FixedDelays
-from bayplan.controllers.ownership import is_terminal
-from bayplan.controllers.timers import Timers, earliest
+from bayplan.controllers.ownership import is_active, is_terminal
+from bayplan.controllers.timers import Timers, earliest, noted_at
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -38,6 +38,7 @@ PodKey: TypeAlias = tuple[str, str]
 """Namespace and name."""
 
 _START, _END, _STOP = "start", "end", "stop"
+_RUNNING = Condition(type=READY, status=TRUE)
 _COMPLETED = Condition(type=READY, status=FALSE, reason="PodCompleted")
 _FAILED = Condition(type=READY, status=FALSE, reason="PodFailed")
 
@@ -46,6 +47,7 @@ class _Plan(NamedTuple):
     """What is due next for one pod."""
 
     uid: str
+    node_name: str
     action: str
     heard_at: int
     """When the kubelet first knew of the pod; of interest until it has started."""
@@ -75,9 +77,9 @@ class Kubelet:
         self._timers: Timers[PodKey] = Timers()
         self._down: set[str] = set()  # only ever asked, never iterated
         self._held: dict[str, dict[PodKey, None]] = {}
-        """Pods whose time came while their node was away."""
+        """By node, pods whose time came while it was away."""
         self._back: dict[str, int] = {}
-        """Nodes that have come back and since when, until their pods have been looked at."""
+        """Nodes that have come, and when, until their pods have been looked at."""
 
     def node_down(self, name: str, now: int) -> None:  # noqa: ARG002
         """From now on nothing happens on the node."""
@@ -93,7 +95,7 @@ class Kubelet:
         one = change.new
         if isinstance(one, Pod):
             if change.type == DELETED:
-                self._forget(one)
+                self._drop(_key(one))
             elif one.spec.node_name:
                 self._plan(one, now)
         elif isinstance(one, Node) and change.type == ADDED and one.metadata.name not in self._down:
@@ -107,39 +109,38 @@ class Kubelet:
             self._act(store, key, now)
 
     def wake_at(self) -> int | None:
-        return earliest(self._timers.next_at(), *self._back.values())
+        return earliest(noted_at(self._back), self._timers.next_at())
 
     # What is due, and when.
 
     def _plan(self, pod: Pod, now: int) -> None:
-        key = _key(pod)
-        plan = self._plans.get(key)
+        plan = self._plans.get(_key(pod))
         if plan is not None and plan.uid != pod.metadata.uid:
-            self._forget(pod)
+            self._drop(_key(pod))
             plan = None
         if pod.metadata.deletion_timestamp is not None:
             self._plan_stop(pod, plan, now)
         elif is_terminal(pod):
-            self._forget(pod)
+            self._drop(_key(pod))
         elif plan is None and pod.status.phase == "Running":
-            self._plan_end(pod, _started_at(pod, now))
+            started_at = now if pod.status.start_time is None else parse_time(pod.status.start_time)
+            self._plan_end(pod, started_at)
         elif plan is None:
             self._schedule(pod, _START, now + self._delays.start_ns(pod), heard_at=now)
 
     def _plan_stop(self, pod: Pod, plan: _Plan | None, now: int) -> None:
-        if _has_stopped(pod):
-            self._forget(pod)
-            return
+        key = _key(pod)
         grace_ns = (pod.metadata.deletion_grace_period_seconds or 0) * NS_PER_SECOND
-        if plan is not None and plan.action == _STOP:
-            # A second request can only shorten the grace period.
-            if _key(pod) in self._timers:
-                self._timers.set_earlier(_key(pod), now + grace_ns)
-            return
-        self._drop_plan(pod)
-        # What never ran has nothing to stop.
-        stop_ns = min(grace_ns, self._stop_ns(pod)) if pod.status.phase == "Running" else 0
-        self._schedule(pod, _STOP, now + stop_ns)
+        if _has_only_finalizers_left(pod):
+            self._drop(key)
+        elif plan is None or plan.action != _STOP:
+            self._drop(key)
+            # What does not run has nothing to stop.
+            stop_ns = min(grace_ns, self._stop_ns(pod)) if pod.status.phase == "Running" else 0
+            self._schedule(pod, _STOP, now + stop_ns)
+        elif key in self._timers:
+            # A second request to delete can only shorten the grace period.
+            self._timers.set_earlier(key, now + grace_ns)
 
     def _stop_ns(self, pod: Pod) -> int:
         seconds = _annotated_seconds(pod, STOP_SECONDS)
@@ -152,22 +153,19 @@ class Kubelet:
 
     def _schedule(self, pod: Pod, action: str, at: int, heard_at: int = 0) -> None:
         key = _key(pod)
-        self._plans[key] = _Plan(pod.metadata.uid, action, heard_at)
+        self._plans[key] = _Plan(pod.metadata.uid, pod.spec.node_name, action, heard_at)
         self._timers.set(key, at)
 
-    def _forget(self, pod: Pod) -> None:
-        if _key(pod) in self._plans:
-            self._drop_plan(pod)
-
-    def _drop_plan(self, pod: Pod) -> None:
-        key = _key(pod)
-        self._plans.pop(key, None)
+    def _drop(self, key: PodKey) -> None:
+        plan = self._plans.pop(key, None)
+        if plan is None:
+            return
         self._timers.cancel(key)
-        held = self._held.get(pod.spec.node_name)
-        if held is not None:
-            held.pop(key, None)
+        held = self._held.get(plan.node_name)
+        if held is not None and key in held:
+            del held[key]
             if not held:
-                del self._held[pod.spec.node_name]
+                del self._held[plan.node_name]
 
     # Doing it.
 
@@ -177,15 +175,14 @@ class Kubelet:
         if pod is None or pod.metadata.uid != plan.uid:
             del self._plans[key]
             return
-        node_name = pod.spec.node_name
-        if node_name in self._down or store.find(Node, "", node_name) is None:
-            self._held.setdefault(node_name, {})[key] = None
+        if plan.node_name in self._down or store.find(Node, "", plan.node_name) is None:
+            self._held.setdefault(plan.node_name, {})[key] = None
             return
         del self._plans[key]
         with suppress(NotFound, Conflict):
             if plan.action == _STOP:
                 _stop(store, pod, now)
-            elif pod.metadata.deletion_timestamp is None and not is_terminal(pod):
+            elif is_active(pod):
                 if plan.action == _START:
                     self._start(store, pod, plan.heard_at, now)
                 else:
@@ -194,44 +191,78 @@ class Kubelet:
     def _start(self, store: Store, pod: Pod, heard_at: int, now: int) -> None:
         def start(stored: Pod) -> Pod:
             status = stored.status
-            conditions = with_condition(status.conditions, _ready(), written_time(now))
+            conditions = with_condition(status.conditions, _RUNNING, written_time(now))
+            # Kubernetes notes when the kubelet took notice of the pod, not when its containers were up.
             since = status.start_time or written_time(heard_at)
             return replace(stored, status=replace(status, phase="Running", start_time=since, conditions=conditions))
 
-        written = store.modify_status(Pod, *_key(pod), start, now)
-        self._plan_end(written, now)
+        self._plan_end(store.modify_status(Pod, *_key(pod), start, now), now)
 
     def _resume(self, store: Store, node_name: str, now: int) -> None:
-        """Lets a node that is back catch up."""
+        """Lets a node that is there again catch up."""
         for key in self._held.pop(node_name, {}):
-            plan = self._plans[key]
             pod = store.find(Pod, *key)
-            if plan.action == _START and pod is not None:
+            if self._plans[key].action == _START and pod is not None:
                 self._schedule(pod, _START, now + self._delays.start_ns(pod), heard_at=now)
             else:
                 self._timers.set(key, now)
-        if store.find(Node, "", node_name) is None:
-            return
         for pod in store.pods_on_node(node_name):
-            if pod.status.phase == "Running" and pod.metadata.deletion_timestamp is None and not is_ready(pod):
+            if is_active(pod) and _is_thought_unready(pod):
                 with suppress(NotFound, Conflict):
-                    store.modify_status(Pod, *_key(pod), lambda one: with_pod_condition(one, _ready(), written_time(now)), now)
+                    _write(store, pod, _RUNNING, None, now)
 
 
 def _end(store: Store, pod: Pod, now: int) -> None:
-    fails = pod.metadata.annotations.get(FAILS, "false") != "false"
-    phase, condition = ("Failed", _FAILED) if fails else ("Succeeded", _COMPLETED)
-    store.modify_status(
-        Pod, *_key(pod), lambda one: with_pod_condition(one, condition, written_time(now), phase=phase), now
-    )
+    if pod.metadata.annotations.get(FAILS, "false") != "false":
+        _write(store, pod, _FAILED, "Failed", now)
+    else:
+        _write(store, pod, _COMPLETED, "Succeeded", now)
 
 
 def _stop(store: Store, pod: Pod, now: int) -> None:
     meta = pod.metadata
+    if meta.deletion_timestamp is None:
+        return
     if meta.finalizers and not is_terminal(pod):
         # The object outlives its processes, so it has to say that these are gone.
-        store.modify_status(
-            Pod, *_key(pod), lambda one: with_pod_condition(one, _FAILED, written_time(now), phase="Failed"), now
-        )
-    if meta.deletion_grace_period_seconds != 0 or not meta.finalizers:
+        _write(store, pod, _FAILED, "Failed", now)
+    if not _has_only_finalizers_left(pod):
         store.delete(Pod, meta.namespace, meta.name, now, grace_seconds=0, uid=meta.uid)
+
+
+def _write(store: Store, pod: Pod, condition: Condition, phase: str | None, now: int) -> None:
+    def change(stored: Pod) -> Pod:
+        return with_pod_condition(stored, condition, written_time(now), phase=phase)
+
+    store.modify_status(Pod, *_key(pod), change, now)
+
+
+def _has_only_finalizers_left(pod: Pod) -> bool:
+    meta = pod.metadata
+    return bool(meta.finalizers) and meta.deletion_grace_period_seconds == 0 and is_terminal(pod)
+
+
+def _is_thought_unready(pod: Pod) -> bool:
+    """Whether its node's absence is why it counts as not ready; a kubelet would have given a reason."""
+    condition = find_condition(pod.status.conditions, READY)
+    return condition is not None and condition.status == FALSE and not condition.reason
+
+
+def _key(pod: Pod) -> PodKey:
+    return pod.metadata.namespace, pod.metadata.name
+
+
+def _annotated_seconds(pod: Pod, annotation: str) -> float | None:
+    """The number in the annotation; None when there is none, or none that makes sense."""
+    written = pod.metadata.annotations.get(annotation)
+    if written is None:
+        return None
+    try:
+        seconds = float(written)
+    except ValueError:
+        return None
+    return max(0.0, seconds) if isfinite(seconds) else None
+
+
+def _to_ns(seconds: float) -> int:
+    return round(seconds * NS_PER_SECOND)

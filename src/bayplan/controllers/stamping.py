@@ -1,7 +1,7 @@
 """Pods and claims out of templates.
 
-Takes a pod template and its owner once and stamps out pods, each independent of the others and of the template.
-Such a pod is what a controller sends to the API server: no uid, no priority, no defaults beyond the template's
+Takes a pod template and its owner once and stamps out pods, each independent of the others and of the template unless
+pods alike are asked for. Such a pod is what a controller sends to the API server: no uid, no priority, no defaults beyond the template's
 own; `bayplan.admission` does the rest. Names are the caller's business.
 """
 
@@ -35,12 +35,24 @@ class Stamp:
         # Decoding the same bytes again is many times faster than a deep copy.
         self._encoded = msgspec.json.encode(Pod(metadata=meta, spec=template.spec))
         self._decoder = msgspec.json.Decoder(Pod)
+        self._pattern: Pod | None = None
 
     def pod(self, name: str) -> Pod:
         """A new pod of this name."""
         pod = self._decoder.decode(self._encoded)
         pod.metadata.name = name
         return pod
+
+    def pod_alike(self) -> Pod:
+        """A new pod that the server is to name, with its parts in common with all others of this stamp.
+
+        Only for a store, which never changes what it holds: thousands of pods then cost little more than one.
+        """
+        if self._pattern is None:
+            self._pattern = self.pod("")
+        return Pod(
+            metadata=msgspec.structs.replace(self._pattern.metadata), spec=msgspec.structs.replace(self._pattern.spec)
+        )
 
 
 def copy_spec(spec: PodSpec) -> PodSpec:

@@ -1,7 +1,7 @@
 """Who waits for whose eviction.
 
-A preemptor is kept out of the queue while its evictions are under way. Two preemptors in quick succession may choose the
-same victim; it is evicted once, and both wait for the answer. Upstream patches and deletes such a pod twice.
+A preemptor is kept out of the queue while its evictions are under way. Two preemptors in quick succession may choose
+the same victim; it is evicted once, and both wait for the answer. Upstream patches and deletes such a pod twice.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 another call worth while. Only two edges run backward, both here: *assume* (a decision enters the cache before the world
 has confirmed it) and *requeue* (a failed pod goes back, to be woken by what happens later).
 
-Nothing is done here: binding, evicting and writing are actions, and their answers come back as events. What follows from
-an event alone (a pod that can be bound now that its volumes are) waits in the outbox for the next `decide`.
+Nothing is done here: binding, evicting and writing are actions, and their answers come back as events. What follows
+from an event alone (a pod that can be bound now that its volumes are) waits in the outbox for the next `decide`.
 """
 
 from __future__ import annotations
@@ -125,6 +125,7 @@ class Scheduler:
         self._decider = Decider(profiles)
         self._on_the_way: dict[str, OnTheWay] = {}
         self._timed: dict[str, OnTheWay] = {}  # those of them that wait for permission or for volumes
+        self._binding: dict[str, str] = {}  # uid -> node, of binds that are not answered
         self._outbox: list[Action] = []
 
     # ------------------------------------------------------------------ events in
@@ -370,7 +371,12 @@ class Scheduler:
         uid = record.info.uid
         if way.volumes:
             return (WriteVolumes(record.key, uid, way.volumes),)
-        return (Bind(record.key, uid, way.node),)
+        return (self._bind(way),)
+
+    def _bind(self, way: OnTheWay) -> Bind:
+        info = way.record.info
+        self._binding[info.uid] = way.node
+        return Bind(info.key, info.uid, way.node)
 
     # ------------------------------------------------------------------ nothing fits
 
@@ -435,17 +441,19 @@ class Scheduler:
 
     def _bind_answered(self, key: str, uid: str, error: str, now: int) -> None:
         way = self._on_the_way.get(key)
-        if way is None or way.record.info.uid != uid:
-            return  # the watch was faster, or the pod is gone
+        known = way is not None and way.record.info.uid == uid
+        node = self._binding.pop(uid, "")
         if error:
-            status = Status(Code.ERROR, (f'running Bind plugin "DefaultBinder": {error}',))
-            self._outbox += self._fall_back(way, status, now).actions
+            # A pod that the watch shows on its node is bound, whatever became of the answer.
+            if way is not None and known:
+                status = Status(Code.ERROR, (f'running Bind plugin "DefaultBinder": {error}',))
+                self._outbox += self._fall_back(way, status, now).actions
             return
-        note = f"Successfully assigned {key} to {way.node}"
-        self._outbox.append(Emit(key, uid, "Normal", "Scheduled", "Binding", note))
-        way.deadline = None
-        way.volumes, way.claims = (), ()
-        way.record.enter(PodState.BOUND)
+        if node:
+            note = f"Successfully assigned {key} to {node}"
+            self._outbox.append(Emit(key, uid, "Normal", "Scheduled", "Binding", note))
+        if way is not None and known:
+            way.record.enter(PodState.BOUND)
 
     def _evict_answered(self, uid: str, error: str, now: int) -> None:
         waited = self._settle_eviction(uid, now)
@@ -482,7 +490,7 @@ class Scheduler:
         if way.claims and all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
             way.claims, way.deadline = (), None
             del self._timed[way.record.key]
-            self._outbox.append(Bind(way.record.key, way.record.info.uid, way.node))
+            self._outbox.append(self._bind(way))
 
     def _permit_answered(self, event: PermitAnswered, now: int) -> None:
         way = self._on_the_way.get(event.pod)

@@ -1,8 +1,8 @@
 """Workloads: the objects that make pods.
 
-Kept are the selector, the template, how many pods are wanted, and the status a scale or a rollout shows.
-Update strategies are left out, as only the number and the shape of the pods matter here. See `meta` for
-the conventions. `replicas` None means 1, as the API server defaults it.
+Kept are the selector, the template, how many pods are wanted, how they are exchanged for new ones, and the
+status a scale or a rollout shows. See `meta` for the conventions. `replicas` None means 1, as the API server
+defaults it; what an update strategy leaves out is for its controller to know.
 """
 
 import msgspec
@@ -39,6 +39,21 @@ class ReplicationController(TopLevel, kw_only=True):
     status: ScaleStatus = msgspec.field(default_factory=ScaleStatus)
 
 
+class RollingUpdate(Record, kw_only=True):
+    """How far a rollout may go at once; counts, or shares such as `25%`. Each kind reads its own of these."""
+
+    max_surge: Int32 | str | None = None
+    max_unavailable: Int32 | str | None = None
+    partition: Int32 | None = None
+
+
+class UpdateStrategy(Record, kw_only=True):
+    """`type` is RollingUpdate unless it says Recreate (deployments) or OnDelete (the others)."""
+
+    type: str = ""
+    rolling_update: RollingUpdate | None = None
+
+
 class ReplicaSetSpec(Record, kw_only=True):
     replicas: Int32 | None = None
     min_ready_seconds: Int32 = 0
@@ -64,6 +79,7 @@ class StatefulSetSpec(Record, kw_only=True):
     volume_claim_templates: list[PersistentVolumeClaim] = []
     service_name: str = ""
     pod_management_policy: str = ""
+    update_strategy: UpdateStrategy | None = None
     ordinals: StatefulSetOrdinals | None = None
 
 
@@ -78,6 +94,8 @@ class DeploymentSpec(Record, kw_only=True):
     min_ready_seconds: Int32 = 0
     selector: LabelSelector | None = None
     template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
+    strategy: UpdateStrategy | None = None
+    revision_history_limit: Int32 | None = None
     paused: bool = False
 
 
@@ -91,6 +109,7 @@ class DaemonSetSpec(Record, kw_only=True):
     min_ready_seconds: Int32 = 0
     selector: LabelSelector | None = None
     template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
+    update_strategy: UpdateStrategy | None = None
 
 
 class DaemonSetStatus(Record, kw_only=True):

@@ -67,7 +67,8 @@ def perform(store: Store, request: Exchange) -> Pod:
     url = urlsplit(request["path"])
     match = POD_PATH.fullmatch(url.path)
     assert match is not None
-    name, part, body = match["name"], match["part"], request.get("body")
+    name, part = match["name"], match["part"]
+    body: Any = request.get("body")
     if request["method"] == "DELETE":
         grace = parse_qs(url.query).get("gracePeriodSeconds")
         deleted = store.delete(Pod, "raw", name, 0, grace_seconds=int(grace[0]) if grace else None).object

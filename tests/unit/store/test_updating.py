@@ -148,8 +148,8 @@ def test_another_uid_conflicts_in_the_storages_words(store: Store) -> None:
         store.modify(Node, "", "n1", with_metadata(uid="other"), 0)
     assert str(refused.value) == (
         'Operation cannot be fulfilled on nodes "n1": StorageError: invalid object, Code: 4, '
-        "Key: /registry/minions/n1, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: other, "
-        "UID in object meta: node-n1-3"
+        "Key: /registry/minions/n1, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: "
+        "UID in precondition: other, UID in object meta: node-n1-3"
     )
 
 

@@ -1,0 +1,81 @@
+"""What a controller has to look at, and the loop that works it off.
+
+Keys are marked when something about them changed (O(1), each kept once, in the order of the first mark) or for a later
+time. `Reconciler` takes what is due, brings one key after another in order, and puts off a key whose write the store
+refused, a little longer each time. What there is to do for a key is the subclass's business, and so is hearing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+from bayplan.controllers.timers import Timers
+from bayplan.store.errors import ApiError
+from bayplan.store.objects import Store
+
+KeyT = TypeVar("KeyT", bound=Hashable)
+
+# Upstream: client-go/util/workqueue/default_rate_limiters.go DefaultTypedControllerRateLimiter (v1.36).
+RETRY_MIN_NS = 5_000_000
+RETRY_MAX_NS = 1_000_000_000_000
+
+_AT_ONCE = 0
+
+
+class Agenda(Generic[KeyT]):
+    """Keys to look at, now or later."""
+
+    def __init__(self) -> None:
+        self._marked: dict[KeyT, None] = {}
+        self._timers: Timers[KeyT] = Timers()
+
+    def mark(self, key: KeyT) -> None:
+        """The key is due now."""
+        self._marked[key] = None
+
+    def mark_at(self, key: KeyT, at: int) -> None:
+        """The key is due then, unless it is due earlier."""
+        self._timers.set_earlier(key, at)
+
+    def take(self, now: int) -> list[KeyT]:
+        """All that is due, which is then no longer marked."""
+        for key in self._timers.pop_due(now):
+            self._marked[key] = None
+        taken = [*self._marked]
+        self._marked.clear()
+        return taken
+
+    def wake_at(self) -> int | None:
+        """A time that is over if anything is marked, else when the first later key is due."""
+        return _AT_ONCE if self._marked else self._timers.next_at()
+
+
+class Reconciler(ABC, Generic[KeyT]):
+    """The part of a controller that is the same for all: working off an agenda."""
+
+    def __init__(self) -> None:
+        self._agenda: Agenda[KeyT] = Agenda()
+        self._retry_ns: dict[KeyT, int] = {}
+
+    def reconcile(self, store: Store, now: int) -> None:
+        for key in self._agenda.take(now):
+            try:
+                self._sync(store, key, now)
+            except ApiError:
+                self._put_off(key, now)
+            else:
+                self._retry_ns.pop(key, None)
+
+    def wake_at(self) -> int | None:
+        return self._agenda.wake_at()
+
+    @abstractmethod
+    def _sync(self, store: Store, key: KeyT, now: int) -> None:
+        """Does what is due for the key; may stop with the store's refusal anywhere, and is then called again."""
+
+    def _put_off(self, key: KeyT, now: int) -> None:
+        delay = self._retry_ns.get(key, RETRY_MIN_NS)
+        self._retry_ns[key] = min(2 * delay, RETRY_MAX_NS)
+        self._agenda.mark_at(key, now + delay)

@@ -1,0 +1,74 @@
+"""The pods of Jobs: their labels, their completion indexes, and when a Job is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
+
+from bayplan.controllers.ownership import is_active
+from bayplan.model.pod import Pod
+from bayplan.model.workloads import Job
+
+JOB_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+COMPLETE, FAILED = "Complete", "Failed"
+
+
+def is_finished(job: Job) -> bool:
+    """Whether nothing is done for the Job any more."""
+    return any(one.type in (COMPLETE, FAILED) and one.status == "True" for one in job.status.conditions)
+
+
+def is_indexed(job: Job) -> bool:
+    return job.spec.completion_mode == "Indexed"
+
+
+def job_labels(job: Job) -> dict[str, str]:
+    """What is written on every pod of the Job."""
+    name, uid = job.metadata.name, job.metadata.uid
+    labels = {"batch.kubernetes.io/job-name": name, "job-name": name}
+    if uid:
+        labels |= {"batch.kubernetes.io/controller-uid": uid, "controller-uid": uid}
+    return labels
+
+
+def index_of(pod: Pod) -> int | None:
+    """The completion index the pod works on."""
+    written = pod.metadata.labels.get(JOB_INDEX_LABEL) or pod.metadata.annotations.get(JOB_INDEX_LABEL, "")
+    return int(written) if written.isdecimal() else None
+
+
+def open_indexes(job: Job, pods: Sequence[Pod]) -> Iterator[int]:
+    """Completion indexes that are neither done nor being worked on, then those beyond the last."""
+    taken = completed_indexes(job.status.completed_indexes)
+    for pod in pods:
+        index = index_of(pod)
+        if index is not None and (is_active(pod) or pod.status.phase == "Succeeded"):
+            taken.add(index)
+    return (index for index in count() if index not in taken)
+
+
+def completed_indexes(written: str) -> set[int]:
+    """The indexes of `0-3,5`."""
+    indexes: set[int] = set()
+    for part in filter(None, written.split(",")):
+        first, _, last = part.partition("-")
+        if first.isdecimal() and (last or first).isdecimal():
+            indexes.update(range(int(first), int(last or first) + 1))
+    return indexes
+
+
+def written_indexes(indexes: Iterable[int]) -> str:
+    """The other way round: neighbours joined, `0-3,5`; two are written singly, as Kubernetes does."""
+    stretches: list[list[int]] = []
+    for index in sorted(indexes):
+        if stretches and stretches[-1][1] == index - 1:
+            stretches[-1][1] = index
+        else:
+            stretches.append([index, index])
+    return ",".join(_written_stretch(first, last) for first, last in stretches)
+
+
+def _written_stretch(first: int, last: int) -> str:
+    if last - first < 2:
+        return str(first) if first == last else f"{first},{last}"
+    return f"{first}-{last}"

@@ -1,0 +1,66 @@
+"""Pod templates: telling one from another, and the ReplicaSet that stands for one of a Deployment's.
+
+Two templates are the same if pods made of them are, whatever hash a controller has written into one. The hash is
+always the same for the same template, but not the one Kubernetes computes.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+import msgspec
+
+from bayplan.controllers.ownership import TEMPLATE_HASH, reference_to
+from bayplan.model.meta import LabelSelector, ObjectMeta
+from bayplan.model.pod import PodTemplateSpec
+from bayplan.model.workloads import Deployment, ReplicaSet, ReplicaSetSpec
+
+REVISION_HASH = "controller-revision-hash"
+# No vowels and no lookalikes, as in the names that Kubernetes makes up.
+_HASH_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+
+
+def same_template(of_replica_set: PodTemplateSpec, of_deployment: PodTemplateSpec) -> bool:
+    """Whether the ReplicaSet is the one for the Deployment's template."""
+    labels = {key: value for key, value in of_replica_set.metadata.labels.items() if key != TEMPLATE_HASH}
+    return (
+        labels == of_deployment.metadata.labels
+        and of_replica_set.metadata.annotations == of_deployment.metadata.annotations
+        and of_replica_set.spec == of_deployment.spec
+    )
+
+
+def replica_set_of(deployment: Deployment, hashed: str) -> ReplicaSet:
+    """A new ReplicaSet for the Deployment's template, called after the hash, with all the replicas."""
+    template = deployment.spec.template
+    labels = {**template.metadata.labels, TEMPLATE_HASH: hashed}
+    meta = ObjectMeta(
+        name=f"{deployment.metadata.name}-{hashed}",
+        namespace=deployment.metadata.namespace,
+        labels=labels,
+        owner_references=[reference_to(deployment)],
+    )
+    given = deployment.spec.selector or LabelSelector()
+    selector = LabelSelector(
+        match_labels={**given.match_labels, TEMPLATE_HASH: hashed}, match_expressions=list(given.match_expressions)
+    )
+    labelled = PodTemplateSpec(
+        metadata=msgspec.structs.replace(template.metadata, labels=dict(labels)), spec=template.spec
+    )
+    spec = ReplicaSetSpec(
+        replicas=deployment.spec.replicas,
+        min_ready_seconds=deployment.spec.min_ready_seconds,
+        selector=selector,
+        template=labelled,
+    )
+    return ReplicaSet(metadata=meta, spec=spec)
+
+
+def template_hash(template: PodTemplateSpec) -> str:
+    """Ten characters for the template. Kubernetes hashes Go's way of printing it, which cannot be had here."""
+    rest = zlib.crc32(msgspec.json.encode(template, order="deterministic"))
+    letters = []
+    for _ in range(10):
+        rest, letter = divmod(rest, len(_HASH_ALPHABET))
+        letters.append(_HASH_ALPHABET[letter])
+    return "".join(letters)

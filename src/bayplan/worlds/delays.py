@@ -1,0 +1,41 @@
+"""How long things take in a simulated world. Drawn from the seed, so that the same seed gives the same times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+
+MILLISECOND = 1_000_000
+SECOND = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Typical times in nanoseconds; each draw lies within `jitter` of them, as a share."""
+
+    decision_ns: int = 100_000  # one scheduling cycle; cycles never overlap
+    api_ns: int = 2 * MILLISECOND  # from an action to its effect, and from the effect to its answer
+    watch_ns: int = 2 * MILLISECOND  # from an effect to the scheduler hearing of it
+    pod_start_ns: int = 1 * SECOND
+    pod_stop_ns: int = 1 * SECOND
+    jitter: float = 0.5
+
+
+class Draws:
+    """Seeded delays."""
+
+    def __init__(self, seed: int, latencies: Latencies) -> None:
+        self.latencies = latencies
+        self.random = Random(seed)
+
+    def api(self) -> int:
+        return self._around(self.latencies.api_ns)
+
+    def watch(self) -> int:
+        return self._around(self.latencies.watch_ns)
+
+    def _around(self, typical: int) -> int:
+        jitter = self.latencies.jitter
+        if not jitter or not typical:
+            return typical
+        return int(typical * (1 + jitter * (2 * self.random.random() - 1)))

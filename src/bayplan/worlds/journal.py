@@ -1,0 +1,125 @@
+"""What went into the core and what came out, line by line, and the same played back.
+
+A journal is a bug report: a fresh scheduler that is told the same events at the same times must give the same
+decisions, byte for byte. Lines are JSON: a head with the configuration, then `in` (an event) and `out` (a decision),
+each with its time. Objects are written as they are; what was known of them before is not, as the player knows it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import msgspec
+
+from bayplan.core.events import (
+    BindAnswered,
+    Event,
+    EvictAnswered,
+    ObjectAdded,
+    ObjectChanged,
+    ObjectRemoved,
+    PermitAnswered,
+    VolumesAnswered,
+)
+from bayplan.core.scheduler import Decision, Scheduler
+from bayplan.model.kinds import KINDS, Object
+
+FORMAT = "bayplan journal v1"
+
+_ANSWERS = {kind.__name__: kind for kind in (BindAnswered, EvictAnswered, VolumesAnswered, PermitAnswered)}
+_encoder = msgspec.json.Encoder(order="deterministic")
+
+
+class JournalError(Exception):
+    """A journal that cannot be read, with the line that is to blame."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where a replay went another way."""
+
+    line: int
+    expected: str
+    got: str
+
+
+class JournalWriter:
+    """Writes what it is told, at once."""
+
+    def __init__(self, out: TextIO, head: dict[str, Any]) -> None:
+        self._out = out
+        self._write({"format": FORMAT, **head})
+
+    def event(self, event: Event, now: int) -> None:
+        self._write({"t": now, "in": _event_to_plain(event)})
+
+    def decision(self, decision: Decision, now: int) -> None:
+        self._write({"t": now, "out": decision_to_plain(decision)})
+
+    def _write(self, line: dict[str, Any]) -> None:
+        self._out.write(_encoder.encode(line).decode() + "\n")
+
+
+def read_head(lines: Iterator[str]) -> dict[str, Any]:
+    """The first line."""
+    try:
+        head = msgspec.json.decode(next(lines, ""), type=dict[str, Any])
+    except msgspec.DecodeError as error:
+        raise JournalError(f"line 1: not a journal: {error}") from error
+    if head.get("format") != FORMAT:
+        raise JournalError(f"line 1: expected the format {FORMAT!r}, found {head.get('format')!r}")
+    return head
+
+
+def replay(lines: Iterable[str], scheduler: Scheduler) -> Iterator[Difference]:
+    """Tell a fresh scheduler what the journal's lines (after the head) say; every decision that differs."""
+    known: dict[tuple[str, str, str], Object] = {}
+    for number, line in enumerate(lines, start=2):
+        try:
+            entry = msgspec.json.decode(line, type=dict[str, Any])
+            now = int(entry["t"])
+            event = _plain_to_event(entry["in"], known) if "in" in entry else None
+        except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
+            raise JournalError(f"line {number}: {error}") from error
+        if event is not None:
+            scheduler.observe(event, now)
+            continue
+        decision = scheduler.decide(now)
+        got = _encoder.encode(decision_to_plain(decision) if decision is not None else None).decode()
+        expected = _encoder.encode(entry.get("out")).decode()
+        if got != expected:
+            yield Difference(number, expected, got)
+
+
+def decision_to_plain(decision: Decision) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(decision)
+    plain["actions"] = [{"do": type(action).__name__, **msgspec.to_builtins(action)} for action in decision.actions]
+    return plain
+
+
+def _event_to_plain(event: Event) -> dict[str, Any]:
+    match event:
+        case ObjectAdded(new):
+            return {"added": new}
+        case ObjectChanged(_, new):
+            return {"changed": new}
+        case ObjectRemoved(old):
+            return {"removed": [type(old).__name__, old.metadata.namespace, old.metadata.name]}
+    return {type(event).__name__: event}
+
+
+def _plain_to_event(plain: dict[str, Any], known: dict[tuple[str, str, str], Object]) -> Event:
+    ((what, content),) = plain.items()
+    if what == "removed":
+        kind, namespace, name = content
+        return ObjectRemoved(known.pop((kind, namespace, name)))
+    if what in ("added", "changed"):
+        thing = msgspec.convert(content, KINDS[content["kind"]].struct)
+        place = (content["kind"], thing.metadata.namespace, thing.metadata.name)
+        old = known.get(place)
+        known[place] = thing
+        return ObjectAdded(thing) if what == "added" or old is None else ObjectChanged(old, thing)
+    answer: Event = msgspec.convert(content, _ANSWERS[what])
+    return answer

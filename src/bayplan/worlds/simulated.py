@@ -1,0 +1,209 @@
+"""A whole cluster in virtual time: store, controllers and scheduler, repeatable from a seed.
+
+Time jumps from one thing that is due to the next. At each instant everything that follows from what is known then is
+done before time moves on: writes reach the controllers at once, and the scheduler after the watch's delay; actions take
+effect after the API's delay, and their answers come after another. The order of things that are due at the same
+instant is fixed: what was planned first comes first.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from itertools import count
+
+from bayplan.controllers.contract import Controller
+from bayplan.core.actions import Action, Bind, Evict, WriteVolumes
+from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
+from bayplan.core.scheduler import Decision, Scheduler
+from bayplan.model.kinds import Object
+from bayplan.store import ADDED, Change, Store
+from bayplan.worlds.delays import Draws
+from bayplan.worlds.faults import CONFLICT, NO_FAULTS, TIMEOUT, Faults, Spoiled
+from bayplan.worlds.performing import Performer, Told
+from bayplan.worlds.reflector import Reflector
+
+#: More steps than this at one instant mean that the world goes round in circles.
+STEPS_AT_ONCE_MAX = 1_000_000
+SLOW_FACTOR = 100
+
+
+class SimulatedWorld:
+    """Drives a scheduler and controllers over a store."""
+
+    def __init__(
+        self,
+        store: Store,
+        scheduler: Scheduler,
+        controllers: Sequence[Controller],
+        draws: Draws,
+        *,
+        started_at: int,
+        faults: Faults = NO_FAULTS,
+        on_event: Callable[[Event, int], None] | None = None,
+        on_decision: Callable[[Decision, int], None] | None = None,
+        on_told: Callable[[Told], None] | None = None,
+    ) -> None:
+        self.now = started_at
+        self.store = store
+        self.scheduler = scheduler
+        self._controllers = list(controllers)
+        self._draws = draws
+        self._faults = faults
+        self._performer = Performer(store, on_told or _nobody_listens)
+        self._on_event = on_event
+        self._on_decision = on_decision
+        self._reflector = Reflector(store)
+        self._cursor = store.watch()
+        self._planned: list[tuple[int, int, Callable[[int], None]]] = []
+        self._sequence = count()
+        self._scheduler_free_at = started_at
+        for event in self._reflector.start():
+            self._observe(event)
+        for thing in store.list_and_watch().objects:
+            self._tell_controllers_of(thing)
+
+    def at(self, time: int, do: Callable[[int], None]) -> None:
+        """Plan something, such as a user's command."""
+        heapq.heappush(self._planned, (max(time, self.now), next(self._sequence), do))
+
+    def run_until(self, end: int) -> None:
+        """Let time pass up to and including `end`."""
+        while True:
+            self._settle()
+            due = self._next_due()
+            if due is None or due > end:
+                break
+            self.now = max(self.now, due)
+        self.now = max(self.now, end)
+
+    def run_until_quiet(self, end: int) -> None:
+        """Let time pass until nothing is due before `end`; time stands still at the last thing that happened."""
+        while True:
+            self._settle()
+            due = self._next_due()
+            if due is None or due > end:
+                return
+            self.now = max(self.now, due)
+
+    def _settle(self) -> None:
+        """Do everything that is due at this instant."""
+        for _ in range(STEPS_AT_ONCE_MAX):
+            if not (self._do_planned() or self._inform() or self._deliver() or self._reconcile() or self._decide()):
+                return
+        raise AssertionError(f"the world goes round in circles at {self.now}")
+
+    def _do_planned(self) -> bool:
+        if not self._planned or self._planned[0][0] > self.now:
+            return False
+        _, _, do = heapq.heappop(self._planned)
+        do(self.now)
+        return True
+
+    def _inform(self) -> bool:
+        """Writes reach the controllers at once, and are put on their way to the scheduler."""
+        if not self._cursor.behind:
+            return False
+        for change in self._cursor.read():
+            for controller in self._controllers:
+                controller.observe(change, self.now)
+        delay = self._draws.watch()
+        if self._faults.happens(self._faults.slow_watch, self._draws.random, self.now):
+            delay *= SLOW_FACTOR
+        if self._faults.happens(self._faults.watch_gap, self._draws.random, self.now):
+            self._reflector.break_watch(self.now + SLOW_FACTOR * delay)
+        self._reflector.read(self.now + delay)
+        return True
+
+    def _deliver(self) -> bool:
+        due = self._reflector.next_due()
+        if due is None or due > self.now:
+            return False
+        for event in self._reflector.deliver(self.now):
+            self._observe(event)
+        return True
+
+    def _reconcile(self) -> bool:
+        worked = False
+        for controller in self._controllers:
+            due = controller.wake_at()
+            if due is not None and due <= self.now:
+                controller.reconcile(self.store, self.now)
+                worked = True
+        return worked
+
+    def _decide(self) -> bool:
+        if self._scheduler_free_at > self.now:
+            return False
+        decision = self.scheduler.decide(self.now)
+        if decision is None:
+            return False
+        if self._on_decision is not None:
+            self._on_decision(decision, self.now)
+        if decision.pod:
+            self._scheduler_free_at = self.now + self._draws.latencies.decision_ns
+        self._send_all(decision.actions)
+        return True
+
+    def _send_all(self, actions: Sequence[Action]) -> None:
+        """Each on its own, but evictions one after another, as the scheduler's order of victims has it."""
+        evicted_at = self.now
+        for action in actions:
+            if isinstance(action, Evict):
+                evicted_at += self._draws.api()
+                self._send(action, evicted_at)
+            else:
+                self._send(action, self.now + self._draws.api())
+
+    def _observe(self, event: Event) -> None:
+        if self._on_event is not None:
+            self._on_event(event, self.now)
+        self.scheduler.observe(event, self.now)
+
+    def _send(self, action: Action, arrives: int) -> None:
+        spoiled = self._faults.spoil(self._draws.random, self.now) if _is_answered(action) else None
+        answered = arrives + self._draws.api()
+        self.at(arrives, lambda now: self._arrive(action, spoiled, answered, now))
+
+    def _arrive(self, action: Action, spoiled: Spoiled | None, answered: int, now: int) -> None:
+        answer = _refusal(action, CONFLICT) if spoiled is Spoiled.REFUSED else None
+        if spoiled in (None, Spoiled.LOST_ANSWER):
+            answer = self._performer.perform(action, now)
+        if spoiled in (Spoiled.LOST_ANSWER, Spoiled.LOST_REQUEST):
+            answer = _refusal(action, TIMEOUT)
+        if answer is not None:
+            told = answer
+            self.at(answered, lambda _: self._observe(told))
+
+    def _next_due(self) -> int | None:
+        times = [self._reflector.next_due(), self.scheduler.wake_at()]
+        times += [controller.wake_at() for controller in self._controllers]
+        if self._planned:
+            times.append(self._planned[0][0])
+        if self._scheduler_free_at > self.now:
+            times.append(self._scheduler_free_at)
+        return min((time for time in times if time is not None), default=None)
+
+    def _tell_controllers_of(self, thing: Object) -> None:
+        change = Change(ADDED, type(thing).__name__, None, thing, 0, self.now)
+        for controller in self._controllers:
+            controller.observe(change, self.now)
+
+
+def _nobody_listens(told: Told) -> None:
+    """Events of a world that nobody asked about."""
+
+
+def _is_answered(action: Action) -> bool:
+    return isinstance(action, Bind | Evict | WriteVolumes)
+
+
+def _refusal(action: Action, error: str) -> Event:
+    match action:
+        case Bind(pod, uid, _):
+            return BindAnswered(pod, uid, error)
+        case Evict(pod, uid):
+            return EvictAnswered(pod, uid, error)
+        case WriteVolumes(pod, uid, _):
+            return VolumesAnswered(pod, uid, error)
+    raise AssertionError(f"nobody answers {action}")
