@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import msgspec
 
@@ -121,5 +121,5 @@ def _plain_to_event(plain: dict[str, Any], known: dict[tuple[str, str, str], Obj
         old = known.get(place)
         known[place] = thing
         return ObjectAdded(thing) if what == "added" or old is None else ObjectChanged(old, thing)
-    answer: Event = msgspec.convert(content, _ANSWERS[what])
-    return answer
+    answer: Any = msgspec.convert(content, _ANSWERS[what])
+    return cast(Event, answer)
