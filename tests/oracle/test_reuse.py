@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, event, given, settings
+from hypothesis import event, example, given, settings
 from tests.oracle.changing_clusters import (
     AGAIN,
     DECIDE,
@@ -228,13 +228,28 @@ def by_value(cache: Cache, counts: NodeCounts, key: str) -> dict[str, int]:
 
 # The tests.
 
-settings.register_profile("reuse", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-QUICK = settings(settings.get_profile("reuse"), max_examples=60, report_multiple_bugs=False)
-LONG = settings(settings.get_profile("reuse"), max_examples=400, report_multiple_bugs=False)
+QUICK = settings(max_examples=50, deadline=None, report_multiple_bugs=False)
+LONG = settings(QUICK, max_examples=400)
+
+#: A node is the first to name a resource, then a pod comes.
+NEW_RESOURCE: list[Step] = [("node", 0, 4, 1), ("run", 0, 0, 0)]
+#: Pods are counted by zone; then there are more zones, and a pod comes to the last of them.
+NEW_ZONES: list[Step] = [(DECIDE, 7, 0, 1), ("node", 0, 0, 2), ("node", 1, 0, 3), ("run", 7, 0, 1), (AGAIN, 0, 0, 1)]
+#: The cheapest victim gets the protection of a budget between two equal questions.
+NEW_BUDGET: list[Step] = [
+    ("remove", 0, 0, 0),
+    ("run", 2, 0, 8),
+    (DECIDE, 2, 3, 0),
+    ("budget", 0, 2, 0),
+    (AGAIN, 0, 0, 0),
+]
 
 
 @QUICK
 @given(SEQUENCES)
+@example(NEW_RESOURCE)
+@example(NEW_ZONES)
+@example(NEW_BUDGET)
 def test_reuse_changes_nothing(steps: list[Step]) -> None:
     """Reusing, computing all anew and rebuilding all columns lead to the same decisions."""
     play(steps)

@@ -93,25 +93,28 @@ class BudgetedPods:
         for pod in pods:
             self.put(pod)
 
-    def put(self, pod: Pod) -> None:
-        """Takes in the pod, or what has become of it."""
+    def put(self, pod: Pod) -> bool:
+        """Takes in the pod, or what has become of it; whether that makes a difference to the budget."""
         name = pod.metadata.name
         old = self.by_name.get(name)
         reference = _reference(pod)
         if old is not None and _reference(old) == reference:
-            self.healthy_count += _is_healthy(pod) - _is_healthy(old)
+            gained = _is_healthy(pod) - _is_healthy(old)
+            self.healthy_count += gained
             self.by_name[name] = pod
-            return
+            return gained != 0 or old.metadata.deletion_timestamp != pod.metadata.deletion_timestamp
         self.drop(name)
         self.by_name[name] = pod
         self.healthy_count += _is_healthy(pod)
         if reference is not None:
             self._controlled.setdefault(reference, {})[name] = None
+        return True
 
-    def drop(self, name: str) -> None:
+    def drop(self, name: str) -> bool:
+        """Lets go of the pod; whether it was there."""
         pod = self.by_name.pop(name, None)
         if pod is None:
-            return
+            return False
         self.healthy_count -= _is_healthy(pod)
         reference = _reference(pod)
         if reference is not None:
@@ -119,6 +122,7 @@ class BudgetedPods:
             del alike[name]
             if not alike:
                 del self._controlled[reference]
+        return True
 
     def one_of_each_controller(self) -> Iterator[Pod]:
         """For every controller that is named, one of its pods."""

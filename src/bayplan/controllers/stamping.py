@@ -1,8 +1,8 @@
 """Pods and claims out of templates.
 
 Takes a pod template and its owner once and stamps out pods, each independent of the others and of the template unless
-pods alike are asked for. Such a pod is what a controller sends to the API server: no uid, no priority, no defaults beyond the template's
-own; `bayplan.admission` does the rest. Names are the caller's business.
+pods alike are asked for. Such a pod is what a controller sends to the API server: no uid, no priority, no defaults
+beyond the template's own; `bayplan.admission` does the rest. Names are the caller's business.
 """
 
 from __future__ import annotations

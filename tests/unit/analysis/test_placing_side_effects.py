@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bayplan.analysis.cluster import Cluster
+from bayplan.model.kinds import Object
 from bayplan.testing.builders import claim, node, pod, storage_class, volume
 
 
 def test_a_volume_is_given_to_one_pod_only() -> None:
     """Two pods wait for the same single volume: the first gets it, the second is told that there is none left."""
-    objects = [
+    objects: list[Object] = [
         node("n1").capacity(cpu="4", memory="8Gi", pods=110).obj(),
         storage_class("local", provisioner="kubernetes.io/no-provisioner", mode="WaitForFirstConsumer").obj(),
         volume("disk").storage_class("local").storage("10Gi").modes("ReadWriteOnce").obj(),
@@ -25,7 +26,7 @@ def test_a_volume_is_given_to_one_pod_only() -> None:
 
 def test_a_nominated_pod_takes_its_node_without_scoring() -> None:
     """The pod would score better elsewhere, but the node it was nominated to still takes it."""
-    objects = [
+    objects: list[Object] = [
         node("big").capacity(cpu="64", memory="256Gi", pods=110).obj(),
         node("small").capacity(cpu="2", memory="4Gi", pods=110).obj(),
         pod("p").cpu("1").nominated("small").obj(),
