@@ -231,8 +231,8 @@ def by_value(cache: Cache, counts: NodeCounts, key: str) -> dict[str, int]:
 QUICK = settings(max_examples=50, deadline=None, report_multiple_bugs=False)
 LONG = settings(QUICK, max_examples=400)
 
-#: A node is the first to name a resource, then a pod comes.
-NEW_RESOURCE: list[Step] = [("node", 0, 4, 1), ("run", 0, 0, 0)]
+#: A node is the first to name a resource, then pods go and come.
+NEW_RESOURCE: list[Step] = [("node", 0, 4, 1), ("remove", 0, 0, 0), ("run", 0, 0, 0)]
 #: Pods are counted by zone; then there are more zones, and a pod comes to the last of them.
 NEW_ZONES: list[Step] = [(DECIDE, 7, 0, 1), ("node", 0, 0, 2), ("node", 1, 0, 3), ("run", 7, 0, 1), (AGAIN, 0, 0, 1)]
 #: The cheapest victim gets the protection of a budget between two equal questions.

@@ -124,8 +124,10 @@ class Budgets:
         condition = None if gone else _passing_target_condition(pod)
         if condition is None:
             self._stale.cancel(key)
+        elif condition.last_transition_time is not None:
+            self._stale.set(key, parse_time(condition.last_transition_time) + STALE_AFTER_NS)
         elif key not in self._stale:
-            self._stale.set(key, _stale_at(condition, now))
+            self._stale.set(key, now + STALE_AFTER_NS)
 
     def _sync(self, store: Store, key: Key, now: int) -> None:
         watched = self._namespaces[key[0]].by_name[key[1]]
@@ -250,15 +252,11 @@ def _passing_target_condition(pod: Pod) -> Condition | None:
     return condition
 
 
-def _stale_at(condition: Condition, now: int) -> int:
-    since = parse_time(condition.last_transition_time) if condition.last_transition_time else now
-    return since + STALE_AFTER_NS
-
-
 def _take_back(store: Store, key: Key, now: int) -> None:
     pod = store.find(Pod, *key)
     condition = None if pod is None else _passing_target_condition(pod)
-    if condition is None or _stale_at(condition, now) > now:
+    since = condition.last_transition_time if condition is not None else None
+    if condition is None or (since is not None and parse_time(since) + STALE_AFTER_NS > now):
         # It has changed since it was noted; news of that are on their way.
         return
     with suppress(NotFound, Conflict):

@@ -56,6 +56,8 @@ class DeploymentController(Reconciler[Key]):
             if self._awaited:
                 self._hear_pod(change)
         elif change.kind == "ReplicaSet":
+            if change.type == DELETED:
+                self._awaited.pop(change.new.metadata.uid, None)
             for one in (change.old, change.new):
                 self._hear_replica_set(one)
         elif change.kind == "Deployment" and not _is_status_alone(change):

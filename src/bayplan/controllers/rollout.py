@@ -49,7 +49,7 @@ def is_recreated(deployment: Deployment) -> bool:
 
 
 def bounds_of(deployment: Deployment) -> Bounds:
-    """For a Deployment that is recreated there is no surge, and nothing need be available."""
+    """As its strategy says; a Deployment that is recreated has no surge, and lacks something unless it has all."""
     # Upstream: pkg/controller/deployment/util/deployment_util.go ResolveFenceposts (v1.36).
     wanted = 1 if deployment.spec.replicas is None else deployment.spec.replicas
     if is_recreated(deployment):
@@ -105,15 +105,14 @@ def proportional_sizes(bounds: Bounds, members: Sequence[Member], total_now: int
     sizes = [one.size for one in members]
     allowed = bounds.total_max if bounds.wanted > 0 else 0
     left = allowed - sum(sizes)
+    if left == 0:
+        return sizes
     growing = left > 0
     for position, one in enumerate(members):
-        if left == 0:
-            break
         share = _share(bounds, one, total_now)
         step = min(share, left) if growing else max(share, left)
-        if (step > 0) == growing:
-            sizes[position] += step
-            left -= step
+        sizes[position] += step
+        left -= step
     if sizes:
         sizes[0] = max(0, sizes[0] + left)
     return sizes

@@ -1,18 +1,19 @@
 """Pod templates: telling one from another, and the ReplicaSet that stands for one of a Deployment's.
 
 Two templates are the same if pods made of them are, whatever hash a controller has written into one. The hash is
-always the same for the same template, but not the one Kubernetes computes.
+always the same for the same template, but not the one Kubernetes computes; `Revisions` lives with that.
 """
 
 from __future__ import annotations
 
 import zlib
+from dataclasses import dataclass
 
 import msgspec
 
 from bayplan.controllers.ownership import TEMPLATE_HASH, reference_to
 from bayplan.model.meta import LabelSelector, ObjectMeta
-from bayplan.model.pod import PodTemplateSpec
+from bayplan.model.pod import Pod, PodTemplateSpec
 from bayplan.model.workloads import Deployment, ReplicaSet, ReplicaSetSpec
 
 REVISION_HASH = "controller-revision-hash"
@@ -64,3 +65,41 @@ def template_hash(template: PodTemplateSpec) -> str:
         rest, letter = divmod(rest, len(_HASH_ALPHABET))
         letters.append(_HASH_ALPHABET[letter])
     return "".join(letters)
+
+
+@dataclass(slots=True)
+class _Seen:
+    template: PodTemplateSpec
+    hashed: str
+    has_changed: bool
+
+
+class Revisions:
+    """The hashes of owners' templates, and which pods are of the current one.
+
+    The pods of a cluster that was loaded have other hashes than they would get here. So a pod whose hash is another
+    counts as old only if its owner was seen to change its template.
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[str, _Seen] = {}
+
+    def hear(self, uid: str, template: PodTemplateSpec) -> None:
+        """The owner has this template now."""
+        seen = self._seen.get(uid)
+        if seen is None:
+            self._seen[uid] = _Seen(template, template_hash(template), has_changed=False)
+        elif seen.template is not template and seen.template != template:
+            self._seen[uid] = _Seen(template, template_hash(template), has_changed=True)
+
+    def forget(self, uid: str) -> None:
+        self._seen.pop(uid, None)
+
+    def hash_of(self, uid: str) -> str:
+        return self._seen[uid].hashed
+
+    def is_current(self, uid: str, pod: Pod) -> bool:
+        """Whether the pod is of its owner's current template."""
+        seen = self._seen[uid]
+        # A set's hash stands behind its name, a daemon's alone.
+        return not seen.has_changed or pod.metadata.labels.get(REVISION_HASH, "").endswith(seen.hashed)

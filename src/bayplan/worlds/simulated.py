@@ -58,6 +58,9 @@ class SimulatedWorld:
         self._planned: list[tuple[int, int, Callable[[int], None]]] = []
         self._sequence = count()
         self._scheduler_free_at = started_at
+        self._scheduler_due: int | None = started_at  # when the scheduler wants to be asked
+        self._controller_due: list[int | None] = [started_at] * len(self._controllers)
+        self._due_min: int | None = started_at  # of the controllers
         for event in self._reflector.start():
             self._observe(event)
         for thing in store.list_and_watch().objects:
@@ -107,6 +110,7 @@ class SimulatedWorld:
         for change in self._cursor.read():
             for controller in self._controllers:
                 controller.observe(change, self.now)
+        self._ask_controllers_again()
         delay = self._draws.watch()
         if self._faults.happens(self._faults.slow_watch, self._draws.random, self.now):
             delay *= SLOW_FACTOR
@@ -123,20 +127,26 @@ class SimulatedWorld:
             self._observe(event)
         return True
 
+    def _ask_controllers_again(self) -> None:
+        self._controller_due = [controller.wake_at() for controller in self._controllers]
+        self._due_min = min((due for due in self._controller_due if due is not None), default=None)
+
     def _reconcile(self) -> bool:
-        worked = False
-        for controller in self._controllers:
-            due = controller.wake_at()
+        if self._due_min is None or self._due_min > self.now:
+            return False
+        for controller, due in zip(self._controllers, self._controller_due, strict=True):
             if due is not None and due <= self.now:
                 controller.reconcile(self.store, self.now)
-                worked = True
-        return worked
+        self._ask_controllers_again()
+        return True
 
     def _decide(self) -> bool:
-        if self._scheduler_free_at > self.now:
+        due = self._scheduler_due
+        if due is None or due > self.now or self._scheduler_free_at > self.now:
             return False
         decision = self.scheduler.decide(self.now)
         if decision is None:
+            self._scheduler_due = self.scheduler.wake_at()
             return False
         if self._on_decision is not None:
             self._on_decision(decision, self.now)
@@ -159,6 +169,7 @@ class SimulatedWorld:
         if self._on_event is not None:
             self._on_event(event, self.now)
         self.scheduler.observe(event, self.now)
+        self._scheduler_due = self.now
 
     def _send(self, action: Action, arrives: int) -> None:
         spoiled = self._faults.spoil(self._draws.random, self.now) if _is_answered(action) else None
@@ -176,18 +187,18 @@ class SimulatedWorld:
             self.at(answered, lambda _: self._observe(told))
 
     def _next_due(self) -> int | None:
-        times = [self._reflector.next_due(), self.scheduler.wake_at()]
-        times += [controller.wake_at() for controller in self._controllers]
+        times = [time for time in (self._reflector.next_due(), self._due_min) if time is not None]
+        if self._scheduler_due is not None:
+            times.append(max(self._scheduler_due, self._scheduler_free_at))
         if self._planned:
             times.append(self._planned[0][0])
-        if self._scheduler_free_at > self.now:
-            times.append(self._scheduler_free_at)
-        return min((time for time in times if time is not None), default=None)
+        return min(times, default=None)
 
     def _tell_controllers_of(self, thing: Object) -> None:
         change = Change(ADDED, type(thing).__name__, None, thing, 0, self.now)
         for controller in self._controllers:
             controller.observe(change, self.now)
+        self._due_min = self.now
 
 
 def _nobody_listens(told: Told) -> None:
