@@ -29,7 +29,7 @@ from bayplan.analysis.references import (
 )
 from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
 from bayplan.config.loading import load_configuration
-from bayplan.config.registry import build_profiles
+from bayplan.config.registry import build_profiles, queue_order
 from bayplan.controllers.disruption import fill_budget_status
 from bayplan.controllers.ownership import WORKLOADS
 from bayplan.core.cache import FINISHED_PHASES, Cache
@@ -126,7 +126,7 @@ class Cluster:
         named: Iterable[str] | None = None,
         namespace: str = DEFAULT_NAMESPACE,
     ) -> PodQueue:
-        """Pending pods as the scheduler's queue orders them: by priority, then by arrival.
+        """Pending pods as the scheduler's queue orders them: by priority, then by arrival, unless a plugin says else.
 
         `named` restricts them to some pods, or to all that a workload lacks. Raises InvalidObject for names that are
         unknown, and for workloads whose pods no API server would admit.
@@ -134,7 +134,10 @@ class Cluster:
         profiles = build_profiles(load_configuration(config))
         keys = self.pending_pods() if named is None else self._pending_among(named, namespace)
         found, cache = PodQueue(), Cache()
-        for key in sorted(keys, key=lambda one: -(self.find_pod(one).spec.priority or 0)):
+        order = queue_order(profiles)
+        infos = {key: cache.info(self.find_pod(key)) for key in keys}
+        arrival = {key: position for position, key in enumerate(keys)}
+        for key in sorted(keys, key=lambda one: order(infos[one], arrival[one])):
             pod = self.find_pod(key)
             profile = profiles.get(pod.spec.scheduler_name)
             if profile is None and named is not None:
@@ -142,7 +145,7 @@ class Cluster:
             if profile is None:
                 found.foreign[key] = pod.spec.scheduler_name
                 continue
-            admitted = pre_enqueue(profile, cache.info(pod))
+            admitted = pre_enqueue(profile, infos[key])
             if admitted.ok:
                 found.keys.append(key)
             else:

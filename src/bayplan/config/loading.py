@@ -2,13 +2,14 @@
 
 Takes YAML or JSON of version `kubescheduler.config.k8s.io/v1`; gives profiles with their plugins in calling
 order, weights and typed args, and the settings of the process. Raises `InvalidObject` with every fault
-found. No plugin is built here: which points a plugin implements is an argument.
+found. Of plugins only those from outside are built here, because what they make of their args is part of reading the
+file; which points a built-in plugin implements is an argument.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ import msgspec
 
 from bayplan.config.args import DEFAULT_ARGS, read_args
 from bayplan.config.decoding import decode_struct
-from bayplan.config.defaults import DEFAULT_SCHEDULER_NAME, IMPLEMENTED_POINTS
+from bayplan.config.defaults import DEFAULT_SCHEDULER_NAME, EXTENSION_POINTS, IMPLEMENTED_POINTS
 from bayplan.config.document import read_document
 from bayplan.config.durations import SECOND, Duration
 from bayplan.config.faults import Faults, child, element
-from bayplan.config.merge import expand_plugins
+from bayplan.config.merge import MULTI_POINT, expand_plugins
+from bayplan.config.plugin_loading import PluginClass, PluginError, find_plugin
 from bayplan.config.schema import (
     API_VERSION,
     KIND,
@@ -50,6 +52,9 @@ class ProfileSpec:
     args: Mapping[str, Any]
     percentage_of_nodes_to_score: int | None = None
     configured: frozenset[str] = frozenset()  # plugins that the file gives args for
+    outside: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # plugins that are not built in, by the file's name for them
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +83,9 @@ def load_configuration(
     file = _with_defaults(_read_file(source, faults))
     check_configuration(file, faults)
     ignored = _resources_left_to_extenders(file.extenders)
+    folder = Path(source).parent if isinstance(source, str | Path) else Path()
     profiles = tuple(
-        _profile_spec(profile, ignored, implements, element("profiles", position), faults)
+        _profile_spec(profile, ignored, implements, folder, element("profiles", position), faults)
         for position, profile in enumerate(file.profiles)
     )
     faults.raise_if_any()
@@ -167,11 +173,13 @@ def _profile_spec(
     profile: Profile,
     ignored_resources: frozenset[str],
     implements: Mapping[str, frozenset[str]],
+    folder: Path,
     path: str,
     faults: Faults,
 ) -> ProfileSpec:
     name = profile.scheduler_name or ""
-    expanded = expand_plugins(profile.plugins, implements, name, child(path, "plugins"), faults)
+    outside = _Outside(profile, implements, folder, path, faults)
+    expanded = expand_plugins(profile.plugins, {**implements, **outside.points}, name, child(path, "plugins"), faults)
     return ProfileSpec(
         scheduler_name=name,
         plugins=expanded.by_point,
@@ -179,7 +187,75 @@ def _profile_spec(
         args=_args(profile, ignored_resources, path, faults),
         percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
         configured=frozenset(entry.name for entry in profile.plugin_config),
+        outside=outside.build(),
     )
+
+
+class _Outside:
+    """The plugins of one profile that are not built in."""
+
+    def __init__(
+        self, profile: Profile, implements: Mapping[str, frozenset[str]], folder: Path, path: str, faults: Faults
+    ) -> None:
+        self._profile, self._path, self._faults = profile, path, faults
+        self._taken = set(implements)  # names that a plugin may not give itself
+        self._found: dict[str, tuple[str, PluginClass]] = {}  # with the field that names each first
+        self.points: dict[str, frozenset[str]] = {}
+        for name, places in _named_at(profile, path).items():
+            if name not in implements:
+                self._find(name, places, folder)
+
+    def _find(self, name: str, places: Mapping[str, str], folder: Path) -> None:
+        where = next(iter(places.values()))
+        try:
+            found = find_plugin(name, folder)
+        except PluginError as error:
+            self._faults.invalid(where, name, str(error))
+            # The fault is told; where it was named it counts as known, so that it is not told again.
+            self.points[name] = frozenset(places) - {MULTI_POINT}
+            return
+        if found is not None:
+            self._found[name] = (where, found)
+            self.points[name] = found.points
+
+    def build(self) -> dict[str, Any]:
+        """An instance of each."""
+        built: dict[str, Any] = {}
+        for name, (where, plugin_class) in self._found.items():
+            own_name = plugin_class.make.name
+            if own_name in self._taken:
+                self._faults.invalid(where, name, f'another plugin of the profile is called "{own_name}"')
+            self._taken.add(own_name)
+            plugin = self._build(name, where, plugin_class)
+            if plugin is not None:
+                built[name] = plugin
+        return built
+
+    def _build(self, name: str, where: str, plugin_class: PluginClass) -> Any:
+        """None after a fault. A plugin that the file gives args gets them as they are, any other gets none."""
+        given: list[Any] = []
+        for position, entry in enumerate(self._profile.plugin_config):
+            if entry.name == name:
+                where = child(element(child(self._path, "pluginConfig"), position), "args")
+                given = [{} if entry.args is None else entry.args]
+        if given and not isinstance(given[0], dict):
+            self._faults.add(where, "expected object")
+            return None
+        try:
+            return plugin_class.build(*given)
+        except PluginError as error:
+            self._faults.add(where, str(error))
+            return None
+
+
+def _named_at(profile: Profile, path: str) -> dict[str, dict[str, str]]:
+    """Each plugin that the file enables: the points where, and the field of each."""
+    named: dict[str, dict[str, str]] = {}
+    for point in (MULTI_POINT, *EXTENSION_POINTS):
+        enabled_path = child(child(child(path, "plugins"), point), "enabled")
+        for position, plugin in enumerate(profile.plugins.at(point).enabled):
+            named.setdefault(plugin.name, {}).setdefault(point, element(enabled_path, position))
+    return named
 
 
 def _args(profile: Profile, ignored_resources: frozenset[str], path: str, faults: Faults) -> dict[str, Any]:

@@ -1,4 +1,8 @@
-"""The plugins there are, and profiles built from a configuration. The only importer of all plugins."""
+"""The plugins there are, and profiles built from a configuration. The only importer of all plugins.
+
+Plugins from outside come with the configuration, ready made. In a profile every plugin goes by the name it has itself,
+not by the one under which a file names it.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bayplan.config.loading import Configuration, ProfileSpec
-from bayplan.core.framework.contract import ReservePlugin
+from bayplan.core.framework.contract import PreBindPlugin, ReservePlugin
 from bayplan.core.framework.profile import Profile
 from bayplan.core.plugins.default_binder import DefaultBinder
 from bayplan.core.plugins.dynamic_resources import DynamicResources
@@ -27,6 +31,7 @@ from bayplan.core.plugins.taint_toleration import TaintToleration
 from bayplan.core.plugins.volume_binding import VolumeBinding
 from bayplan.core.plugins.volume_restrictions import VolumeRestrictions
 from bayplan.core.plugins.volume_zone import VolumeZone
+from bayplan.core.queue.active import SortKey
 
 PluginFactory = Callable[..., Any]
 
@@ -65,6 +70,12 @@ def build_profiles(configuration: Configuration) -> dict[str, Profile]:
     return {spec.scheduler_name: _build(spec, share) for spec in configuration.profiles}
 
 
+def queue_order(profiles: Mapping[str, Profile]) -> SortKey:
+    """The order of the queue that all profiles share."""
+    plugin = next(iter(profiles.values())).queue_sort
+    return PrioritySort().sort_key if plugin is None else plugin.sort_key
+
+
 def _build(spec: ProfileSpec, percentage_of_nodes_to_score: int | None) -> Profile:
     plugins = _instances(spec)
 
@@ -79,9 +90,13 @@ def _build(spec: ProfileSpec, percentage_of_nodes_to_score: int | None) -> Profi
         post_filter=spec.plugins["postFilter"],
         pre_score=at("preScore"),
         score=at("score"),
-        weights=dict(spec.score_weights),
+        weights={plugins[name].name: weight for name, weight in spec.score_weights.items() if name in plugins},
         reserve=tuple(plugin for plugin in at("reserve") if isinstance(plugin, ReservePlugin)),
         permit=at("permit"),
+        pre_bind=tuple(plugin for plugin in at("preBind") if isinstance(plugin, PreBindPlugin)),
+        bind=next(iter(at("bind")), None),
+        post_bind=at("postBind"),
+        queue_sort=next(iter(at("queueSort")), None),
         percentage_of_nodes_to_score=(
             percentage_of_nodes_to_score
             if spec.percentage_of_nodes_to_score is None
@@ -100,4 +115,4 @@ def _instances(spec: ProfileSpec) -> Mapping[str, Any]:
         for factory in WITH_ARGS
         if factory.name in used  # type: ignore[attr-defined]
     }
-    return plain | typed
+    return {**plain, **typed, **spec.outside}

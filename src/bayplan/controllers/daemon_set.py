@@ -1,9 +1,9 @@
 """DaemonSets: one pod on every node that should have one.
 
-Hears of nodes, of DaemonSets and of their pods, and looks only at the nodes something happened to: a node that comes, goes
-or changes its labels or taints is looked at for every set, a pod for its own node alone. A pod names its node by a
-match field and is placed by the scheduler like any other. One that ended is deleted, each time a little later, and replaced
-when it has gone. A new template is rolled out node by node (RollingUpdate without surge). Pods that are
+Hears of nodes, of DaemonSets and of their pods, and looks only at the nodes something happened to: a node that comes,
+goes or changes its labels or taints is looked at for every set, a pod for its own node alone. A pod names its node by
+a match field and is placed by the scheduler like any other. One that ended is deleted, each time a little later, and
+replaced when it has gone. A new template is rolled out node by node (RollingUpdate without surge). Pods that are
 bound to a node which no longer exists are left to those who collect such pods.
 """
 
@@ -174,7 +174,8 @@ class DaemonSetController(Reconciler[Key]):
         marks = _DESIRED | _CURRENT
         if is_ready(pod):
             marks |= _READY
-        at = available_at(pod, owner.spec.min_ready_seconds)
+        is_staying = pod.metadata.deletion_timestamp is None
+        at = available_at(pod, owner.spec.min_ready_seconds) if is_staying else None
         if at is not None and at <= now:
             marks |= _AVAILABLE
         elif at is not None:
@@ -204,6 +205,8 @@ class DaemonSetController(Reconciler[Key]):
                     continue
                 budget -= 1
             _delete(store, daemons.pods_for(store, node_name), now)
+            # It is away from now on, whenever that is heard of.
+            tally.note(node_name, marks & ~_AVAILABLE)
 
 
 class _Daemons:

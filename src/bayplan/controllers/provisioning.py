@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from bayplan.core.plugins.csi_migration import DRIVERS, ZONE
 from bayplan.model.meta import ObjectMeta, ObjectReference
 from bayplan.model.node import Node
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -24,7 +25,6 @@ from bayplan.model.storage import (
 )
 
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
-ZONE = "topology.kubernetes.io/zone"
 
 
 def made_volume(
@@ -42,7 +42,7 @@ def made_volume(
         volume_attributes_class_name=claim.spec.volume_attributes_class_name,
         persistent_volume_reclaim_policy=storage_class.reclaim_policy or "Delete",
         node_affinity=_affinity(places) if places else None,
-        csi=CSIPersistentVolumeSource(driver=storage_class.provisioner, volume_handle=name),
+        csi=CSIPersistentVolumeSource(driver=_driver(storage_class), volume_handle=name),
     )
     meta = ObjectMeta(name=name, annotations={PROVISIONED_BY: storage_class.provisioner})
     return PersistentVolume(metadata=meta, spec=spec)
@@ -65,6 +65,10 @@ def may_be_made_for(node: Node, storage_class: StorageClass) -> bool:
     return not allowed or any(_covers(term, node.metadata.labels) for term in allowed)
 
 
+def _driver(storage_class: StorageClass) -> str:
+    return DRIVERS.get(storage_class.provisioner, storage_class.provisioner)
+
+
 def _anywhere(storage_class: StorageClass) -> dict[str, str]:
     """The first place of those that the class allows; a driver may choose any."""
     for term in storage_class.allowed_topologies:
@@ -79,7 +83,7 @@ def _around(node: Node, storage_class: StorageClass, csi_node: CSINode | None) -
 
 def _topology_keys(node: Node, storage_class: StorageClass, csi_node: CSINode | None) -> Iterable[str]:
     for driver in csi_node.spec.drivers if csi_node is not None else ():
-        if driver.name == storage_class.provisioner:
+        if driver.name == _driver(storage_class):
             return driver.topology_keys
     for term in storage_class.allowed_topologies:
         if _covers(term, node.metadata.labels):

@@ -10,26 +10,37 @@ resized.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any, ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
 from bayplan.admission.defaults import default_storage_class, set_storage_class
 from bayplan.controllers.delays import Delays, FixedDelays
-from bayplan.controllers.provisioning import PROVISIONED_BY, made_volume, may_be_made_for, reference_to_claim
+from bayplan.controllers.provisioning import PROVISIONED_BY, made_volume, may_be_made_for
 from bayplan.controllers.timers import Timers, earliest, noted_at
+from bayplan.controllers.volume_binding import (
+    BOUND,
+    bound_to,
+    could_hold,
+    given_back,
+    is_free,
+    kept_for,
+    may_have,
+    showing,
+    turned_down,
+    without_selected_node,
+    without_volume,
+)
 from bayplan.controllers.volume_shelves import Shelves
 from bayplan.core.plugins.volume_binding import LOST, NO_PROVISIONER
 from bayplan.core.plugins.volume_claims import (
     BIND_COMPLETED,
-    BOUND_BY_CONTROLLER,
     SELECTED_NODE,
     WAIT_FOR_FIRST_CONSUMER,
     class_of_claim,
     class_of_volume,
-    nano_amount,
 )
-from bayplan.core.plugins.volume_matching import AVAILABLE, FILESYSTEM, is_bound_to
+from bayplan.core.plugins.volume_matching import AVAILABLE, is_bound_to
 from bayplan.model.node import Node
 from bayplan.model.selectors import SelectorError
 from bayplan.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -37,7 +48,7 @@ from bayplan.store.errors import AlreadyExists, Conflict, NotFound
 from bayplan.store.log import DELETED, Change
 from bayplan.store.objects import Store
 
-BOUND, PENDING, RELEASED = "Bound", "Pending", "Released"
+PENDING, RELEASED = "Pending", "Released"
 DELETE, RECYCLE = "Delete", "Recycle"
 
 ClaimKey: TypeAlias = tuple[str, str]
@@ -110,26 +121,31 @@ class Volumes:
 
     def _observe_claim(self, claim: PersistentVolumeClaim, now: int, *, gone: bool) -> None:
         key = claim.metadata.namespace, claim.metadata.name
-        self._unlist(key)
         if gone:
             self._claims.pop(key, None)
         else:
             self._claims.setdefault(key, now)
-            if BIND_COMPLETED not in claim.metadata.annotations:
-                self._class_of[key] = class_of_claim(claim)
-                self._unbound.setdefault(class_of_claim(claim), {})[key] = None
-        if key not in self._class_of:
+        if gone or BIND_COMPLETED in claim.metadata.annotations:
+            self._list_under(key, None)
             self._cancel(key)
+        else:
+            self._list_under(key, class_of_claim(claim))
         for name in self._kept.get(key, ()):
             self._volumes.setdefault(name, now)
 
-    def _unlist(self, key: ClaimKey) -> None:
-        class_name = self._class_of.pop(key, None)
+    def _list_under(self, key: ClaimKey, class_name: str | None) -> None:
+        """Files an unbound claim under its class; None for one that is unbound no longer."""
+        known = self._class_of.get(key)
+        if known == class_name:
+            return
+        if known is not None:
+            del self._class_of[key]
+            del self._unbound[known][key]
+            if not self._unbound[known]:
+                del self._unbound[known]
         if class_name is not None:
-            alike = self._unbound[class_name]
-            del alike[key]
-            if not alike:
-                del self._unbound[class_name]
+            self._class_of[key] = class_name
+            self._unbound.setdefault(class_name, {})[key] = None
 
     def _cancel(self, key: ClaimKey) -> None:
         if self._orders.pop(key, None) is not None:
@@ -145,7 +161,7 @@ class Volumes:
             self._volumes.pop(name, None)
         else:
             self._volumes.setdefault(name, now)
-        if gone or not _is_free(volume):
+        if gone or not is_free(volume):
             self._shelves.take(name)
             return
         self._shelves.put(volume)
@@ -186,7 +202,7 @@ class Volumes:
             # It was made for the claim, which has got another by now.
             _reclaim(store, volume, now)
         else:
-            _unbind(store, volume, now)
+            store.modify(PersistentVolume, "", name, turned_down, now)
 
     # Claims.
 
@@ -200,7 +216,7 @@ class Volumes:
             self._sync_bound(store, claim, volume, now)
         elif not wanted:
             self._sync_unbound(store, claim, now)
-        elif volume is not None and (is_bound_to(volume, claim) or _is_satisfied(claim, volume)):
+        elif volume is not None and may_have(claim, volume):
             self._bind(store, volume, claim, now)
         else:
             _set_claim_phase(store, claim, PENDING, now)
@@ -240,7 +256,7 @@ class Volumes:
     def _best_kept(self, store: Store, claim: PersistentVolumeClaim) -> PersistentVolume | None:
         names = self._kept.get((claim.metadata.namespace, claim.metadata.name), ())
         found = (store.find(PersistentVolume, "", name) for name in names)
-        fitting = [one for one in found if one is not None and is_bound_to(one, claim) and _could_hold(claim, one)]
+        fitting = [one for one in found if one is not None and is_bound_to(one, claim) and could_hold(claim, one)]
         return min(fitting, key=_mode_count, default=None)
 
     def _best_free(self, store: Store, claim: PersistentVolumeClaim) -> PersistentVolume | None:
@@ -252,7 +268,7 @@ class Volumes:
             if name is None:
                 return None
             volume = store.find(PersistentVolume, "", name)
-            if volume is not None and _is_free(volume):
+            if volume is not None and is_free(volume):
                 return volume
             # News of what happened to it are on their way.
             self._shelves.take(name)
@@ -262,14 +278,12 @@ class Volumes:
         name, meta = volume.metadata.name, claim.metadata
         self._shelves.take(name)
         self._cancel((meta.namespace, meta.name))
-        written = store.modify(PersistentVolume, "", name, lambda one: _claimed(one, claim), now)
+        written = store.modify(PersistentVolume, "", name, lambda one: kept_for(one, claim), now)
         _set_volume_phase(store, written, BOUND, now)
-        bound = store.modify(
-            PersistentVolumeClaim, meta.namespace, meta.name, lambda one: _with_volume(one, name), now
-        )
+        bound = store.modify(PersistentVolumeClaim, meta.namespace, meta.name, lambda one: bound_to(one, name), now)
         if bound.status.phase != BOUND:
             store.modify_status(
-                PersistentVolumeClaim, meta.namespace, meta.name, lambda one: _bound_status(one, written), now
+                PersistentVolumeClaim, meta.namespace, meta.name, lambda one: showing(one, written), now
             )
 
     # Making volumes.
@@ -296,38 +310,10 @@ class Volumes:
         node = store.find(Node, "", order.node_name)
         if node is None or not may_be_made_for(node, storage_class):
             # The scheduler has to look for another node.
-            store.modify(PersistentVolumeClaim, *key, _without_node, now)
+            store.modify(PersistentVolumeClaim, *key, without_selected_node, now)
             return
         csi_node = store.find(CSINode, "", order.node_name)
         store.create(made_volume(claim, storage_class, node, csi_node), now)
-
-
-def _is_free(volume: PersistentVolume) -> bool:
-    return (
-        volume.spec.claim_ref is None
-        and volume.status.phase == AVAILABLE
-        and volume.metadata.deletion_timestamp is None
-    )
-
-
-def _could_hold(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
-    """What must hold even of a volume kept for the claim; its class need not be the claim's."""
-    return (
-        nano_amount(volume.spec.capacity) >= nano_amount(claim.spec.resources.requests)
-        and set(claim.spec.access_modes).issubset(volume.spec.access_modes)
-        and (volume.spec.volume_mode or FILESYSTEM) == (claim.spec.volume_mode or FILESYSTEM)
-        and (volume.spec.volume_attributes_class_name or "") == (claim.spec.volume_attributes_class_name or "")
-        and volume.metadata.deletion_timestamp is None
-    )
-
-
-def _is_satisfied(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
-    """Whether the volume that the claim asks for by name is free and will do."""
-    return (
-        volume.spec.claim_ref is None
-        and class_of_volume(volume) == class_of_claim(claim)
-        and _could_hold(claim, volume)
-    )
 
 
 def _mode_count(volume: PersistentVolume) -> int:
@@ -339,30 +325,37 @@ def _reclaim_policy(volume: PersistentVolume) -> str:
 
 
 def _reclaim(store: Store, volume: PersistentVolume, now: int) -> None:
-    """Does what the volume's policy says about a claim that is gone."""
+    """Does what the volume's policy says, now that its claim is gone."""
     _set_volume_phase(store, volume, RELEASED, now)
     policy, name = _reclaim_policy(volume), volume.metadata.name
     if policy == DELETE:
         store.delete(PersistentVolume, "", name, now)
     elif policy == RECYCLE:
-        store.modify(PersistentVolume, "", name, lambda one: _with_claim(one, None), now)
+        store.modify(PersistentVolume, "", name, given_back, now)
 
 
-def _unbind(store: Store, volume: PersistentVolume, now: int) -> None:
-    """Frees a volume whose claim got another; one that was made for that claim by hand stays kept for it."""
-    def change(stored: PersistentVolume) -> PersistentVolume:
-        reference = stored.spec.claim_ref
-        if BOUND_BY_CONTROLLER in stored.metadata.annotations or reference is None:
-            return _with_claim(stored, None)
-        return replace(stored, spec=replace(stored.spec, claim_ref=replace(reference, uid="")))
-
-    store.modify(PersistentVolume, "", volume.metadata.name, change, now)
+def _set_volume_phase(store: Store, volume: PersistentVolume, phase: str, now: int) -> None:
+    if volume.status.phase != phase:
+        status = replace(volume.status, phase=phase)
+        store.modify_status(PersistentVolume, "", volume.metadata.name, lambda one: replace(one, status=status), now)
 
 
-def _with_claim(volume: PersistentVolume, reference: Any) -> PersistentVolume:
-    annotations = {key: value for key, value in volume.metadata.annotations.items() if key != BOUND_BY_CONTROLLER}
-    return replace(
-        volume,
-        metadata=replace(volume.metadata, annotations=annotations),
-        spec=replace(volume.spec, claim_ref=reference),
-    )
+def _set_claim_phase(store: Store, claim: PersistentVolumeClaim, phase: str, now: int) -> None:
+    if claim.status.phase != phase:
+        meta = claim.metadata
+        store.modify_status(
+            PersistentVolumeClaim, meta.namespace, meta.name, lambda one: without_volume(one, phase), now
+        )
+
+
+def _take_default_class(store: Store, claim: PersistentVolumeClaim, now: int) -> bool:
+    """Lets a claim that came before there was a default class have it; whether there is one for it."""
+    default = None if class_of_claim(claim) else default_storage_class(store.list(StorageClass))
+    if default is None:
+        return False
+    made = replace(claim, spec=replace(claim.spec))
+    set_storage_class(made, default)
+    if made.spec == claim.spec:
+        return False
+    store.modify(PersistentVolumeClaim, claim.metadata.namespace, claim.metadata.name, lambda _: made, now)
+    return True

@@ -30,11 +30,12 @@ class ObjectRemoved:
 
 @dataclass(frozen=True, slots=True)
 class BindAnswered:
-    """The answer to `Bind`; `error` is empty when the pod is bound."""
+    """The answer to `Bind`; `error` is empty when the pod is bound. `lost`: nobody knows whether it is."""
 
     pod: str
     uid: str
     error: str = ""
+    lost: bool = False
 
 
 @dataclass(frozen=True, slots=True)

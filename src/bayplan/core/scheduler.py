@@ -125,8 +125,12 @@ class Scheduler:
         self._decider = Decider(profiles)
         self._on_the_way: dict[str, OnTheWay] = {}
         self._timed: dict[str, OnTheWay] = {}  # those of them that wait for permission or for volumes
-        self._binding: dict[str, str] = {}  # uid -> node, of binds that are not answered
+        self._binding: dict[str, tuple[str, OnTheWay]] = {}  # uid -> node and pod, of binds that are not answered
         self._outbox: list[Action] = []
+
+    def pods_on_the_way(self) -> list[str]:
+        """Pods that have a node but are not known to be bound."""
+        return [key for key, way in self._on_the_way.items() if way.record.state is not PodState.BOUND]
 
     # ------------------------------------------------------------------ events in
 
@@ -139,8 +143,8 @@ class Scheduler:
                 self._changed(old, new, now)
             case ObjectRemoved(old):
                 self._removed(old, now)
-            case BindAnswered(pod, uid, error):
-                self._bind_answered(pod, uid, error, now)
+            case BindAnswered():
+                self._bind_answered(event, now)
             case EvictAnswered(_, uid, error):
                 self._evict_answered(uid, error, now)
             case VolumesAnswered(pod, uid, error):
@@ -157,7 +161,7 @@ class Scheduler:
         else:
             self.cache.objects.put(new)
             self._moved_by(new, Change.ADD, None, new, now)
-            self._look_at_claims(new)
+            self._look_at_claims(new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
         if isinstance(old, Pod) and isinstance(new, Pod):
@@ -169,7 +173,7 @@ class Scheduler:
         else:
             self.cache.objects.put(new)
             self._moved_by(new, Change.UPDATE, old, new, now)
-            self._look_at_claims(new)
+            self._look_at_claims(new, now)
 
     def _removed(self, old: Object, now: int) -> None:
         if isinstance(old, Pod):
@@ -334,7 +338,7 @@ class Scheduler:
         if way.waits:
             record.enter(PodState.WAITING)
             return Decision(record.key, "waiting", node)
-        return Decision(record.key, "assumed", node, actions=self._go_on(way))
+        return self._go_on(way, now)
 
     def _reserve(self, way: OnTheWay, info: PodInfo, now: int) -> None:
         objects = self.cache.objects
@@ -363,20 +367,39 @@ class Scheduler:
                 return Status(answer.code, answer.reasons, plugin.name)
         return None
 
-    def _go_on(self, way: OnTheWay) -> tuple[Action, ...]:
+    def _go_on(self, way: OnTheWay, now: int) -> Decision:
         """Nothing holds the pod back any more: write its volumes, or bind it."""
         record = way.record
         self.queue.done(record)
         record.enter(PodState.BINDING)
-        uid = record.info.uid
         if way.volumes:
-            return (WriteVolumes(record.key, uid, way.volumes),)
-        return (self._bind(way),)
+            actions = (WriteVolumes(record.key, record.info.uid, way.volumes),)
+            return Decision(record.key, "assumed", way.node, actions=actions)
+        return self._bind(way, now)
 
-    def _bind(self, way: OnTheWay) -> Bind:
-        info = way.record.info
-        self._binding[info.uid] = way.node
-        return Bind(info.key, info.uid, way.node)
+    def _bind(self, way: OnTheWay, now: int) -> Decision:
+        """Bind the pod, unless PreBind refuses in the last moment."""
+        info, binder = way.record.info, way.profile.bind
+        refused = self._pre_bind(way)
+        if refused is not None:
+            return self._fall_back(way, refused, now)
+        node = binder.bind_target(info, way.node) if binder is not None else way.node
+        self._binding[info.uid] = (node, way)
+        return Decision(info.key, "assumed", way.node, actions=(Bind(info.key, info.uid, node),))
+
+    def _pre_bind(self, way: OnTheWay) -> Status | None:
+        """Why the pod must not be bound, None if it may."""
+        view = self.cache.view()
+        for plugin in way.profile.pre_bind:
+            try:
+                answer = plugin.pre_bind(way.record.info, view, view.nodes.rows_by_name[way.node])
+            except CycleError as error:
+                answer = Status(Code.ERROR, (error.message,))
+            if answer.code in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE):
+                return Status(answer.code, answer.reasons, plugin.name)
+            if not answer.ok:
+                return Status(Code.ERROR, (f'running PreBind plugin "{plugin.name}": {answer.message}',))
+        return None
 
     # ------------------------------------------------------------------ nothing fits
 
@@ -439,21 +462,33 @@ class Scheduler:
 
     # ------------------------------------------------------------------ answers
 
-    def _bind_answered(self, key: str, uid: str, error: str, now: int) -> None:
-        way = self._on_the_way.get(key)
-        known = way is not None and way.record.info.uid == uid
-        node = self._binding.pop(uid, "")
-        if error:
-            # A pod that the watch shows on its node is bound, whatever became of the answer.
-            if way is not None and known:
-                status = Status(Code.ERROR, (f'running Bind plugin "DefaultBinder": {error}',))
-                self._outbox += self._fall_back(way, status, now).actions
+    def _bind_answered(self, answer: BindAnswered, now: int) -> None:
+        way = self._on_the_way.get(answer.pod)
+        if way is not None and way.record.info.uid != answer.uid:
+            way = None
+        bound = self._binding.pop(answer.uid, None)
+        if answer.error:
+            # A pod that the watch has shown on its node is bound, whatever became of the answer.
+            if way is not None:
+                self._bind_failed(way, answer, now)
             return
-        if node:
-            note = f"Successfully assigned {key} to {node}"
-            self._outbox.append(Emit(key, uid, "Normal", "Scheduled", "Binding", note))
-        if way is not None and known:
+        if bound is not None:
+            node, binding = bound
+            note = f"Successfully assigned {answer.pod} to {node}"
+            self._outbox.append(Emit(answer.pod, answer.uid, "Normal", "Scheduled", "Binding", note))
+            for plugin in binding.profile.post_bind:
+                self._outbox += plugin.post_bind(binding.record.info, node)
+        if way is not None:
             way.record.enter(PodState.BOUND)
+
+    def _bind_failed(self, way: OnTheWay, answer: BindAnswered, now: int) -> None:
+        if answer.lost:
+            # The pod may be bound. To give its room away would overcommit the node, so it is asked for again:
+            # binding to the same node twice does no harm. Upstream gives up the room and may find the pod there.
+            self._outbox.append(self._bind(way))
+            return
+        status = Status(Code.ERROR, (f'running Bind plugin "DefaultBinder": {answer.error}',))
+        self._outbox += self._fall_back(way, status, now).actions
 
     def _evict_answered(self, uid: str, error: str, now: int) -> None:
         waited = self._settle_eviction(uid, now)
@@ -475,22 +510,22 @@ class Scheduler:
             self._outbox += self._fall_back(way, status, now).actions
             return
         way.volumes = ()
-        self._bind_if_ready(way)
+        self._bind_if_ready(way, now)
 
-    def _look_at_claims(self, thing: Object) -> None:
+    def _look_at_claims(self, thing: Object, now: int) -> None:
         if not isinstance(thing, PersistentVolumeClaim):
             return
         place = (thing.metadata.namespace, thing.metadata.name)
         for way in list(self._timed.values()):
             if place in way.claims and not way.volumes and way.record.state is PodState.BINDING:
-                self._bind_if_ready(way)
+                self._bind_if_ready(way, now)
 
-    def _bind_if_ready(self, way: OnTheWay) -> None:
+    def _bind_if_ready(self, way: OnTheWay, now: int) -> None:
         claims = self.cache.objects.claims
         if way.claims and all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
             way.claims, way.deadline = (), None
             del self._timed[way.record.key]
-            self._outbox.append(self._bind(way))
+            self._outbox += self._bind(way, now).actions
 
     def _permit_answered(self, event: PermitAnswered, now: int) -> None:
         way = self._on_the_way.get(event.pod)
@@ -499,7 +534,7 @@ class Scheduler:
         if event.allowed:
             del way.waits[event.plugin]
             if not way.waits:
-                self._outbox += self._go_on(way)
+                self._outbox += self._go_on(way, now).actions
             return
         status = Status(Code.UNSCHEDULABLE, (event.reason,), event.plugin)
         self._outbox += self._fall_back(way, status, now).actions

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
+from bayplan.model.pod import Pod
+from bayplan.model.storage import PersistentVolumeClaim
+
 MILLISECOND = 1_000_000
 SECOND = 1_000_000_000
 
@@ -18,11 +21,12 @@ class Latencies:
     watch_ns: int = 2 * MILLISECOND  # from an effect to the scheduler hearing of it
     pod_start_ns: int = 1 * SECOND
     pod_stop_ns: int = 1 * SECOND
+    provision_ns: int = 3 * SECOND
     jitter: float = 0.5
 
 
 class Draws:
-    """Seeded delays."""
+    """Seeded delays, for the world and for its controllers."""
 
     def __init__(self, seed: int, latencies: Latencies) -> None:
         self.latencies = latencies
@@ -33,6 +37,15 @@ class Draws:
 
     def watch(self) -> int:
         return self._around(self.latencies.watch_ns)
+
+    def start_ns(self, pod: Pod) -> int:  # noqa: ARG002
+        return self._around(self.latencies.pod_start_ns)
+
+    def stop_ns(self, pod: Pod) -> int:  # noqa: ARG002
+        return self._around(self.latencies.pod_stop_ns)
+
+    def provision_ns(self, claim: PersistentVolumeClaim) -> int:  # noqa: ARG002
+        return self._around(self.latencies.provision_ns)
 
     def _around(self, typical: int) -> int:
         jitter = self.latencies.jitter

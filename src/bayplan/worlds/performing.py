@@ -74,6 +74,9 @@ class Performer:
 
     def _bind(self, key: str, uid: str, node: str, now: int) -> None:
         namespace, name = key.split("/")
+        stored = self._store.find(Pod, namespace, name)
+        if stored is not None and stored.metadata.uid == uid and stored.spec.node_name == node:
+            return  # an earlier request whose answer was lost had done it
         self._store.bind(namespace, name, node, uid, now)
 
     def _modify(self, key: str, change: Callable[[Pod], Pod], now: int) -> None:

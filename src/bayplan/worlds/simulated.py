@@ -181,7 +181,7 @@ class SimulatedWorld:
         if spoiled in (None, Spoiled.LOST_ANSWER):
             answer = self._performer.perform(action, now)
         if spoiled in (Spoiled.LOST_ANSWER, Spoiled.LOST_REQUEST):
-            answer = _refusal(action, TIMEOUT)
+            answer = _refusal(action, TIMEOUT, lost=True)
         if answer is not None:
             told = answer
             self.at(answered, lambda _: self._observe(told))
@@ -209,10 +209,10 @@ def _is_answered(action: Action) -> bool:
     return isinstance(action, Bind | Evict | WriteVolumes)
 
 
-def _refusal(action: Action, error: str) -> Event:
+def _refusal(action: Action, error: str, *, lost: bool = False) -> Event:
     match action:
         case Bind(pod, uid, _):
-            return BindAnswered(pod, uid, error)
+            return BindAnswered(pod, uid, error, lost)
         case Evict(pod, uid):
             return EvictAnswered(pod, uid, error)
         case WriteVolumes(pod, uid, _):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.queue.stage import MS, NEW_NODE, NODE_ADD, SECOND, START, Stage
 
 from bayplan.core.lifecycle import PodState
 from bayplan.testing.builders import pod
-from tests.unit.queue.stage import MS, NEW_NODE, NODE_ADD, SECOND, START, Stage
 
 
 def test_an_error_is_retried_when_the_recorded_scheduler_did() -> None:
@@ -26,9 +26,7 @@ def test_an_error_is_retried_when_the_recorded_scheduler_did() -> None:
     assert [(at - START) // (10 * MS) for at in failures] == [3492, 3600, 3900, 4400, 5300, 6400]
 
 
-@pytest.mark.parametrize(
-    ("failures", "seconds"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (6, 10), (70, 10)], ids=lambda value: str(value)
-)
+@pytest.mark.parametrize(("failures", "seconds"), [(1, 1), (2, 2), (3, 4), (4, 8), (5, 10), (6, 10), (70, 10)], ids=str)
 def test_the_penalty_doubles_up_to_its_maximum(failures: int, seconds: int) -> None:
     stage = Stage()
     stage.add("p")

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
-from bayplan.core.framework.requeue import Action, Happening, Resource
-from bayplan.core.lifecycle import PodState
-from bayplan.core.queue import WILDCARD, QueueProfile, Reactions
-from bayplan.core.queue.entrance import may_enter
-from bayplan.testing.builders import pod
 from tests.unit.queue.stage import (
     LABELS,
     NEW_NODE,
@@ -24,6 +18,12 @@ from tests.unit.queue.stage import (
     choosy,
     never,
 )
+
+from bayplan.core.framework.requeue import Action, Happening, Resource
+from bayplan.core.lifecycle import PodState
+from bayplan.core.queue import WILDCARD, QueueProfile, Reactions
+from bayplan.core.queue.entrance import may_enter
+from bayplan.testing.builders import pod
 
 A, R = Action, Resource
 
@@ -44,7 +44,7 @@ A, R = Action, Resource
         ((R.POD, A.ALL), (R.POD, A.ADD), True),
     ],
 )
-def test_matching(registered: tuple[R, A], incoming: tuple[R, A], matches: bool) -> None:
+def test_matching(registered: tuple[Resource, Action], incoming: tuple[Resource, Action], matches: bool) -> None:
     reactions = Reactions([choosy("P", Happening(*registered))])
     assert reactions.to(Happening(*incoming)) == ({"P": (None,)} if matches else {})
 
@@ -63,7 +63,7 @@ def test_a_plugin_that_waits_for_nodes_hears_of_every_taint_change() -> None:
     ("resource", "heard"),
     [(resource, resource not in (R.VOLUME_ATTACHMENT, R.RESOURCE_SLICE, R.ANY)) for resource in Resource],
 )
-def test_a_plugin_that_says_nothing_hears_of_nearly_everything(resource: R, heard: bool) -> None:
+def test_a_plugin_that_says_nothing_hears_of_nearly_everything(resource: Resource, heard: bool) -> None:
     assert bool(Reactions([Silent()]).to(Happening(resource, A.UPDATE))) is heard
 
 

@@ -7,11 +7,6 @@ preemptor out of the queue while its victims are evicted.
 from __future__ import annotations
 
 import pytest
-
-from bayplan.core.framework.requeue import Action, Happening, Resource
-from bayplan.core.lifecycle import PodState
-from bayplan.core.queue import QueuedPod
-from bayplan.testing.builders import pod
 from tests.unit.queue.stage import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -24,6 +19,11 @@ from tests.unit.queue.stage import (
     Stage,
     choosy,
 )
+
+from bayplan.core.framework.requeue import Action, Happening, Resource
+from bayplan.core.lifecycle import PodState
+from bayplan.core.queue import QueuedPod
+from bayplan.testing.builders import pod
 
 PREEMPTOR = "default/p"
 
@@ -73,13 +73,16 @@ def test_a_pod_that_comes_back_first_does_not_take_the_others_news_along() -> No
     stage = Stage()
     record = preemptor_in_flight(stage)
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
-    stage.add("second")
-    second = stage.pop()
+    for name in ("second", "third"):
+        stage.add(name)
+    second, third = stage.pop(), stage.pop()
     stage.happens(NODE_LABEL, NEW_NODE, NEW_NODE)
     stage.queue.discard(second)
-    assert stage.queue.in_flight_counts() == (1, 2)
+    assert stage.queue.in_flight_counts() == (2, 2)
     stage.fail(record, "Room")
     assert is_awake(stage)
+    assert stage.queue.in_flight_counts() == (1, 1)
+    stage.queue.discard(third)
     assert stage.queue.in_flight_counts() == (0, 0)
 
 
@@ -213,6 +216,20 @@ def test_a_gate_that_is_still_shut_keeps_the_wake_up() -> None:
     gate.shut.clear()
     stage.queue.release(PREEMPTOR, stage.now)
     assert stage.place("p") is PodState.ACTIVE, "as urgent as it was when the gate swallowed it"
+
+
+def test_a_gate_keeps_the_most_urgent_wake_up() -> None:
+    gate = Gate()
+    stage = Stage([ROOM, choosy("Pending", NODE_ADD)], gates=(gate,))
+    record = preemptor_in_flight(stage)
+    gate.shut.add(PREEMPTOR)
+    stage.fail(record, "Room", pending=("Pending",))
+    stage.happens(NODE_ADD, None, NEW_NODE)
+    stage.happens(ASSIGNED_POD_DELETE, VICTIM)
+    assert stage.place("p") is PodState.GATED
+    gate.shut.clear()
+    stage.queue.release(PREEMPTOR, stage.now)
+    assert stage.place("p") is PodState.ACTIVE
 
 
 @pytest.mark.parametrize("place", [PodState.ACTIVE, PodState.IN_FLIGHT, None])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.unit.queue.stage import Stage
 
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import Nominations
 from bayplan.testing.builders import pod
 from bayplan.testing.pods import PodBuilder
-from tests.unit.queue.stage import Stage
 
 KEPT = "n1"
 

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.lifecycle import PodState
-from bayplan.core.queue.parked import Parked
-from bayplan.model.kinds import Object
-from bayplan.model.pod import Pod
-from bayplan.testing.builders import pod
 from tests.unit.queue.stage import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -23,6 +17,13 @@ from tests.unit.queue.stage import (
     Stage,
     choosy,
 )
+
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.lifecycle import PodState
+from bayplan.core.queue.parked import Parked
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
+from bayplan.testing.builders import pod
 
 MANY = 10_000
 

@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
-from bayplan.core.framework.requeue import Action, Happening, Resource
-from bayplan.core.lifecycle import PodState
-from bayplan.core.plugins.scheduling_gates import SchedulingGates
-from bayplan.core.queue import FLUSH_PERIOD_NS, QueueProfile, Reactions, SchedulingQueue
-from bayplan.testing.builders import pod
 from tests.unit.queue.stage import (
     ASSIGNED_POD_DELETE,
     LABELS,
@@ -25,6 +19,12 @@ from tests.unit.queue.stage import (
     Stage,
     choosy,
 )
+
+from bayplan.core.framework.requeue import Action, Happening, Resource
+from bayplan.core.lifecycle import PodState
+from bayplan.core.plugins.scheduling_gates import SchedulingGates
+from bayplan.core.queue import FLUSH_PERIOD_NS, QueueProfile, Reactions, SchedulingQueue
+from bayplan.testing.builders import pod
 
 OWN_LABEL = Happening(Resource.POD, Action.UPDATE_POD_LABEL)
 
@@ -359,6 +359,7 @@ def test_a_gated_pod_is_asked_again_by_the_flush_and_stays_if_refused() -> None:
     stage.now = START + 101 * SECOND
     stage.queue.flush_parked(stage.now)
     assert (stage.place("p"), len(gate.asked)) == (PodState.GATED, 2)
+    assert stage.queue.figures.incoming == {("unschedulable", "UnschedulablePodAdd"): 1}, "it never left"
     stage.queue.flush_parked(stage.now + 100 * SECOND)
     assert len(gate.asked) == 2, "its age counts from the last flush"
     gate.shut.clear()

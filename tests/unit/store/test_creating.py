@@ -47,7 +47,7 @@ def test_the_given_object_keeps_its_own_identity() -> None:
     store.create(given, 0)
     second = store.create(replace(given, metadata=replace(given.metadata, name="b")), 0)
     assert given.metadata == ObjectMeta(name="a", namespace="default")
-    assert given.spec.priority is None
+    assert (given.spec.priority, given.spec.tolerations) == (None, [])
     assert second.metadata.uid == "pod-default-b-2"
     assert len(second.spec.tolerations) == len(store.get(Pod, "default", "a").spec.tolerations) == 2
 
@@ -97,7 +97,9 @@ def test_a_new_status_is_the_servers_but_for_nodes() -> None:
     made.status.replicas = 7
     assert store.create(made, 0).status.replicas == 0
     assert made.status.replicas == 7
-    assert store.create(namespace("shop").manifest().obj(), 0).status.phase == "Active"
+    shop = Namespace(metadata=ObjectMeta(name="shop"))
+    assert store.create(shop, 0).status.phase == "Active"
+    assert shop.metadata.labels == {}
     assert store.create(claim("c").manifest().obj(), 0).status.phase == "Pending"
     assert store.create(node("n").manifest().obj(), 0).status.allocatable["cpu"] == "4"
 

@@ -119,6 +119,31 @@ def test_a_second_request_may_only_shorten(second: int | None, expected: tuple[s
     assert types(store, 3) == ([] if expected[1] == 30 else ["MODIFIED"])
 
 
+def test_a_request_that_shortens_nothing_says_nothing_of_dependents() -> None:
+    store = bound_store()
+    store.delete(Pod, "default", "a", START)
+    outcome = store.delete(Pod, "default", "a", START, grace_seconds=30, propagation="Foreground")
+    assert outcome.object.metadata.finalizers == []
+    shortened = store.delete(Pod, "default", "a", START, grace_seconds=29, propagation="Foreground")
+    assert shortened.object.metadata.finalizers == ["foregroundDeletion"]
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        pytest.param("2026-01-01T12:00:30Z", "2026-01-01T12:00:00Z", id="still to come"),
+        pytest.param("2026-01-01T11:00:00Z", "2026-01-01T11:00:00Z", id="passed"),
+    ],
+)
+def test_an_end_without_grace_is_now_at_the_latest(ends: str, expected: str) -> None:
+    store = Store()
+    given = replica_set("web").terminating(ends, grace_seconds=None).obj()
+    given.metadata.finalizers = ["example.com/hold"]
+    store.load([given], START)
+    meta = store.delete(ReplicaSet, "default", "web", START).object.metadata
+    assert ending(meta) == (expected, 0, 1)
+
+
 def test_finalizers_keep_a_pod_after_its_grace_period() -> None:
     store = bound_store(finalizers=["example.com/hold"])
     store.delete(Pod, "default", "a", START)

@@ -265,6 +265,12 @@ def test_a_pods_status_brings_labels_but_no_owners(store: Store) -> None:
     assert store.owned_by("u") == []
 
 
+def test_a_deployments_status_brings_no_labels(store: Store) -> None:
+    change = with_metadata(labels={"x": "y"}, annotations={"a": "b"})
+    new = store.modify_status(Deployment, "default", "web", change, 0)
+    assert (new.metadata.labels, new.metadata.annotations, new.metadata.generation) == ({}, {"a": "b"}, 1)
+
+
 def test_a_bound_pod_cannot_be_nominated(store: Store) -> None:
     store.modify_status(Pod, "default", "a", with_status(nominated_node_name="n1"), 0)
     store.modify_status(Pod, "default", "a", with_status(nominated_node_name=""), 0)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
+from bayplan.core.actions import Action
 from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.verdict import Status
@@ -147,7 +148,10 @@ class ReservePlugin(Protocol):
     name: ClassVar[str]
 
     def reserve(self, pod: PodInfo, view: View, node_row: int) -> Sequence[Object]:
-        """Objects as they are to be once the pod goes to the node; held back from everybody else from now on."""
+        """Objects as they are to be once the pod goes to the node; held back from everybody else from now on.
+
+        There is nothing to take back: the core undoes it when the pod does not get there.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +167,22 @@ class PermitPlugin(Protocol):
 
     def permit(self, pod: PodInfo, view: View, node_row: int) -> Status | Wait:
         """Whether the pod may be bound to the node now."""
+
+
+@runtime_checkable
+class PreBindPlugin(Protocol):
+    name: ClassVar[str]
+
+    def pre_bind(self, pod: PodInfo, view: View, node_row: int) -> Status:
+        """The last word before the pod is bound: its volumes are, and nobody makes it wait any more."""
+
+
+@runtime_checkable
+class PostBindPlugin(Protocol):
+    name: ClassVar[str]
+
+    def post_bind(self, pod: PodInfo, node_name: str) -> Sequence[Action]:
+        """What else is to be done in the world now that the pod is bound."""
 
 
 @runtime_checkable

@@ -7,12 +7,16 @@ from functools import cached_property
 
 from bayplan.core.framework.args import DefaultPreemptionArgs
 from bayplan.core.framework.contract import (
+    BindPlugin,
     FilterPlugin,
     NormalizePlugin,
     PermitPlugin,
+    PostBindPlugin,
+    PreBindPlugin,
     PreEnqueuePlugin,
     PreFilterPlugin,
     PreScorePlugin,
+    QueueSortPlugin,
     Reads,
     ReservePlugin,
     ScorePlugin,
@@ -34,6 +38,10 @@ class Profile:
     weights: dict[str, int]
     reserve: tuple[ReservePlugin, ...] = ()
     permit: tuple[PermitPlugin, ...] = ()
+    pre_bind: tuple[PreBindPlugin, ...] = ()
+    bind: BindPlugin | None = None  # None: to the node that was chosen
+    post_bind: tuple[PostBindPlugin, ...] = ()
+    queue_sort: QueueSortPlugin | None = None
     percentage_of_nodes_to_score: int | None = None  # None: look at every node
     preemption: DefaultPreemptionArgs | None = None  # None: every candidate is looked for
 

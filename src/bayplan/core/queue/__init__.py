@@ -65,7 +65,7 @@ PARKED_MAX_NS = 300 * SECOND_NS
 #: a recording. It matters: a pod that fails right after one flush is over five minutes old ten flushes later.
 FLUSH_PERIOD_NS = 30 * SECOND_NS + 600_000
 
-_POD_ADDED = Happening(Resource.UNSCHEDULABLE_POD, Action.ADD)
+_POD_ADDED = Happening(Resource.UNSCHEDULABLE_POD, Action.ADD).label
 _ROOM_GIVEN_BACK = Happening(Resource.ASSIGNED_POD, Action.DELETE)
 _PARKED = (PodState.UNSCHEDULABLE, PodState.GATED)
 
@@ -105,7 +105,7 @@ class SchedulingQueue:
             self.update(known.pod, pod, info, now)
             return
         record = QueuedPod(pod, info, next(self._arrivals), timestamp=now)
-        self._requeue(record, Strategy.IMMEDIATELY, now, _POD_ADDED.label)
+        self._requeue(record, Strategy.IMMEDIATELY, now, _POD_ADDED)
         if record.state is PodState.ACTIVE:
             self.nominations.adopt(pod, info)
 
@@ -221,8 +221,9 @@ class SchedulingQueue:
         if happening != WILDCARD and not self._interests_anybody(happening):
             return
         bounds = Bounds(priority_max, except_key) if priority_max is not None or except_key else EVERYBODY
-        if len(self._parked):
-            self._wake(woken(self._parked, self._profiles, happening, old, new, bounds), now, happening.label)
+        helped = woken(self._parked, self._profiles, happening, old, new, bounds) if len(self._parked) else []
+        if helped:
+            self._wake(helped, now, happening.label)
         self._in_flight.note(happening, old, new)
 
     def activate(self, keys: Iterable[str], now: int) -> None:

@@ -101,6 +101,9 @@ class QueueProfile:
             profile.filter,
             profile.pre_score,
             profile.score,
+            profile.reserve,
+            profile.permit,
+            profile.pre_bind,
             tuple(others),
         )
         by_name = {plugin.name: plugin for plugins in lists for plugin in plugins}

@@ -1,0 +1,109 @@
+"""What must hold of a simulated world, whatever happens in it. Each checker raises AssertionError with what is wrong.
+
+`check_always` holds after every step. `check_quiet` holds when nothing is under way: the scheduler has been told of
+every write, and no action waits for its answer. `check_settled` holds when, besides, nothing went wrong lately: then a
+pod that could run must be running.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from bayplan.core.cache import FINISHED_PHASES, Cache
+from bayplan.core.columns.resources import allocatable_amounts, pod_requests
+from bayplan.core.deciding import Decider
+from bayplan.core.lifecycle import PodState
+from bayplan.core.scheduler import Scheduler
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
+from bayplan.store import Store
+
+
+def check_always(scheduler: Scheduler) -> None:
+    check_one_state(scheduler)
+    check_cache_accounts(scheduler.cache)
+
+
+def check_one_state(scheduler: Scheduler) -> None:
+    """A pod is in exactly one place: the queue, on its way to a node, or on a node."""
+    places: Counter[str] = Counter()
+    places.update(record.key for record in scheduler.queue.records() if record.state is not PodState.GONE)
+    on_the_way = scheduler.pods_on_the_way()
+    on_nodes = {
+        key for key, row in scheduler.cache.pods.rows_by_key.items() if scheduler.cache.pods.node_rows[row] >= 0
+    }
+    assert set(on_the_way) <= on_nodes, f"on the way but on no node: {sorted(set(on_the_way) - on_nodes)}"
+    flying = {r.key for r in scheduler.queue.records() if r.state in (PodState.ASSUMED, PodState.WAITING)}
+    places.update(key for key in on_nodes if key not in flying)
+    twice = sorted(key for key, times in places.items() if times > 1)
+    assert not twice, f"in two places at once: {twice}"
+
+
+def check_cache_accounts(cache: Cache) -> None:
+    """What the node columns say is the sum of what the pod columns say."""
+    nodes, pods = cache.nodes, cache.pods
+    for row, on_node in enumerate(nodes.pod_rows):
+        assert int(nodes.pod_counts[row]) == len(on_node), f"{nodes.names[row]}: wrong number of pods"
+        taken = pods.requests[on_node].sum(axis=0)
+        width = min(len(taken), nodes.requested.shape[1])
+        assert (nodes.requested[row, :width] == taken[:width]).all(), f"{nodes.names[row]}: wrong sums"
+
+
+def check_not_overcommitted(store: Store) -> None:
+    """No node holds more than it has. (A node may shrink under its pods; worlds that do so must not ask this.)"""
+    taken: dict[str, Counter[str]] = {}
+    for pod in store.list(Pod):
+        if pod.spec.node_name and pod.status.phase not in FINISHED_PHASES:
+            used = taken.setdefault(pod.spec.node_name, Counter())
+            used.update(pod_requests(pod).used)
+            used["pods"] += 1
+    for node in store.list(Node):
+        amounts, allowed_pods = allocatable_amounts(node.status.allocatable)
+        for name, amount in taken.get(node.metadata.name, Counter()).items():
+            limit = allowed_pods if name == "pods" else amounts.get(name, 0)
+            assert amount <= limit, f"{node.metadata.name} holds {amount} of {name}, and has {limit}"
+
+
+def check_quiet(store: Store, scheduler: Scheduler) -> None:
+    """The cache is what the store says, and nothing is left over."""
+    cache = scheduler.cache
+    expected = {
+        f"{pod.metadata.namespace}/{pod.metadata.name}": pod.spec.node_name
+        for pod in store.list(Pod)
+        if pod.spec.node_name and pod.status.phase not in FINISHED_PHASES
+    }
+    held = {
+        key: cache.nodes.names[cache.pods.node_rows[row]]
+        for key, row in cache.pods.rows_by_key.items()
+        if cache.pods.node_rows[row] >= 0
+    }
+    assert held == expected, f"cache and store differ: {sorted(set(held.items()) ^ set(expected.items()))}"
+    alive = {cache.nodes.names[row] for row in range(cache.nodes.count) if cache.nodes.alive[row]}
+    assert alive == {node.metadata.name for node in store.list(Node)}
+    assert not scheduler.pods_on_the_way(), f"still on the way: {scheduler.pods_on_the_way()}"
+    waiting = {
+        f"{pod.metadata.namespace}/{pod.metadata.name}"
+        for pod in store.list(Pod)
+        if not pod.spec.node_name
+        and pod.status.phase not in FINISHED_PHASES
+        and pod.spec.scheduler_name in scheduler.profiles
+    }
+    queued = {record.key for record in scheduler.queue.records()}
+    assert queued == waiting, f"queue and store differ: {sorted(queued ^ waiting)}"
+    nominated = {cache.pods.keys[row] for rows in cache.nominated.values() for row in rows}
+    assert nominated <= waiting, f"nominated but not waiting: {sorted(nominated - waiting)}"
+
+
+def check_settled(store: Store, scheduler: Scheduler) -> None:
+    """Every pod that waits is one that fits nowhere, judged from scratch by what the store holds."""
+    cache = Cache()
+    objects = store.list_and_watch().objects
+    for thing in sorted(objects, key=lambda one: not isinstance(one, Node)):
+        cache.add(thing)
+    decider = Decider(scheduler.profiles, reuse=False)
+    for record in scheduler.queue.records():
+        if record.state is PodState.GATED or record.pod.metadata.deletion_timestamp:
+            continue
+        info = cache.info(record.pod)
+        choice = decider.decide(info, cache.view())
+        assert choice.row < 0, f"{record.key} waits ({record.state.value}) but fits on {cache.nodes.names[choice.row]}"

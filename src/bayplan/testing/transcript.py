@@ -1,0 +1,90 @@
+"""What becomes of pods, in lines that can be read and compared.
+
+Takes a pod as it was and as it is and says what changed for somebody who watches: its condition, its nomination, its
+node, its end. Nothing is said of what no scheduler or kubelet does to a pod (labels, images, times, versions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bayplan.model.pod import Pod
+from bayplan.store import DELETED, Change
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One thing that happened to a pod."""
+
+    at: int  # nanoseconds
+    pod: str  # namespace/name
+    channel: str  # status, binding, volume or event: what goes through one of them keeps its order
+    what: str
+
+
+class Face(NamedTuple):
+    """As much of a pod as matters to a watcher."""
+
+    phase: str = ""
+    node: str = ""
+    nominated: str = ""
+    terminating: bool = False
+    scheduled: str = ""
+    disrupted: str = ""
+
+
+def face_of(pod: Pod) -> Face:
+    said = {one.type: said_by(one.type, one.status, one.reason, one.message) for one in pod.status.conditions}
+    return Face(
+        pod.status.phase,
+        pod.spec.node_name,
+        pod.status.nominated_node_name,
+        pod.metadata.deletion_timestamp is not None,
+        said.get("PodScheduled", ""),
+        said.get("DisruptionTarget", ""),
+    )
+
+
+def said_by(kind: str, status: str, reason: str, message: str) -> str:
+    """A condition in words."""
+    text = f"{kind}={status}"
+    if reason:
+        text += f" {reason}"
+    return f"{text}: {message}" if message else text
+
+
+def differences(old: Face | None, new: Face) -> Iterator[str]:
+    """What changed, in a fixed order."""
+    if old is None:
+        yield "created"
+        old = Face("Pending")
+    if new.node != old.node:
+        yield f"on {new.node}"
+    else:
+        if new.scheduled != old.scheduled:
+            yield new.scheduled
+        if new.nominated != old.nominated:
+            yield f"nominated to {new.nominated}" if new.nominated else "nominated no longer"
+    if new.disrupted != old.disrupted:
+        yield new.disrupted
+    if new.phase != old.phase:
+        yield new.phase
+    if new.terminating and not old.terminating:
+        yield "terminating"
+
+
+def seen_in(changes: Iterable[Change]) -> Iterator[Seen]:
+    """What the store's log says of pods."""
+    for change in changes:
+        pod = change.new
+        if not isinstance(pod, Pod):
+            continue
+        key = f"{pod.metadata.namespace}/{pod.metadata.name}"
+        if change.type == DELETED:
+            yield Seen(change.at, key, "status", "gone")
+            continue
+        old = face_of(change.old) if isinstance(change.old, Pod) else None
+        for what in differences(old, face_of(pod)):
+            yield Seen(change.at, key, "status", what)
