@@ -1,6 +1,6 @@
 # Every command a contributor needs; CI runs `make test` and nothing else.
 .DEFAULT_GOAL := test
-.PHONY: setup run test check fmt bench clean
+.PHONY: setup run test check fmt update bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -33,6 +33,10 @@ check: $(STAMP)
 fmt: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# What scenarios lead to now, written into them for a reader to judge.
+update: $(STAMP)
+	BAYPLAN_UPDATE=1 $(PYTEST) tests/scenarios
 
 bench: $(STAMP)
 	$(BIN)/bayplan bench

@@ -59,6 +59,7 @@ class Stage:
 
     def pass_time(self, seconds: float) -> None:
         """Lets time pass, stopping whenever something is due."""
+        self.settle()
         until = self.now + round(seconds * SECOND)
         for _ in range(_STEPS_MAX):
             due = [at for at in self._wakes() if at <= until]

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations, permutations
 
-from bayplan.testing.transcript import Seen
 from tests.stories.recording import MILLISECOND, Story
+
+from bayplan.testing.transcript import Seen
 
 #: The scheduler sends from several goroutines: closer together than this, order says nothing.
 SWAPPED_WITHIN = 10 * MILLISECOND
@@ -73,8 +74,8 @@ def _renamings(ties: tuple[str, ...]) -> list[dict[str, str]]:
 def _with_nodes(one: Seen, renamed: dict[str, str]) -> Seen:
     if not renamed:
         return one
-    pattern = r"(?<=\bon |\bto )(" + "|".join(map(re.escape, renamed)) + r")$"
-    what = re.sub(pattern, lambda found: renamed[found[0]], one.what)
+    pattern = r"\b(on|to|node) (" + "|".join(map(re.escape, renamed)) + r")$"
+    what = re.sub(pattern, lambda found: f"{found[1]} {renamed[found[2]]}", one.what)
     return Seen(one.at, one.pod, one.channel, what)
 
 

@@ -49,7 +49,9 @@ def made(story: str, action: Details) -> list[Object]:
             return [_budget(action)]
         case "storageclass":
             mode = action["volumeBindingMode"]
-            return [storage_class(action["name"], mode=mode, provisioner="kubernetes.io/no-provisioner").manifest().obj()]
+            return [
+                storage_class(action["name"], mode=mode, provisioner="kubernetes.io/no-provisioner").manifest().obj()
+            ]
         case "pv":
             held = volume(action["name"]).manifest().obj()
             held.spec.capacity = {"storage": "1Gi"}

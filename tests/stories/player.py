@@ -2,17 +2,21 @@
 
 The environment is as the recording's setting has it: a kubelet that starts a pod 40 ms after its binding and lets it
 go after its grace period, the controllers of ReplicaSets, Deployments and budgets, and the collector of orphaned pods.
-What the volume binder did is played back as it was recorded. Nothing is random: every request takes 4 ms to take effect
+What the volume binder did is played back as it was recorded. Nothing is random: every request takes 6 ms to take effect
 and every watch 2 ms to tell.
 """
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict, deque
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, ClassVar
 
 import msgspec
+from tests.stories.objects import PRIORITY_CLASSES, made
+from tests.stories.recording import MILLISECOND, Line, Story
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
@@ -36,8 +40,6 @@ from bayplan.testing.transcript import Seen, seen_in
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.performing import Told
 from bayplan.worlds.simulated import SimulatedWorld
-from tests.stories.objects import PRIORITY_CLASSES, made
-from tests.stories.recording import MILLISECOND, Line, Story, with_names
 
 SECOND = 1000 * MILLISECOND
 #: Some whole second; the wall clock's place within its second is the story's.
@@ -45,15 +47,26 @@ EPOCH = 1_700_000_000 * SECOND
 #: From the recorded flush times: a story's process had started this long before its first line.
 STARTED_BEFORE = 410 * MILLISECOND
 #: From the moment a request is sent until it takes effect.
-REQUEST = 4 * MILLISECOND
-LATENCIES = Latencies(decision_ns=500_000, api_ns=REQUEST, watch_ns=2 * MILLISECOND, jitter=0.0)
+REQUEST = 6 * MILLISECOND
+LATENCIES = Latencies(
+    decision_ns=500_000,
+    api_ns=REQUEST,
+    eviction_ns=20 * MILLISECOND,
+    watch_ns=2 * MILLISECOND,
+    jitter=0.0,
+)
 KUBELET = FixedDelays(start=40 * MILLISECOND, stop=3 * SECOND)
 #: In the recording the collector came 34 s after the node had gone: it looks every 20 s, or so.
 QUARANTINE = 34_185 * MILLISECOND
 
 
+PREEMPTOR = re.compile(r"(?<=^Preempted by pod )\S+")
+
+
 class Play:
     """One story on one world."""
+
+    world_class: ClassVar[type[SimulatedWorld]] = SimulatedWorld
 
     def __init__(self, story: Story) -> None:
         self.story = story
@@ -75,12 +88,10 @@ class Play:
         self.world = self.new_world(self.start - STARTED_BEFORE)
 
     def new_scheduler(self, started_at: int) -> Scheduler:
-        return Scheduler(
-            build_profiles(load_configuration(None)), PrioritySort().sort_key, started_at=started_at
-        )
+        return Scheduler(build_profiles(load_configuration(None)), PrioritySort().sort_key, started_at=started_at)
 
     def new_world(self, started_at: int) -> SimulatedWorld:
-        return SimulatedWorld(
+        return self.world_class(
             self.store,
             self.scheduler,
             self._controllers,
@@ -102,12 +113,15 @@ class Play:
         """Play the story to its end; what was seen of pods."""
         self.plan(self.story.actions, self.perform)
         self.plan(self.story.volumes, self._follow_volume)
-        self.world.run_until(self.at(self.story.ends_ms) + SECOND // 10)
+        self.pass_time()
         return self.seen()
+
+    def pass_time(self) -> None:
+        self.world.run_until(self.at(self.story.ends_ms) + SECOND // 10)
 
     def plan(self, lines: list[tuple[float, Line]], do: Callable[[Line, int], None]) -> None:
         for at_ms, line in lines:
-            self.world.at(self.at(at_ms) + REQUEST, lambda now, line=line: do(line, now))
+            self.world.at(self.at(at_ms) + REQUEST, partial(do, line))
 
     def at(self, milliseconds: float) -> int:
         return self.start + round(milliseconds * MILLISECOND)
@@ -120,12 +134,13 @@ class Play:
                 self.store.create(one, now)
         elif do == "delete pod":
             grace = action.get("gracePeriodSeconds")
-            self.store.delete("Pod", *action["pod"].split("/"), now, grace_seconds=grace)
+            space, name = action["pod"].split("/")
+            self.store.delete("Pod", space, name, now, grace_seconds=grace)
         elif do == "delete node":
             self.store.delete("Node", "", action["name"], now)
         elif do == "patch":
             self._patch(action, now)
-        else:
+        elif not do.startswith("PV controller"):  # which did what it did
             raise AssertionError(f"unknown: {action}")
 
     def _patch(self, action: Line, now: int) -> None:
@@ -186,7 +201,7 @@ class Play:
         for told, version in self._told:
             same = (told.pod, told.reason, version)
             counts[same] += 1
-            text = f"{told.type} {told.reason}: {with_names(told.note, uids)}"
+            text = f"{told.type} {told.reason}: {PREEMPTOR.sub(lambda found: uids[found[0]], told.note)}"
             if counts[same] == 1:
                 firsts[same] = text
                 shown.append(Seen(told.at - self.start, told.pod, "event", text))

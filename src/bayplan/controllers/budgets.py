@@ -8,7 +8,6 @@ deleted is taken back after two minutes. Granting evictions is the API server's 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from typing import ClassVar, TypeAlias
 
@@ -41,6 +40,9 @@ STALE_AFTER_NS = 120 * 1_000_000_000
 
 Key: TypeAlias = tuple[str, str]
 """Namespace and name, of a budget or a pod."""
+
+_Labels: TypeAlias = tuple[tuple[str, str], ...]
+"""Sorted by key."""
 
 _SCALED = (ReplicationController, ReplicaSet, StatefulSet, Deployment)
 _WORKLOAD_KINDS = frozenset(kind.__name__ for kind in WORKLOADS)
@@ -108,16 +110,14 @@ class Budgets:
         budgets = self._namespaces.get(pod.metadata.namespace)
         if budgets is None:
             return
-        selecting = [] if gone else budgets.selecting(pod.metadata.labels)
-        for watched in selecting:
+        before, after = budgets.moved(change, pod)
+        for watched in after:
             # What has not been listed yet will find the pod then.
             if watched.listed and watched.pods.put(pod):
                 self._note(watched.key, now)
-        old = change.old
-        if gone or not isinstance(old, Pod) or old.metadata.labels != pod.metadata.labels:
-            for watched in budgets.by_name.values():
-                if watched not in selecting and watched.pods.drop(pod.metadata.name):
-                    self._note(watched.key, now)
+        for watched in before:
+            if watched not in after and watched.pods.drop(pod.metadata.name):
+                self._note(watched.key, now)
 
     def _watch_target_condition(self, pod: Pod, now: int, *, gone: bool) -> None:
         key = pod.metadata.namespace, pod.metadata.name
@@ -130,11 +130,13 @@ class Budgets:
             self._stale.set(key, now + STALE_AFTER_NS)
 
     def _sync(self, store: Store, key: Key, now: int) -> None:
-        watched = self._namespaces[key[0]].by_name[key[1]]
+        budgets = self._namespaces[key[0]]
+        watched = budgets.by_name[key[1]]
         budget = store.find(PodDisruptionBudget, *key)
         if budget is None:
             return
-        watched.list_pods(store)
+        if not watched.listed:
+            budgets.list_pods(watched, store)
         status = _next_status(budget, watched, Scales(owners=_StoredOwners(store)), now)
         with suppress(NotFound, Conflict):
             store.modify_status(PodDisruptionBudget, *key, lambda stored: replace(stored, status=status), now)
@@ -161,19 +163,15 @@ class _Watched:
         self.listed = False
         self.pods = BudgetedPods()
 
-    def list_pods(self, store: Store) -> None:
-        if not self.listed:
-            pods = store.list(Pod, self.key[0])
-            self.pods = BudgetedPods(pod for pod in pods if self.selector.matches(pod.metadata.labels))
-            self.listed = True
-
 
 class _Namespace:
     """The budgets of a namespace, and which of them select pods with certain labels."""
 
     def __init__(self) -> None:
         self.by_name: dict[str, _Watched] = {}
-        self._selecting: dict[tuple[tuple[str, str], ...], list[_Watched]] = {}
+        self._selecting: dict[_Labels, tuple[_Labels, list[_Watched]]] = {}
+        self._filed: dict[str, _Labels] = {}
+        """By pod, the labels it had when last heard of."""
 
     def watch(self, budget: PodDisruptionBudget) -> None:
         name, spec = budget.metadata.name, budget.spec
@@ -187,14 +185,40 @@ class _Namespace:
         if self.by_name.pop(name, None) is not None:
             self._selecting.clear()
 
-    def selecting(self, labels: Mapping[str, str]) -> list[_Watched]:
-        key = tuple(sorted(labels.items()))
-        found = self._selecting.get(key)
+    def list_pods(self, watched: _Watched, store: Store) -> None:
+        """Lets a new budget have the pods that are there already."""
+        for pod in store.list(Pod, watched.key[0]):
+            labels, selecting = self._find(_labels(pod))
+            if watched in selecting:
+                watched.pods.put(pod)
+                self._filed.setdefault(pod.metadata.name, labels)
+        watched.listed = True
+
+    def moved(self, change: Change, pod: Pod) -> tuple[list[_Watched], list[_Watched]]:
+        """Who may have selected the pod before the change, and who selects it now."""
+        name = pod.metadata.name
+        labels, selecting = self._find(_labels(pod))
+        known = self._filed.get(name)
+        if change.type == DELETED:
+            self._filed.pop(name, None)
+            return (selecting if known in (None, labels) else [*selecting, *self._find(known)[1]]), []
+        if known is labels:
+            return [], selecting
+        self._filed[name] = labels
+        if known is None:
+            # The pod may have come before any budget did.
+            known = _labels(change.old) if isinstance(change.old, Pod) else labels
+        return ([] if known == labels else self._find(known)[1]), selecting
+
+    def _find(self, labels: _Labels) -> tuple[_Labels, list[_Watched]]:
+        """The one copy of the labels that is kept, and who selects pods with them."""
+        found = self._selecting.get(labels)
         if found is None:
             if len(self._selecting) >= _LABEL_SETS_KEPT:
                 self._selecting.clear()
-            found = [watched for watched in self.by_name.values() if watched.selector.matches(labels)]
-            self._selecting[key] = found
+            given = dict(labels)
+            found = labels, [watched for watched in self.by_name.values() if watched.selector.matches(given)]
+            self._selecting[labels] = found
         return found
 
 
@@ -234,6 +258,10 @@ def _next_status(budget: PodDisruptionBudget, watched: _Watched, scales: Scales,
         wanted = status.conditions[0]
     status.conditions = with_condition(before.conditions, wanted, written_time(now))
     return status
+
+
+def _labels(pod: Pod) -> _Labels:
+    return tuple(sorted(pod.metadata.labels.items()))
 
 
 def _scale_changed(change: Change) -> bool:

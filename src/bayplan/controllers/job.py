@@ -30,6 +30,7 @@ from bayplan.controllers.job_pods import (
 )
 from bayplan.controllers.job_tracking import (
     ACTIVE,
+    COUNTABLE,
     READY,
     TERMINATING,
     TRACKED,
@@ -39,7 +40,7 @@ from bayplan.controllers.job_tracking import (
     release,
     tally_of,
 )
-from bayplan.controllers.ownership import controller_reference, is_active
+from bayplan.controllers.ownership import controller_reference
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.timestamps import parse_time
@@ -96,8 +97,8 @@ class JobController(Reconciler[Key]):
             return
         if TRACKING in change.new.metadata.finalizers:
             self._orphans[meta.namespace, meta.name] = None
-        if self._note(reference.uid, meta.name, 0):
-            self._agenda.mark((meta.namespace, reference.name, reference.uid))
+        self._note(reference.uid, meta.name, 0)
+        self._agenda.mark((meta.namespace, reference.name, reference.uid))
 
     def _note(self, uid: str, pod_name: str, marks: int) -> bool:
         progress = self._progress.get(uid)
@@ -166,12 +167,18 @@ class JobController(Reconciler[Key]):
             self._agenda.mark_at((meta.namespace, meta.name, meta.uid), expires_at)
 
     def _look_again(self, store: Store, key: Key, progress: Progress, now: int) -> None:
-        """Makes sure to be back when a deadline or a penalty is over."""
+        """Makes sure to be back when a deadline, a penalty or the time after the end is over."""
         job = store.find(Job, key[0], key[1])
-        if job is None or is_finished(job) or job.spec.suspend:
+        if job is None:
             return
+        if is_finished(job):
+            self._expire(store, job, now)
+            return
+        if progress.pods.having(COUNTABLE):
+            # Pods that were deleted just now: they are known already, so hearing of them will not be news.
+            self._agenda.mark(key)
         for at in (_deadline_at(job), progress.failures.penalty_ends_at):
-            if at is not None and at > now:
+            if at is not None and at > now and not job.spec.suspend:
                 self._agenda.mark_at(key, at)
 
 
@@ -209,7 +216,7 @@ class _Attempt:
 
     def _count_finished(self) -> list[Pod]:
         """Adds up the pods that have ended since; returns all that the finalizer may be taken from."""
-        finished = [pod for pod in self._pods(TRACKED) if not is_active(pod)]
+        finished = self._pods(COUNTABLE)
         fresh = [pod for pod in finished if pod.metadata.uid not in self._progress.counted]
         succeeded = [pod for pod in fresh if pod.status.phase == "Succeeded"]
         if is_indexed(self._job):

@@ -1,8 +1,8 @@
 """What the Job controller remembers of a Job's pods, and the finalizer that keeps them until they are counted.
 
 A pod that bears the finalizer has not been counted; when its result is in the Job's status the finalizer goes. Marks
-say in which way a pod matters: it is active, perhaps ready; it is being deleted; it is tracked, so still to be counted. A
-pod that has ended and was counted has none and is forgotten.
+say in which way a pod matters: it is active, perhaps ready; it is being deleted; it bears the finalizer; it is to be
+counted now. A pod that has ended and was counted has none and is forgotten.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from bayplan.controllers.conditions import is_ready
 from bayplan.controllers.delays import NS_PER_SECOND
 from bayplan.controllers.job_pods import job_labels
-from bayplan.controllers.ownership import controller_reference, is_terminal
+from bayplan.controllers.ownership import controller_reference, is_active, is_terminal
 from bayplan.controllers.stamping import Stamp
 from bayplan.controllers.tally import Tally
 from bayplan.model.pod import Pod, PodTemplateSpec
@@ -26,7 +26,7 @@ TRACKING = "batch.kubernetes.io/job-tracking"
 BACKOFF_MIN_NS = 10 * NS_PER_SECOND
 BACKOFF_MAX_NS = 6 * 60 * NS_PER_SECOND
 
-ACTIVE, READY, TERMINATING, TRACKED = 1, 2, 4, 8
+ACTIVE, READY, TERMINATING, TRACKED, COUNTABLE = 1, 2, 4, 8, 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +69,10 @@ class Progress:
 
 def marks_of(pod: Pod) -> int:
     """Why the pod matters to its Job."""
-    tracked = TRACKED if TRACKING in pod.metadata.finalizers else 0
-    if is_terminal(pod):
-        return tracked
-    if pod.metadata.deletion_timestamp is not None:
-        return TERMINATING | tracked
-    return (ACTIVE | READY if is_ready(pod) else ACTIVE) | tracked
+    tracked = TRACKING in pod.metadata.finalizers
+    if is_active(pod):
+        return (TRACKED if tracked else 0) | (ACTIVE | READY if is_ready(pod) else ACTIVE)
+    return (TRACKED | COUNTABLE if tracked else 0) | (0 if is_terminal(pod) else TERMINATING)
 
 
 def tally_of(store: Store, job: Job) -> Tally:

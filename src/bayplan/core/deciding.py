@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, row_array
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import Attempt, attempt
 from bayplan.core.diagnosis import NO_NODES, fit_error
@@ -25,12 +25,12 @@ from bayplan.core.filtering import (
     filter_states,
     filter_with_nominated,
     nominated_pods,
-    run_filters,
+    passing,
     run_pre_filters,
 )
 from bayplan.core.framework.contract import SKIP, Ready, State
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import SUCCESS, unresolvable
+from bayplan.core.framework.verdict import SUCCESS, CycleError, unresolvable
 from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, Found, PostFilterResult, run_post_filters
 from bayplan.core.scoring import final_scores
@@ -180,8 +180,11 @@ class _Kept:
             return self._best(pod, view, standing.feasible_rows, with_ties, standing.order)
         if not standing.passed_count:
             return None
-        passed = self._filter_further(view, states, nominated)
-        rows = np.flatnonzero(passed)
+        try:
+            passed = self._filter_further(view, states, nominated)
+        except CycleError:
+            return None  # rows that had failed already were asked about, too: the straight line tells if it matters
+        rows = passed.nonzero()[0]
         if not len(rows):
             return None
         return self._best(pod, view, rows, with_ties, np.where(passed, standing.order, NOT_FEASIBLE))
@@ -211,13 +214,17 @@ class _Kept:
     ) -> BoolArray:
         """(nodes,) what passes the filters that read the cluster, and all filters with nominated pods present."""
         standing = self.standing
-        if 2 * standing.passed_count > len(standing.passed):
-            # Judging all rows, though some have failed already, saves gathering the others.
-            passed = run_filters(self.profile.later_filters, states, view, ALL_ROWS).passed & standing.passed
+        # Judging all rows, though some have failed already, saves gathering the others.
+        most = 2 * standing.passed_count > len(standing.passed)
+        rows = ALL_ROWS if most else standing.feasible_rows
+        fits = passing(self.profile.later_filters, states, view, rows)
+        if fits is None:
+            passed = standing.passed.copy()
+        elif most:
+            passed = fits & standing.passed
         else:
             passed = np.zeros(len(standing.passed), dtype=np.bool_)
-            rows = standing.feasible_rows
-            passed[rows] = run_filters(self.profile.later_filters, states, view, rows).passed
+            passed[rows] = fits
         if nominated is not None:
             crowded = np.unique(nominated[1])
             crowded = crowded[passed[crowded]]
@@ -288,7 +295,7 @@ class _Kept:
             rows = nodes.usage_changes.since(known[1].usage_position)
         candidacy = known[1]
         if rows is None:
-            rows = row_array(range(nodes.count))
+            rows = every_row(nodes.count)
         if len(rows):
             candidacy.try_again(pod, view, filtered, np.unique(rows))
         candidacy.usage_position = nodes.usage_changes.position

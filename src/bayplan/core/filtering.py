@@ -15,7 +15,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, Rows, row_array
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, Rows, every_row, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import (
     SKIP,
@@ -210,7 +210,7 @@ def filter_with_nominated(
         return found
     full = WhatIf(plugins, states, view)
     full.shift(pod_rows, node_rows, +1)
-    looked_at = row_array(range(view.nodes.count))[rows]
+    looked_at = every_row(view.nodes.count)[rows]
     positions = np.flatnonzero(np.isin(looked_at, node_rows))
     take_failures(found, positions, full.filter(looked_at[positions]))
     return found
@@ -256,6 +256,20 @@ def run_filters(plugins: Sequence[FilterPlugin], states: Sequence[State], view: 
             if not len(left):
                 break
     return found
+
+
+def passing(plugins: Sequence[FilterPlugin], states: Sequence[State], view: View, rows: Rows) -> BoolArray | None:
+    """(rows,) which rows pass all filters, for those who need no reasons; None when every filter skips.
+
+    Unlike in `run_filters` every plugin is asked about every row: a plugin that raises may do so here for a row that
+    another one has rejected.
+    """
+    passed: BoolArray | None = None
+    for plugin, state in zip(plugins, states, strict=True):
+        if state is not SKIP:
+            fits = plugin.filter(state, view, rows) == 0
+            passed = fits if passed is None else passed & fits
+    return passed
 
 
 def _compose(rows: Rows, positions: Rows) -> Rows:

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 
-from bayplan.core.actions import Action, Bind, ClearNomination, Emit, Evict, SetCondition, WriteVolumes
+from bayplan.core.actions import Action, Bind, ClearNomination, Emit, Evict, Nominate, SetCondition, WriteVolumes
 from bayplan.core.cache import FINISHED_PHASES, Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Choice, Decider
@@ -39,7 +39,15 @@ from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.plugins.volume_claims import is_fully_bound
 from bayplan.core.preemption.prepare import prepare
-from bayplan.core.queue import SECOND_NS, QueuedPod, QueueProfile, SchedulingQueue, node_changes, pod_changes
+from bayplan.core.queue import (
+    PARKED_MAX_NS,
+    SECOND_NS,
+    QueuedPod,
+    QueueProfile,
+    SchedulingQueue,
+    node_changes,
+    pod_changes,
+)
 from bayplan.core.queue.active import SortKey
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
@@ -89,6 +97,7 @@ class OnTheWay:
     claims: tuple[tuple[str, str], ...] = ()  # whose binding is waited for
     waits: dict[str, int] = field(default_factory=dict)  # plugin at Permit -> deadline
     deadline: int | None = None  # of the volumes
+    uncertain: bool = False  # an answer to Bind was lost
 
     @property
     def due_at(self) -> int | None:
@@ -107,6 +116,7 @@ class Scheduler:
         started_at: int,
         initial_backoff_ns: int = SECOND_NS,
         max_backoff_ns: int = 10 * SECOND_NS,
+        parked_max_ns: int = PARKED_MAX_NS,
         bind_timeout_ns: int = 600 * SECOND_NS,
     ) -> None:
         self.profiles = profiles
@@ -119,6 +129,7 @@ class Scheduler:
             started_at=started_at,
             initial_backoff_ns=initial_backoff_ns,
             max_backoff_ns=max_backoff_ns,
+            parked_max_ns=parked_max_ns,
             mirror=self.cache,
         )
         self._bind_timeout_ns = bind_timeout_ns
@@ -257,6 +268,8 @@ class Scheduler:
             self.queue.update(old, new, self.cache.info(new), now)
         elif new.metadata.deletion_timestamp and not old.metadata.deletion_timestamp:
             self._give_up(way, now)
+        else:
+            way.record.replace(new, self.cache.info(new))
 
     def _pod_removed(self, pod: Pod, now: int) -> None:
         key = _key(pod)
@@ -337,7 +350,7 @@ class Scheduler:
             self._timed[record.key] = way
         if way.waits:
             record.enter(PodState.WAITING)
-            return Decision(record.key, "waiting", node)
+            return Decision(record.key, "waiting", node, actions=(Nominate(record.key, node),))
         return self._go_on(way, now)
 
     def _reserve(self, way: OnTheWay, info: PodInfo, now: int) -> None:
@@ -373,7 +386,8 @@ class Scheduler:
         self.queue.done(record)
         record.enter(PodState.BINDING)
         if way.volumes:
-            actions = (WriteVolumes(record.key, record.info.uid, way.volumes),)
+            # What takes its time is announced: others can see where the pod will go.
+            actions = (Nominate(record.key, way.node), WriteVolumes(record.key, record.info.uid, way.volumes))
             return Decision(record.key, "assumed", way.node, actions=actions)
         return self._bind(way, now)
 
@@ -409,14 +423,30 @@ class Scheduler:
         victim_rows = choice.victims_on(choice.victims_row)
         node = view.nodes.names[choice.victims_row]
         victims = tuple(view.pods.keys[row] for row in victim_rows)
-        actions = [
-            action
-            for action in prepare(info, view, choice.victims_row, victim_rows)
-            if isinstance(action, ClearNomination)
-            or (isinstance(action, Evict) and self._evictions.ask(record.key, action.uid))
-        ]
+        actions: list[Action] = []
+        unbound: list[Evict] = []
+        for action in prepare(info, view, choice.victims_row, victim_rows):
+            if isinstance(action, Evict) and action.pod in self._timed:
+                unbound.append(action)
+            elif isinstance(action, ClearNomination) or (
+                isinstance(action, Evict) and self._evictions.ask(record.key, action.uid)
+            ):
+                actions.append(action)
         refused = self._refuse(record, refusal.message, refusal.rejectors, node, now)
+        for eviction in unbound:
+            actions += self._stop(eviction, now)
         return Decision(record.key, "nominated", node, refusal.message, victims, (*refused.actions, *actions))
+
+    def _stop(self, eviction: Evict, now: int) -> tuple[Action, ...]:
+        """Take its node from a victim that waits for permission or volumes; it is not bound, so nothing is deleted."""
+        way = self._timed[eviction.pod]
+        if way.waits:
+            text = "waiting on permit for pod: preempted"
+        else:
+            text = 'running PreBind plugin "VolumeBinding": preempted by DefaultPreemption'
+        note = f"{eviction.note} (in kube-scheduler memory)."
+        preempted = Emit(eviction.pod, eviction.uid, "Normal", "Preempted", "Preempting", note)
+        return preempted, *self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
 
     def _refuse(
         self, record: QueuedPod, message: str, rejectors: Sequence[str], nominated: str | None, now: int
@@ -470,7 +500,7 @@ class Scheduler:
         if answer.error:
             # A pod that the watch has shown on its node is bound, whatever became of the answer.
             if way is not None:
-                self._bind_failed(way, answer, now)
+                self._bind_failed(way, answer, bound, now)
             return
         if bound is not None:
             node, binding = bound
@@ -481,11 +511,14 @@ class Scheduler:
         if way is not None:
             way.record.enter(PodState.BOUND)
 
-    def _bind_failed(self, way: OnTheWay, answer: BindAnswered, now: int) -> None:
-        if answer.lost:
-            # The pod may be bound. To give its room away would overcommit the node, so it is asked for again:
-            # binding to the same node twice does no harm. Upstream gives up the room and may find the pod there.
-            self._outbox.append(self._bind(way))
+    def _bind_failed(self, way: OnTheWay, answer: BindAnswered, bound: tuple[str, OnTheWay] | None, now: int) -> None:
+        way.uncertain |= answer.lost
+        if way.uncertain and bound is not None:
+            # The pod may be bound. To give its room away would overcommit the node, so it is asked for again until
+            # the answer, or the watch, tells: binding to the same node twice does no harm. A later refusal proves
+            # nothing about the first request. Upstream gives up the room and may find the pod there.
+            self._binding[answer.uid] = bound
+            self._outbox.append(Bind(answer.pod, answer.uid, bound[0]))
             return
         status = Status(Code.ERROR, (f'running Bind plugin "DefaultBinder": {answer.error}',))
         self._outbox += self._fall_back(way, status, now).actions

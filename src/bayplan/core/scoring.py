@@ -59,9 +59,15 @@ def final_scores(
     return scores
 
 
+def has_invalid(scores: IntArray) -> bool:
+    """Whether any score is not within 0..100."""
+    # Read without their sign, negative scores are huge.
+    return bool(np.count_nonzero(scores.view(np.uint64) > MAX_NODE_SCORE))
+
+
 def check_range(plugin_name: str, scores: IntArray) -> None:
     """Raises CycleError when a final score is not within 0..100."""
-    if (scores.view(np.uint64) > MAX_NODE_SCORE).any():  # read without their sign, negative scores are huge
+    if has_invalid(scores):
         worst = int(np.flatnonzero((scores < 0) | (scores > MAX_NODE_SCORE))[0])
         raise CycleError(
             plugin_name,

@@ -8,16 +8,19 @@ when a node object changes, or the log of changes does not reach back far enough
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, row_array
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, run_filters
 from bayplan.core.framework.contract import (
     MAX_NODE_SCORE,
     SKIP,
+    FilterPlugin,
     NormalizePlugin,
     Reads,
     Ready,
@@ -25,8 +28,11 @@ from bayplan.core.framework.contract import (
     State,
 )
 from bayplan.core.framework.profile import Profile
-from bayplan.core.scoring import check_range
+from bayplan.core.scoring import check_range, has_invalid
 from bayplan.core.snapshot import View
+
+#: What a plugin says of one row.
+OneRow: TypeAlias = Callable[[State, View, int], int]
 
 #: In `order`: the node is not feasible. Any real value is larger.
 NOT_FEASIBLE = np.iinfo(np.int64).min
@@ -60,6 +66,7 @@ class Plain:
     state: State
     weight: int
     follows_usage: bool
+    score_one: OneRow
 
 
 class Standing:
@@ -83,7 +90,6 @@ class Standing:
         self.unprepared: list[State] = [SKIP if plugin.name in asked_first else pod for plugin in profile.later_filters]
         self.nothing_later = all(state is SKIP for state in self.unprepared)
         self._feasible_rows: RowArray | None = None
-        self._one_row = row_array([0])
         self._build(pod, view)
 
     def update(self, pod: PodInfo, view: View) -> None:
@@ -102,7 +108,7 @@ class Standing:
             if changed is None:
                 self._build(pod, view)
                 return
-            self._refresh(view, changed)
+            self._refresh(view, self._unsettled(changed))
         self._usage_position = log.position
 
     @property
@@ -161,15 +167,16 @@ class Standing:
         # What a filter before the first one that follows usage has rejected stays so while nodes stay as they are.
         rejected_for_good = (found.rejected_by != PASSED) & (found.rejected_by < self._first_moving)
         self._settled: BoolArray = rejected_for_good | ~view.nodes.alive
+        self._any_settled = bool(self._settled.any())
         self._moving_states = [SKIP] * self._first_moving + self.states[self._first_moving :]
         self._moving = [
-            (position, filters[position], state)
+            (position, filters[position], _judging_one(filters[position], self.profile), state)
             for position, state in enumerate(self._moving_states)
             if state is not SKIP
         ]
 
     def _score_all(self, pod: PodInfo, view: View) -> None:
-        every = row_array(range(view.nodes.count))
+        every = every_row(view.nodes.count)
         self.plain: list[Plain] = []
         self.scaled: list[Scaled] = []
         self.plain_totals: IntArray = np.zeros(view.nodes.count, dtype=np.int64)
@@ -185,11 +192,12 @@ class Standing:
                 assert Reads.USAGE not in plugin.score_reads, f"{plugin.name}: normalised scores follow usage"
                 self.scaled.append(_scaled(plugin, normalizer, state, weight, view, every))
                 continue
-            self.plain.append(Plain(plugin, state, weight, Reads.USAGE in plugin.score_reads))
+            follows_usage = Reads.USAGE in plugin.score_reads
+            self.plain.append(Plain(plugin, state, weight, follows_usage, _scoring_one(plugin, profile)))
         self._following = [entry for entry in self.plain if entry.follows_usage]
         self._lasting: IntArray = np.zeros(view.nodes.count, dtype=np.int64)
         for entry in self.plain:
-            scores = self._weighted(entry, view, every, self.passed)
+            scores = self._weighted(entry, view, every)
             self.plain_totals += scores
             if not entry.follows_usage:
                 self._lasting += scores
@@ -200,44 +208,56 @@ class Standing:
         self.order: IntArray = np.where(self.passed, self.plain_totals * RANKS - ranks, NOT_FEASIBLE)
         self._ranks = ranks
 
-    def _weighted(self, entry: Plain, view: View, rows: RowArray, passed: BoolArray) -> IntArray:
+    def _weighted(self, entry: Plain, view: View, rows: RowArray) -> IntArray:
         scores = entry.plugin.score(entry.state, view, rows)
-        check_range(entry.plugin.name, scores[passed])  # what it says of other nodes nobody asked for
+        if has_invalid(scores):
+            check_range(entry.plugin.name, scores[self.passed[rows]])  # what it says of other nodes nobody asked for
         return scores * entry.weight if entry.weight != 1 else scores
 
-    def _refresh(self, view: View, changed: RowArray) -> None:
+    def _unsettled(self, changed: RowArray) -> RowArray:
+        """The changed rows that need new answers; mostly each is named once."""
+        rows: RowArray = changed[~self._settled[changed]] if self._any_settled else changed
+        if len(rows) > 1 and np.count_nonzero(rows == rows[0]) == len(rows):
+            return rows[:1]  # victims went from a node and another pod came
+        return rows
+
+    def _refresh(self, view: View, rows: RowArray) -> None:
         """New answers for rows whose pods changed."""
-        rows = changed[~self._settled[changed]]
-        if not len(rows):
+        if len(rows) < 2:
+            if len(rows):
+                self._refresh_one(view, rows.item())
             return
-        if len(rows) == 1:
-            self._refresh_one(view, rows.item())
-            return
-        found = run_filters(self.profile.local_filters, self._moving_states, view, rows)
-        self._take(rows, found)
+        all_pass = self._still_pass(view, rows)
+        if not all_pass:
+            self._take(rows, run_filters(self.profile.local_filters, self._moving_states, view, rows))
         totals = self._lasting[rows]
         for entry in self._following:
-            totals += self._weighted(entry, view, rows, found.passed)
+            totals += self._weighted(entry, view, rows)
         self.plain_totals[rows] = totals
-        self.order[rows] = np.where(self.passed[rows], totals * RANKS - self._ranks[rows], NOT_FEASIBLE)
+        order = totals * RANKS
+        order -= self._ranks[rows]
+        self.order[rows] = order if all_pass else np.where(self.passed[rows], order, NOT_FEASIBLE)
+
+    def _still_pass(self, view: View, rows: RowArray) -> bool:
+        """Whether all of them passed before and do so now: then no verdict has to be touched."""
+        if np.count_nonzero(self.passed[rows]) < len(rows):
+            return False
+        return not any(np.count_nonzero(plugin.filter(state, view, rows)) for _, plugin, _, state in self._moving)
 
     def _refresh_one(self, view: View, row: int) -> None:
         """The same for a single row, by far the most frequent case, with plain numbers."""
-        rows = self._one_row
-        rows[0] = row
         rejected_by, code = PASSED, 0
-        for position, plugin, state in self._moving:
-            code = plugin.filter(state, view, rows).item()
+        for position, _, judge, state in self._moving:
+            code = judge(state, view, row)
             if code:
                 rejected_by = position
                 break
         self._take_one(row, rejected_by, code)
         total = self._lasting.item(row)
         for entry in self._following:
-            scores = entry.plugin.score(entry.state, view, rows)
-            score = scores.item()
+            score = entry.score_one(entry.state, view, row)
             if not 0 <= score <= MAX_NODE_SCORE and rejected_by == PASSED:
-                check_range(entry.plugin.name, scores)
+                check_range(entry.plugin.name, np.array([score]))
             total += entry.weight * score
         self.plain_totals[row] = total
         self.order[row] = total * RANKS - self._ranks.item(row) if rejected_by == PASSED else NOT_FEASIBLE
@@ -264,6 +284,18 @@ class Standing:
             self.passed[row] = passed
             self.passed_count += 1 if passed else -1
             self._feasible_rows = None
+
+
+def _judging_one(plugin: FilterPlugin, profile: Profile) -> OneRow:
+    if plugin.name in profile.one_row_filters:
+        return profile.one_row_filters[plugin.name].filter_one
+    return lambda state, view, row: plugin.filter(state, view, row_array([row])).item()
+
+
+def _scoring_one(plugin: ScorePlugin, profile: Profile) -> OneRow:
+    if plugin.name in profile.one_row_scores:
+        return profile.one_row_scores[plugin.name].score_one
+    return lambda state, view, row: plugin.score(state, view, row_array([row])).item()
 
 
 def _scaled(

@@ -115,14 +115,23 @@ def check_spec_update(old: Pod, new: Pod) -> None:
         scheduling_gates=spec.scheduling_gates,
     )
     _allow_deadline(allowed, spec)
-    if before.tolerations == spec.tolerations[: len(before.tolerations)]:
-        allowed.tolerations = spec.tolerations
+    _check_tolerations(old, new)
+    allowed.tolerations = spec.tolerations
     if (before.termination_grace_period_seconds or 0) < 0 and spec.termination_grace_period_seconds == 1:
         allowed.termination_grace_period_seconds = 1
     if before.scheduling_gates:
         _allow_narrowing(allowed, spec)
     if allowed != spec:
         raise _invalid(new, [field_cause(FORBIDDEN, "spec", _IMMUTABLE)])
+
+
+def _check_tolerations(old: Pod, new: Pod) -> None:
+    """All that were there must be there still, in whatever order; for how long they hold may change."""
+    # Upstream: apis/core/validation/validation.go validateOnlyAddedTolerations (v1.36).
+    after = [replace(one, toleration_seconds=None) for one in new.spec.tolerations]
+    if not all(replace(one, toleration_seconds=None) in after for one in old.spec.tolerations):
+        text = "existing toleration can not be modified except its tolerationSeconds"
+        raise _invalid(new, [field_cause(FORBIDDEN, "spec.tolerations", text)])
 
 
 def _check_gates(old: Pod, new: Pod) -> None:

@@ -18,6 +18,7 @@ class Latencies:
 
     decision_ns: int = 100_000  # one scheduling cycle; cycles never overlap
     api_ns: int = 2 * MILLISECOND  # from an action to its effect, and from the effect to its answer
+    eviction_ns: int = 6 * MILLISECOND  # as api_ns, of an eviction: a condition, its answer, and then the delete
     watch_ns: int = 2 * MILLISECOND  # from an effect to the scheduler hearing of it
     pod_start_ns: int = 1 * SECOND
     pod_stop_ns: int = 1 * SECOND
@@ -34,6 +35,9 @@ class Draws:
 
     def api(self) -> int:
         return self._around(self.latencies.api_ns)
+
+    def eviction(self) -> int:
+        return self._around(self.latencies.eviction_ns)
 
     def watch(self) -> int:
         return self._around(self.latencies.watch_ns)

@@ -67,7 +67,15 @@ class SimulatedWorld:
             self._tell_controllers_of(thing)
 
     def at(self, time: int, do: Callable[[int], None]) -> None:
-        """Plan something, such as a user's command."""
+        """Plan something, such as a user's command. It may tell a controller something that nobody has written."""
+
+        def command(now: int) -> None:
+            do(now)
+            self._ask_controllers_again()
+
+        self._plan(time, command)
+
+    def _plan(self, time: int, do: Callable[[int], None]) -> None:
         heapq.heappush(self._planned, (max(time, self.now), next(self._sequence), do))
 
     def run_until(self, end: int) -> None:
@@ -160,7 +168,7 @@ class SimulatedWorld:
         evicted_at = self.now
         for action in actions:
             if isinstance(action, Evict):
-                evicted_at += self._draws.api()
+                evicted_at += self._draws.eviction()
                 self._send(action, evicted_at)
             else:
                 self._send(action, self.now + self._draws.api())
@@ -174,7 +182,7 @@ class SimulatedWorld:
     def _send(self, action: Action, arrives: int) -> None:
         spoiled = self._faults.spoil(self._draws.random, self.now) if _is_answered(action) else None
         answered = arrives + self._draws.api()
-        self.at(arrives, lambda now: self._arrive(action, spoiled, answered, now))
+        self._plan(arrives, lambda now: self._arrive(action, spoiled, answered, now))
 
     def _arrive(self, action: Action, spoiled: Spoiled | None, answered: int, now: int) -> None:
         answer = _refusal(action, CONFLICT) if spoiled is Spoiled.REFUSED else None
@@ -184,7 +192,7 @@ class SimulatedWorld:
             answer = _refusal(action, TIMEOUT, lost=True)
         if answer is not None:
             told = answer
-            self.at(answered, lambda _: self._observe(told))
+            self._plan(answered, lambda _: self._observe(told))
 
     def _next_due(self) -> int | None:
         times = [time for time in (self._reflector.next_due(), self._due_min) if time is not None]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
+from tests.controlling import SECOND, START, Stage
 
 from bayplan.controllers.conditions import find_condition
 from bayplan.controllers.delays import FixedDelays
@@ -13,7 +14,6 @@ from bayplan.model.pod import Pod
 from bayplan.store.log import ADDED, Change
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
-from tests.controlling import SECOND, START, Stage
 
 DELAYS = FixedDelays(start=2 * SECOND + SECOND // 2, stop=SECOND)
 
@@ -235,7 +235,7 @@ def test_a_node_that_is_back_says_again_that_its_pods_are_ready(reason: str, sta
     kubelet = Kubelet(DELAYS)
     stage = stage_with_node(kubelet)
     kubelet.node_down("n1", stage.now)
-    stage.load(pod("a").running("n1").condition("Ready", "False", reason).obj())
+    stage.load(pod("a").node("n1").phase("Running").condition("Ready", "False", reason).obj())
     kubelet.node_up("n1", stage.now)
     stage.settle()
     assert ready_status(stage, "a") == (status, reason)

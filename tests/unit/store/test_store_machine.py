@@ -253,5 +253,5 @@ def _apply(view: dict[Key, Object], change: Change) -> None:
     assert change.new.metadata.resource_version == str(change.resource_version)
 
 
-StoreMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=40, deadline=None)
+StoreMachine.TestCase.settings = settings(stateful_step_count=40)
 TestStore = StoreMachine.TestCase

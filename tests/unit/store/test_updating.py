@@ -115,7 +115,6 @@ REFUSED: list[Any] = [
     pytest.param("modify", with_spec(priority=3), 422, SPEC_REFUSED, id="priority"),
     pytest.param("modify", with_spec(node_selector={"x": "y"}), 422, SPEC_REFUSED, id="node selector"),
     pytest.param("modify", with_spec(containers=[]), 422, SPEC_REFUSED, id="containers"),
-    pytest.param("modify", with_spec(tolerations=[Toleration(key="x")]), 422, SPEC_REFUSED, id="tolerations replaced"),
     pytest.param("modify", with_spec(termination_grace_period_seconds=1), 422, SPEC_REFUSED, id="grace"),
     pytest.param(
         "modify",
@@ -162,6 +161,17 @@ def test_another_uid_conflicts_in_the_storages_words(store: Store) -> None:
         pytest.param(
             lambda one: with_spec(tolerations=[*one.spec.tolerations, Toleration(key="x")])(one), id="toleration added"
         ),
+        pytest.param(with_spec(tolerations=[Toleration(key="x")]), id="tolerations replaced, and defaulted again"),
+        pytest.param(
+            lambda one: with_spec(tolerations=[Toleration(key="x"), *reversed(one.spec.tolerations)])(one),
+            id="toleration put first",
+        ),
+        pytest.param(
+            lambda one: with_spec(tolerations=[replace(held, toleration_seconds=5) for held in one.spec.tolerations])(
+                one
+            ),
+            id="tolerated for longer",
+        ),
         pytest.param(with_spec(active_deadline_seconds=60), id="deadline"),
         pytest.param(lambda one: with_spec(tolerations=[])(with_spec(active_deadline_seconds=5)(one)), id="defaulted"),
         pytest.param(
@@ -176,6 +186,13 @@ def test_allowed_changes_of_a_pod(store: Store, change: Callable[[Pod], Pod]) ->
     assert (new.metadata.generation, new.metadata.resource_version) == (2, "5")
     assert (new.spec.priority, new.spec.preemption_policy) == (0, "PreemptLowerPriority")
     assert len(new.spec.tolerations) >= 2
+
+
+def test_a_toleration_stays(store: Store) -> None:
+    kept = store.modify(Pod, "default", "a", with_spec(tolerations=[Toleration(key="x")]), 0)
+    others = [one for one in kept.spec.tolerations if one.key != "x"]
+    with pytest.raises(Invalid, match=r"spec\.tolerations: Forbidden: existing toleration can not be modified"):
+        store.modify(Pod, "default", "a", with_spec(tolerations=others), 0)
 
 
 def test_a_deadline_is_only_brought_forward(store: Store) -> None:

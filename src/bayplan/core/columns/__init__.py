@@ -33,3 +33,8 @@ ABSENT = -1
 def row_array(rows: Any) -> RowArray:
     """Rows given as any sequence, in the dtype NumPy indexes with."""
     return np.asarray(rows, dtype=np.intp)
+
+
+def every_row(count: int) -> RowArray:
+    """All rows of a table of this length, one by one."""
+    return np.arange(count, dtype=np.intp)

@@ -186,6 +186,26 @@ class PostBindPlugin(Protocol):
 
 
 @runtime_checkable
+class OneRowFilter(Protocol):
+    """A filter plugin that can judge a single node with plain numbers: between two decisions one node changes."""
+
+    name: ClassVar[str]
+
+    def filter_one(self, state: State, view: View, row: int) -> int:
+        """The failure code that `filter` gives for this row."""
+
+
+@runtime_checkable
+class OneRowScore(Protocol):
+    """The same for a score plugin."""
+
+    name: ClassVar[str]
+
+    def score_one(self, state: State, view: View, row: int) -> int:
+        """The raw score that `score` gives for this row."""
+
+
+@runtime_checkable
 class QueueSortPlugin(Protocol):
     name: ClassVar[str]
 

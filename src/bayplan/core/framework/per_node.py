@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, Rows, row_array
+from bayplan.core.columns import IntArray, RowArray, Rows, every_row
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import Reads
 from bayplan.core.framework.verdict import Status, unschedulable
@@ -37,7 +37,11 @@ class NodeView:
 
     @property
     def pod_keys(self) -> list[str]:
-        """namespace/name of the pods there."""
+        """namespace/name of the pods there now.
+
+        While preemption tries what would be without some of them, `requested` follows and this does not: a plugin that
+        filters by it needs `fork` and `shift` (see `contract`).
+        """
         return [self.view.pods.keys[row] for row in self.view.nodes.pod_rows[self.row]]
 
     def allocatable(self, resource: str) -> int:
@@ -71,12 +75,13 @@ class PerNodePlugin:
         return np.array(failed, dtype=np.int64)
 
     def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:
-        return unschedulable(self.fits(state, NodeView(view, code - 1)))
+        # A node that only fails together with the pods nominated to it has no reason of its own to tell.
+        return unschedulable(self.fits(state, NodeView(view, code - 1)) or f"node(s) didn't pass {self.name}")
 
     def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
         return np.array([self.rate(state, NodeView(view, row)) for row in _each(view, rows)], dtype=np.int64)
 
 
 def _each(view: View, rows: Rows) -> list[int]:
-    every = row_array(range(view.nodes.count))
+    every = every_row(view.nodes.count)
     return [int(row) for row in every[rows]]

@@ -10,6 +10,8 @@ from bayplan.core.framework.contract import (
     BindPlugin,
     FilterPlugin,
     NormalizePlugin,
+    OneRowFilter,
+    OneRowScore,
     PermitPlugin,
     PostBindPlugin,
     PreBindPlugin,
@@ -48,6 +50,14 @@ class Profile:
     @cached_property
     def normalizers(self) -> dict[str, NormalizePlugin]:
         return {plugin.name: plugin for plugin in self.score if isinstance(plugin, NormalizePlugin)}
+
+    @cached_property
+    def one_row_filters(self) -> dict[str, OneRowFilter]:
+        return {plugin.name: plugin for plugin in self.filter if isinstance(plugin, OneRowFilter)}
+
+    @cached_property
+    def one_row_scores(self) -> dict[str, OneRowScore]:
+        return {plugin.name: plugin for plugin in self.score if isinstance(plugin, OneRowScore)}
 
     @cached_property
     def local_filters(self) -> tuple[FilterPlugin, ...]:

@@ -44,15 +44,18 @@ class NodeResourcesBalancedAllocation:
 
     def score(self, state: tuple[ScoredResource, ...], view: View, rows: Rows) -> IntArray:
         place = place_of(rows)
-        capacities, taken = columns_at(view.nodes.allocatable, place), columns_at(view.usage.requested, place)
         if isinstance(place, int):
-            return np.array([score_of_node(state, capacities, taken)], dtype=np.int64)
+            return np.array([self.score_one(state, view, place)], dtype=np.int64)
+        capacities, taken = columns_at(view.nodes.allocatable, place), columns_at(view.usage.requested, place)
         # (2, rows) for each resource: what is taken with the pod, and without it.
         levels = [taken[entry.resource] + np.array(((entry.request,), (0,))) for entry in state]
         offered = [capacities[entry.resource] for entry in state]
         if all(none_is_zero(capacity) for capacity in offered):
             return scores_of_nodes(offered, levels)
         return _scores_by_what_is_offered(offered, levels)
+
+    def score_one(self, state: tuple[ScoredResource, ...], view: View, row: int) -> int:
+        return score_of_node(state, columns_at(view.nodes.allocatable, row), columns_at(view.usage.requested, row))
 
 
 def score_of_node(resources: Sequence[ScoredResource], capacities: Columns, taken: Columns) -> int:

@@ -110,18 +110,24 @@ class NodeResourcesFit:
         return Ready(self._demands(pod.shape.requests.asked, view.nodes.resources))
 
     def filter(self, state: tuple[Demand, ...], view: View, rows: Rows) -> IntArray:
-        place = place_of(rows)
+        return as_array(self._codes(state, view, place_of(rows)))
+
+    def filter_one(self, state: tuple[Demand, ...], view: View, row: int) -> int:
+        code: int = self._codes(state, view, row)
+        return code
+
+    def _codes(self, state: tuple[Demand, ...], view: View, place: Place) -> Amounts:
         nodes, usage = view.nodes, view.usage
         codes = too_many_pods(cells(usage.pod_counts, place), cells(nodes.allowed_pods, place))
         if not state:
-            return as_array(codes)
+            return codes
         capacities, taken = columns_at(nodes.allocatable, place), columns_at(usage.requested, place)
         for demand in state:
             capacity = capacities[demand.resource]
             short = capacity - taken[demand.resource] < demand.amount
             if somewhere(short):
                 codes |= shortage_codes(demand, short, capacity)
-        return as_array(codes)
+        return codes
 
     def explain_failure(self, state: tuple[Demand, ...], view: View, code: int) -> Status:  # noqa: ARG002
         reasons = [f"Insufficient {demand.name}" for demand in state if code & demand.bit]
@@ -142,7 +148,13 @@ class NodeResourcesFit:
     def score(self, state: ScoreState, view: View, rows: Rows) -> IntArray:
         if not state.resources:
             return np.zeros(view.nodes.alive[rows].shape, dtype=np.int64)
-        place = place_of(rows)
+        return as_array(self._scores(state, view, place_of(rows)))
+
+    def score_one(self, state: ScoreState, view: View, row: int) -> int:
+        score: int = self._scores(state, view, row)
+        return score
+
+    def _scores(self, state: ScoreState, view: View, place: Place) -> Amounts:
         capacities = columns_at(view.nodes.allocatable, place)
         taken = columns_taken(view.usage, place, beyond_memory=state.beyond_memory)
         total: Amounts = 0
@@ -151,7 +163,7 @@ class NodeResourcesFit:
             scores, counted = self._rate(capacities[resource], taken[resource] + request)
             total = total + (scores if weight == 1 else scores * weight)
             weights = weights + (weight if counted is True else counted * weight)
-        return as_array(self._mean(total, weights))
+        return self._mean(total, weights)
 
     def _rate(self, capacity: Amounts, needed: Amounts) -> tuple[Amounts, Amounts]:
         """A resource's scores, and where they count. A node that has none of it is not judged by it."""

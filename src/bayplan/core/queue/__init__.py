@@ -125,7 +125,10 @@ class SchedulingQueue:
             self._update_queued(known, old, new, info, now)
         told = old.status.nominated_node_name
         if told and told != info.nominated_node_name:
-            self.move(_ROOM_GIVEN_BACK, old, None, now, priority_max=info.priority)
+            # To the pod itself it is no news that would be worth remembering behind a gate.
+            is_shut_out = not may_enter(self._profile(known).pre_enqueue, info, known.gating_plugin).ok
+            except_key = known.key if is_shut_out else ""
+            self.move(_ROOM_GIVEN_BACK, old, None, now, priority_max=info.priority, except_key=except_key)
         elif kept != self.nominations.node_of(info):
             self._give_back(known, kept, now)
 

@@ -42,8 +42,9 @@ class DomainCounts:
         if not pod_count:
             return
         self.pods_counted += pod_count
+        worth = sums if weight == 1 else sums * weight
         known = self._sums.get(key)
-        self._sums[key] = sums * weight if known is None else known + sums * weight
+        self._sums[key] = worth if known is None else known + worth
 
     def by_node(self) -> dict[str, IntArray]:
         """For each key (nodes,) the sum over the node's domain, 0 for a node without the key."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import and_
 from typing import NamedTuple
 
 import numpy as np
@@ -70,9 +72,14 @@ class WorldCounts:
             counts = counts + self.changes[key][rows]
         return counts > 0
 
+    @property
+    def may_be_empty(self) -> bool:
+        """False where there is a pod in some domain of every node's world."""
+        return bool(self.changes) or not self.pods_counted
+
     def all_empty(self, rows: Rows) -> BoolArray:
         """(rows,) whether there is no pod in any domain of the node's world."""
-        changes = sum((change[rows] for change in self.changes.values()), start=self.zeros[rows])
+        changes: IntArray = sum((change[rows] for change in self.changes.values()), start=self.zeros[rows])
         empty: BoolArray = changes == -self.pods_counted
         return empty
 
@@ -157,13 +164,13 @@ def judge(state: FilterState, labels: NodeLabels, rows: Rows) -> IntArray:
 def _breaks_affinity(state: FilterState, labels: NodeLabels, rows: Rows) -> BoolArray:
     """(rows,) nodes that lack a key, or whose domains lack a pod to be near to."""
     counts, keys = state.affinity, dict.fromkeys(state.rules.affinity_keys)
-    lacks_key = ~np.logical_and.reduce([labels.column(key).present[rows] for key in keys])
-    lacks_pod = np.logical_or.reduce([~counts.has_pods(key, rows) for key in keys])
-    if state.rules.matches_itself:
-        # The first of pods that want to be together may go anywhere while there is none of them.
-        lacks_pod &= ~counts.all_empty(rows)
-    breaks: BoolArray = lacks_key | lacks_pod
-    return breaks
+    has_pods = reduce(and_, (counts.has_pods(key, rows) for key in keys))
+    # The first of pods that want to be together may go anywhere while there is none of them.
+    if state.rules.matches_itself and counts.may_be_empty:
+        has_pods |= counts.all_empty(rows)
+    for key in keys:
+        has_pods &= labels.column(key).present[rows]
+    return ~has_pods
 
 
 def fork(state: FilterState) -> FilterState:

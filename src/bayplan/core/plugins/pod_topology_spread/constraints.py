@@ -7,6 +7,7 @@ services and its controller suggest. Nothing here counts pods.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -141,7 +142,9 @@ def pod_counts(constraint: SpreadConstraint, counter: PodCounter, view: View) ->
     return counter.nodes.counts(view.nodes.count)
 
 
+@lru_cache(maxsize=4096)
 def _own_constraints(shape: PodShape, action: str) -> list[SpreadConstraint]:
+    """Compiled once for each shape; the list is shared, so nobody may change it."""
     own = shape.spec.topology_spread_constraints
     return [_own(written, shape.labels) for written in own if written.when_unsatisfiable == action]
 

@@ -1,0 +1,58 @@
+"""The whole set of workloads: writes benchmarks/results.json, and the table in docs/benchmarks.md.
+
+Run by `make bench`. It takes some minutes; a machine that does nothing else meanwhile gives figures worth keeping.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from bayplan.analysis.bench.apart import measure_apart
+from bayplan.analysis.bench.machine import Machine, this_machine
+from bayplan.analysis.bench.measure import Measurement
+from bayplan.analysis.bench.workloads import WORKLOADS
+from bayplan.cli.bench import TARGETS, document
+from bayplan.report.bench import LEGEND, measurement_markdown
+from bayplan.report.json_output import write_json
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "benchmarks" / "results.json"
+PAGE = ROOT / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- results: written by make bench -->\n", "<!-- end of results -->\n"
+
+#: Nodes, and the workloads measured with so many.
+SET = {
+    500: tuple(WORKLOADS),
+    5_000: tuple(WORKLOADS),
+    50_000: ("basic", "mixed"),
+}
+
+
+def main() -> None:
+    machine = this_machine()
+    found = []
+    for node_count, workloads in SET.items():
+        for workload in workloads:
+            one = measure_apart(workload, node_count, WORKLOADS[workload].count)
+            print(f"{workload}, {node_count:,} nodes: {one.decisions_per_second:,.0f} decisions/s", file=sys.stderr)
+            found.append(one)
+    with RESULTS.open("w", encoding="utf-8") as stream:
+        write_json(document(machine, found), stream)
+    PAGE.write_text(with_results(PAGE.read_text(encoding="utf-8"), machine, found), encoding="utf-8")
+
+
+def with_results(page: str, machine: Machine, measurements: list[Measurement]) -> str:
+    """The page with its table replaced."""
+    before, _, rest = page.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    measured_on = (
+        f"Measured on {machine.date}: {machine.processor}, {machine.cores} cores, {machine.memory_gib:g} GiB, "
+        f"Python {machine.python}, NumPy {machine.numpy}."
+    )
+    table = measurement_markdown(measurements, TARGETS)
+    return f"{before}{BEGIN}\n{measured_on}\n\n{table}\n\n{LEGEND}\n\n{END}{after}"
+
+
+if __name__ == "__main__":
+    main()

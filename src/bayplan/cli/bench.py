@@ -1,0 +1,141 @@
+"""`bayplan bench`: how many decisions a second this machine makes, on workloads that come with bayplan.
+
+Each workload runs in a process of its own. With `--scale` the question is how the cost of a decision grows with nodes
+and running pods, and the answer is a picture.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from subprocess import CalledProcessError
+from typing import Any
+
+import click
+
+from bayplan.analysis.bench.apart import measure_apart
+from bayplan.analysis.bench.machine import Machine, this_machine
+from bayplan.analysis.bench.measure import Measurement
+from bayplan.analysis.bench.scaling import (
+    NODE_COUNTS,
+    PODS_BY_DEFAULT,
+    WORKLOADS_BY_DEFAULT,
+    ScalePoint,
+    measure_scaling,
+)
+from bayplan.analysis.bench.workloads import WORKLOADS
+from bayplan.cli.options import note, output_option
+from bayplan.report.bench import LEGEND, TARGET_NODES, measurement_table
+from bayplan.report.json_output import write_json
+from bayplan.report.scaling_plot import write_plots
+from bayplan.report.terminal import Part, sentence, show
+
+TARGETS = {workload.name: workload.target for workload in WORKLOADS.values()}
+_PLOT_BY_DEFAULT = "bayplan-scaling"
+
+
+@click.command("bench")
+@click.option(
+    "--workload",
+    "workloads",
+    metavar="W",
+    multiple=True,
+    type=click.Choice(list(WORKLOADS)),
+    help=f"Which workloads; all of them by default: {', '.join(WORKLOADS)}. May be given several times.",
+)
+@click.option(
+    "--nodes",
+    "node_counts",
+    metavar="N",
+    multiple=True,
+    type=click.IntRange(min=1),
+    help="Nodes in the cluster (default: 5000). May be given several times.",
+)
+@click.option(
+    "--pods", metavar="M", type=click.IntRange(min=1), help="Pods to decide on; each workload has its default."
+)
+@click.option("--scale", is_flag=True, help="Measure how the cost grows with nodes and running pods, and draw it.")
+@output_option
+@click.option("--out", metavar="FILE", help="Write the JSON there as well; with --scale, FILE.json, .html and .png.")
+def command(
+    workloads: tuple[str, ...],
+    node_counts: tuple[int, ...],
+    pods: int | None,
+    scale: bool,
+    output: str,
+    out: str | None,
+) -> None:
+    """Measure decisions a second on this machine, all nodes looked at, on one thread."""
+    try:
+        if scale:
+            _bench_scaling(workloads, node_counts, pods, output, Path(out or _PLOT_BY_DEFAULT))
+        else:
+            _bench(workloads, node_counts, pods, output, out)
+    except CalledProcessError as error:
+        raise click.ClickException(f"a measurement ended early, with exit code {error.returncode}") from error
+
+
+def _bench(
+    workloads: tuple[str, ...], node_counts: tuple[int, ...], pods: int | None, output: str, out: str | None
+) -> None:
+    machine = this_machine()
+    found = list(_measured(workloads or tuple(WORKLOADS), node_counts or (TARGET_NODES,), pods))
+    answer = document(machine, found)
+    if out:
+        _write(answer, Path(out))
+    if output == "json":
+        write_json(answer, sys.stdout)
+    else:
+        show(_parts(machine, found), sys.stdout)
+
+
+def document(machine: Machine, measurements: Iterable[Measurement]) -> dict[str, Any]:
+    """What is printed and kept as JSON."""
+    return {
+        "machine": machine.to_dict(),
+        "targets": {name: target for name, target in TARGETS.items() if target},
+        "measurements": [one.to_dict() for one in measurements],
+    }
+
+
+def _write(answer: dict[str, Any], path: Path) -> None:
+    with path.open("w", encoding="utf-8") as stream:
+        write_json(answer, stream)
+
+
+def _measured(workloads: Sequence[str], node_counts: Sequence[int], pods: int | None) -> Iterator[Measurement]:
+    for node_count in node_counts:
+        for workload in workloads:
+            note(f"{workload}, {node_count:,} nodes")
+            yield measure_apart(workload, node_count, pods or WORKLOADS[workload].count)
+
+
+def _parts(machine: Machine, measurements: Sequence[Measurement]) -> Iterator[Part]:
+    yield measurement_table(measurements, TARGETS)
+    yield sentence(f"\n{machine.processor}, {machine.cores} cores, Python {machine.python}, NumPy {machine.numpy}")
+    yield sentence(LEGEND.replace("`", ""), "dim")
+
+
+def _bench_scaling(
+    workloads: tuple[str, ...], node_counts: tuple[int, ...], pods: int | None, output: str, out: Path
+) -> None:
+    machine = this_machine()
+    if find_spec("matplotlib") is None:
+        raise click.UsageError("--scale draws a picture, which needs matplotlib: pip install 'bayplan[plot]'")
+    points: list[ScalePoint] = []
+    chosen = workloads or WORKLOADS_BY_DEFAULT
+    for point in measure_scaling(chosen, pods or PODS_BY_DEFAULT, node_counts or NODE_COUNTS):
+        one = point.measured
+        note(f"{one.workload}, {one.nodes:,} nodes, {one.running:,} pods running: {one.p50_us:,.0f} µs")
+        points.append(point)
+    answer = document(machine, [point.measured for point in points])
+    html, png, plain = (out.with_name(out.name + ending) for ending in (".html", ".png", ".json"))
+    _write(answer, plain)
+    write_plots(points, machine, html, png)
+    if output == "json":
+        write_json(answer, sys.stdout)
+    else:
+        show(_parts(machine, [point.measured for point in points]), sys.stdout)
+    note(f"drawn in {html} and {png}")

@@ -1,0 +1,171 @@
+"""What has lost its owner goes: the garbage collector.
+
+Hears of everything. When an object is gone, those that name it as an owner and have no other are deleted in the
+background; others merely lose the reference. An owner that was deleted with `Orphan` or `Foreground` bears a finalizer
+that says so: its dependents are let go, or deleted first, and then the finalizer is taken off. Owners are told apart
+by uid. An owner that never existed as far as anybody here knows is no reason to delete: dumps often lack ReplicaSets,
+though their pods are there. (The real collector asks the API server and deletes.)
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeAlias
+
+from msgspec.structs import replace
+
+from bayplan.controllers.agenda import Reconciler
+from bayplan.model.kinds import KINDS, Object
+from bayplan.model.meta import ObjectMeta, OwnerReference
+from bayplan.store.deleting import BACKGROUND, FOREGROUND, FOREGROUND_FINALIZER, ORPHAN, ORPHAN_FINALIZER
+from bayplan.store.errors import NotFound
+from bayplan.store.log import ADDED, DELETED, Change
+from bayplan.store.objects import Store
+
+Key: TypeAlias = tuple[str, str, str, str]
+"""Kind, namespace, name and uid of an owner."""
+
+# Dependents that are created after their owner has gone come soon or never; older uids may be forgotten.
+_REMEMBERED_MAX = 10_000
+
+
+class GarbageCollector(Reconciler[Key]):
+    """Deletes what nobody owns any more."""
+
+    name: ClassVar[str] = "garbage-collector-controller"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._owners: dict[str, None] = {}
+        """Uids of objects that exist or lately did, pods left out: those own next to nothing and are many."""
+        self._gone: dict[str, None] = {}
+        """Those of them that no longer do, oldest first."""
+        self._ending: dict[str, Key] = {}
+        """Owners, by uid, that wait for their dependents to go."""
+
+    def observe(self, change: Change, now: int) -> None:  # noqa: ARG002
+        meta = change.new.metadata
+        if change.type == DELETED:
+            self._hear_gone(change.kind, meta)
+            return
+        if change.kind != "Pod":
+            self._owners[meta.uid] = None
+        if meta.deletion_timestamp is not None and meta.finalizers:
+            self._hear_ending(change.kind, meta)
+        if change.type == ADDED:
+            for reference in meta.owner_references:
+                self._agenda.mark(_key_of(reference, meta.namespace))
+
+    def _hear_gone(self, kind: str, meta: ObjectMeta) -> None:
+        self._agenda.mark((kind, meta.namespace, meta.name, meta.uid))
+        self._ending.pop(meta.uid, None)
+        if kind != "Pod":
+            self._gone[meta.uid] = None
+            if len(self._gone) > _REMEMBERED_MAX:
+                forgotten = next(iter(self._gone))
+                del self._gone[forgotten]
+                self._owners.pop(forgotten, None)
+        if self._ending:
+            for reference in meta.owner_references:
+                if reference.uid in self._ending:
+                    self._agenda.mark(self._ending[reference.uid])
+
+    def _hear_ending(self, kind: str, meta: ObjectMeta) -> None:
+        if ORPHAN_FINALIZER in meta.finalizers or FOREGROUND_FINALIZER in meta.finalizers:
+            key = kind, meta.namespace, meta.name, meta.uid
+            self._ending[meta.uid] = key
+            self._agenda.mark(key)
+
+    def _sync(self, store: Store, key: Key, now: int) -> None:
+        kind, namespace, name, uid = key
+        owner = store.find(kind, namespace, name) if kind in KINDS else None
+        if owner is None or owner.metadata.uid != uid:
+            if uid in self._owners or kind == "Pod":
+                self._collect(store, uid, now)
+        elif owner.metadata.deletion_timestamp is not None:
+            if ORPHAN_FINALIZER in owner.metadata.finalizers:
+                self._orphan_dependents(store, owner, now)
+            elif FOREGROUND_FINALIZER in owner.metadata.finalizers:
+                self._delete_dependents_first(store, owner, now)
+
+    def _collect(self, store: Store, uid: str, now: int) -> None:
+        for one in store.owned_by(uid):
+            others = [ref for ref in one.metadata.owner_references if self._may_exist(store, ref, one.metadata)]
+            if others:
+                _keep_references(store, one, others, now)
+            elif one.metadata.deletion_timestamp is None:
+                _delete(store, one, _propagation_of(one), now)
+
+    def _may_exist(self, store: Store, reference: OwnerReference, dependent: ObjectMeta) -> bool:
+        """Whether the owner is there, or was never known to be."""
+        kind, namespace, name, uid = _key_of(reference, dependent.namespace)
+        if kind not in KINDS:
+            return True
+        found = store.find(kind, namespace, name)
+        if found is not None and found.metadata.uid == uid:
+            return True
+        return uid not in self._owners and kind != "Pod"
+
+    def _orphan_dependents(self, store: Store, owner: Object, now: int) -> None:
+        uid = owner.metadata.uid
+        for one in store.owned_by(uid):
+            _keep_references(store, one, [ref for ref in one.metadata.owner_references if ref.uid != uid], now)
+        _take_finalizer(store, owner, ORPHAN_FINALIZER, now)
+
+    def _delete_dependents_first(self, store: Store, owner: Object, now: int) -> None:
+        # Upstream: pkg/controller/garbagecollector/garbagecollector.go processDeletingDependentsItem (v1.36).
+        uid = owner.metadata.uid
+        is_blocked = False
+        for one in store.owned_by(uid):
+            is_blocked |= any(
+                ref.uid == uid and bool(ref.block_owner_deletion) for ref in one.metadata.owner_references
+            )
+            if one.metadata.deletion_timestamp is None and not self._has_other_owner(store, one, uid):
+                propagation = FOREGROUND if store.owned_by(one.metadata.uid) else _propagation_of(one)
+                _delete(store, one, propagation, now)
+        # What went at once is heard of later, so that being blocked is judged again then.
+        if not is_blocked:
+            _take_finalizer(store, owner, FOREGROUND_FINALIZER, now)
+
+    def _has_other_owner(self, store: Store, one: Object, uid: str) -> bool:
+        references = one.metadata.owner_references
+        return any(ref.uid != uid and self._may_exist(store, ref, one.metadata) for ref in references)
+
+
+def _key_of(reference: OwnerReference, namespace: str) -> Key:
+    """An owner is in the namespace of its dependent, or in none."""
+    info = KINDS.get(reference.kind)
+    within = namespace if info is None or info.namespaced else ""
+    return reference.kind, within, reference.name, reference.uid
+
+
+def _propagation_of(one: Object) -> str:
+    """As an earlier request has left it written."""
+    if ORPHAN_FINALIZER in one.metadata.finalizers:
+        return ORPHAN
+    return FOREGROUND if FOREGROUND_FINALIZER in one.metadata.finalizers else BACKGROUND
+
+
+def _delete(store: Store, one: Object, propagation: str, now: int) -> None:
+    meta = one.metadata
+    try:
+        store.delete(type(one).__name__, meta.namespace, meta.name, now, uid=meta.uid, propagation=propagation)
+    except NotFound:
+        return
+
+
+def _keep_references(store: Store, one: Object, references: list[OwnerReference], now: int) -> None:
+    if len(references) == len(one.metadata.owner_references):
+        return
+
+    def change(stored: Object) -> Object:
+        return replace(stored, metadata=replace(stored.metadata, owner_references=references))
+
+    store.modify(type(one).__name__, one.metadata.namespace, one.metadata.name, change, now)
+
+
+def _take_finalizer(store: Store, one: Object, finalizer: str, now: int) -> None:
+    def change(stored: Object) -> Object:
+        finalizers = [other for other in stored.metadata.finalizers if other != finalizer]
+        return replace(stored, metadata=replace(stored.metadata, finalizers=finalizers))
+
+    store.modify(type(one).__name__, one.metadata.namespace, one.metadata.name, change, now)

@@ -1,0 +1,66 @@
+"""Measurements as tables: for a terminal, and as Markdown for a document."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.table import Table
+
+from bayplan.analysis.bench.measure import Measurement
+from bayplan.report.terminal import table
+
+COLUMNS = (
+    "workload",
+    "nodes",
+    "running",
+    "pods",
+    "decisions/s",
+    "per cpu s",
+    "target",
+    "p50 µs",
+    "p99 µs",
+    "peak MiB",
+    "calibration",
+    "ratio",
+)
+#: The size of cluster that targets are stated for.
+TARGET_NODES = 5_000
+LEGEND = (
+    "All nodes looked at, one thread. `per cpu s` counts processor time only: what a quiet machine would show. "
+    "`calibration` is a fixed array loop in rounds a second, timed in the same run; `ratio` is decisions for each "
+    "thousand of its rounds. Targets are for 5,000 nodes."
+)
+
+
+def measurement_table(measurements: Iterable[Measurement], targets: dict[str, int]) -> Table:
+    made = table(*COLUMNS, numeric=COLUMNS[1:])
+    for one in measurements:
+        made.add_row(*_cells(one, targets))
+    return made
+
+
+def measurement_markdown(measurements: Iterable[Measurement], targets: dict[str, int]) -> str:
+    return "\n".join(_lines(COLUMNS, [_cells(one, targets) for one in measurements]))
+
+
+def _lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    rule = ["---", *("---:" for _ in head[1:])]
+    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
+
+
+def _cells(one: Measurement, targets: dict[str, int]) -> tuple[str, ...]:
+    target = targets.get(one.workload, 0)
+    return (
+        one.workload,
+        f"{one.nodes:,}",
+        f"{one.running:,}",
+        f"{one.pods:,}",
+        f"{one.decisions_per_second:,.0f}",
+        f"{one.decisions_per_cpu_second:,.0f}",
+        f"{target:,}" if target and one.nodes == TARGET_NODES else "",
+        f"{one.p50_us:,.0f}",
+        f"{one.p99_us:,.0f}",
+        f"{one.peak_mib:,.0f}",
+        f"{one.calibration:,.0f}",
+        f"{one.ratio:,.1f}",
+    )

@@ -1,0 +1,256 @@
+"""A plugin asked about one pod in one cluster, as the core would ask it, with every answer checked for its form.
+
+Takes a plugin, objects and a pod; gives answers. An answer that the core could not work with is a `Breach`, the one
+exception of these checks. Nothing here knows which rules there are: the modules that compare answers do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bayplan.core.cache import Cache
+from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, Rows, row_array
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.columns.table import Table
+from bayplan.core.filtering import WhatIf
+from bayplan.core.framework.contract import PreFiltered, Ready, Skip
+from bayplan.core.framework.verdict import SUCCESS, Code, Status
+from bayplan.core.snapshot import View
+from bayplan.model.fingerprint import fingerprint
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
+
+REJECTING = (Code.UNSCHEDULABLE, Code.UNRESOLVABLE)
+
+
+class Breach(AssertionError):  # noqa: N818 - what was found, not that something went wrong here
+    """A rule that a plugin breaks."""
+
+    def __init__(self, rule: str, message: str) -> None:
+        super().__init__(f"{rule}: {message}")
+        self.rule = rule
+        self.message = message
+
+
+def require(condition: object, rule: str, message: str) -> None:
+    if not condition:
+        raise Breach(rule, message)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A pod that waits, in a cluster."""
+
+    cache: Cache
+    info: PodInfo
+    view: View
+
+    @property
+    def alive_rows(self) -> RowArray:
+        return np.flatnonzero(self.view.nodes.alive)
+
+    def row_of(self, node_name: str) -> int:
+        return self.view.nodes.rows_by_name[node_name]
+
+
+def case_of(objects: Iterable[Object], pod: Pod) -> Case:
+    cache = Cache()
+    for thing in objects:
+        cache.add(thing)
+    info = cache.info(pod)
+    return Case(cache, info, cache.view())
+
+
+# ---------------------------------------------------------------- filtering
+
+
+def prepared(plugin: Any, case: Case) -> PreFiltered:
+    """What PreFilter says; the pod itself is the state of a plugin without one."""
+    if not hasattr(plugin, "pre_filter"):
+        return Ready(case.info)
+    outcome = plugin.pre_filter(case.info, case.view)
+    require(
+        isinstance(outcome, Ready | Skip | Status), "form", f"pre_filter gives {outcome!r}, no Ready, SKIP or Status"
+    )
+    if isinstance(outcome, Status):
+        rejects = outcome.code in (*REJECTING, Code.PENDING, Code.ERROR)
+        require(rejects, "form", f"pre_filter gives a Status of {outcome.code.value}; go on with Ready or SKIP")
+    return outcome  # type: ignore[no-any-return]
+
+
+def codes_of(plugin: Any, state: Any, view: View, rows: Rows) -> IntArray:
+    """(rows,) failure codes."""
+    answer = plugin.filter(state, view, rows)
+    _check_array("filter", answer, view.nodes.count if isinstance(rows, slice) else len(rows))
+    return answer.copy()  # type: ignore[no-any-return]
+
+
+def status_on(plugin: Any, outcome: PreFiltered, view: View, row: int) -> Status:
+    """The plugin's verdict on one node, in words."""
+    if isinstance(outcome, Skip):
+        return SUCCESS
+    if isinstance(outcome, Status):
+        return outcome
+    if outcome.nodes is not None and view.nodes.names[row] not in outcome.nodes:
+        return Status(Code.UNRESOLVABLE, ("not among the nodes of pre_filter",))
+    code = int(codes_of(plugin, outcome.state, view, row_array([row]))[0])
+    return explained(plugin, outcome.state, view, code) if code else SUCCESS
+
+
+def explained(plugin: Any, state: Any, view: View, code: int) -> Status:
+    """A failure code in words."""
+    said = plugin.explain_failure(state, view, code)
+    require(isinstance(said, Status), "reasons", f"explain_failure of code {code} gives {said!r}, no Status")
+    require(
+        said.code in REJECTING,
+        "reasons",
+        f"explain_failure of code {code} says {said.code.value}, not Unschedulable or UnschedulableAndUnresolvable",
+    )
+    worded = bool(said.reasons) and all(isinstance(reason, str) and reason for reason in said.reasons)
+    require(worded, "reasons", f"explain_failure of code {code} has no words: {said.reasons!r}")
+    return said  # type: ignore[no-any-return]
+
+
+# ---------------------------------------------------------------- scoring
+
+
+def score_state(plugin: Any, case: Case, rows: RowArray) -> Any:
+    """What PreScore leaves, SKIP included."""
+    return plugin.pre_score(case.info, case.view, rows) if hasattr(plugin, "pre_score") else case.info
+
+
+def raw_scores(plugin: Any, state: Any, view: View, rows: RowArray) -> IntArray:
+    answer = plugin.score(state, view, rows)
+    _check_array("score", answer, len(rows))
+    return answer.copy()  # type: ignore[no-any-return]
+
+
+def normal_scores(plugin: Any, state: Any, raw: IntArray, rows: RowArray) -> IntArray:
+    if not hasattr(plugin, "normalize"):
+        return raw
+    answer = plugin.normalize(state, raw.copy(), rows)
+    _check_array("normalize", answer, len(rows))
+    return answer.copy()  # type: ignore[no-any-return]
+
+
+def _check_array(method: str, answer: Any, length: int) -> None:
+    require(isinstance(answer, np.ndarray), "form", f"{method} gives {type(answer).__name__}, not an array")
+    require(answer.dtype == np.int64, "form", f"{method} gives {answer.dtype}, not int64")
+    require(answer.shape == (length,), "form", f"{method} gives shape {answer.shape} for {length} rows")
+
+
+# ---------------------------------------------------------------- all answers, and all that must not change
+
+
+def transcript(plugin: Any, points: Iterable[str], case: Case) -> list[tuple[str, Any]]:
+    """Everything the plugin says of the case, as values that can be compared."""
+    return [(point, _TRANSCRIBED[point](plugin, case)) for point in points if point in _TRANSCRIBED]
+
+
+def _filter_words(plugin: Any, case: Case) -> Any:
+    outcome = prepared(plugin, case)
+    if not isinstance(outcome, Ready):
+        return outcome
+    nodes = None if outcome.nodes is None else tuple(sorted(outcome.nodes))
+    codes = codes_of(plugin, outcome.state, case.view, ALL_ROWS)
+    worlds = WhatIf([plugin], [outcome.state], case.view)
+    pod_rows = np.flatnonzero(case.view.pods.node_rows >= 0)
+    worlds.shift(pod_rows, case.view.pods.node_rows[pod_rows].astype(np.intp), -1)
+    shifted = worlds.filter(case.alive_rows)
+    return nodes, codes.tobytes(), shifted.codes.tobytes()
+
+
+def _score_words(plugin: Any, case: Case) -> Any:
+    rows = case.alive_rows
+    state = score_state(plugin, case, rows)
+    if isinstance(state, Skip) or not len(rows):
+        return None
+    raw = raw_scores(plugin, state, case.view, rows)
+    return raw.tobytes(), normal_scores(plugin, state, raw, rows).tobytes()
+
+
+def _pre_enqueue_words(plugin: Any, case: Case) -> Any:
+    said = plugin.pre_enqueue(case.info)
+    require(isinstance(said, Status), "form", f"pre_enqueue gives {said!r}, no Status")
+    require(said.ok or said.reasons, "reasons", "pre_enqueue keeps a pod out without a reason")
+    return said
+
+
+def _sort_words(plugin: Any, case: Case) -> Any:
+    key = plugin.sort_key(case.info, 1)
+    numbers = isinstance(key, tuple) and all(isinstance(part, int) for part in key)
+    require(numbers, "form", f"sort_key gives {key!r}, no tuple of whole numbers")
+    return key
+
+
+def _reserve_words(plugin: Any, case: Case) -> Any:
+    return [fingerprint(thing) for row in _one_row(case) for thing in plugin.reserve(case.info, case.view, row)]
+
+
+def _permit_words(plugin: Any, case: Case) -> Any:
+    return [plugin.permit(case.info, case.view, row) for row in _one_row(case)]
+
+
+def _pre_bind_words(plugin: Any, case: Case) -> Any:
+    said = [plugin.pre_bind(case.info, case.view, row) for row in _one_row(case)]
+    require(all(isinstance(one, Status) for one in said), "form", f"pre_bind gives {said!r}, no Status")
+    return said
+
+
+def _bind_words(plugin: Any, case: Case) -> Any:
+    return [plugin.bind_target(case.info, case.view.nodes.names[row]) for row in _one_row(case)]
+
+
+def _post_bind_words(plugin: Any, case: Case) -> Any:
+    return [tuple(plugin.post_bind(case.info, case.view.nodes.names[row])) for row in _one_row(case)]
+
+
+def _one_row(case: Case) -> list[int]:
+    return [int(row) for row in case.alive_rows[:1]]
+
+
+_TRANSCRIBED = {
+    "preEnqueue": _pre_enqueue_words,
+    "queueSort": _sort_words,
+    "filter": _filter_words,
+    "score": _score_words,
+    "reserve": _reserve_words,
+    "permit": _permit_words,
+    "preBind": _pre_bind_words,
+    "bind": _bind_words,
+    "postBind": _post_bind_words,
+}
+
+
+def freeze(cache: Cache) -> None:
+    """Make the columns read-only: a plugin that writes into one is stopped there."""
+    for table in (cache.nodes, cache.pods):
+        for name, buffer in _columns(table):
+            buffer.flags.writeable = False
+            getattr(table, name).flags.writeable = False
+
+
+def digest(case: Case) -> dict[str, Any]:
+    """All of the snapshot that a plugin can see, by part."""
+    nodes, pods, objects = case.view.nodes, case.view.pods, case.view.objects
+    parts: dict[str, Any] = {f"nodes.{name}": getattr(nodes, name).tobytes() for name, _ in _columns(nodes)} | {
+        f"pods.{name}": getattr(pods, name).tobytes() for name, _ in _columns(pods)
+    }
+    kinds = (name for name in objects.__slots__ if isinstance(getattr(objects, name), dict) and name != "remembered")
+    return parts | {
+        "nodes.names": list(nodes.names),
+        "nodes.labels": [dict(nodes.labels[row]) for row in range(nodes.count)],
+        "nodes.pod_rows": [list(rows) for rows in nodes.pod_rows],
+        "pods.keys": list(pods.keys),
+        "nominated": {name: list(rows) for name, rows in case.view.nominated.items()},
+        "objects": {kind: [fingerprint(one) for one in getattr(objects, kind).values()] for kind in kinds},
+        "the pod": (fingerprint(case.info.spec), dict(case.info.shape.labels), case.info.nominated_node_name),
+    }
+
+
+def _columns(table: Table) -> list[tuple[str, Any]]:
+    return list(table._buffers.items())

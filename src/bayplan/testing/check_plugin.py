@@ -1,0 +1,131 @@
+"""Holds a plugin to its contract, on clusters drawn from seeds.
+
+Takes a plugin, or better its class or a function that makes one; gives nothing, or raises AssertionError with the
+plugin, the rule, the seed and what was found. A rule may be waived by name, for a plugin that breaks it knowingly.
+A plugin that never did anything is not checked but reported: give it scenes with something it reacts to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from copy import deepcopy
+from types import MappingProxyType
+from typing import Any, Final
+
+from bayplan.config.plugin_loading import PluginError, checked_points
+from bayplan.core.framework.verdict import CycleError
+from bayplan.testing import change_rules, plugin_rules
+from bayplan.testing.asking import Breach
+from bayplan.testing.clusters import Scene, small_scene
+from bayplan.testing.plugin_rules import Seen, Trial
+
+SEEDS: Final = range(30)
+
+#: Every rule, in the order in which they are tried.
+RULES: Final = MappingProxyType(
+    {
+        "form": "it has all that its extension points need, and answers with int64 arrays and statuses",
+        "reasons": "every failure code has words, and is Unschedulable or UnschedulableAndUnresolvable",
+        "untouched": "it leaves the snapshot as it is",
+        "repeat": "asked twice it says the same, to the byte, whatever it was asked in between",
+        "rows": "any selection of rows, in any order, gets the answers of those rows",
+        "order": "the order in which nodes came does not matter",
+        "empty": "it works without nodes, and with one",
+        "range": "final scores are 0 to 100",
+        "concerns": "pods that do not concern it are skipped",
+        "reads": "answers that the core may keep change only as it says in `reads` and `score_reads`",
+        "what-if": "each node stands in its own world, and a fork leaves its origin alone",
+        "moved pods": "a what-if world is right about its node",
+        "wakes": "a change that lets a rejected pod fit is one it registered for",
+        "exercised": "the scenes made it pass and reject nodes, or give different scores",
+    }
+)
+
+_CHECKS: Final[tuple[tuple[str, Callable[[Trial], None]], ...]] = (
+    ("reasons", plugin_rules.gives_reasons),
+    ("untouched", plugin_rules.leaves_the_snapshot_alone),
+    ("repeat", plugin_rules.says_the_same_twice),
+    ("rows", plugin_rules.answers_row_by_row),
+    ("order", plugin_rules.does_not_care_in_which_order_nodes_came),
+    ("empty", plugin_rules.works_without_nodes_and_with_one),
+    ("range", plugin_rules.scores_from_0_to_100),
+    ("concerns", plugin_rules.skips_what_does_not_concern_it),
+    ("reads", change_rules.reads_what_it_says),
+    ("what-if", change_rules.keeps_worlds_apart),
+    ("moved pods", change_rules.follows_pods_that_move),
+    ("wakes", change_rules.misses_no_wake_up),
+)
+
+
+def check_plugin(
+    plugin_or_factory: Any,
+    *,
+    seeds: Iterable[int] = SEEDS,
+    scenes: Callable[[int], Scene] = small_scene,
+    waived: Collection[str] = (),
+) -> None:
+    """Try every rule on the scene of every seed.
+
+    Args:
+        plugin_or_factory: A plugin, its class, or a function without arguments that makes one.
+        seeds: Each gives one scene.
+        scenes: Makes the scene of a seed; see `clusters.small_scene`, which takes patterns of your own.
+        waived: Names of rules that need not hold; see `RULES`.
+    """
+    unknown = sorted(set(waived) - set(RULES))
+    assert not unknown, f"there is no rule {', '.join(unknown)}; rules are {', '.join(RULES)}"
+    plugin, fresh = _instances(plugin_or_factory)
+    name = getattr(plugin, "name", type(plugin).__name__)
+    try:
+        points = checked_points(type(plugin))
+    except PluginError as error:
+        raise AssertionError(f"{name} breaks the rule `form`: {error}") from error
+    seen = Seen()
+    for seed in seeds:
+        trial = Trial(plugin, fresh, points, scenes(seed), seen)
+        for rule, check in _CHECKS:
+            if rule not in waived:
+                _try(rule, check, trial, name, waived)
+    if "exercised" not in waived:
+        _check_exercised(name, points, seen)
+
+
+def _instances(plugin_or_factory: Any) -> tuple[Any, Callable[[], Any]]:
+    """The plugin, and a way to get another that was never asked anything."""
+    if isinstance(plugin_or_factory, type) or (callable(plugin_or_factory) and not hasattr(plugin_or_factory, "name")):
+        return plugin_or_factory(), plugin_or_factory
+    untouched = deepcopy(plugin_or_factory)
+    return plugin_or_factory, lambda: deepcopy(untouched)
+
+
+def _try(rule: str, check: Callable[[Trial], None], trial: Trial, name: str, waived: Collection[str]) -> None:
+    found = ""
+    cause: Exception
+    try:
+        check(trial)
+        return
+    except Breach as breach:
+        if breach.rule in waived:
+            return
+        rule, found, cause = breach.rule, breach.message, breach
+    except CycleError:
+        return  # the contract allows a plugin to give up on a pod
+    except Exception as error:
+        found, cause = f"it raises {type(error).__name__}: {error}", error
+    raise AssertionError(
+        f"{name} breaks the rule `{rule}` (seed {trial.scene.seed}): {found}. The rule: {RULES[rule]}."
+    ) from cause
+
+
+def _check_exercised(name: str, points: frozenset[str], seen: Seen) -> None:
+    idle = []
+    if "filter" in points and not seen.rejected:
+        idle.append("it rejected no node")
+    if "filter" in points and not seen.passed:
+        idle.append("it passed no node")
+    if "score" in points and len(seen.scores) < 2:
+        idle.append("all its scores were equal")
+    assert not idle, (
+        f"{name} was not put to the test (rule `exercised`): {' and '.join(idle)} in any scene; "
+        f"give check_plugin scenes with something it reacts to"
+    )

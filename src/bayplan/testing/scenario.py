@@ -1,0 +1,308 @@
+"""Scenarios: scripts of what a user does to a simulated cluster, with what was seen to happen then.
+
+A scenario is text, in blocks with a blank line between them. A block is commands, one to a line, a line `----`, and
+the transcript of what happened while they were done. `rewritten` plays a scenario and gives it back with the transcripts
+that its commands lead to: a test compares the two, and an update writes the second over the first. Lines that start with
+`#` are remarks.
+
+    node n1 cpu=4 memory=8Gi        also: pod, replicaset, deployment, budget, priority, class, volume, claim
+    pod web cpu=2 priority=high     `scenario_objects` says which attributes there are
+    delete web                      delete node n1
+    cordon n1                       uncordon n1, taint n1 key=value:NoSchedule, untaint n1 key
+    ungate web example.com/a        label web tier=front, tolerate web key
+    nominate web n1                 bind web n1: as somebody else might do it
+    pause volumes                   resume volumes: whether the volume binder does its work
+    restart                         a new scheduler that knows what is stored
+    run 1.5s                        lets time pass: s, ms or m
+    show                            the pods as they are
+
+Time stands still but for `run`. Nothing is random: a request takes 2 ms to take effect and as much to be answered, the
+scheduler hears of it 2 ms later; a pod starts within a second and takes all of its grace to stop.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar
+
+from msgspec.structs import replace
+
+from bayplan.config.loading import load_configuration
+from bayplan.config.registry import build_profiles
+from bayplan.controllers.budgets import Budgets
+from bayplan.controllers.contract import Controller
+from bayplan.controllers.deployment import DeploymentController
+from bayplan.controllers.kubelet import Kubelet
+from bayplan.controllers.pod_collection import PodCollection
+from bayplan.controllers.replica_set import ReplicaSetController
+from bayplan.controllers.volumes import Volumes
+from bayplan.core.plugins.priority_sort import PrioritySort
+from bayplan.core.scheduler import Scheduler
+from bayplan.model.node import Node, Taint
+from bayplan.model.pod import Pod, PodSchedulingGate, Toleration
+from bayplan.store import ApiError, Change, Store
+from bayplan.testing.scenario_objects import made, taint_of
+from bayplan.testing.transcript import Seen, seen_in
+from bayplan.worlds.delays import MILLISECOND, SECOND, Draws, Latencies
+from bayplan.worlds.performing import Told
+from bayplan.worlds.simulated import SimulatedWorld
+
+STARTED_AT = 1_700_000_000 * SECOND
+NAMESPACE = "default"
+SEPARATOR = "----"
+#: Pods use all of their grace, whatever it is.
+LATENCIES = Latencies(pod_stop_ns=24 * 3600 * SECOND, jitter=0.0)
+_UNITS = {"ms": MILLISECOND, "s": SECOND, "m": 60 * SECOND}
+_DURATION = re.compile(r"(?P<number>[0-9.]+)(?P<unit>ms|s|m)")
+_PREEMPTOR = re.compile(r"(?<=^Preempted by pod )\S+")
+_KINDS = ("node", "pod", "replicaset", "deployment", "budget", "priority", "class", "volume", "claim")
+
+
+class ScenarioError(Exception):
+    """A command that cannot be done, with the line it stands in."""
+
+
+def rewritten(text: str) -> str:
+    """The scenario with what its commands lead to instead of what it says."""
+    scenario = Scenario()
+    return "\n".join(_played(scenario, block, line) for block, line in _blocks(text))
+
+
+def _blocks(text: str) -> Iterator[tuple[list[str], int]]:
+    """The blocks' lines, with the number of each block's first line."""
+    block: list[str] = []
+    for number, line in enumerate([*text.splitlines(), ""], start=1):
+        if line.strip():
+            block.append(line)
+        elif block:
+            yield block, number - len(block)
+            block = []
+
+
+def _played(scenario: Scenario, block: list[str], first: int) -> str:
+    commands = block[: block.index(SEPARATOR)] if SEPARATOR in block else block
+    shown: list[str] = []
+    for number, line in enumerate(commands, start=first):
+        if line.lstrip().startswith("#"):
+            continue
+        try:
+            shown += scenario.do(line)
+        except (ApiError, ValueError, KeyError) as error:
+            raise ScenarioError(f"line {number}: {line}: {error}") from error
+    if all(line.lstrip().startswith("#") for line in commands):
+        return "\n".join([*commands, ""])
+    return "\n".join([*commands, SEPARATOR, *scenario.transcript(), *shown, ""])
+
+
+class Scenario:
+    """A cluster that does as it is told, and remembers what happened."""
+
+    def __init__(self) -> None:
+        self.store = Store()
+        self._log = self.store.watch()
+        self._told: list[Told] = []
+        self._names: dict[str, str] = {}  # pods of controllers, as the transcript calls them
+        self._uids: dict[str, str] = {}
+        self._last_note: dict[str, str] = {}
+        draws = Draws(0, LATENCIES)
+        self._volumes = _Pausable(Volumes(draws))
+        self._controllers: list[Controller] = [
+            Kubelet(draws),
+            DeploymentController(),
+            ReplicaSetController(),
+            Budgets(),
+            PodCollection(),
+            self._volumes,
+        ]
+        self.world = self._new_world(draws, STARTED_AT)
+        self._commands: dict[str, Callable[..., None]] = {
+            "delete": self._delete,
+            "cordon": lambda name: self._change_node(name, unschedulable=True),
+            "uncordon": lambda name: self._change_node(name, unschedulable=False),
+            "taint": self._taint,
+            "untaint": self._untaint,
+            "ungate": self._ungate,
+            "label": self._label,
+            "tolerate": self._tolerate,
+            "nominate": self._nominate,
+            "bind": lambda name, node: self.store.bind(NAMESPACE, name, node, "", self.now),
+            "pause": lambda _: self.world.at(self.now, lambda _: self._volumes.pause(True)),
+            "resume": lambda _: self.world.at(self.now, lambda _: self._volumes.pause(False)),
+            "restart": self._restart,
+            "run": self._run,
+        }
+
+    @property
+    def now(self) -> int:
+        return self.world.now
+
+    def do(self, line: str) -> list[str]:
+        """Do one command; lines to be shown after the transcript, if it asks for them."""
+        verb, *words = shlex.split(line)
+        if verb in _KINDS:
+            self.store.create(made(verb, words[0], words[1:]), self.now)
+        elif verb == "show":
+            return self._show()
+        elif verb in self._commands:
+            try:
+                self._commands[verb](*words)
+            except TypeError as error:
+                raise ValueError(str(error)) from error
+        else:
+            raise ValueError("no such command")
+        return []
+
+    # ------------------------------------------------------------------ commands
+
+    def _run(self, duration: str) -> None:
+        found = _DURATION.fullmatch(duration)
+        if found is None:
+            raise ValueError("not a duration")
+        self.world.run_until(self.now + round(float(found["number"]) * _UNITS[found["unit"]]))
+
+    def _delete(self, name: str, other: str = "") -> None:
+        if name == "node":
+            self.store.delete(Node, "", other, self.now)
+        else:
+            self.store.delete(Pod, NAMESPACE, self._real(name), self.now)
+
+    def _taint(self, name: str, text: str) -> None:
+        key, value, effect = taint_of(text)
+        node = self.store.get(Node, "", name)
+        self._change_node(name, taints=[*node.spec.taints, Taint(key=key, value=value, effect=effect)])
+
+    def _untaint(self, name: str, key: str) -> None:
+        node = self.store.get(Node, "", name)
+        self._change_node(name, taints=[one for one in node.spec.taints if one.key != key])
+
+    def _change_node(self, name: str, **fields: Any) -> None:
+        self.store.modify(Node, "", name, lambda one: replace(one, spec=replace(one.spec, **fields)), self.now)
+
+    def _ungate(self, name: str, gate: str) -> None:
+        pod = self.store.get(Pod, NAMESPACE, name)
+        left = [one for one in pod.spec.scheduling_gates if one != PodSchedulingGate(name=gate)]
+        self._change_pod(name, scheduling_gates=left)
+
+    def _tolerate(self, name: str, key: str) -> None:
+        pod = self.store.get(Pod, NAMESPACE, name)
+        self._change_pod(name, tolerations=[*pod.spec.tolerations, Toleration(key=key, operator="Exists")])
+
+    def _change_pod(self, name: str, **fields: Any) -> None:
+        change = lambda one: replace(one, spec=replace(one.spec, **fields))  # noqa: E731
+        self.store.modify(Pod, NAMESPACE, name, change, self.now)
+
+    def _label(self, name: str, pair: str) -> None:
+        key, _, value = pair.partition("=")
+
+        def change(one: Pod) -> Pod:
+            return replace(one, metadata=replace(one.metadata, labels={**one.metadata.labels, key: value}))
+
+        self.store.modify(Pod, NAMESPACE, name, change, self.now)
+
+    def _nominate(self, name: str, node: str) -> None:
+        def change(one: Pod) -> Pod:
+            return replace(one, status=replace(one.status, nominated_node_name=node))
+
+        self.store.modify_status(Pod, NAMESPACE, name, change, self.now)
+
+    def _restart(self) -> None:
+        self.world = self._new_world(Draws(0, LATENCIES), self.now)
+
+    def _new_world(self, draws: Draws, started_at: int) -> SimulatedWorld:
+        profiles = build_profiles(load_configuration(None))
+        scheduler = Scheduler(profiles, PrioritySort().sort_key, started_at=started_at)
+        return SimulatedWorld(
+            self.store, scheduler, self._controllers, draws, started_at=started_at, on_told=self._told.append
+        )
+
+    # ------------------------------------------------------------------ what is shown
+
+    def transcript(self) -> list[str]:
+        """What has happened since it was last asked for."""
+        changes = self._log.read()
+        for change in changes:
+            if isinstance(change.new, Pod):
+                self._name(change.new)
+        told, self._told[:] = list(self._told), []
+        events = [Seen(one.at, one.pod, "event", f"{one.reason}: {self._with_names(one)}") for one in told]
+        # Sorting is stable: of one instant, events come first, so that conditions can refer to them.
+        seen = sorted([*events, *seen_in(changes)], key=lambda one: one.at)
+        return [self._line(one) for one in seen]
+
+    def _name(self, pod: Pod) -> None:
+        meta = pod.metadata
+        self._uids[meta.uid] = meta.name
+        if meta.generate_name and meta.name not in self._names:
+            base = _without_hash(meta.generate_name.rstrip("-"), pod)
+            number = 1 + sum(name.rpartition("-")[0] == base for name in self._names.values())
+            self._names[meta.name] = f"{base}-{number}"
+
+    def _shown(self, name: str) -> str:
+        return self._names.get(name, name)
+
+    def _real(self, shown: str) -> str:
+        return next((name for name, other in self._names.items() if other == shown), shown)
+
+    def _with_names(self, told: Told) -> str:
+        note = _PREEMPTOR.sub(lambda found: self._shown(self._uids[found[0]]), told.note)
+        name = told.pod.rpartition("/")[2]
+        return note.replace(told.pod, self._shown(name))
+
+    def _line(self, seen: Seen) -> str:
+        name = self._shown(seen.pod.rpartition("/")[2])
+        what = seen.what
+        if seen.channel == "event":
+            what = what.removeprefix("FailedScheduling: ")
+            if self._last_note.get(name) == what:
+                what = "the same again"
+            else:
+                self._last_note[name] = what
+            what = f"! {what}"
+        else:
+            start, _, message = what.partition(": ")
+            if message and message == self._last_note.get(name):
+                what = f"{start}: as above"
+        return f"{(seen.at - STARTED_AT) / SECOND:9.3f}  {name}  {what}"
+
+    def _show(self) -> list[str]:
+        """The pods in order of creation."""
+        rows = []
+        for pod in self.store.list(Pod, NAMESPACE):
+            self._name(pod)
+            place = pod.spec.node_name or "-"
+            if pod.status.nominated_node_name:
+                place = f"({pod.status.nominated_node_name})"
+            state = "Terminating" if pod.metadata.deletion_timestamp else pod.status.phase
+            rows.append((self._shown(pod.metadata.name), state, place))
+        widths = [max((len(row[column]) for row in rows), default=0) for column in range(2)]
+        return [f"  {name:{widths[0]}}  {state:{widths[1]}}  {place}".rstrip() for name, state, place in rows]
+
+
+class _Pausable:
+    """A controller that can be made to wait."""
+
+    name: ClassVar[str] = "pausable"
+
+    def __init__(self, controller: Controller) -> None:
+        self._controller = controller
+        self._paused = False
+
+    def pause(self, paused: bool) -> None:
+        self._paused = paused
+
+    def observe(self, change: Change, now: int) -> None:
+        self._controller.observe(change, now)
+
+    def reconcile(self, store: Store, now: int) -> None:
+        self._controller.reconcile(store, now)
+
+    def wake_at(self) -> int | None:
+        return None if self._paused else self._controller.wake_at()
+
+
+def _without_hash(base: str, pod: Pod) -> str:
+    """A Deployment's ReplicaSet has the template's hash in its name, which tells a reader nothing."""
+    known = pod.metadata.labels.get("pod-template-hash", "")
+    return base.removesuffix(f"-{known}") if known else base

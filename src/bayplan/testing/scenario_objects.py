@@ -1,0 +1,160 @@
+"""Objects out of a few words: `n1 cpu=4 memory=8Gi taint=gpu:NoSchedule`.
+
+Takes a name and attributes as a scenario's command has them; gives manifests, as a user would apply them. An attribute
+may be given several times. A word that means nothing is a ValueError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bayplan.model.kinds import Object
+from bayplan.testing.builders import (
+    budget,
+    claim,
+    deployment,
+    node,
+    pod,
+    priority_class,
+    replica_set,
+    storage_class,
+    volume,
+)
+from bayplan.testing.pods import PodBuilder
+
+HOSTNAME = "kubernetes.io/hostname"
+
+Words = Sequence[str]
+Pairs = list[tuple[str, str]]
+
+
+def made(kind: str, name: str, words: Words) -> Object:
+    """The object that `kind name words…` describes."""
+    pairs = list(_pairs(words))
+    match kind:
+        case "node":
+            return _node(name, pairs)
+        case "pod":
+            lone = _pod(pod(name).manifest(), [pair for pair in pairs if pair[0] != "finalizer"]).obj()
+            lone.metadata.finalizers = [value for key, value in pairs if key == "finalizer"]
+            return lone
+        case "replicaset" | "deployment":
+            return _workload(kind, name, pairs)
+        case "budget":
+            return _budget(name, pairs)
+        case "priority":
+            value, *policy = words
+            return priority_class(name, int(value), policy=policy[0] if policy else None).manifest().obj()
+        case "class":
+            mode = dict(pairs).get("mode", "WaitForFirstConsumer")
+            return storage_class(name, mode=mode, provisioner="kubernetes.io/no-provisioner").manifest().obj()
+        case "volume":
+            return _volume(name, dict(pairs))
+        case "claim":
+            return claim(name).storage_class(dict(pairs)["class"]).manifest().obj()
+    raise ValueError(f"no such kind: {kind}")
+
+
+def _pairs(words: Words) -> Iterator[tuple[str, str]]:
+    for word in words:
+        key, _, value = word.partition("=")
+        yield key, value
+
+
+def _node(name: str, pairs: Pairs) -> Object:
+    built = node(name).capacity(memory="8Gi").manifest()
+    for key, value in pairs:
+        if key == "taint":
+            built.taint(*taint_of(value))
+        elif key == "unschedulable":
+            built.unschedulable()
+        elif key.startswith("label."):
+            built.label(key.removeprefix("label."), value)
+        else:
+            built.capacity({key: value})
+    return built.obj()
+
+
+def taint_of(text: str) -> tuple[str, str, str]:
+    """`key=value:Effect`, `key:Effect`: key, value and effect."""
+    start, _, effect = text.rpartition(":")
+    key, _, value = start.partition("=")
+    if not key:
+        raise ValueError(f"not a taint: {text}")
+    return key, value, effect
+
+
+def _pod(built: PodBuilder, pairs: Pairs) -> PodBuilder:
+    built.grace(3)
+    for key, value in pairs:
+        _describe_pod(built, key, value)
+    return built
+
+
+def _describe_pod(built: PodBuilder, key: str, value: str) -> None:
+    start, _, rest = key.partition(".")
+    match start:
+        case "priority":
+            built.priority_class(value)
+        case "grace":
+            built.grace(int(value))
+        case "gate":
+            built.gate(value)
+        case "on":
+            built.node(value)
+        case "port":
+            built.port(int(value))
+        case "claim":
+            built.claim(value)
+        case "label":
+            built.labels({rest: value})
+        case "select":
+            built.node_selector({rest: value})
+        case "nodes":
+            built.node_affinity(value)
+        case "near":
+            built.pod_affinity(HOSTNAME, value)
+        case "away":
+            built.pod_anti_affinity(HOSTNAME, value)
+        case "spread":
+            selecting, _, topology = value.partition("@")
+            built.spread(topology, selecting)
+        case "tolerate":
+            built.tolerates(value)
+        case "scheduler":
+            built.scheduler(value)
+        case _:
+            built.request({key: value})
+            if "/" in key:
+                built.limit({key: value})
+
+
+def _workload(kind: str, name: str, pairs: Pairs) -> Object:
+    built = replica_set(name) if kind == "replicaset" else deployment(name)
+    own = [pair for pair in pairs if pair[0] != "replicas"]
+    pattern = _pod(pod(name).manifest().labels(app=name), own)
+    return built.replicas(int(dict(pairs).get("replicas", "1"))).template(pattern).manifest().obj()
+
+
+def _budget(name: str, pairs: Pairs) -> Object:
+    built = budget(name).manifest()
+    labels = {}
+    for key, value in pairs:
+        if key == "min":
+            built.min_available(_number(value))
+        elif key == "max":
+            built.max_unavailable(_number(value))
+        else:
+            labels[key] = value
+    return built.selects(labels).obj()
+
+
+def _number(text: str) -> int | str:
+    return text if text.endswith("%") else int(text)
+
+
+def _volume(name: str, attributes: Mapping[str, str]) -> Object:
+    built = volume(name).set(storage_class_name=attributes["class"])
+    if "node" in attributes:
+        built.node_affinity(f"{HOSTNAME} in ({attributes['node']})")
+    return built.manifest().obj()

@@ -1,0 +1,94 @@
+"""Agendas and tallies: what is due, in which order, and how many there are."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayplan.controllers.agenda import RETRY_MAX_NS, RETRY_MIN_NS, Agenda, Reconciler
+from bayplan.controllers.tally import Tally
+from bayplan.store.errors import Conflict
+from bayplan.store.log import Change
+from bayplan.store.objects import Store
+
+
+class Stubborn(Reconciler[str]):
+    """Is refused so many times, then succeeds."""
+
+    def __init__(self, refusals: int) -> None:
+        super().__init__()
+        self.refusals = refusals
+        self.tried_at: list[int] = []
+
+    def observe(self, change: Change, now: int) -> None:
+        self._agenda.mark(change.kind)
+
+    def start(self) -> None:
+        self._agenda.mark("key")
+
+    def _sync(self, store: Store, key: str, now: int) -> None:
+        self.tried_at.append(now)
+        if len(self.tried_at) <= self.refusals:
+            raise Conflict("another write came first")
+
+
+def run(reconciler: Stubborn) -> None:
+    store, now = Store(), 0
+    while (due := reconciler.wake_at()) is not None:
+        now = max(now, due)
+        reconciler.reconcile(store, now)
+
+
+def test_marks_keep_their_order() -> None:
+    """A key is due once, where it was first marked."""
+    agenda: Agenda[str] = Agenda()
+    for key in ("b", "a", "b", "c"):
+        agenda.mark(key)
+    assert agenda.wake_at() == 0
+    assert agenda.take(5) == ["b", "a", "c"]
+    assert agenda.take(5) == []
+    assert agenda.wake_at() is None
+
+
+def test_later_keys() -> None:
+    """The earliest of several times counts, and a key marked meanwhile comes before those that fell due."""
+    agenda: Agenda[str] = Agenda()
+    agenda.mark_at("a", 10)
+    agenda.mark_at("a", 20)
+    agenda.mark_at("b", 7)
+    assert agenda.wake_at() == 7
+    assert agenda.take(6) == []
+    agenda.mark("c")
+    assert agenda.take(10) == ["c", "b", "a"]
+    assert agenda.wake_at() is None
+
+
+def test_refused_keys_are_tried_again_more_and_more_rarely() -> None:
+    """The wait doubles from five milliseconds."""
+    stubborn = Stubborn(refusals=3)
+    stubborn.start()
+    run(stubborn)
+    assert stubborn.tried_at == [0, RETRY_MIN_NS, 3 * RETRY_MIN_NS, 7 * RETRY_MIN_NS]
+
+
+def test_the_longest_wait() -> None:
+    """Waits do not grow for ever."""
+    stubborn = Stubborn(refusals=25)
+    stubborn.start()
+    run(stubborn)
+    assert stubborn.tried_at[-1] - stubborn.tried_at[-2] == RETRY_MAX_NS
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 7))))
+def test_tally(notes: list[tuple[str, int]]) -> None:
+    """Counts and names are those of the last marks of each name."""
+    tally = Tally()
+    last: dict[str, int] = {}
+    for name, marks in notes:
+        assert tally.note(name, marks) == (last.get(name, 0) != marks)
+        last[name] = marks
+    for wanted in (1, 2, 4, 3, 7):
+        having = {name for name, marks in last.items() if marks & wanted == wanted}
+        assert tally.having(wanted) == len(having)
+        assert set(tally.names_having(wanted)) == having
+    assert bool(tally) == any(last.values())
