@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import lzma
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -134,11 +134,6 @@ def told(kind: str, reason: str, note: str, data: Line, uids: dict[str, str]) ->
 def with_names(note: str, uids: dict[str, str]) -> str:
     """The note with pods by their names, where it has their uids."""
     return UID.sub(lambda found: uids.get(found[0], found[0]), note)
-
-
-def names_in_order(seen: Iterable[Seen]) -> list[str]:
-    """Pods in the order of their creation."""
-    return [one.pod for one in seen if one.what == "created"]
 
 
 def _ns(milliseconds: float) -> int:

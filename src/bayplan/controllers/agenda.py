@@ -2,13 +2,14 @@
 
 Keys are marked when something about them changed (O(1), each kept once, in the order of the first mark) or for a later
 time. `Reconciler` takes what is due, brings one key after another in order, and puts off a key whose write the store
-refused, a little longer each time. What there is to do for a key is the subclass's business, and so is hearing.
+refused, a little longer each time. After many writes it pauses, still due, so that everybody can hear of them before
+the watch log forgets. What there is to do for a key is the subclass's business, and so is hearing.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
 from bayplan.controllers.timers import Timers
@@ -20,6 +21,11 @@ KeyT = TypeVar("KeyT", bound=Hashable)
 # Upstream: client-go/util/workqueue/default_rate_limiters.go DefaultTypedControllerRateLimiter (v1.36).
 RETRY_MIN_NS = 5_000_000
 RETRY_MAX_NS = 1_000_000_000_000
+
+BURST_MAX = 500
+"""How many objects a controller creates or deletes for one key before it looks at the next."""
+WRITES_MAX = 2_000
+"""How much is written before others get to hear of it."""
 
 _AT_ONCE = 0
 
@@ -47,6 +53,10 @@ class Agenda(Generic[KeyT]):
         self._marked.clear()
         return taken
 
+    def put_back(self, keys: Iterable[KeyT]) -> None:
+        """Keys that were taken in vain are due again, before all others."""
+        self._marked = {**dict.fromkeys(keys), **self._marked}
+
     def wake_at(self) -> int | None:
         """A time that is over if anything is marked, else when the first later key is due."""
         return _AT_ONCE if self._marked else self._timers.next_at()
@@ -60,7 +70,12 @@ class Reconciler(ABC, Generic[KeyT]):
         self._retry_ns: dict[KeyT, int] = {}
 
     def reconcile(self, store: Store, now: int) -> None:
-        for key in self._agenda.take(now):
+        keys = self._agenda.take(now)
+        enough = store.resource_version + WRITES_MAX
+        for position, key in enumerate(keys):
+            if store.resource_version >= enough:
+                self._agenda.put_back(keys[position:])
+                return
             try:
                 self._sync(store, key, now)
             except ApiError:

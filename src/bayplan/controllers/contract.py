@@ -1,9 +1,9 @@
 """What a controller is: it notes what changed, and later writes what follows from it.
 
 Controllers are pure. They hear of every write through `observe`, write to the store in `reconcile`, and say with
-`wake_at` when something is due though nothing changes. They hold what they derived from the changes they heard (a relist
-tells them again as ADDED) and nothing else; times are integer nanoseconds, and any delay is drawn from the generator they
-were given.
+`wake_at` when something is due though nothing changes. They hold what they derived from the changes they heard (a
+relist tells them again as ADDED) and nothing else; times are integer nanoseconds, and any delay is drawn from the
+generator they were given.
 """
 
 from __future__ import annotations

@@ -110,16 +110,19 @@ class DaemonSetController(Reconciler[Key]):
         owner, daemons = store.find(DaemonSet, *set_key), self._daemons.get(set_key)
         if owner is None or daemons is None or owner.metadata.uid != daemons.uid:
             return
-        self._touched[set_key] = None
         self._revisions.hear(daemons.uid, owner.spec.template)
         daemons.follow(owner, self._revisions.hash_of(daemons.uid))
         if node_name != _ALL_NODES:
+            self._touched[set_key] = None
             self._look_at(store, owner, daemons, node_name, now)
             return
         daemons.find_pods(store)
         node_names = dict.fromkeys(node.metadata.name for node in store.list(Node))
-        for name in [*node_names, *(name for name in daemons.pods if name not in node_names)]:
-            self._look_at(store, owner, daemons, name, now)
+        node_names.update(dict.fromkeys(daemons.pods))
+        for name in node_names:
+            self._agenda.mark((set_key, name))
+        if not node_names:
+            self._touched[set_key] = None
 
     def _look_at(self, store: Store, owner: DaemonSet, daemons: _Daemons, node_name: str, now: int) -> None:
         node = store.find(Node, "", node_name)

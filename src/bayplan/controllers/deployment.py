@@ -88,6 +88,8 @@ class DeploymentController(Reconciler[Key]):
             family.clean_up()
 
     def _roll_out(self, family: _Family, key: Key) -> None:
+        if family.is_at_rest():
+            return
         if family.deployment.spec.paused or family.is_to_be_scaled():
             family.scale()
         elif is_recreated(family.deployment):
@@ -130,6 +132,17 @@ class _Family:
     @property
     def old(self) -> list[ReplicaSet]:
         return [one for name, one in self._sets.items() if name != self._new_name]
+
+    def is_at_rest(self) -> bool:
+        """Whether all is as it was when the last rollout ended, as it mostly is when pods come and go."""
+        new, meta = self.new, self.deployment.metadata
+        return (
+            new is not None
+            and _size(new) == self.bounds.wanted
+            and self.deployment.status.observed_generation == meta.generation
+            and new.metadata.annotations.get(DESIRED_REPLICAS) == str(self.bounds.wanted)
+            and not any(map(_size, self.old))
+        )
 
     def find_or_create_new(self) -> None:
         """Sees to it that the current template has its ReplicaSet, and that this is the latest revision."""

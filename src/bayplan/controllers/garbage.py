@@ -13,7 +13,7 @@ from typing import ClassVar, TypeAlias
 
 from msgspec.structs import replace
 
-from bayplan.controllers.agenda import Reconciler
+from bayplan.controllers.agenda import WRITES_MAX, Reconciler
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.store.deleting import BACKGROUND, FOREGROUND, FOREGROUND_FINALIZER, ORPHAN, ORPHAN_FINALIZER
@@ -36,9 +36,9 @@ class GarbageCollector(Reconciler[Key]):
     def __init__(self) -> None:
         super().__init__()
         self._owners: dict[str, None] = {}
-        """Uids of objects that exist or lately did, pods left out: those own next to nothing and are many."""
+        """Uids of objects that exist or lately did. Of pods, which are many, only those that own something."""
         self._gone: dict[str, None] = {}
-        """Those of them that no longer do, oldest first."""
+        """Those of them whose dependents were collected, oldest first."""
         self._ending: dict[str, Key] = {}
         """Owners, by uid, that wait for their dependents to go."""
 
@@ -53,21 +53,25 @@ class GarbageCollector(Reconciler[Key]):
             self._hear_ending(change.kind, meta)
         if change.type == ADDED:
             for reference in meta.owner_references:
+                if reference.kind == "Pod":
+                    self._owners[reference.uid] = None
                 self._agenda.mark(_key_of(reference, meta.namespace))
 
     def _hear_gone(self, kind: str, meta: ObjectMeta) -> None:
-        self._agenda.mark((kind, meta.namespace, meta.name, meta.uid))
         self._ending.pop(meta.uid, None)
-        if kind != "Pod":
-            self._gone[meta.uid] = None
-            if len(self._gone) > _REMEMBERED_MAX:
-                forgotten = next(iter(self._gone))
-                del self._gone[forgotten]
-                self._owners.pop(forgotten, None)
+        if meta.uid in self._owners:
+            self._agenda.mark((kind, meta.namespace, meta.name, meta.uid))
         if self._ending:
             for reference in meta.owner_references:
                 if reference.uid in self._ending:
                     self._agenda.mark(self._ending[reference.uid])
+
+    def _remember_gone(self, uid: str) -> None:
+        self._gone[uid] = None
+        if len(self._gone) > _REMEMBERED_MAX:
+            forgotten = next(iter(self._gone))
+            del self._gone[forgotten]
+            self._owners.pop(forgotten, None)
 
     def _hear_ending(self, kind: str, meta: ObjectMeta) -> None:
         if ORPHAN_FINALIZER in meta.finalizers or FOREGROUND_FINALIZER in meta.finalizers:
@@ -79,20 +83,25 @@ class GarbageCollector(Reconciler[Key]):
         kind, namespace, name, uid = key
         owner = store.find(kind, namespace, name) if kind in KINDS else None
         if owner is None or owner.metadata.uid != uid:
-            if uid in self._owners or kind == "Pod":
-                self._collect(store, uid, now)
+            if uid in self._owners:
+                self._collect(store, key, now)
         elif owner.metadata.deletion_timestamp is not None:
             if ORPHAN_FINALIZER in owner.metadata.finalizers:
                 self._orphan_dependents(store, owner, now)
             elif FOREGROUND_FINALIZER in owner.metadata.finalizers:
                 self._delete_dependents_first(store, owner, now)
 
-    def _collect(self, store: Store, uid: str, now: int) -> None:
-        for one in store.owned_by(uid):
+    def _collect(self, store: Store, key: Key, now: int) -> None:
+        dependents = [one for one in store.owned_by(key[3]) if one.metadata.deletion_timestamp is None]
+        if len(dependents) > WRITES_MAX:
+            self._agenda.mark(key)
+        else:
+            self._remember_gone(key[3])
+        for one in dependents[:WRITES_MAX]:
             others = [ref for ref in one.metadata.owner_references if self._may_exist(store, ref, one.metadata)]
             if others:
                 _keep_references(store, one, others, now)
-            elif one.metadata.deletion_timestamp is None:
+            else:
                 _delete(store, one, _propagation_of(one), now)
 
     def _may_exist(self, store: Store, reference: OwnerReference, dependent: ObjectMeta) -> bool:
@@ -103,28 +112,32 @@ class GarbageCollector(Reconciler[Key]):
         found = store.find(kind, namespace, name)
         if found is not None and found.metadata.uid == uid:
             return True
-        return uid not in self._owners and kind != "Pod"
+        return uid not in self._owners
 
     def _orphan_dependents(self, store: Store, owner: Object, now: int) -> None:
         uid = owner.metadata.uid
-        for one in store.owned_by(uid):
+        dependents = store.owned_by(uid)
+        for one in dependents[:WRITES_MAX]:
             _keep_references(store, one, [ref for ref in one.metadata.owner_references if ref.uid != uid], now)
-        _take_finalizer(store, owner, ORPHAN_FINALIZER, now)
+        if len(dependents) > WRITES_MAX:
+            self._agenda.mark(self._ending[uid])
+        else:
+            _take_finalizer(store, owner, ORPHAN_FINALIZER, now)
 
     def _delete_dependents_first(self, store: Store, owner: Object, now: int) -> None:
         # Upstream: pkg/controller/garbagecollector/garbagecollector.go processDeletingDependentsItem (v1.36).
         uid = owner.metadata.uid
-        is_blocked = False
-        for one in store.owned_by(uid):
-            is_blocked |= any(
-                ref.uid == uid and bool(ref.block_owner_deletion) for ref in one.metadata.owner_references
-            )
-            if one.metadata.deletion_timestamp is None and not self._has_other_owner(store, one, uid):
+        dependents = store.owned_by(uid)
+        if not any(_blocks(one, uid) for one in dependents):
+            _take_finalizer(store, owner, FOREGROUND_FINALIZER, now)
+            return
+        staying = [one for one in dependents if one.metadata.deletion_timestamp is None]
+        if len(staying) > WRITES_MAX:
+            self._agenda.mark(self._ending[uid])
+        for one in staying[:WRITES_MAX]:
+            if not self._has_other_owner(store, one, uid):
                 propagation = FOREGROUND if store.owned_by(one.metadata.uid) else _propagation_of(one)
                 _delete(store, one, propagation, now)
-        # What went at once is heard of later, so that being blocked is judged again then.
-        if not is_blocked:
-            _take_finalizer(store, owner, FOREGROUND_FINALIZER, now)
 
     def _has_other_owner(self, store: Store, one: Object, uid: str) -> bool:
         references = one.metadata.owner_references
@@ -136,6 +149,11 @@ def _key_of(reference: OwnerReference, namespace: str) -> Key:
     info = KINDS.get(reference.kind)
     within = namespace if info is None or info.namespaced else ""
     return reference.kind, within, reference.name, reference.uid
+
+
+def _blocks(one: Object, uid: str) -> bool:
+    """Whether the owner must not go before the dependent has."""
+    return any(ref.uid == uid and bool(ref.block_owner_deletion) for ref in one.metadata.owner_references)
 
 
 def _propagation_of(one: Object) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bayplan.controllers.agenda import Reconciler
+from bayplan.controllers.agenda import WRITES_MAX, Reconciler
 from bayplan.model.cluster import Namespace
 from bayplan.model.kinds import KINDS
 from bayplan.store.deleting import BACKGROUND
@@ -46,10 +46,16 @@ class NamespaceController(Reconciler[str]):
         namespace = store.find(Namespace, "", key)
         if namespace is None or namespace.metadata.deletion_timestamp is None:
             return
-        for kind in _KINDS:
-            for one in store.list(kind, key):
-                if one.metadata.deletion_timestamp is None:
-                    _delete(store, kind, key, one.metadata.name, now)
+        staying = [
+            (kind, one.metadata.name)
+            for kind in _KINDS
+            for one in store.list(kind, key)
+            if one.metadata.deletion_timestamp is None
+        ]
+        for kind, name in staying[:WRITES_MAX]:
+            _delete(store, kind, key, name, now)
+        if len(staying) > WRITES_MAX:
+            self._agenda.mark(key)
         self._left[key] = sum(len(store.list(kind, key)) for kind in _KINDS)
         if not self._left[key]:
             store.finalize_namespace(key, now)

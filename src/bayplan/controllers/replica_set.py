@@ -12,13 +12,14 @@ from typing import ClassVar, TypeAlias
 
 from msgspec.structs import replace
 
-from bayplan.controllers.agenda import Reconciler
+from bayplan.controllers.agenda import BURST_MAX, Reconciler
 from bayplan.controllers.availability import available_at
 from bayplan.controllers.conditions import is_ready
 from bayplan.controllers.deletion_order import first_to_delete
 from bayplan.controllers.ownership import controller_reference, is_active
 from bayplan.controllers.stamping import Stamp
 from bayplan.controllers.tally import Tally
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodTemplateSpec
 from bayplan.model.workloads import ReplicaSet, ReplicationController, ScaleStatus
 from bayplan.store.log import ADDED, DELETED, Change
@@ -54,14 +55,15 @@ class ReplicaSetController(Reconciler[Key]):
 
     def _hear_pod(self, change: Change) -> None:
         pod, old = change.new, change.old
-        assert isinstance(pod, Pod)
-        if old is not None and old.metadata.owner_references is not pod.metadata.owner_references:
-            self._note(old, 0)
-        self._note(pod, 0 if change.type == DELETED else _marks(pod))
+        references = pod.metadata.owner_references
+        if old is not None and old.metadata.owner_references is not references:
+            self._note(old.metadata, 0)
+        if references:
+            assert isinstance(pod, Pod)
+            self._note(pod.metadata, 0 if change.type == DELETED else _marks(pod))
 
-    def _note(self, pod: object, marks: int) -> None:
-        assert isinstance(pod, Pod)
-        meta = pod.metadata
+    def _note(self, meta: ObjectMeta, marks: int) -> None:
+        """The pod with this metadata has these marks now."""
         reference = controller_reference(meta)
         if reference is None or reference.kind != self._kind:
             return
@@ -96,9 +98,11 @@ class ReplicaSetController(Reconciler[Key]):
         if owner.metadata.deletion_timestamp is None:
             missing = _wanted(owner) - self._count(owner, _ACTIVE)
             if missing > 0:
-                self._create(store, owner, missing, now)
+                self._create(store, owner, min(missing, BURST_MAX), now)
             elif missing < 0:
                 self._delete(store, owner, now)
+            if abs(missing) > BURST_MAX:
+                self._agenda.mark(key)
         self._write_status(store, owner, now)
 
     def _count(self, owner: Replicated, marks: int) -> int:
@@ -123,7 +127,7 @@ class ReplicaSetController(Reconciler[Key]):
         for _ in range(number):
             made = store.create(stamp.pod_alike(), now)
             # Counted here and not only when it is heard of, or it might be created twice.
-            self._note(made, _marks(made))
+            self._note(made.metadata, _marks(made))
 
     def _stamp(self, owner: Replicated) -> Stamp:
         uid, template = owner.metadata.uid, owner.spec.template
@@ -134,13 +138,13 @@ class ReplicaSetController(Reconciler[Key]):
 
     def _delete(self, store: Store, owner: Replicated, now: int) -> None:
         active = self._recount(store, owner)
-        number = len(active) - _wanted(owner)
+        number = min(len(active) - _wanted(owner), BURST_MAX)
         if number <= 0:
             return
         for pod in first_to_delete(active, number, now, _crowds(store, owner, active)):
             meta = pod.metadata
             store.delete(Pod, meta.namespace, meta.name, now, uid=meta.uid)
-            self._note(pod, 0)
+            self._note(meta, 0)
 
     def _write_status(self, store: Store, owner: Replicated, now: int) -> None:
         ready = self._count(owner, _ACTIVE | _READY)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, row_array
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, distinct, every_row, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import Attempt, attempt
 from bayplan.core.diagnosis import NO_NODES, fit_error
@@ -242,6 +242,10 @@ class _Kept:
             total = standing.plain_totals.item(row) + standing.constant
             tied = rows[standing.plain_totals[rows] == standing.plain_totals[row]] if with_ties else None
             return Choice(row=row, total=total, tied_rows=tied)
+        if more is not None and standing.total_is_constant_apart and not with_ties:
+            best = int((order[rows] + more * RANKS).argmax())
+            row = rows.item(best)
+            return Choice(row=row, total=standing.plain_totals.item(row) + standing.constant + more.item(best))
         totals = standing.totals(rows)
         if more is not None:
             totals = totals + more
@@ -297,6 +301,6 @@ class _Kept:
         if rows is None:
             rows = every_row(nodes.count)
         if len(rows):
-            candidacy.try_again(pod, view, filtered, np.unique(rows))
+            candidacy.try_again(pod, view, filtered, distinct(rows))
         candidacy.usage_position = nodes.usage_changes.position
         return candidacy

@@ -108,7 +108,7 @@ class Standing:
             if changed is None:
                 self._build(pod, view)
                 return
-            self._refresh(view, self._unsettled(changed))
+            self._refresh(view, changed)
         self._usage_position = log.position
 
     @property
@@ -214,18 +214,13 @@ class Standing:
             check_range(entry.plugin.name, scores[self.passed[rows]])  # what it says of other nodes nobody asked for
         return scores * entry.weight if entry.weight != 1 else scores
 
-    def _unsettled(self, changed: RowArray) -> RowArray:
-        """The changed rows that need new answers; mostly each is named once."""
-        rows: RowArray = changed[~self._settled[changed]] if self._any_settled else changed
-        if len(rows) > 1 and np.count_nonzero(rows == rows[0]) == len(rows):
-            return rows[:1]  # victims went from a node and another pod came
-        return rows
-
-    def _refresh(self, view: View, rows: RowArray) -> None:
+    def _refresh(self, view: View, changed: RowArray) -> None:
         """New answers for rows whose pods changed."""
-        if len(rows) < 2:
-            if len(rows):
-                self._refresh_one(view, rows.item())
+        rows: RowArray = changed[~self._settled[changed]] if self._any_settled else changed
+        if not len(rows):
+            return
+        if np.count_nonzero(rows == rows[0]) == len(rows):  # victims went from a node and another pod came
+            self._refresh_one(view, rows.item(0))
             return
         all_pass = self._still_pass(view, rows)
         if not all_pass:

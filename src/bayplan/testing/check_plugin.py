@@ -25,8 +25,8 @@ SEEDS: Final = range(30)
 RULES: Final = MappingProxyType(
     {
         "form": "it has all that its extension points need, and answers with int64 arrays and statuses",
-        "reasons": "every failure code has words, and is Unschedulable or UnschedulableAndUnresolvable",
         "untouched": "it leaves the snapshot as it is",
+        "reasons": "every failure code has words, and is Unschedulable or UnschedulableAndUnresolvable",
         "repeat": "asked twice it says the same, to the byte, whatever it was asked in between",
         "rows": "any selection of rows, in any order, gets the answers of those rows",
         "order": "the order in which nodes came does not matter",
@@ -42,8 +42,8 @@ RULES: Final = MappingProxyType(
 )
 
 _CHECKS: Final[tuple[tuple[str, Callable[[Trial], None]], ...]] = (
+    ("untouched", plugin_rules.leaves_the_snapshot_alone),  # before anything is asked that could leave its marks
     ("reasons", plugin_rules.gives_reasons),
-    ("untouched", plugin_rules.leaves_the_snapshot_alone),
     ("repeat", plugin_rules.says_the_same_twice),
     ("rows", plugin_rules.answers_row_by_row),
     ("order", plugin_rules.does_not_care_in_which_order_nodes_came),

@@ -1,9 +1,9 @@
 """Scenarios: scripts of what a user does to a simulated cluster, with what was seen to happen then.
 
 A scenario is text, in blocks with a blank line between them. A block is commands, one to a line, a line `----`, and
-the transcript of what happened while they were done. `rewritten` plays a scenario and gives it back with the transcripts
-that its commands lead to: a test compares the two, and an update writes the second over the first. Lines that start with
-`#` are remarks.
+the transcript of what happened while they were done. `rewritten` plays a scenario and gives it back with the
+transcripts that its commands lead to: a test compares the two, and an update writes the second over the first. Lines
+that start with `#` are remarks.
 
     node n1 cpu=4 memory=8Gi        also: pod, replicaset, deployment, budget, priority, class, volume, claim
     pod web cpu=2 priority=high     `scenario_objects` says which attributes there are
@@ -102,6 +102,7 @@ class Scenario:
     def __init__(self) -> None:
         self.store = Store()
         self._log = self.store.watch()
+        self._changes: list[Change] = []  # that were not shown yet
         self._told: list[Told] = []
         self._names: dict[str, str] = {}  # pods of controllers, as the transcript calls them
         self._uids: dict[str, str] = {}
@@ -117,7 +118,7 @@ class Scenario:
             self._volumes,
         ]
         self.world = self._new_world(draws, STARTED_AT)
-        self._commands: dict[str, Callable[..., None]] = {
+        self._commands: dict[str, Callable[..., object]] = {
             "delete": self._delete,
             "cordon": lambda name: self._change_node(name, unschedulable=True),
             "uncordon": lambda name: self._change_node(name, unschedulable=False),
@@ -221,15 +222,20 @@ class Scenario:
 
     def transcript(self) -> list[str]:
         """What has happened since it was last asked for."""
-        changes = self._log.read()
-        for change in changes:
-            if isinstance(change.new, Pod):
-                self._name(change.new)
+        self._catch_up()
+        changes, self._changes = self._changes, []
         told, self._told[:] = list(self._told), []
         events = [Seen(one.at, one.pod, "event", f"{one.reason}: {self._with_names(one)}") for one in told]
         # Sorting is stable: of one instant, events come first, so that conditions can refer to them.
         seen = sorted([*events, *seen_in(changes)], key=lambda one: one.at)
         return [self._line(one) for one in seen]
+
+    def _catch_up(self) -> None:
+        """Read what was written, and name the pods in the order in which they came."""
+        for change in self._log.read():
+            self._changes.append(change)
+            if isinstance(change.new, Pod):
+                self._name(change.new)
 
     def _name(self, pod: Pod) -> None:
         meta = pod.metadata
@@ -243,6 +249,7 @@ class Scenario:
         return self._names.get(name, name)
 
     def _real(self, shown: str) -> str:
+        self._catch_up()
         return next((name for name, other in self._names.items() if other == shown), shown)
 
     def _with_names(self, told: Told) -> str:
@@ -268,9 +275,9 @@ class Scenario:
 
     def _show(self) -> list[str]:
         """The pods in order of creation."""
+        self._catch_up()
         rows = []
         for pod in self.store.list(Pod, NAMESPACE):
-            self._name(pod)
             place = pod.spec.node_name or "-"
             if pod.status.nominated_node_name:
                 place = f"({pod.status.nominated_node_name})"

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.running_workloads import TEMPLATE
 
-from bayplan.controllers.agenda import RETRY_MAX_NS, RETRY_MIN_NS, Agenda, Reconciler
+from bayplan.controllers.agenda import BURST_MAX, RETRY_MAX_NS, RETRY_MIN_NS, WRITES_MAX, Agenda, Reconciler
+from bayplan.controllers.replica_set import ReplicaSetController
 from bayplan.controllers.tally import Tally
+from bayplan.model.pod import Pod
 from bayplan.store.errors import Conflict
 from bayplan.store.log import Change
 from bayplan.store.objects import Store
+from bayplan.testing.builders import replica_set
 
 
 class Stubborn(Reconciler[str]):
@@ -77,6 +81,26 @@ def test_the_longest_wait() -> None:
     stubborn.start()
     run(stubborn)
     assert stubborn.tried_at[-1] - stubborn.tried_at[-2] == RETRY_MAX_NS
+
+
+def test_many_writes_are_not_made_at_once() -> None:
+    """A controller with much to write pauses, stays due, and has it all in the end."""
+    store, controller = Store(), ReplicaSetController()
+    sizes = {"a": 1200, "b": 700, "c": 900, "d": 100}
+    for name, replicas in sizes.items():
+        store.create(replica_set(name).replicas(replicas).template(TEMPLATE).manifest().obj(), 0)
+    news, written = store.watch(since=0), []
+    while True:
+        for change in news.read():
+            controller.observe(change, 0)
+        if controller.wake_at() is None:
+            break
+        before = store.resource_version
+        controller.reconcile(store, 0)
+        written.append(store.resource_version - before)
+    assert max(written) <= WRITES_MAX + BURST_MAX + 1
+    assert len(written) > 1
+    assert store.count(Pod) == sum(sizes.values())
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 7))))

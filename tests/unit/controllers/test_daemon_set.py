@@ -124,7 +124,8 @@ def test_what_a_kubelet_writes_is_ignored() -> None:
     controller = DaemonSetController()
     for change in stage.store.log.since(0):
         controller.observe(change, stage.now)
-    controller.reconcile(stage.store, stage.now)
+    while controller.wake_at() is not None:
+        controller.reconcile(stage.store, stage.now)
     cursor = stage.store.watch()
     stage.store.modify_status(
         Node, "", "n1", lambda one: replace(one, status=replace(one.status, capacity={"cpu": "8"})), stage.now

@@ -20,7 +20,7 @@ from bayplan.testing.builders import job, pod
 
 
 def stage_with(**spec: Any) -> Workloads:
-    stage = Workloads(JobController(), GarbageCollector())
+    stage = Workloads(JobController(batch_ns=0), GarbageCollector())
     stage.create(job("work").set(**spec).template(TEMPLATE).manifest().obj())
     return stage
 
@@ -64,6 +64,21 @@ def test_completions_and_parallelism() -> None:
     assert seen == [2, 2, 2, 2, 1]
     assert counts(stage) == (0, 5, 0)
     assert "Complete" in conditions(stage)
+
+
+def test_news_of_pods_are_gathered() -> None:
+    """By default pods that end within a second are counted and replaced together."""
+    stage = Workloads(JobController())
+    stage.create(job("work").set(completions=5, parallelism=2).template(TEMPLATE).manifest().obj())
+    first, second = stage.names()
+    stage.pass_time(5)
+    stage.end(first)
+    stage.pass_time(0.5)
+    stage.end(second)
+    assert counts(stage) == (2, 0, 0)
+    stage.pass_time(0.5)
+    assert counts(stage) == (2, 2, 0)
+    assert len(stage.names()) == 2
 
 
 def test_a_work_queue_ends_with_its_last_pod() -> None:
@@ -121,7 +136,7 @@ def test_a_job_fails_beyond_its_limit() -> None:
 
 def test_restarts_count_where_pods_restart() -> None:
     """With OnFailure containers restart within the pod, and these restarts reach the limit."""
-    stage = Workloads(JobController())
+    stage = Workloads(JobController(batch_ns=0))
     pattern = job("work").set(backoff_limit=2).template(TEMPLATE).manifest().obj()
     pattern.spec.template.spec.restart_policy = "OnFailure"
     stage.create(pattern)
@@ -151,7 +166,7 @@ def test_an_evicted_pod_counts_as_failed() -> None:
 
 def test_a_pod_deleted_before_it_is_counted_is_counted() -> None:
     """The finalizer keeps it until then."""
-    controller = JobController()
+    controller = JobController(batch_ns=0)
     stage = Workloads(controller)
     stage.create(job("work").set(completions=2).template(TEMPLATE).manifest().obj())
     (name,) = stage.names()
@@ -275,7 +290,7 @@ def test_a_finished_job_expires() -> None:
 
 def test_a_finished_job_is_left_alone() -> None:
     """What was loaded as done is done, though its pods are gone."""
-    stage = Workloads(JobController())
+    stage = Workloads(JobController(batch_ns=0))
     made = job("work").template(TEMPLATE).obj()
     made.status.succeeded = 1
     made.status.conditions = [Condition(type="Complete", status="True")]
@@ -285,7 +300,7 @@ def test_a_finished_job_is_left_alone() -> None:
 
 def test_a_loaded_job_goes_on() -> None:
     """What its status counts is counted, and its pods are known."""
-    stage = Workloads(JobController())
+    stage = Workloads(JobController(batch_ns=0))
     made = job("work").set(completions=3, parallelism=2).template(TEMPLATE)
     loaded = made.obj()
     loaded.status.succeeded = 1

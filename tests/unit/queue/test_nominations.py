@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.queue.stage import Stage
+from tests.unit.queue.stage import Gate, Stage
 
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import Nominations
@@ -163,6 +163,18 @@ def test_a_change_of_the_status_wakes_the_pod_itself_too() -> None:
     assert stage.woken() == []
     stage.update(told, pod("preemptor").priority(5))
     assert stage.woken() == ["low", "equal", "preemptor"]
+
+
+def test_behind_a_gate_the_loss_of_its_own_place_is_not_remembered() -> None:
+    """A preemptor whose victims are being evicted is woken by their end, not by a more important pod's claim."""
+    gate = Gate()
+    stage = Stage(gates=(gate,))
+    record = stage.parked(pod("p").nominated(KEPT))
+    gate.shut.add("default/p")
+    stage.update(record.pod, pod("p"))
+    gate.shut.clear()
+    stage.queue.release("default/p", stage.now)
+    assert stage.place("p") is PodState.UNSCHEDULABLE
 
 
 def test_a_status_that_names_another_node_than_memory_wakes() -> None:

@@ -38,3 +38,10 @@ def row_array(rows: Any) -> RowArray:
 def every_row(count: int) -> RowArray:
     """All rows of a table of this length, one by one."""
     return np.arange(count, dtype=np.intp)
+
+
+def distinct(rows: RowArray) -> RowArray:
+    """The rows in order, each once. Fast where all are the same one, as after most decisions."""
+    if len(rows) and np.count_nonzero(rows == rows[0]) == len(rows):
+        return rows[:1]
+    return np.unique(rows)

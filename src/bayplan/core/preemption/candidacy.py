@@ -97,10 +97,12 @@ class Candidacy:
             self._victims[row] = candidates.victims_of(position)
 
     def _choose(self) -> RowArray:
-        left = np.flatnonzero(self._outcomes == CANDIDATE)
+        left: RowArray = (self._outcomes == CANDIDATE).nonzero()[0]
         for values, (_, lowest_wins) in zip(self._values, CRITERIA, strict=True):
             if len(left) < 2:
                 break
             compared = values[left]
-            left = left[compared == (compared.min() if lowest_wins else compared.max())]
+            best = compared == (compared.min() if lowest_wins else compared.max())
+            if np.count_nonzero(best) < len(left):
+                left = left[best]
         return left

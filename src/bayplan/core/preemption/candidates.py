@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray, row_array
+from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import Filtered, Verdicts, WhatIf, nominated_pods, take_failures
 from bayplan.core.framework.verdict import Code, Status, unresolvable
@@ -32,6 +32,11 @@ class Potential:
     node_rows: RowArray  # (victims,)
     node_starts: RowArray  # (victims,) position of the first pod of the same node
     protection: Protection
+
+    def nodes(self) -> RowArray:
+        """The nodes that have any, in row order."""
+        nodes: RowArray = self.node_rows[self.node_starts == every_row(len(self.node_starts))]
+        return nodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +64,32 @@ class DryRun:
 def dry_run(pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> DryRun:
     """Try every given node."""
     potential = find_potential_victims(pod, view, rows)
-    with_victims = np.unique(potential.node_rows)
+    with_victims = potential.nodes()
     worlds = _Worlds(pod, view, filtered)
     worlds.shift(potential.pod_rows, potential.node_rows, -1)
     emptied = worlds.filter(with_victims)
-    in_play = np.zeros(view.nodes.count, dtype=np.bool_)
-    in_play[with_victims[emptied.passed]] = True
+    in_play = _marked(with_victims[emptied.passed], view.nodes.count)
     result = DryRun(
         potential=potential,
         victims=np.zeros(len(potential.pod_rows), dtype=np.bool_),
         candidate_rows=row_array([]),
         still_failing=Verdicts(emptied.rejected_by[~emptied.passed], emptied.codes[~emptied.passed]),
         failing_rows=with_victims[~emptied.passed],
-        without_victims=np.setdiff1d(rows, with_victims),
+        without_victims=rows[~_marked(with_victims, view.nodes.count)[rows]],
         unharmed=row_array([]),
     )
     _reprieve(result, worlds, in_play)
-    has_victims = np.zeros(view.nodes.count, dtype=np.bool_)
-    has_victims[potential.node_rows[result.victims]] = True
+    has_victims = _marked(potential.node_rows[result.victims], view.nodes.count)
     result.candidate_rows = np.flatnonzero(in_play & has_victims)
     result.unharmed = np.flatnonzero(in_play & ~has_victims)
     return result
+
+
+def _marked(rows: RowArray, node_count: int) -> BoolArray:
+    """(nodes,) true for the given rows."""
+    marked = np.zeros(node_count, dtype=np.bool_)
+    marked[rows] = True
+    return marked
 
 
 def find_potential_victims(pod: PodInfo, view: View, rows: RowArray) -> Potential:
@@ -135,6 +145,8 @@ def _sorted_as_upstream(view: View, pod_rows: RowArray) -> RowArray:
 
 def _unstable_runs(view: View, pod_rows: RowArray) -> list[tuple[int, int]]:
     """Where nodes with many pods, some of them equal in importance, begin and end in sorted `pod_rows`."""
+    if len(pod_rows) <= STABLE_LENGTH_MAX:
+        return []
     pods = view.pods
     node_rows, priorities = pods.node_rows[pod_rows], pods.priorities[pod_rows]
     started_at = pods.started_at[pod_rows]

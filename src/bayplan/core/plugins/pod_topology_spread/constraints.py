@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IdArray
+from bayplan.core.columns import BoolArray, IdArray
 from bayplan.core.columns.counters import PodCounter, PodMatch
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.node_selectors import match_required, required_nodes
@@ -106,7 +106,7 @@ def topology_columns(constraints: Sequence[SpreadConstraint], nodes: NodeTable) 
     columns = [nodes.labels.column(constraint.topology_key) for constraint in constraints]
     complete = nodes.alive.copy()
     for column in columns:
-        complete &= column.ids != ABSENT
+        complete &= column.present
     return columns, complete
 
 

@@ -39,8 +39,11 @@ class ScoredConstraint:
 
     def addends(self, rows: RowArray) -> FloatArray:
         """(rows,)"""
-        values = self.counts[rows] * self.weight + float(self.max_skew - 1)
-        return np.where(self.present[rows], values, 0.0)
+        values = self.counts[rows].astype(np.float64)
+        values *= self.weight
+        values += float(self.max_skew - 1)
+        values *= self.present[rows]
+        return values
 
 
 @dataclass(slots=True, eq=False)
@@ -48,7 +51,7 @@ class SoftState:
     """What one attempt knows."""
 
     constraints: list[ScoredConstraint]
-    ignored: BoolArray  # (nodes,) nodes that lack a key they must have
+    ignored: BoolArray | None  # (nodes,) nodes that lack a key they must have; None when no feasible node does
 
 
 def prepare(
@@ -59,18 +62,18 @@ def prepare(
     considered = complete if require_all else view.nodes.alive
     rows = feasible_rows[considered[feasible_rows]]
     scored = []
-    included = included_nodes(constraints, pod.spec, view.nodes)
-    for constraint, column, mask in zip(constraints, columns, included, strict=True):
+    for constraint, column in zip(constraints, columns, strict=True):
         node_counts = pod_counts(constraint, pod_counter(constraint, pod.namespace, view), view)
         counts: IntArray | IdArray
         if constraint.topology_key == HOSTNAME:
             # A host is a domain of its own: its pods count even where the inclusion policies leave it out.
             counts, size = node_counts, len(rows)
         else:
-            counts, size = _domain_counts(column, node_counts, considered & mask, rows)
+            (included,) = included_nodes([constraint], pod.spec, view.nodes)
+            counts, size = _domain_counts(column, node_counts, considered & included, rows)
         weight = natural_log(size + 2)
-        scored.append(ScoredConstraint(column.ids != ABSENT, counts, weight, constraint.max_skew))
-    return SoftState(scored, ~considered)
+        scored.append(ScoredConstraint(column.present, counts, weight, constraint.max_skew))
+    return SoftState(scored, None if len(rows) == len(feasible_rows) else ~considered)
 
 
 def raw_scores(state: SoftState, rows: RowArray) -> IntArray:
@@ -78,18 +81,27 @@ def raw_scores(state: SoftState, rows: RowArray) -> IntArray:
     sums = np.zeros(len(rows), dtype=np.float64)
     for constraint in state.constraints:
         sums += constraint.addends(rows)
-    return np.where(state.ignored[rows], 0, _rounded(sums))
+    scores = _rounded(sums)
+    return scores if state.ignored is None else np.where(state.ignored[rows], 0, scores)
 
 
 def normal_scores(state: SoftState, scores: IntArray, rows: RowArray) -> IntArray:
     """(rows,) 100 for the least raw score; ignored nodes get 0 and have no say in the scale."""
-    ignored = state.ignored[rows]
-    counted = scores[~ignored]
-    highest, lowest = int(counted.max(initial=0)), int(counted.min(initial=np.iinfo(np.int64).max))
+    if state.ignored is None:
+        return _scaled(scores)
+    counted = np.flatnonzero(~state.ignored[rows])
+    scaled = np.zeros_like(scores)
+    scaled[counted] = _scaled(scores[counted])
+    return scaled
+
+
+def _scaled(scores: IntArray) -> IntArray:
+    """100 for the least; scores are not negative."""
+    highest = int(scores.max(initial=0))
     if highest == 0:
-        return np.where(ignored, 0, MAX_NODE_SCORE)
-    scaled = MAX_NODE_SCORE * (highest + lowest - np.where(ignored, lowest, scores)) // highest
-    return np.where(ignored, 0, scaled)
+        return np.full_like(scores, MAX_NODE_SCORE)
+    lowest = int(scores.min())
+    return MAX_NODE_SCORE * (highest + lowest - scores) // highest
 
 
 def natural_log(value: int) -> float:

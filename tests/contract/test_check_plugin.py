@@ -1,0 +1,352 @@
+"""`check_plugin` lets a sound plugin pass and catches each kind of broken one, by rule, with its name and the seed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, Rows
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, default_normalize
+from bayplan.core.framework.per_node import NodeView, PerNodePlugin
+from bayplan.core.framework.requeue import Action, Happening, Registration, Resource
+from bayplan.core.framework.verdict import SUCCESS, Status, unschedulable
+from bayplan.core.snapshot import View
+from bayplan.testing import check_plugin
+from bayplan.testing.check_plugin import RULES
+from bayplan.testing.clusters import small_scene
+
+SEEDS = range(10)
+
+
+class Few:
+    """At most two pods on a node, and the emptier the better: as it should be."""
+
+    name: ClassVar[str] = "Few"
+    reads: ClassVar[Reads] = Reads.USAGE
+    score_reads: ClassVar[Reads] = Reads.USAGE
+
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        return (view.usage.pod_counts[rows] >= 2).astype(np.int64)
+
+    def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:
+        return unschedulable("node(s) had two pods")
+
+    def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
+        return 100 - 10 * np.minimum(view.usage.pod_counts[rows], 10)
+
+    def registrations(self) -> tuple[Registration, ...]:
+        return on_pods_and_nodes()
+
+
+def on_pods_and_nodes() -> tuple[Registration, ...]:
+    return (
+        Registration(Happening(Resource.POD, Action.DELETE)),
+        Registration(Happening(Resource.NODE, Action.ADD)),
+    )
+
+
+class PerNodeFew(PerNodePlugin):
+    """The same, node by node; it says nothing of when to try again."""
+
+    name: ClassVar[str] = "PerNodeFew"
+
+    def fits(self, pod: PodInfo, node: NodeView) -> str:
+        return "" if node.view.usage.pod_counts[node.row] < 2 else f"{node.name} has two pods"
+
+    def rate(self, pod: PodInfo, node: NodeView) -> int:
+        return max(0, 100 - 10 * len(node.pod_keys))
+
+
+@pytest.mark.parametrize("plugin", [Few, Few(), lambda: Few(), PerNodeFew])
+def test_a_sound_plugin_passes(plugin: Any) -> None:
+    """As a class, an instance, or a function that makes one."""
+    check_plugin(plugin, seeds=SEEDS)
+
+
+# ---------------------------------------------------------------- one broken plugin for each way to be broken
+
+
+class HalfAFilter:
+    name: ClassVar[str] = "HalfAFilter"
+
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        return np.zeros(0, dtype=np.int64)
+
+
+class Booleans(Few):
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> Any:
+        return view.usage.pod_counts[rows] >= 2
+
+
+class ForgetsRows(Few):
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        return super().filter(state, view, ALL_ROWS)
+
+
+class OneTooMany(Few):
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        return np.append(super().filter(state, view, rows), 0)
+
+
+class NoWords(Few):
+    def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:
+        return unschedulable()
+
+
+class SaysSuccess(Few):
+    def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:
+        return SUCCESS
+
+
+class WritesAColumn(Few):
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        view.nodes.unschedulable[:] = True
+        return super().filter(state, view, rows)
+
+
+class WritesALabel(Few):
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        for row in range(view.nodes.count):
+            view.nodes.labels[row]["seen"] = "yes"  # type: ignore[index]
+        return super().filter(state, view, rows)
+
+
+class ChangesThePod(Few):
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        state.spec.host_network = True
+        return super().filter(state, view, rows)
+
+
+class Counts(Few):
+    calls = 0
+
+    def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
+        self.calls = min(self.calls + 1, 100)
+        return np.full(len(rows), self.calls, dtype=np.int64)
+
+
+class Remembers(Few):
+    """The same for ever, once it has been asked."""
+
+    def __init__(self) -> None:
+        self.limits: dict[str, int] = {}
+        self.asked = 0
+
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        limit = self.limits.setdefault(state.key, len(self.limits) % 3)
+        return (view.usage.pod_counts[rows] >= limit).astype(np.int64)
+
+
+class CaresForTheOthers(Few):
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        counts = view.usage.pod_counts[rows]
+        return (counts > counts.mean()).astype(np.int64) if len(counts) else counts
+
+
+class FirstNodeOnly(Few):
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        first = np.zeros(view.nodes.count, dtype=np.int64)
+        first[1:] = 1
+        return first[rows]
+
+
+class FailsWithoutNodes(Few):
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(int(view.nodes.allowed_pods.max()))
+
+    def filter(self, state: Any, view: View, rows: Rows) -> IntArray:
+        return super().filter(state, view, rows)
+
+
+class TooHigh(Few):
+    def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
+        return 101 - view.usage.pod_counts[rows]
+
+
+class Unconcerned(Few):
+    def concerns(self, pod: PodInfo) -> bool:
+        return False
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(pod)
+
+
+class ReadsUsageInSecret(Few):
+    reads = Reads.NODE
+
+
+class KeepsUsageInItsState(Few):
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(view.usage.pod_counts.copy())
+
+    def filter(self, state: Any, view: View, rows: Rows) -> IntArray:
+        return (state[rows] >= 2).astype(np.int64)
+
+
+class ReadsTheClusterInSecret(Few):
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        return super().filter(state, view, rows) | (view.usage.pod_counts.sum() % 2)
+
+
+class ScoresTheClusterInSecret(Few):
+    score_reads = Reads.NODE
+
+    def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
+        return np.full(len(rows), min(100, int(view.usage.pod_counts.sum())), dtype=np.int64)
+
+
+class SkipsByUsage(Few):
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(pod) if view.usage.pod_counts.sum() > 3 else SKIP
+
+
+class NormalisesBySum(Few):
+    score_reads = Reads.NODE
+
+    def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
+        return view.nodes.allowed_pods[rows]
+
+    def normalize(self, state: PodInfo, scores: IntArray, rows: RowArray) -> IntArray:
+        return scores * 100 // max(1, int(scores.sum()))
+
+
+class NormalisesUsage(Few):
+    def normalize(self, state: PodInfo, scores: IntArray, rows: RowArray) -> IntArray:
+        return default_normalize(scores, reverse=False)
+
+
+class Counting(Few):
+    """Keeps its counts in the state, as it should be."""
+
+    reads = Reads.CLUSTER
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(view.usage.pod_counts.copy())
+
+    def filter(self, state: Any, view: View, rows: Rows) -> IntArray:
+        return (state[rows] >= 2).astype(np.int64)
+
+    def fork(self, state: Any, view: View) -> Any:
+        return state.copy()
+
+    def shift(self, state: Any, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
+        np.add.at(state, node_rows, sign)
+
+
+class DoesNotFork(Counting):
+    def fork(self, state: Any, view: View) -> Any:
+        return state
+
+
+class ShiftsEverywhere(Counting):
+    def shift(self, state: Any, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
+        state += sign * len(node_rows)
+
+
+class ShiftsOnce(Counting):
+    """A node that is named several times counts once."""
+
+    def shift(self, state: Any, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
+        state[node_rows] += sign
+
+
+class LooksAtPodsThatMoved(PerNodePlugin):
+    name: ClassVar[str] = "LooksAtPodsThatMoved"
+
+    def fits(self, pod: PodInfo, node: NodeView) -> str:
+        return "" if len(node.pod_keys) < 2 else "node(s) had two pods"
+
+
+class Deaf(Few):
+    def registrations(self) -> tuple[Registration, ...]:
+        return ()
+
+
+class HardOfHearing(Few):
+    def registrations(self) -> tuple[Registration, ...]:
+        return tuple(Registration(one.happening, lambda pod, old, new: False) for one in on_pods_and_nodes())
+
+
+class PassesAll(Few):
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        return np.zeros(view.nodes.count, dtype=np.int64)[rows]
+
+
+class Impartial(Few):
+    def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
+        return np.full(len(rows), 5, dtype=np.int64)
+
+
+class Raises(Few):
+    def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
+        raise RuntimeError("no scores today")
+
+
+BROKEN = [
+    (HalfAFilter, "form", "it has filter but no reads and no explain_failure"),
+    (Booleans, "form", "filter gives bool, not int64"),
+    (OneTooMany, "form", "filter gives shape"),
+    (NoWords, "reasons", "explain_failure of code 1 has no words"),
+    (SaysSuccess, "reasons", "says Success"),
+    (WritesAColumn, "untouched", "it writes into a column of the snapshot"),
+    (WritesALabel, "untouched", "it changes nodes.labels"),
+    (ChangesThePod, "untouched", "it changes the pod"),
+    (Counts, "repeat", "asked twice, it answers differently at score"),
+    (Remembers, "repeat", "compared with an instance that was never asked before"),
+    (ForgetsRows, "rows", "asked about all rows, shuffled"),
+    (CaresForTheOthers, "rows", "asked about all rows, a part of them"),
+    (FirstNodeOnly, "order", "if nodes come in reverse"),
+    (FailsWithoutNodes, "empty", "in a cluster with no node it raises ValueError"),
+    (TooHigh, "range", "final scores are 0 to 100, not [101"),
+    (Unconcerned, "concerns", "concerns says no, yet pre_filter gives Ready"),
+    (ReadsUsageInSecret, "reads", "(add USAGE, or CLUSTER)"),
+    (KeepsUsageInItsState, "reads", "a state made before gives other answers than one made now"),
+    (ReadsTheClusterInSecret, "reads", "(add USAGE, or CLUSTER)"),
+    (ScoresTheClusterInSecret, "reads", "score, after"),
+    (SkipsByUsage, "reads", "pre_filter gives"),
+    (NormalisesBySum, "reads", "normalize looks at more than the lowest and highest score"),
+    (NormalisesUsage, "form", "it normalises scores that follow usage"),
+    (DoesNotFork, "what-if", "changes the original state"),
+    (ShiftsEverywhere, "what-if", "change the answer for another node"),
+    (ShiftsOnce, "moved pods", "when that has really happened: it passes"),
+    (LooksAtPodsThatMoved, "moved pods", "A state that depends on pods needs fork and shift"),
+    (Deaf, "wakes", "is rejected everywhere and fits after"),
+    (HardOfHearing, "wakes", "is rejected everywhere and fits after"),
+    (PassesAll, "exercised", "it rejected no node"),
+    (Impartial, "exercised", "all its scores were equal"),
+    (Raises, "untouched", "it raises RuntimeError: no scores today"),
+]
+
+
+@pytest.mark.parametrize(("plugin", "rule", "said"), BROKEN, ids=[plugin.__name__ for plugin, _, _ in BROKEN])
+def test_a_broken_plugin_is_caught(plugin: Any, rule: str, said: str) -> None:
+    """The message has the plugin's name, the rule, the seed where there is one, and what was found."""
+    with pytest.raises(AssertionError, match=re.escape(said)) as caught:
+        check_plugin(plugin, seeds=SEEDS)
+    text = str(caught.value)
+    assert plugin.name in text
+    assert f"rule `{rule}`" in text
+    assert rule in ("form", "exercised") or re.search(r"\(seed \d+\)", text)
+
+
+def test_every_rule_has_a_plugin_that_breaks_it() -> None:
+    assert {rule for _, rule, _ in BROKEN} == set(RULES)
+
+
+def test_a_state_that_follows_pods_passes() -> None:
+    check_plugin(Counting, seeds=SEEDS)
+
+
+def test_a_rule_can_be_waived() -> None:
+    check_plugin(Deaf, seeds=SEEDS, waived={"wakes"})
+    with pytest.raises(AssertionError, match="there is no rule wake;"):
+        check_plugin(Few, waived={"wake"})
+
+
+def test_a_scene_is_the_same_for_a_seed() -> None:
+    assert small_scene(7) == small_scene(7)
+    assert small_scene(7) != small_scene(8)
