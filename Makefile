@@ -1,6 +1,6 @@
 # Every command a contributor needs; CI runs `make test` and nothing else.
 .DEFAULT_GOAL := test
-.PHONY: setup run test check fmt update bench clean
+.PHONY: setup run test check fmt sim update bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -37,6 +37,12 @@ fmt: $(STAMP)
 # What scenarios lead to now, written into them for a reader to judge.
 update: $(STAMP)
 	BAYPLAN_UPDATE=1 $(PYTEST) tests/scenarios
+
+# Random worlds with faults: make sim SEEDS=1000 [FIRST=200]; the seeds that fail are printed.
+SEEDS ?= 200
+FIRST ?= 0
+sim: $(STAMP)
+	SEEDS=$(SEEDS) FIRST=$(FIRST) $(PYTEST) -m slow tests/simulation
 
 bench: $(STAMP)
 	$(BIN)/bayplan bench

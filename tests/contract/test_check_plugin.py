@@ -318,7 +318,7 @@ BROKEN = [
     (HardOfHearing, "wakes", "is rejected everywhere and fits after"),
     (PassesAll, "exercised", "it rejected no node"),
     (Impartial, "exercised", "all its scores were equal"),
-    (Raises, "untouched", "it raises RuntimeError: no scores today"),
+    (Raises, "form", "it raises RuntimeError where `untouched` is looked at: no scores today"),
 ]
 
 

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from bayplan.config.loading import load_configuration
-from bayplan.config.registry import build_profiles
+from bayplan.cli.main import cli
 from bayplan.core.actions import Evict
-from bayplan.core.plugins.priority_sort import PrioritySort
-from bayplan.core.scheduler import Decision, Scheduler
+from bayplan.core.scheduler import Decision
 from bayplan.testing.checkers import check_always, check_not_overcommitted, check_quiet, check_settled
 from bayplan.testing.random_world import STARTED_AT, RandomWorld
 from bayplan.worlds.delays import SECOND
-from bayplan.worlds.journal import JournalWriter, read_head, replay
+from bayplan.worlds.journal import JournalWriter, read_head, replay, scheduler_for
 
 FIRST = int(os.environ.get("FIRST", "0"))
 SEEDS = int(os.environ.get("SEEDS", "200"))
@@ -64,7 +66,7 @@ def test_worlds_hold_and_heal(start: int) -> None:
 
 def journal_of(seed: int) -> str:
     out = io.StringIO()
-    journal = JournalWriter(out, {"seed": seed})
+    journal = JournalWriter(out, {"seed": seed, "startedAt": STARTED_AT})
     random_world = RandomWorld(seed, on_event=journal.event, on_decision=journal.decision)
     random_world.world.run_until(STARTED_AT + random_world.seconds * SECOND)
     return out.getvalue()
@@ -77,11 +79,49 @@ def test_the_same_seed_gives_the_same_bytes_and_replays(seed: int) -> None:
     assert journal == journal_of(seed)
     assert journal.count("\n") > 50
     lines = iter(journal.splitlines())
-    read_head(lines)
-    scheduler = Scheduler(build_profiles(load_configuration(None)), PrioritySort().sort_key, started_at=STARTED_AT)
-    assert list(replay(lines, scheduler)) == []
+    assert list(replay(lines, scheduler_for(read_head(lines)))) == []
 
 
-def test_worlds_without_faults(seed: int = 7) -> None:
-    """A quick look at one seed that everything above depends on."""
-    live_through(seed)
+HASHED = """
+import sys
+from tests.simulation.test_random_worlds import journal_of
+sys.stdout.write(journal_of(1))
+"""
+
+
+def test_the_order_of_hashes_changes_nothing() -> None:
+    """Three processes with three hash seeds write the same journal."""
+    root = Path(__file__).parents[2]
+    journals = {
+        subprocess.run(
+            [sys.executable, "-c", HASHED],
+            cwd=root,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "4711")
+    }
+    assert journals == {journal_of(1).encode()}
+
+
+def test_replay_from_the_command_line(tmp_path: Path) -> None:
+    """A journal that is played back agrees; one that was tampered with does not; other files are refused."""
+    file = tmp_path / "run.journal"
+    journal = journal_of(2)
+    file.write_text(journal)
+    runner = CliRunner()
+    agreed = runner.invoke(cli, ["replay", str(file)])
+    assert agreed.exit_code == 0, agreed.output
+    assert "all as written" in agreed.output
+    file.write_text(journal.replace('"outcome":"assumed"', '"outcome":"error"', 1))
+    differs = runner.invoke(cli, ["replay", str(file)])
+    assert differs.exit_code == 1
+    assert "1 of " in differs.output
+    file.write_text("{}\n")
+    assert "expected the format" in str(runner.invoke(cli, ["replay", str(file)]).exception)
+
+
+def test_one_world_holds_and_heals() -> None:
+    """A quick look at one seed; the others take their time elsewhere."""
+    live_through(7)

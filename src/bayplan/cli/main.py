@@ -27,6 +27,7 @@ COMMANDS = {
     "explain": "Say where a pod can go, why not elsewhere, and who would have to make room.",
     "place": "Place the pending pods now, one after another, evicting where it must be.",
     "demo": "Watch a small built-in cluster place, explain and preempt.",
+    "replay": "Play a journal back and say where decisions differ.",
     "bench": "Measure how many decisions a second this machine makes.",
 }
 

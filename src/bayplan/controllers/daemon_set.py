@@ -36,7 +36,7 @@ Key: TypeAlias = tuple[SetKey, str]
 """A set and the node to look at, "" for all."""
 
 ON_DELETE = "OnDelete"
-# Upstream: pkg/controller/daemon/daemon_controller.go BackoffGCInterval and cmd/kube-controller-manager (v1.36).
+# Upstream: cmd/kube-controller-manager/app/apps.go, the backoff given to the daemon controller (v1.36).
 FAILED_WAIT_MIN_NS = NS_PER_SECOND
 FAILED_WAIT_MAX_NS = 15 * 60 * NS_PER_SECOND
 

@@ -146,9 +146,10 @@ def _check_array(method: str, answer: Any, length: int) -> None:
 # ---------------------------------------------------------------- all answers, and all that must not change
 
 
-def transcript(plugin: Any, points: Iterable[str], case: Case) -> list[tuple[str, Any]]:
-    """Everything the plugin says of the case, as values that can be compared."""
-    return [(point, _TRANSCRIBED[point](plugin, case)) for point in points if point in _TRANSCRIBED]
+def transcript(plugin: Any, points: Iterable[str], case: Case, score_rows: RowArray) -> list[tuple[str, Any]]:
+    """Everything the plugin says of the case, as values that can be compared; scores of the given rows."""
+    said = [(point, _TRANSCRIBED[point](plugin, case)) for point in points if point in _TRANSCRIBED]
+    return [*said, ("score", _score_words(plugin, case, score_rows))] if "score" in points else said
 
 
 def _filter_words(plugin: Any, case: Case) -> Any:
@@ -164,8 +165,7 @@ def _filter_words(plugin: Any, case: Case) -> Any:
     return nodes, codes.tobytes(), shifted.codes.tobytes()
 
 
-def _score_words(plugin: Any, case: Case) -> Any:
-    rows = case.alive_rows
+def _score_words(plugin: Any, case: Case, rows: RowArray) -> Any:
     state = score_state(plugin, case, rows)
     if isinstance(state, Skip) or not len(rows):
         return None
@@ -217,7 +217,6 @@ _TRANSCRIBED = {
     "preEnqueue": _pre_enqueue_words,
     "queueSort": _sort_words,
     "filter": _filter_words,
-    "score": _score_words,
     "reserve": _reserve_words,
     "permit": _permit_words,
     "preBind": _pre_bind_words,

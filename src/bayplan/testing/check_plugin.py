@@ -24,7 +24,7 @@ SEEDS: Final = range(30)
 #: Every rule, in the order in which they are tried.
 RULES: Final = MappingProxyType(
     {
-        "form": "it has all that its extension points need, and answers with int64 arrays and statuses",
+        "form": "it has all that its extension points need, answers with int64 arrays and statuses, and raises nothing",
         "untouched": "it leaves the snapshot as it is",
         "reasons": "every failure code has words, and is Unschedulable or UnschedulableAndUnresolvable",
         "repeat": "asked twice it says the same, to the byte, whatever it was asked in between",
@@ -74,7 +74,7 @@ def check_plugin(
     """
     unknown = sorted(set(waived) - set(RULES))
     assert not unknown, f"there is no rule {', '.join(unknown)}; rules are {', '.join(RULES)}"
-    plugin, fresh = _instances(plugin_or_factory)
+    plugin, fresh = instances_of(plugin_or_factory)
     name = getattr(plugin, "name", type(plugin).__name__)
     try:
         points = checked_points(type(plugin))
@@ -90,7 +90,7 @@ def check_plugin(
         _check_exercised(name, points, seen)
 
 
-def _instances(plugin_or_factory: Any) -> tuple[Any, Callable[[], Any]]:
+def instances_of(plugin_or_factory: Any) -> tuple[Any, Callable[[], Any]]:
     """The plugin, and a way to get another that was never asked anything."""
     if isinstance(plugin_or_factory, type) or (callable(plugin_or_factory) and not hasattr(plugin_or_factory, "name")):
         return plugin_or_factory(), plugin_or_factory
@@ -111,7 +111,8 @@ def _try(rule: str, check: Callable[[Trial], None], trial: Trial, name: str, wai
     except CycleError:
         return  # the contract allows a plugin to give up on a pod
     except Exception as error:
-        found, cause = f"it raises {type(error).__name__}: {error}", error
+        found, cause = f"it raises {type(error).__name__} where `{rule}` is looked at: {error}", error
+        rule = "form"
     raise AssertionError(
         f"{name} breaks the rule `{rule}` (seed {trial.scene.seed}): {found}. The rule: {RULES[rule]}."
     ) from cause

@@ -80,6 +80,11 @@ class Trial:
             self._cases[pod.metadata.name] = case_of(self.scene.objects, pod)
         return self._cases[pod.metadata.name]
 
+    def transcript(self, case: Case, other: Any = None) -> list[tuple[str, Any]]:
+        """All that the plugin says of a case, or another plugin in its place."""
+        rows = self.score_rows(case) if self.scores else row_array([])
+        return transcript(other or self.plugin, sorted(self.points), case, rows)
+
     def rng(self) -> Random:
         return Random(self.scene.seed)
 
@@ -115,7 +120,7 @@ def leaves_the_snapshot_alone(trial: Trial) -> None:
         freeze(case.cache)
         before = digest(case)
         try:
-            transcript(trial.plugin, trial.points, case)
+            trial.transcript(case)
         except ValueError as error:
             if "read-only" in str(error):
                 raise Breach("untouched", f"it writes into a column of the snapshot ({error})") from error
@@ -127,10 +132,10 @@ def leaves_the_snapshot_alone(trial: Trial) -> None:
 
 def says_the_same_twice(trial: Trial) -> None:
     for case in trial.cases():
-        first = transcript(trial.plugin, trial.points, case)
-        again = transcript(trial.plugin, trial.points, case)
+        first = trial.transcript(case)
+        again = trial.transcript(case)
         _compare_transcripts(first, again, "asked twice")
-        other = transcript(trial.fresh(), trial.points, case)
+        other = trial.transcript(case, trial.fresh())
         _compare_transcripts(first, other, "compared with an instance that was never asked before")
 
 
@@ -209,7 +214,7 @@ def works_without_nodes_and_with_one(trial: Trial) -> None:
     ):
         for pod in trial.scene.waiting:
             try:
-                transcript(trial.plugin, trial.points, case_of(objects, pod))
+                trial.transcript(case_of(objects, pod))
             except (ArithmeticError, LookupError, TypeError, ValueError) as error:
                 raise Breach("empty", f"in a cluster with {size} it raises {type(error).__name__}: {error}") from error
 

@@ -13,6 +13,8 @@ from typing import Any, TextIO, cast
 
 import msgspec
 
+from bayplan.config.loading import load_configuration
+from bayplan.config.registry import build_profiles
 from bayplan.core.events import (
     BindAnswered,
     Event,
@@ -23,6 +25,8 @@ from bayplan.core.events import (
     PermitAnswered,
     VolumesAnswered,
 )
+from bayplan.core.plugins.priority_sort import PrioritySort
+from bayplan.core.queue import SECOND_NS
 from bayplan.core.scheduler import Decision, Scheduler
 from bayplan.model.kinds import KINDS, Object
 
@@ -71,6 +75,21 @@ def read_head(lines: Iterator[str]) -> dict[str, Any]:
     if head.get("format") != FORMAT:
         raise JournalError(f"line 1: expected the format {FORMAT!r}, found {head.get('format')!r}")
     return head
+
+
+def scheduler_for(head: dict[str, Any]) -> Scheduler:
+    """A fresh scheduler as the one that wrote the journal was."""
+    configuration = load_configuration(head.get("config"))
+    started_at = head.get("startedAt")
+    if not isinstance(started_at, int):
+        raise JournalError("line 1: startedAt: expected a whole number of nanoseconds")
+    return Scheduler(
+        build_profiles(configuration),
+        PrioritySort().sort_key,
+        started_at=started_at,
+        initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND_NS,
+        max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND_NS,
+    )
 
 
 def replay(lines: Iterable[str], scheduler: Scheduler) -> Iterator[Difference]:

@@ -156,9 +156,7 @@ def offer(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
     monkeypatch.setattr(plugin_loading, "entry_points", offered)
 
 
-def test_paths_are_relative_to_the_configuration(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_are_relative_to_the_configuration(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (folder / "scheduler.yaml").write_text(
         "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"

@@ -49,6 +49,18 @@ def columns_at(table: IntArray, place: Place) -> Columns:
     return (table[place] if isinstance(place, slice) else table.take(place, axis=0)).T
 
 
+def block_at(table: IntArray, rows: Rows, resources: Rows) -> IntArray:
+    """(rows, resources) a part of a (nodes, resources) table; do not change it, it may be the table itself."""
+    block: IntArray = (table[rows] if isinstance(rows, slice) else table.take(rows, axis=0))[:, resources]
+    return block
+
+
+def chosen_columns(resources: Sequence[int]) -> Rows:
+    """The columns to take from a table: a slice, which costs nothing, where they are the first ones in order."""
+    count = len(resources)
+    return slice(count) if list(resources) == list(range(count)) else np.array(resources, dtype=np.intp)
+
+
 def as_numbers(held: Amounts) -> Amounts:
     """1 where a condition holds, 0 elsewhere."""
     return held.astype(np.int64) if isinstance(held, np.ndarray) else int(held)

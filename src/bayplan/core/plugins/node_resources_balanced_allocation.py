@@ -8,7 +8,7 @@ pod alone that asks for none of the resources. Floats are computed in upstream's
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -16,12 +16,20 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
 from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, Reads, Skip
-from bayplan.core.plugins.node_amounts import Amounts, Columns, columns_at, none_is_zero, place_of
+from bayplan.core.plugins.node_amounts import Amounts, Columns, block_at, chosen_columns, columns_at, none_is_zero
 from bayplan.core.plugins.node_resources_fit import ScoredResource, scored_resources
 from bayplan.core.snapshot import View
 
 HALF_SCORE = MAX_NODE_SCORE // 2
 UNCHANGED_SCORE = HALF_SCORE + HALF_SCORE // 2
+
+
+class BalanceState(NamedTuple):
+    """What counts in the score of this pod."""
+
+    resources: tuple[ScoredResource, ...]
+    columns: Rows  # of the resources, in the tables
+    steps: IntArray  # (2, 1, resources) what the pod adds, and nothing
 
 
 class NodeResourcesBalancedAllocation:
@@ -38,24 +46,28 @@ class NodeResourcesBalancedAllocation:
         pod: PodInfo,
         view: View,
         feasible_rows: RowArray,  # noqa: ARG002
-    ) -> tuple[ScoredResource, ...] | Skip:
+    ) -> BalanceState | Skip:
         scored = scored_resources(self.args.resources, pod.shape.requests.used, view.nodes.resources)
-        return scored if any(entry.request for entry in scored) else SKIP
+        if not any(entry.request for entry in scored):
+            return SKIP
+        requests = [entry.request for entry in scored]
+        return BalanceState(
+            scored,
+            columns=chosen_columns([entry.resource for entry in scored]),
+            steps=np.array([[requests], [[0] * len(requests)]], dtype=np.int64),
+        )
 
-    def score(self, state: tuple[ScoredResource, ...], view: View, rows: Rows) -> IntArray:
-        place = place_of(rows)
-        if isinstance(place, int):
-            return np.array([self.score_one(state, view, place)], dtype=np.int64)
-        capacities, taken = columns_at(view.nodes.allocatable, place), columns_at(view.usage.requested, place)
-        # (2, rows) for each resource: what is taken with the pod, and without it.
-        levels = [taken[entry.resource] + np.array(((entry.request,), (0,))) for entry in state]
-        offered = [capacities[entry.resource] for entry in state]
-        if all(none_is_zero(capacity) for capacity in offered):
-            return scores_of_nodes(offered, levels)
-        return _scores_by_what_is_offered(offered, levels)
+    def score(self, state: BalanceState, view: View, rows: Rows) -> IntArray:
+        capacities = block_at(view.nodes.allocatable, rows, state.columns)
+        # (2, rows, resources): what is taken with the pod, and without it.
+        levels = block_at(view.usage.requested, rows, state.columns) + state.steps
+        if none_is_zero(capacities):
+            return scores_of_nodes(capacities, levels)
+        return _scores_by_what_is_offered(capacities, levels)
 
-    def score_one(self, state: tuple[ScoredResource, ...], view: View, row: int) -> int:
-        return score_of_node(state, columns_at(view.nodes.allocatable, row), columns_at(view.usage.requested, row))
+    def score_one(self, state: BalanceState, view: View, row: int) -> int:
+        capacities, taken = columns_at(view.nodes.allocatable, row), columns_at(view.usage.requested, row)
+        return score_of_node(state.resources, capacities, taken)
 
 
 def score_of_node(resources: Sequence[ScoredResource], capacities: Columns, taken: Columns) -> int:
@@ -73,15 +85,18 @@ def score_of_node(resources: Sequence[ScoredResource], capacities: Columns, take
     return score
 
 
-def scores_of_nodes(capacities: Sequence[IntArray], levels: Sequence[IntArray]) -> IntArray:
-    """(rows,) scores of nodes that have some of every resource; levels are (2, rows), with the pod and without."""
-    if len(capacities) < 2:
-        return np.full(levels[0].shape[1], UNCHANGED_SCORE, dtype=np.int64)
-    shares = [level / capacity for level, capacity in zip(levels, capacities, strict=True)]
-    for share in shares:
-        np.minimum(share, 1.0, out=share)
-    after, before = evenness(shares).astype(np.int64)
-    scores: IntArray = improvement(after, before)
+def scores_of_nodes(capacities: IntArray, levels: IntArray) -> IntArray:
+    """(rows,) scores of nodes that have some of every resource.
+
+    Capacities are (rows, resources), levels (2, rows, resources): with the pod and without.
+    """
+    row_count, resource_count = capacities.shape
+    if resource_count < 2:
+        return np.full(row_count, UNCHANGED_SCORE, dtype=np.int64)
+    shares = levels / capacities
+    np.minimum(shares, 1.0, out=shares)
+    parts = evenness([shares[:, :, position] for position in range(resource_count)]).astype(np.int64)
+    scores: IntArray = improvement(parts[0], parts[1])
     return scores
 
 
@@ -112,17 +127,14 @@ def _deviation(shares: Sequence[Amounts]) -> Amounts:
     return np.sqrt(squares / len(shares))
 
 
-def _scores_by_what_is_offered(capacities: Sequence[IntArray], levels: Sequence[IntArray]) -> IntArray:
+def _scores_by_what_is_offered(capacities: IntArray, levels: IntArray) -> IntArray:
     """(rows,) scores where some nodes lack some resource: one step for each distinct set of offered ones."""
-    bits = [(capacity > 0) * (1 << position) for position, capacity in enumerate(capacities)]
-    offered_sets = np.bitwise_or.reduce(bits)
+    bits = 1 << np.arange(capacities.shape[1])
+    offered_sets = (capacities > 0) @ bits
     scores = np.full(offered_sets.shape, UNCHANGED_SCORE, dtype=np.int64)
     for offered in np.unique(offered_sets).tolist():
         places = np.flatnonzero(offered_sets == offered)
-        chosen = [position for position in range(len(capacities)) if offered >> position & 1]
+        chosen = np.flatnonzero(bits & offered)
         if len(chosen) > 1:
-            scores[places] = scores_of_nodes(
-                [capacities[position][places] for position in chosen],
-                [levels[position][:, places] for position in chosen],
-            )
+            scores[places] = scores_of_nodes(capacities[places][:, chosen], levels[:, places][:, :, chosen])
     return scores

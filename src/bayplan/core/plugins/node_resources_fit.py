@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, IntArray, RowArray, Rows
+from bayplan.core.columns import ABSENT, ALL_ROWS, IntArray, RowArray, Rows
 from bayplan.core.columns.resources import (
     BASIC_NAMES,
     EPHEMERAL_STORAGE,
@@ -38,11 +38,12 @@ from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.node_amounts import (
     Amounts,
-    Columns,
     Place,
     as_array,
     as_numbers,
+    block_at,
     cells,
+    chosen_columns,
     columns_at,
     larger,
     none_is_zero,
@@ -91,6 +92,9 @@ class ScoreState(NamedTuple):
 
     resources: tuple[ScoredResource, ...]
     beyond_memory: bool  # resources other than cpu and memory are among them
+    columns: Rows  # of the resources, in the tables
+    requests: IntArray  # (resources,)
+    weights: IntArray  # (resources,)
 
 
 class NodeResourcesFit:
@@ -143,27 +147,36 @@ class NodeResourcesFit:
     ) -> ScoreState:
         configured = self.args.scoring_strategy.resources
         resources = scored_resources(configured, pod.shape.requests.scored, view.nodes.resources)
-        return ScoreState(resources, any(entry.resource > MEMORY for entry in resources))
+        return ScoreState(
+            resources,
+            beyond_memory=any(entry.resource > MEMORY for entry in resources),
+            columns=chosen_columns([entry.resource for entry in resources]),
+            requests=np.array([entry.request for entry in resources], dtype=np.int64),
+            weights=np.array([entry.weight for entry in resources], dtype=np.int64),
+        )
 
     def score(self, state: ScoreState, view: View, rows: Rows) -> IntArray:
         if not state.resources:
             return np.zeros(view.nodes.alive[rows].shape, dtype=np.int64)
-        return as_array(self._scores(state, view, place_of(rows)))
+        # All resources at once: (rows, resources).
+        capacities = block_at(view.nodes.allocatable, rows, state.columns)
+        needed = taken_at(view.usage, rows, beyond_memory=state.beyond_memory)[:, state.columns] + state.requests
+        scores, counted = self._rate(capacities, needed)
+        weights = state.weights.sum() if counted is True else counted @ state.weights
+        return as_array(self._mean(scores @ state.weights, weights))
 
     def score_one(self, state: ScoreState, view: View, row: int) -> int:
-        score: int = self._scores(state, view, row)
-        return score
-
-    def _scores(self, state: ScoreState, view: View, place: Place) -> Amounts:
-        capacities = columns_at(view.nodes.allocatable, place)
-        taken = columns_taken(view.usage, place, beyond_memory=state.beyond_memory)
-        total: Amounts = 0
-        weights: Amounts = 0
+        capacities = columns_at(view.nodes.allocatable, row)
+        taken = columns_at(view.usage.nonzero_requested, row)
+        if state.beyond_memory:
+            taken = [*taken, *columns_at(view.usage.requested, row)[len(taken) :]]
+        total = weights = 0
         for resource, request, weight in state.resources:
-            scores, counted = self._rate(capacities[resource], taken[resource] + request)
-            total = total + (scores if weight == 1 else scores * weight)
-            weights = weights + (weight if counted is True else counted * weight)
-        return self._mean(total, weights)
+            score, counted = self._rate(capacities[resource], taken[resource] + request)
+            total += score * weight
+            weights += counted * weight
+        mean: int = self._mean(total, weights)
+        return mean
 
     def _rate(self, capacity: Amounts, needed: Amounts) -> tuple[Amounts, Amounts]:
         """A resource's scores, and where they count. A node that has none of it is not judged by it."""
@@ -265,12 +278,12 @@ def shortage_codes(demand: Demand, short: Amounts, capacity: Amounts) -> Amounts
     return short * demand.bit | (capacity < demand.amount) * UNRESOLVABLE_BIT
 
 
-def columns_taken(usage: Usage, place: Place, *, beyond_memory: bool) -> Columns:
-    """What the pods take, by resource; of cpu and memory not less than the scheduler supposes."""
-    supposed = columns_at(usage.nonzero_requested, place)
+def taken_at(usage: Usage, rows: Rows, *, beyond_memory: bool) -> IntArray:
+    """(rows, resources) what the pods take; of cpu and memory not less than the scheduler supposes."""
+    supposed = block_at(usage.nonzero_requested, rows, ALL_ROWS)
     if not beyond_memory:
         return supposed
-    return [*supposed, *columns_at(usage.requested, place)[len(supposed) :]]
+    return np.concatenate((supposed, block_at(usage.requested, rows, slice(supposed.shape[1], None))), axis=1)
 
 
 def scored_resources(

@@ -1,0 +1,74 @@
+"""Keep nodes with GPUs for pods that use them, and fill them one after another.
+
+The same policy twice: `PerNodeGpuPacking` is written for one node at a time, `GpuPacking` for all nodes at once. The
+guide docs/guide/plugins.md walks through both; scheduler.yaml names the second one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from bayplan.core.columns import IntArray, RowArray, Rows
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
+from bayplan.core.framework.per_node import NodeView, PerNodePlugin
+from bayplan.core.framework.requeue import Action, Happening, Registration, Resource
+from bayplan.core.framework.verdict import Status, unresolvable
+from bayplan.core.snapshot import View
+
+KEPT = "node(s) were kept for pods that use GPUs"
+
+
+class PerNodeGpuPacking(PerNodePlugin):
+    name: ClassVar[str] = "PerNodeGpuPacking"
+
+    def __init__(self, args: dict[str, Any] | None = None) -> None:
+        self.resource = (args or {}).get("resource", "nvidia.com/gpu")
+
+    def fits(self, pod: PodInfo, node: NodeView) -> str:
+        asked = pod.shape.requests.asked.get(self.resource, 0)
+        return KEPT if not asked and node.allocatable(self.resource) else ""
+
+    def rate(self, pod: PodInfo, node: NodeView) -> int:
+        asked = pod.shape.requests.asked.get(self.resource, 0)
+        if not asked:
+            return 0
+        there = node.allocatable(self.resource)
+        return 100 * (node.requested(self.resource) + asked) // there
+
+
+class GpuPacking:
+    name: ClassVar[str] = "GpuPacking"
+    reads: ClassVar[Reads] = Reads.NODE
+    score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
+
+    def __init__(self, args: dict[str, Any] | None = None) -> None:
+        self.resource = (args or {}).get("resource", "nvidia.com/gpu")
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        column = view.nodes.resources.find(self.resource)
+        return SKIP if self._asked(pod) or column < 0 else Ready(column)
+
+    def filter(self, state: int, view: View, rows: Rows) -> IntArray:
+        return (view.nodes.allocatable[rows, state] > 0).astype(np.int64)
+
+    def explain_failure(self, state: int, view: View, code: int) -> Status:  # noqa: ARG002
+        return unresolvable(KEPT)
+
+    def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> tuple[int, int] | Skip:  # noqa: ARG002
+        asked = self._asked(pod)
+        return (view.nodes.resources.find(self.resource), asked) if asked else SKIP
+
+    def score(self, state: tuple[int, int], view: View, rows: RowArray) -> IntArray:
+        column, asked = state
+        there, taken = view.nodes.allocatable[rows, column], view.usage.requested[rows, column]
+        scores: IntArray = 100 * (taken + asked) // np.maximum(there, 1)
+        return scores
+
+    def registrations(self) -> tuple[Registration, ...]:
+        return (Registration(Happening(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)),)
+
+    def _asked(self, pod: PodInfo) -> int:
+        return pod.shape.requests.asked.get(self.resource, 0)

@@ -1,0 +1,54 @@
+"""`bayplan replay FILE`: tell a fresh scheduler what a journal says, and compare what it decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import click
+
+from bayplan.model.errors import Fault, InvalidObject
+
+_DIFFERENCES_SHOWN = 5
+
+
+@click.command(short_help="Play a journal back and say where decisions differ.")
+@click.argument("file", type=click.Path())
+@click.pass_context
+def command(ctx: click.Context, file: str) -> None:
+    """Tell a fresh scheduler the events of a journal, at their times, and compare its decisions with those written.
+
+    Exit code 0 when all agree, 1 when some differ, 2 when FILE is no journal.
+    """
+    from bayplan.worlds.journal import JournalError, read_head, replay, scheduler_for  # noqa: PLC0415
+
+    try:
+        with open(file, encoding="utf-8") as lines:
+            head = read_head(lines)
+            counted = _Counted(lines)
+            differences = list(replay(counted, scheduler_for(head)))
+    except OSError as error:
+        raise InvalidObject([Fault(file, "", "", error.strerror or "cannot be read")]) from error
+    except UnicodeDecodeError as error:
+        raise InvalidObject([Fault(file, "", "", "not text")]) from error
+    except JournalError as error:
+        raise InvalidObject([Fault(file, "", "", str(error))]) from error
+    if not differences:
+        click.echo(f"{counted.decisions} decisions, all as written.")
+        return
+    for difference in differences[:_DIFFERENCES_SHOWN]:
+        click.echo(f"line {difference.line}\n  written {difference.expected}\n  now     {difference.got}")
+    click.echo(f"{len(differences)} of {counted.decisions} decisions differ.")
+    ctx.exit(1)
+
+
+class _Counted:
+    """Lines, counting those that hold a decision."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self._lines = lines
+        self.decisions = 0
+
+    def __iter__(self) -> Iterator[str]:
+        for line in self._lines:
+            self.decisions += '"out":' in line
+            yield line
