@@ -19,10 +19,9 @@ setup: $(STAMP)
 run: $(STAMP)
 	$(BIN)/bayplan demo
 
-# Exit code 5 says that nothing is marked slow, which is no failure.
 test: check
 	$(PYTEST) -m "not slow"
-	$(PYTEST) -m slow || test $$? -eq 5
+	$(PYTEST) -m slow
 
 check: $(STAMP)
 	$(BIN)/ruff check .

@@ -54,10 +54,10 @@ class GpuPacking:
     def filter(self, state: int, view: View, rows: Rows) -> IntArray:
         return (view.nodes.allocatable[rows, state] > 0).astype(np.int64)
 
-    def explain_failure(self, state: int, view: View, code: int) -> Status:  # noqa: ARG002
+    def explain_failure(self, state: int, view: View, code: int) -> Status:
         return unresolvable(KEPT)
 
-    def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> tuple[int, int] | Skip:  # noqa: ARG002
+    def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> tuple[int, int] | Skip:
         asked = self._asked(pod)
         return (view.nodes.resources.find(self.resource), asked) if asked else SKIP
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -61,7 +62,7 @@ class PerNodeFew(PerNodePlugin):
         return max(0, 100 - 10 * len(node.pod_keys))
 
 
-@pytest.mark.parametrize("plugin", [Few, Few(), lambda: Few(), PerNodeFew])
+@pytest.mark.parametrize("plugin", [Few, Few(), partial(Few), PerNodeFew])
 def test_a_sound_plugin_passes(plugin: Any) -> None:
     """As a class, an instance, or a function that makes one."""
     check_plugin(plugin, seeds=SEEDS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import html
 import re
+import shutil
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 
 from bayplan.cli import demo
 from bayplan.cli.main import run
+from bayplan.testing.check_plugin import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "bayplan"
@@ -27,7 +29,7 @@ FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 QUOTED = re.compile(r"`([^`\n]+)`")
 NAMED_TEST = re.compile(r"(tests/[\w/]+\.py)((?:::\w+)+)")
-FILE = re.compile(r"(src|tests|docs)/[\w./-]+|[\w./-]+(\.(py|md|yaml|toml|svg|lock)|/)")
+FILE = re.compile(r"(src|tests|docs|examples)/[\w./-]+|[\w./-]+(\.(py|md|yaml|toml|svg|lock)|/)")
 FAMILIES = re.compile(r"parity: ([\w, ]+)")
 
 #: Named as examples of files that a reader would add, or as a user's own.
@@ -117,8 +119,9 @@ def test_parity_families_named_exist() -> None:
 
 @pytest.fixture
 def beside_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a reader would sit: in a folder with the demo's files."""
+    """As a reader would sit: in a folder with the demo's files and the examples."""
     monkeypatch.chdir(tmp_path)
+    shutil.copytree(ROOT / "examples", "examples", ignore=shutil.ignore_patterns("__pycache__"))
     demo.write_files(Path("demo-cluster"))
 
 
@@ -128,6 +131,21 @@ def test_python_examples_run(page: Path) -> None:
     names: dict[str, object] = {}
     for block in blocks(page, "python"):
         exec(compile(block, name_of(page), "exec"), names)
+
+
+def test_the_guide_shows_the_plugins_that_are_in_the_example() -> None:
+    """Word for word, so that what was checked on the page holds for the file as well."""
+    example = text_of(ROOT / "examples" / "gpu_packing" / "gpu_packing.py")
+    shown = [block for block in blocks(ROOT / "docs" / "guide" / "plugins.md", "python") if block.startswith("class ")]
+    assert len(shown) == 2
+    assert [block.splitlines()[0] for block in shown if block not in example] == []
+    (settings,) = blocks(ROOT / "docs" / "guide" / "plugins.md", "yaml")
+    assert settings in text_of(ROOT / "examples" / "gpu_packing" / "scheduler.yaml")
+
+
+def test_the_guide_lists_the_rules_for_plugins() -> None:
+    page = text_of(ROOT / "docs" / "guide" / "plugins.md")
+    assert [rule for rule, says in RULES.items() if f"| `{rule}` | {says} |" not in page] == []
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name_of)

@@ -1,4 +1,4 @@
-"""Plugins from outside: found by name, built with their args, and every way in which that can fail told in a sentence."""
+"""Plugins from outside: found by name, built with their args, and every way in which that can fail told in words."""
 
 from __future__ import annotations
 

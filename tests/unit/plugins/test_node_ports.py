@@ -51,7 +51,9 @@ def test_filter(there: PodBuilder, wants: PodBuilder, expected: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "wants", [pod("p"), pod("p").port(container=80), with_port_on_init(pod("p"), sidecar=False)], ids=str
+    "wants",
+    [pod("p"), pod("p").port(container=80), with_port_on_init(pod("p"), sidecar=False)],
+    ids=["no port", "container port only", "port of an ordinary init container"],
 )
 def test_skips_pods_without_host_ports(wants: PodBuilder) -> None:
     """No host port, nothing to do."""

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, Rows
+from bayplan.core.columns import IntArray, RowArray, Rows
 
 #: A number for one node, or a (rows,) array for several.
 Amounts: TypeAlias = Any
@@ -49,16 +49,15 @@ def columns_at(table: IntArray, place: Place) -> Columns:
     return (table[place] if isinstance(place, slice) else table.take(place, axis=0)).T
 
 
-def block_at(table: IntArray, rows: Rows, resources: Rows) -> IntArray:
-    """(rows, resources) a part of a (nodes, resources) table; do not change it, it may be the table itself."""
-    block: IntArray = (table[rows] if isinstance(rows, slice) else table.take(rows, axis=0))[:, resources]
+def block_at(table: IntArray, rows: Rows, resources: RowArray) -> IntArray:
+    """(resources, rows) a copy of some cells of a (nodes, resources) table, given (resources, 1) columns.
+
+    Resources come first so that arithmetic runs along rows that lie side by side in memory, which is far faster.
+    """
+    if isinstance(rows, slice):
+        rows = np.arange(len(table))[rows]
+    block: IntArray = table.reshape(-1).take(rows * table.shape[1] + resources)
     return block
-
-
-def chosen_columns(resources: Sequence[int]) -> Rows:
-    """The columns to take from a table: a slice, which costs nothing, where they are the first ones in order."""
-    count = len(resources)
-    return slice(count) if list(resources) == list(range(count)) else np.array(resources, dtype=np.intp)
 
 
 def as_numbers(held: Amounts) -> Amounts:

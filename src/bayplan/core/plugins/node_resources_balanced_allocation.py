@@ -12,11 +12,11 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, Rows
+from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
 from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, Reads, Skip
-from bayplan.core.plugins.node_amounts import Amounts, Columns, block_at, chosen_columns, columns_at, none_is_zero
+from bayplan.core.plugins.node_amounts import Amounts, Columns, block_at, columns_at, none_is_zero
 from bayplan.core.plugins.node_resources_fit import ScoredResource, scored_resources
 from bayplan.core.snapshot import View
 
@@ -28,8 +28,8 @@ class BalanceState(NamedTuple):
     """What counts in the score of this pod."""
 
     resources: tuple[ScoredResource, ...]
-    columns: Rows  # of the resources, in the tables
-    steps: IntArray  # (2, 1, resources) what the pod adds, and nothing
+    columns: RowArray  # (resources, 1) in the tables
+    steps: IntArray  # (resources, 2, 1) what the pod adds, and nothing
 
 
 class NodeResourcesBalancedAllocation:
@@ -50,17 +50,16 @@ class NodeResourcesBalancedAllocation:
         scored = scored_resources(self.args.resources, pod.shape.requests.used, view.nodes.resources)
         if not any(entry.request for entry in scored):
             return SKIP
-        requests = [entry.request for entry in scored]
         return BalanceState(
             scored,
-            columns=chosen_columns([entry.resource for entry in scored]),
-            steps=np.array([[requests], [[0] * len(requests)]], dtype=np.int64),
+            columns=row_array([[entry.resource] for entry in scored]),
+            steps=np.array([[[entry.request], [0]] for entry in scored], dtype=np.int64),
         )
 
     def score(self, state: BalanceState, view: View, rows: Rows) -> IntArray:
         capacities = block_at(view.nodes.allocatable, rows, state.columns)
-        # (2, rows, resources): what is taken with the pod, and without it.
-        levels = block_at(view.usage.requested, rows, state.columns) + state.steps
+        # (resources, 2, rows): what is taken with the pod, and without it.
+        levels = block_at(view.usage.requested, rows, state.columns)[:, np.newaxis] + state.steps
         if none_is_zero(capacities):
             return scores_of_nodes(capacities, levels)
         return _scores_by_what_is_offered(capacities, levels)
@@ -88,19 +87,19 @@ def score_of_node(resources: Sequence[ScoredResource], capacities: Columns, take
 def scores_of_nodes(capacities: IntArray, levels: IntArray) -> IntArray:
     """(rows,) scores of nodes that have some of every resource.
 
-    Capacities are (rows, resources), levels (2, rows, resources): with the pod and without.
+    Capacities are (resources, rows), levels (resources, 2, rows): with the pod and without.
     """
-    row_count, resource_count = capacities.shape
+    resource_count, row_count = capacities.shape
     if resource_count < 2:
         return np.full(row_count, UNCHANGED_SCORE, dtype=np.int64)
-    shares = levels / capacities
+    shares = levels / capacities[:, np.newaxis]
     np.minimum(shares, 1.0, out=shares)
-    parts = evenness([shares[:, :, position] for position in range(resource_count)]).astype(np.int64)
-    scores: IntArray = improvement(parts[0], parts[1])
+    after, before = evenness(shares).astype(np.int64)
+    scores: IntArray = improvement(after, before)
     return scores
 
 
-def evenness(shares: Sequence[Amounts]) -> Amounts:
+def evenness(shares: Sequence[float] | FloatArray) -> Amounts:
     """100 when all shares are equal, less the more they differ; not yet truncated."""
     parts = 1 - _deviation(shares)
     parts *= MAX_NODE_SCORE
@@ -116,7 +115,7 @@ def improvement(after: Amounts, before: Amounts) -> Amounts:
     return scores
 
 
-def _deviation(shares: Sequence[Amounts]) -> Amounts:
+def _deviation(shares: Sequence[float] | FloatArray) -> Amounts:
     """The standard deviation of two shares or more, in upstream's order of operations."""
     if len(shares) == 2:
         distance = abs(shares[0] - shares[1])
@@ -129,12 +128,12 @@ def _deviation(shares: Sequence[Amounts]) -> Amounts:
 
 def _scores_by_what_is_offered(capacities: IntArray, levels: IntArray) -> IntArray:
     """(rows,) scores where some nodes lack some resource: one step for each distinct set of offered ones."""
-    bits = 1 << np.arange(capacities.shape[1])
-    offered_sets = (capacities > 0) @ bits
+    bits = 1 << np.arange(len(capacities))
+    offered_sets = bits @ (capacities > 0)
     scores = np.full(offered_sets.shape, UNCHANGED_SCORE, dtype=np.int64)
     for offered in np.unique(offered_sets).tolist():
         places = np.flatnonzero(offered_sets == offered)
         chosen = np.flatnonzero(bits & offered)
         if len(chosen) > 1:
-            scores[places] = scores_of_nodes(capacities[places][:, chosen], levels[:, places][:, :, chosen])
+            scores[places] = scores_of_nodes(capacities[chosen][:, places], levels[chosen][:, :, places])
     return scores

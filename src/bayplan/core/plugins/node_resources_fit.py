@@ -14,7 +14,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, ALL_ROWS, IntArray, RowArray, Rows
+from bayplan.core.columns import ABSENT, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.resources import (
     BASIC_NAMES,
     EPHEMERAL_STORAGE,
@@ -43,7 +43,6 @@ from bayplan.core.plugins.node_amounts import (
     as_numbers,
     block_at,
     cells,
-    chosen_columns,
     columns_at,
     larger,
     none_is_zero,
@@ -92,9 +91,10 @@ class ScoreState(NamedTuple):
 
     resources: tuple[ScoredResource, ...]
     beyond_memory: bool  # resources other than cpu and memory are among them
-    columns: Rows  # of the resources, in the tables
-    requests: IntArray  # (resources,)
+    columns: RowArray  # (resources, 1) in the tables
+    requests: IntArray  # (resources, 1)
     weights: IntArray  # (resources,)
+    weight_sum: int
 
 
 class NodeResourcesFit:
@@ -150,20 +150,22 @@ class NodeResourcesFit:
         return ScoreState(
             resources,
             beyond_memory=any(entry.resource > MEMORY for entry in resources),
-            columns=chosen_columns([entry.resource for entry in resources]),
-            requests=np.array([entry.request for entry in resources], dtype=np.int64),
+            columns=row_array([[entry.resource] for entry in resources]),
+            requests=np.array([[entry.request] for entry in resources], dtype=np.int64),
             weights=np.array([entry.weight for entry in resources], dtype=np.int64),
+            weight_sum=sum(entry.weight for entry in resources),
         )
 
     def score(self, state: ScoreState, view: View, rows: Rows) -> IntArray:
         if not state.resources:
             return np.zeros(view.nodes.alive[rows].shape, dtype=np.int64)
-        # All resources at once: (rows, resources).
+        # All resources at once: (resources, rows).
         capacities = block_at(view.nodes.allocatable, rows, state.columns)
-        needed = taken_at(view.usage, rows, beyond_memory=state.beyond_memory)[:, state.columns] + state.requests
+        needed = taken_at(view.usage, rows, state)
+        needed += state.requests
         scores, counted = self._rate(capacities, needed)
-        weights = state.weights.sum() if counted is True else counted @ state.weights
-        return as_array(self._mean(scores @ state.weights, weights))
+        weights = state.weight_sum if counted is True else state.weights @ counted
+        return as_array(self._mean(state.weights @ scores, weights))
 
     def score_one(self, state: ScoreState, view: View, row: int) -> int:
         capacities = columns_at(view.nodes.allocatable, row)
@@ -278,12 +280,15 @@ def shortage_codes(demand: Demand, short: Amounts, capacity: Amounts) -> Amounts
     return short * demand.bit | (capacity < demand.amount) * UNRESOLVABLE_BIT
 
 
-def taken_at(usage: Usage, rows: Rows, *, beyond_memory: bool) -> IntArray:
-    """(rows, resources) what the pods take; of cpu and memory not less than the scheduler supposes."""
-    supposed = block_at(usage.nonzero_requested, rows, ALL_ROWS)
-    if not beyond_memory:
-        return supposed
-    return np.concatenate((supposed, block_at(usage.requested, rows, slice(supposed.shape[1], None))), axis=1)
+def taken_at(usage: Usage, rows: Rows, state: ScoreState) -> IntArray:
+    """(resources, rows) what the pods take; of cpu and memory not less than the scheduler supposes."""
+    if not state.beyond_memory:
+        return block_at(usage.nonzero_requested, rows, state.columns)
+    taken = block_at(usage.requested, rows, state.columns)
+    for position, entry in enumerate(state.resources):
+        if entry.resource <= MEMORY:
+            taken[position] = usage.nonzero_requested[rows, entry.resource]
+    return taken
 
 
 def scored_resources(
