@@ -16,7 +16,7 @@ from bayplan.core.framework.per_node import NodeView, PerNodePlugin
 from bayplan.core.framework.requeue import Action, Happening, Registration, Resource
 from bayplan.core.framework.verdict import SUCCESS, Status, unschedulable
 from bayplan.core.snapshot import View
-from bayplan.testing import check_plugin
+from bayplan.testing import check_plugin, compare_plugins
 from bayplan.testing.check_plugin import RULES
 from bayplan.testing.clusters import small_scene
 
@@ -31,7 +31,7 @@ class Few:
     score_reads: ClassVar[Reads] = Reads.USAGE
 
     def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
-        return (view.usage.pod_counts[rows] >= 2).astype(np.int64)
+        return at_least_two(view.usage.pod_counts[rows])
 
     def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:
         return unschedulable("node(s) had two pods")
@@ -41,6 +41,10 @@ class Few:
 
     def registrations(self) -> tuple[Registration, ...]:
         return on_pods_and_nodes()
+
+
+def at_least_two(counts: IntArray) -> IntArray:
+    return (counts >= 2).astype(np.int64)
 
 
 def on_pods_and_nodes() -> tuple[Registration, ...]:
@@ -185,12 +189,12 @@ class KeepsUsageInItsState(Few):
         return Ready(view.usage.pod_counts.copy())
 
     def filter(self, state: Any, view: View, rows: Rows) -> IntArray:
-        return (state[rows] >= 2).astype(np.int64)
+        return at_least_two(state[rows])
 
 
 class ReadsTheClusterInSecret(Few):
     def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
-        return super().filter(state, view, rows) | (view.usage.pod_counts.sum() % 2)
+        return at_least_two(view.usage.pod_counts[rows] + 2 * (view.usage.pod_counts.sum() % 2))
 
 
 class ScoresTheClusterInSecret(Few):
@@ -229,7 +233,7 @@ class Counting(Few):
         return Ready(view.usage.pod_counts.copy())
 
     def filter(self, state: Any, view: View, rows: Rows) -> IntArray:
-        return (state[rows] >= 2).astype(np.int64)
+        return at_least_two(state[rows])
 
     def fork(self, state: Any, view: View) -> Any:
         return state.copy()
@@ -346,6 +350,14 @@ def test_a_rule_can_be_waived() -> None:
     check_plugin(Deaf, seeds=SEEDS, waived={"wakes"})
     with pytest.raises(AssertionError, match="there is no rule wake;"):
         check_plugin(Few, waived={"wake"})
+
+
+def test_compare_plugins_finds_a_difference() -> None:
+    compare_plugins(Few, Counting, seeds=SEEDS)
+    with pytest.raises(AssertionError, match=r"on node n\d \(seed \d+\): Few says .* Few says"):
+        compare_plugins(Few, ReadsTheClusterInSecret, seeds=SEEDS)
+    with pytest.raises(AssertionError, match=r"\(seed \d+\)"):
+        compare_plugins(Few, Impartial, seeds=SEEDS)
 
 
 def test_a_scene_is_the_same_for_a_seed() -> None:

@@ -12,7 +12,7 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
 from bayplan.core.columns.resources import ResourceVocabulary
-from bayplan.core.columns.shapes import PodInfo, Shapes, pod_info
+from bayplan.core.columns.shapes import PodInfo, PodShape, Shapes, pod_info
 from bayplan.core.snapshot import Objects, Usage, View
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
@@ -91,11 +91,12 @@ class Cache:
         self._occupy(info, self.nodes.row_for(node_name or pod.spec.node_name))
         return info
 
-    def update_pod(self, pod: Pod) -> None:
+    def update_pod(self, pod: Pod, old: Pod | None = None) -> None:
         """A pod on a node changed. As upstream it takes the last place among the node's pods."""
         key = f"{pod.metadata.namespace}/{pod.metadata.name}"
         row = self.pods.rows_by_key[key]
-        info = self.info(pod)
+        # Most changes are of the status: then the shape is what it was, and need not be worked out.
+        info = self.info(pod) if old is None or not _same_shape(old, pod) else pod_info(pod, self._shape_in(row))
         node_row = int(self.pods.node_rows[row])
         if self.nodes.names[node_row] != pod.spec.node_name or not self.pods.refresh(row, pod, info):
             self.remove_pod(key)
@@ -103,6 +104,9 @@ class Cache:
             return
         self._move_last(row, node_row)
         self.nodes.usage_changes.append(node_row)
+
+    def _shape_in(self, pod_row: int) -> PodShape:
+        return self.shapes.shapes[int(self.pods.shape_ids[pod_row])]
 
     def _move_last(self, row: int, node_row: int) -> None:
         on_node = self.nodes.pod_rows[node_row]
@@ -185,3 +189,13 @@ class Cache:
         node_row = self.nodes.rows_by_name.get(node_name)
         if node_row is not None:
             self.nodes.usage_changes.append(node_row)
+
+
+def _same_shape(old: Pod, new: Pod) -> bool:
+    """Whether nothing changed that a shape is made of; not knowing is as good as no."""
+    before, after = old.metadata, new.metadata
+    return (
+        old.spec is new.spec
+        and (before.labels is after.labels or before.labels == after.labels)
+        and before.owner_references is after.owner_references
+    )

@@ -177,7 +177,7 @@ class _Kept:
         if states is standing.unprepared and standing.nothing_later and nominated is None:
             if not standing.passed_count:
                 return self._make_room(pod, view, states)
-            return self._best(pod, view, standing.feasible_rows, with_ties, standing.order)
+            return self._best(pod, view, standing.feasible_rows, with_ties)
         if not standing.passed_count:
             return None
         try:
@@ -187,7 +187,7 @@ class _Kept:
         rows = passed.nonzero()[0]
         if not len(rows):
             return None
-        return self._best(pod, view, rows, with_ties, np.where(passed, standing.order, NOT_FEASIBLE))
+        return self._best(pod, view, rows, with_ties, passed)
 
     def _later_states(self, pod: PodInfo, view: View) -> list[State] | None:
         """States of the filters that read the cluster; None when one rejects the pod or narrows the search.
@@ -233,17 +233,20 @@ class _Kept:
             passed[crowded] = full.filter(crowded).passed
         return passed
 
-    def _best(self, pod: PodInfo, view: View, rows: RowArray, with_ties: bool, order: IntArray) -> Choice:
-        """The best of the feasible `rows`; `order` ranks them by the local scores that are not normalised."""
+    def _best(
+        self, pod: PodInfo, view: View, rows: RowArray, with_ties: bool, passed: BoolArray | None = None
+    ) -> Choice:
+        """The best of the feasible `rows`; `passed` marks them where they are not all that pass the local filters."""
         standing = self.standing
         more = self._later_scores(pod, view, rows)
         if more is None and standing.total_is_constant_apart:
+            order = standing.order if passed is None else np.where(passed, standing.order, NOT_FEASIBLE)
             row = int(order.argmax())
             total = standing.plain_totals.item(row) + standing.constant
             tied = rows[standing.plain_totals[rows] == standing.plain_totals[row]] if with_ties else None
             return Choice(row=row, total=total, tied_rows=tied)
         if more is not None and standing.total_is_constant_apart and not with_ties:
-            best = int((order[rows] + more * RANKS).argmax())
+            best = int((standing.order[rows] + more * RANKS).argmax())
             row = rows.item(best)
             return Choice(row=row, total=standing.plain_totals.item(row) + standing.constant + more.item(best))
         totals = standing.totals(rows)

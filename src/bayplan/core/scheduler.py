@@ -241,7 +241,7 @@ class Scheduler:
     def _confirm(self, old: Pod | None, pod: Pod, now: int) -> None:
         key = _key(pod)
         way = self._on_the_way.get(key)
-        self.cache.update_pod(pod)
+        self.cache.update_pod(pod, old)
         if way is not None and way.record.info.uid == pod.metadata.uid:
             self._arrived(way)
             self.queue.move(Happening(Resource.ASSIGNED_POD, Change.ADD), None, pod, now)

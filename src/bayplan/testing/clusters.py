@@ -38,7 +38,8 @@ ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 GPU = "example.com/gpu"
 DRIVER = "disk.example.com"
 IMAGE, IMAGE_BYTES = "registry.example.com/app:1", 300 << 20
-NODES_MAX, RUNNING_MAX, WAITING_COUNT, CHANGE_COUNT = 7, 12, 4, 8
+NODE_COUNTS = (1, 1, 2, 3, 4, 6, 7)  # on one node alone it takes little to be rejected everywhere
+RUNNING_MAX, WAITING_COUNT, CHANGE_COUNT = 12, 4, 8
 WAITING = range(WAITING_COUNT)
 UNSEEN_NODE = "unseen"  # a pod may name a node that nobody has seen
 
@@ -110,7 +111,7 @@ class _Drawing:
         self._node_patterns = node_patterns
 
     def scene(self, seed: int) -> Scene:
-        names = [f"n{number}" for number in range(self._rng.randint(1, NODES_MAX))]
+        names = [f"n{number}" for number in range(self._rng.choice(NODE_COUNTS))]
         nodes: list[Object] = [self._node(name) for name in names]
         running: list[Object] = [
             self._running(f"r{number}", names) for number in range(self._rng.randint(0, RUNNING_MAX))
@@ -195,10 +196,11 @@ class _Drawing:
                 return None, self._running("came", names)
 
     def _waiting_later(self, old: Pod) -> Pod:
-        """As users may change a pod that waits: labels, tolerations, less to ask for."""
+        """As users may change a pod that waits: labels, tolerations, less to ask for, no gates."""
         new = deepcopy(old)
         new.metadata.labels["app"] = self._rng.choice(("x", "y", "z"))
         later = pod("later").tolerates("hard").tolerates("soft").obj()
         new.spec.tolerations = [*new.spec.tolerations, *later.spec.tolerations]
+        new.spec.scheduling_gates = []
         new.spec.containers[0].resources.requests.pop(self._rng.choice(("cpu", GPU)), None)
         return new

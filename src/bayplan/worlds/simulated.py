@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 
 from bayplan.controllers.contract import Controller
-from bayplan.core.actions import Action, Bind, Evict, WriteVolumes
+from bayplan.core.actions import Action, Bind, Emit, Evict, WriteVolumes
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
 from bayplan.core.scheduler import Decision, Scheduler
 from bayplan.model.kinds import Object
@@ -100,16 +100,22 @@ class SimulatedWorld:
     def _settle(self) -> None:
         """Do everything that is due at this instant."""
         for _ in range(STEPS_AT_ONCE_MAX):
-            if not (self._do_planned() or self._inform() or self._deliver() or self._reconcile() or self._decide()):
+            worked = self._do_planned()
+            worked |= self._inform()
+            worked |= self._deliver()
+            worked |= self._reconcile()
+            worked |= self._decide()
+            if not worked:
                 return
         raise AssertionError(f"the world goes round in circles at {self.now}")
 
     def _do_planned(self) -> bool:
-        if not self._planned or self._planned[0][0] > self.now:
-            return False
-        _, _, do = heapq.heappop(self._planned)
-        do(self.now)
-        return True
+        worked = False
+        while self._planned and self._planned[0][0] <= self.now:
+            _, _, do = heapq.heappop(self._planned)
+            do(self.now)
+            worked = True
+        return worked
 
     def _inform(self) -> bool:
         """Writes reach the controllers at once, and are put on their way to the scheduler."""
@@ -167,7 +173,9 @@ class SimulatedWorld:
         """Each on its own, but evictions one after another, as the scheduler's order of victims has it."""
         evicted_at = self.now
         for action in actions:
-            if isinstance(action, Evict):
+            if isinstance(action, Emit):
+                self._performer.perform(action, self.now)  # nothing depends on when it is told
+            elif isinstance(action, Evict):
                 evicted_at += self._draws.eviction()
                 self._send(action, evicted_at)
             else:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
+from tests.support import cache_of
+
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.columns.shapes import PodInfo
@@ -14,7 +16,6 @@ from bayplan.core.explain import Explanation
 from bayplan.core.framework.per_node import NodeView, PerNodePlugin
 from bayplan.core.framework.verdict import SUCCESS
 from bayplan.testing.builders import node, pod
-from tests.support import cache_of
 
 
 class LeavesOneCoreFree(PerNodePlugin):

@@ -150,14 +150,21 @@ def _existing_anti_affinity(rules: Rules, view: View) -> DomainCounts:
 
 def judge(state: FilterState, labels: NodeLabels, rows: Rows) -> IntArray:
     """(rows,) the first rule that each node breaks, or 0."""
-    codes = np.zeros(len(state.existing.zeros) if isinstance(rows, slice) else len(rows), dtype=np.int64)
-    # Backwards, because the first rule has the last word.
-    for key in state.existing.topology_keys():
-        codes[state.existing.has_pods(key, rows)] = BREAKS_EXISTING_ANTI_AFFINITY
-    for key in state.anti_affinity.topology_keys():
-        codes[state.anti_affinity.has_pods(key, rows)] = BREAKS_ANTI_AFFINITY
+    existing, anti_affinity = state.existing, state.anti_affinity
+    # Codes, and (rows,) where each applies. Backwards, because the first rule has the last word.
+    broken: list[tuple[int, BoolArray]] = [
+        *((BREAKS_EXISTING_ANTI_AFFINITY, existing.has_pods(key, rows)) for key in existing.topology_keys()),
+        *((BREAKS_ANTI_AFFINITY, anti_affinity.has_pods(key, rows)) for key in anti_affinity.topology_keys()),
+    ]
     if state.rules.affinity_keys:
-        codes[_breaks_affinity(state, labels, rows)] = BREAKS_AFFINITY
+        broken.append((BREAKS_AFFINITY, _breaks_affinity(state, labels, rows)))
+    if not broken:
+        return existing.zeros[rows].copy()
+    code, applies = broken[0]
+    codes: IntArray = applies.astype(np.int64)
+    codes *= code
+    for code, applies in broken[1:]:
+        codes[applies] = code
     return codes
 
 

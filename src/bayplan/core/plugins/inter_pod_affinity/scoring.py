@@ -7,6 +7,9 @@ domain it stands in. Which nodes are feasible plays no part before the scores ar
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 
 from bayplan.core.columns import FloatArray, IntArray
@@ -26,7 +29,7 @@ def prepare(shape: PodShape, view: View, args: InterPodAffinityArgs) -> IntArray
     _add_preferences_of_others(counts, shape, view, args)
     if not counts.pods_counted:
         return None
-    return sum(counts.by_node().values(), start=np.zeros(view.nodes.count, dtype=np.int64))
+    return reduce(add, counts.by_node().values())
 
 
 def _add_own_preferences(counts: DomainCounts, shape: PodShape, view: View) -> None:

@@ -32,7 +32,7 @@ HOSTNAME = "kubernetes.io/hostname"
 class ScoredConstraint:
     """What one constraint adds to a node's score."""
 
-    present: BoolArray  # (nodes,) nodes that have the key; others get nothing added
+    present: BoolArray | None  # (nodes,) nodes that have the key; others get nothing added. None: all have it
     counts: IntArray | IdArray  # (nodes,) pods in the node's domain
     weight: float
     max_skew: int
@@ -42,7 +42,8 @@ class ScoredConstraint:
         values = self.counts[rows].astype(np.float64)
         values *= self.weight
         values += float(self.max_skew - 1)
-        values *= self.present[rows]
+        if self.present is not None:
+            values *= self.present[rows]
         return values
 
 
@@ -61,6 +62,7 @@ def prepare(
     columns, complete = topology_columns(constraints, view.nodes)
     considered = complete if require_all else view.nodes.alive
     rows = feasible_rows[considered[feasible_rows]]
+    none_is_ignored = len(rows) == len(feasible_rows)
     scored = []
     for constraint, column in zip(constraints, columns, strict=True):
         node_counts = pod_counts(constraint, pod_counter(constraint, pod.namespace, view), view)
@@ -72,14 +74,16 @@ def prepare(
             (included,) = included_nodes([constraint], pod.spec, view.nodes)
             counts, size = _domain_counts(column, node_counts, considered & included, rows)
         weight = natural_log(size + 2)
-        scored.append(ScoredConstraint(column.present, counts, weight, constraint.max_skew))
-    return SoftState(scored, None if len(rows) == len(feasible_rows) else ~considered)
+        present = None if require_all and none_is_ignored else column.present
+        scored.append(ScoredConstraint(present, counts, weight, constraint.max_skew))
+    return SoftState(scored, None if none_is_ignored else ~considered)
 
 
 def raw_scores(state: SoftState, rows: RowArray) -> IntArray:
     """(rows,) the sum over the constraints, in their order, rounded half up."""
-    sums = np.zeros(len(rows), dtype=np.float64)
-    for constraint in state.constraints:
+    first, *others = state.constraints
+    sums = first.addends(rows)
+    for constraint in others:
         sums += constraint.addends(rows)
     scores = _rounded(sums)
     return scores if state.ignored is None else np.where(state.ignored[rows], 0, scores)
