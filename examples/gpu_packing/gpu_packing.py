@@ -48,13 +48,15 @@ class GpuPacking:
         self.resource = (args or {}).get("resource", "nvidia.com/gpu")
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return SKIP if self._asked(pod) else Ready(pod)
+
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
         column = view.nodes.resources.find(self.resource)
-        return SKIP if self._asked(pod) or column < 0 else Ready(column)
+        if column < 0:  # nobody has ever named it
+            return np.zeros(view.nodes.count, dtype=np.int64)[rows]
+        return (view.nodes.allocatable[rows, column] > 0).astype(np.int64)
 
-    def filter(self, state: int, view: View, rows: Rows) -> IntArray:
-        return (view.nodes.allocatable[rows, state] > 0).astype(np.int64)
-
-    def explain_failure(self, state: int, view: View, code: int) -> Status:
+    def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:
         return unresolvable(KEPT)
 
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> tuple[int, int] | Skip:

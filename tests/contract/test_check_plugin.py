@@ -206,7 +206,7 @@ class ScoresTheClusterInSecret(Few):
 
 class SkipsByUsage(Few):
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
-        return Ready(pod) if view.usage.pod_counts.sum() > 3 else SKIP
+        return Ready(pod) if view.usage.pod_counts.sum() % 2 else SKIP
 
 
 class NormalisesBySum(Few):
@@ -331,7 +331,7 @@ BROKEN = [
 def test_a_broken_plugin_is_caught(plugin: Any, rule: str, said: str) -> None:
     """The message has the plugin's name, the rule, the seed where there is one, and what was found."""
     with pytest.raises(AssertionError, match=re.escape(said)) as caught:
-        check_plugin(plugin, seeds=SEEDS)
+        check_plugin(plugin, seeds=range(30))
     text = str(caught.value)
     assert plugin.name in text
     assert f"rule `{rule}`" in text

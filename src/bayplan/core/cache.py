@@ -86,7 +86,8 @@ class Cache:
 
     def add_pod(self, pod: Pod, node_name: str | None = None, info: PodInfo | None = None) -> PodInfo:
         """A pod that runs on its node, or is assumed on `node_name`; `info` where the caller has it already."""
-        info = info or self.info(pod)
+        if info is None:
+            info = self.info(pod) if node_name else pod_info(pod, self.shapes.of_settled(pod))
         info.row = self._enter(pod, info)
         self._occupy(info, self.nodes.row_for(node_name or pod.spec.node_name))
         return info
@@ -103,7 +104,7 @@ class Cache:
             self.add_pod(pod, info=info)
             return
         self._move_last(row, node_row)
-        self.nodes.usage_changes.append(node_row)
+        self.nodes.importance_changes.append(node_row)
 
     def _shape_in(self, pod_row: int) -> PodShape:
         return self.shapes.shapes[int(self.pods.shape_ids[pod_row])]

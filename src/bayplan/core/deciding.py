@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, distinct, every_row, row_array
+from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import Attempt, attempt
 from bayplan.core.diagnosis import NO_NODES, fit_error
@@ -297,13 +298,23 @@ class _Kept:
         known = self._candidacies.get(pod.priority)
         if known is None or known[0] != valid_for:
             known = self._candidacies[pod.priority] = (valid_for, Candidacy(nodes.count))
-            rows: RowArray | None = None
+            rows: RowArray | None = every_row(nodes.count)
         else:
-            rows = nodes.usage_changes.since(known[1].usage_position)
+            rows = _changed_since(known[1], nodes)
         candidacy = known[1]
         if rows is None:
             rows = every_row(nodes.count)
         if len(rows):
             candidacy.try_again(pod, view, filtered, distinct(rows))
         candidacy.usage_position = nodes.usage_changes.position
+        candidacy.importance_position = nodes.importance_changes.position
         return candidacy
+
+
+def _changed_since(candidacy: Candidacy, nodes: NodeTable) -> RowArray | None:
+    """Rows with other pods than when they were tried last, or pods of another importance; None: nobody knows."""
+    usage = nodes.usage_changes.since(candidacy.usage_position)
+    importance = nodes.importance_changes.since(candidacy.importance_position)
+    if usage is None or importance is None:
+        return None
+    return np.concatenate((usage, importance)) if len(importance) else usage

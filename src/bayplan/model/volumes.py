@@ -117,3 +117,8 @@ class Volume(Record, kw_only=True):
     vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
     csi: CSIVolumeSource | None = None
     image: ImageVolumeSource | None = None
+
+
+def has_source(volume: Volume) -> bool:
+    """Whether it is of a kind that scheduling looks at. Of others (secrets, empty directories) only the name is read."""
+    return volume != Volume(name=volume.name)

@@ -8,8 +8,10 @@ instant is fixed: what was planned first comes first.
 
 from __future__ import annotations
 
+import gc
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 
 from bayplan.controllers.contract import Controller
@@ -80,22 +82,18 @@ class SimulatedWorld:
 
     def run_until(self, end: int) -> None:
         """Let time pass up to and including `end`."""
-        while True:
-            self._settle()
-            due = self._next_due()
-            if due is None or due > end:
-                break
-            self.now = max(self.now, due)
+        self.run_until_quiet(end)
         self.now = max(self.now, end)
 
     def run_until_quiet(self, end: int) -> None:
         """Let time pass until nothing is due before `end`; time stands still at the last thing that happened."""
-        while True:
-            self._settle()
-            due = self._next_due()
-            if due is None or due > end:
-                return
-            self.now = max(self.now, due)
+        with rare_collections():
+            while True:
+                self._settle()
+                due = self._next_due()
+                if due is None or due > end:
+                    return
+                self.now = max(self.now, due)
 
     def _settle(self) -> None:
         """Do everything that is due at this instant."""
@@ -215,6 +213,20 @@ class SimulatedWorld:
         for controller in self._controllers:
             controller.observe(change, self.now)
         self._due_min = self.now
+
+
+@contextmanager
+def rare_collections() -> Iterator[None]:
+    """Let the garbage collector look less often: a cluster is many objects that live long and hold no cycles.
+
+    At its usual pace it would go through all of them again and again, for a third of the time.
+    """
+    thresholds = gc.get_threshold()
+    gc.set_threshold(100_000, 50, 1_000)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def _nobody_listens(told: Told) -> None:

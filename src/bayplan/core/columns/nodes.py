@@ -73,6 +73,7 @@ class NodeTable(Table):
         self.alive_count = 0
         self.spec_changes = ChangeLog()  # rows whose node object changed
         self.usage_changes = ChangeLog()  # rows whose pods changed
+        self.importance_changes = ChangeLog()  # rows whose pods changed in importance only: start time, order
         self.order_version = 0  # grows whenever a node comes or goes
         self._ranks_version = (-1, -1)
         self._name_ranks: IntArray = np.zeros(0, dtype=np.int64)

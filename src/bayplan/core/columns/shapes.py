@@ -1,8 +1,9 @@
 """Pod shapes: what the scheduler needs to know of a pod, shared by all pods that are alike.
 
-Two pods have the same shape when namespace, labels, controller and everything in the spec but node, priority and
-priority class are equal. Pods of one shape get the same verdicts and scores at the same instant, so selectors
-are compiled, requests computed and terms interned once for each shape and not for each pod.
+Two pods have the same shape when namespace, labels, controller and everything in the spec but node, priority, priority
+class and volumes that no scheduler looks at are equal. Pods of one shape get the same verdicts and scores at the
+same instant, so selectors are compiled, requests computed and terms interned once for each shape and not for each
+pod. Of a pod that has its node less counts: only what it takes, and what it asks of pods to come.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from bayplan.model.fingerprint import fingerprint
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Container, Pod, PodSpec
 from bayplan.model.selectors import SelectorError
+from bayplan.model.volumes import has_source
 
 
 class Identity(NamedTuple):
@@ -87,15 +89,32 @@ class Shapes:
         self._by_content: dict[bytes, PodShape] = {}
 
     def of(self, pod: Pod) -> PodShape:
+        """The shape of a pod that wants a node."""
         meta = pod.metadata
+        return self._of(meta, _without_placement(pod.spec), _controller(meta) if meta.owner_references else None)
+
+    def of_settled(self, pod: Pod) -> PodShape:
+        """The shape of a pod that has its node, good for no decision on the pod itself.
+
+        Pods of a DaemonSet each name their own node: were that to count, every one of them would be unlike all others.
+        """
         bare = _without_placement(pod.spec)
-        controller = _controller(meta) if meta.owner_references else None
+        bare.scheduler_name = ""
+        bare.node_selector = {}
+        bare.tolerations = []
+        bare.topology_spread_constraints = []
+        if bare.affinity is not None and bare.affinity.node_affinity is not None:
+            bare.affinity = copy(bare.affinity)
+            bare.affinity.node_affinity = None
+        return self._of(pod.metadata, bare, None)
+
+    def _of(self, meta: ObjectMeta, bare: PodSpec, controller: OwnerReference | None) -> PodShape:
         owner = (controller.api_version, controller.kind, controller.name) if controller else None
         content = fingerprint((meta.namespace, meta.labels, owner, bare))
         shape = self._by_content.get(content)
         if shape is None:
             identity_id = self.identities.id(Identity(meta.namespace, tuple(sorted(meta.labels.items()))))
-            shape = _make_shape(len(self.shapes), identity_id, pod, bare, controller)
+            shape = _make_shape(len(self.shapes), identity_id, meta, bare, controller)
             self._by_content[content] = shape
             self.shapes.append(shape)
         return shape
@@ -122,6 +141,8 @@ def _without_placement(spec: PodSpec) -> PodSpec:
     bare.priority = None
     bare.priority_class_name = ""
     bare.preemption_policy = None
+    # Every pod has a volume for its service account's token, with a random name.
+    bare.volumes = [volume for volume in spec.volumes if has_source(volume)] if spec.volumes else spec.volumes
     return bare
 
 
@@ -130,22 +151,22 @@ def _controller(meta: ObjectMeta) -> OwnerReference | None:
 
 
 def _make_shape(
-    shape_id: int, identity_id: int, pod: Pod, bare: PodSpec, controller: OwnerReference | None
+    shape_id: int, identity_id: int, meta: ObjectMeta, bare: PodSpec, controller: OwnerReference | None
 ) -> PodShape:
     terms, error = NO_TERMS, ""
     try:
-        terms = compile_affinity(bare.affinity, pod.metadata.namespace)
+        terms = compile_affinity(bare.affinity, meta.namespace)
     except SelectorError as problem:
         error = str(problem)
     affinity = bare.affinity
     return PodShape(
         id=shape_id,
         identity_id=identity_id,
-        namespace=pod.metadata.namespace,
-        labels=pod.metadata.labels,
+        namespace=meta.namespace,
+        labels=meta.labels,
         spec=bare,
         controller=controller,
-        requests=pod_requests(Pod(metadata=pod.metadata, spec=bare)),
+        requests=pod_requests(Pod(metadata=meta, spec=bare)),
         ports=host_ports(bare),
         terms=terms,
         has_pod_affinity=affinity is not None

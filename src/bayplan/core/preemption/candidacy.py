@@ -34,7 +34,7 @@ class Candidacy:
         self._victims: dict[int, RowArray] = {}
         self._resolvable: dict[tuple[int, int], bool] = {}
         self._failures: list[tuple[Status, int]] | None = None
-        self.usage_position = 0
+        self.usage_position = self.importance_position = 0  # how far it has read the nodes' logs of changes
         self.tied_rows: RowArray = np.zeros(0, dtype=np.intp)
 
     def try_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
