@@ -40,7 +40,7 @@ from bayplan.core.standing import NOT_FEASIBLE, RANKS, Standing
 
 #: Bytes that all standings together may take, by estimate.
 STANDINGS_BYTES_MAX = 512 << 20
-BYTES_PER_ROW = 64
+BYTES_PER_ROW = 32
 
 
 class Refusal(NamedTuple):
@@ -243,13 +243,13 @@ class _Kept:
         if more is None and standing.total_is_constant_apart:
             order = standing.order if passed is None else np.where(passed, standing.order, NOT_FEASIBLE)
             row = int(order.argmax())
-            total = standing.plain_totals.item(row) + standing.constant
-            tied = rows[standing.plain_totals[rows] == standing.plain_totals[row]] if with_ties else None
-            return Choice(row=row, total=total, tied_rows=tied)
+            total = standing.plain_total(row)
+            tied = rows[standing.plain_totals(rows) == total] if with_ties else None
+            return Choice(row=row, total=total + standing.constant, tied_rows=tied)
         if more is not None and standing.total_is_constant_apart and not with_ties:
             best = int((standing.order[rows] + more * RANKS).argmax())
             row = rows.item(best)
-            return Choice(row=row, total=standing.plain_totals.item(row) + standing.constant + more.item(best))
+            return Choice(row=row, total=standing.plain_total(row) + standing.constant + more.item(best))
         totals = standing.totals(rows)
         if more is not None:
             totals = totals + more

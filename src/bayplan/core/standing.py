@@ -47,7 +47,7 @@ class Scaled:
     plugin: NormalizePlugin
     state: State
     weight: int
-    raw: IntArray  # (nodes,)
+    raw: IntArray  # (nodes,); empty where there is a constant
     constant: int | None  # the weighted score of every node where all raw scores are equal
 
     def weighted(self, rows: RowArray) -> IntArray | int:
@@ -120,10 +120,18 @@ class Standing:
 
     def totals(self, rows: RowArray) -> IntArray:
         """(rows,) sums of the local scores when `rows` are the feasible nodes."""
-        totals: IntArray = self.plain_totals[rows]
+        totals = self.plain_totals(rows)
         for scaled in self.scaled:
             totals = totals + scaled.weighted(rows)
         return totals
+
+    def plain_totals(self, rows: RowArray) -> IntArray:
+        """(rows,) sums of the local scores that stand as they are, for rows that pass."""
+        totals: IntArray = (self.order[rows] + self._ranks[rows]) // RANKS
+        return totals
+
+    def plain_total(self, row: int) -> int:
+        return (self.order.item(row) + self._ranks.item(row)) // RANKS
 
     def _build(self, pod: PodInfo, view: View) -> None:
         nodes = view.nodes
@@ -179,7 +187,6 @@ class Standing:
         every = every_row(view.nodes.count)
         self.plain: list[Plain] = []
         self.scaled: list[Scaled] = []
-        self.plain_totals: IntArray = np.zeros(view.nodes.count, dtype=np.int64)
         profile = self.profile
         for plugin in profile.local_scorers:
             pre = profile.pre_scorers.get(plugin.name)
@@ -195,17 +202,18 @@ class Standing:
             follows_usage = Reads.USAGE in plugin.score_reads
             self.plain.append(Plain(plugin, state, weight, follows_usage, _scoring_one(plugin, profile)))
         self._following = [entry for entry in self.plain if entry.follows_usage]
-        self._lasting: IntArray = np.zeros(view.nodes.count, dtype=np.int64)
+        lasting: IntArray = np.zeros(view.nodes.count, dtype=np.int64)
+        moving = np.zeros_like(lasting)
         for entry in self.plain:
-            scores = self._weighted(entry, view, every)
-            self.plain_totals += scores
-            if not entry.follows_usage:
-                self._lasting += scores
+            sums = moving if entry.follows_usage else lasting
+            sums += self._weighted(entry, view, every)
+        #: (nodes,) the part of the totals that does not follow usage; None where it is 0 everywhere, as without images.
+        self._lasting = lasting if np.count_nonzero(lasting) else None
         #: Whether the normalised scores are the same for all nodes, so that `order` tells the whole truth.
         self.total_is_constant_apart = all(scaled.constant is not None for scaled in self.scaled)
         self.constant = sum(scaled.constant or 0 for scaled in self.scaled)
         ranks = view.nodes.name_ranks()
-        self.order: IntArray = np.where(self.passed, self.plain_totals * RANKS - ranks, NOT_FEASIBLE)
+        self.order: IntArray = np.where(self.passed, (lasting + moving) * RANKS - ranks, NOT_FEASIBLE)
         self._ranks = ranks
 
     def _weighted(self, entry: Plain, view: View, rows: RowArray) -> IntArray:
@@ -225,12 +233,10 @@ class Standing:
         all_pass = self._still_pass(view, rows)
         if not all_pass:
             self._take(rows, run_filters(self.profile.local_filters, self._moving_states, view, rows))
-        totals = self._lasting[rows]
+        totals: IntArray | int = 0 if self._lasting is None else self._lasting[rows]
         for entry in self._following:
-            totals += self._weighted(entry, view, rows)
-        self.plain_totals[rows] = totals
-        order = totals * RANKS
-        order -= self._ranks[rows]
+            totals = totals + self._weighted(entry, view, rows)
+        order = totals * RANKS - self._ranks[rows]
         self.order[rows] = order if all_pass else np.where(self.passed[rows], order, NOT_FEASIBLE)
 
     def _still_pass(self, view: View, rows: RowArray) -> bool:
@@ -248,13 +254,12 @@ class Standing:
                 rejected_by = position
                 break
         self._take_one(row, rejected_by, code)
-        total = self._lasting.item(row)
+        total = 0 if self._lasting is None else self._lasting.item(row)
         for entry in self._following:
             score = entry.score_one(entry.state, view, row)
             if not 0 <= score <= MAX_NODE_SCORE and rejected_by == PASSED:
                 check_range(entry.plugin.name, np.array([score]))
             total += entry.weight * score
-        self.plain_totals[row] = total
         self.order[row] = total * RANKS - self._ranks.item(row) if rejected_by == PASSED else NOT_FEASIBLE
 
     def _take(self, rows: RowArray, found: Verdicts) -> None:
@@ -298,9 +303,9 @@ def _scaled(
 ) -> Scaled:
     raw = plugin.score(state, view, every)
     alive = np.flatnonzero(view.nodes.alive)
-    constant = None
-    if len(alive) and (raw[alive] == raw[alive[0]]).all():
-        scores = normalizer.normalize(state, raw[alive[:1]], alive[:1])
-        check_range(plugin.name, scores)
-        constant = weight * scores.item()
-    return Scaled(normalizer, state, weight, raw, constant)
+    of_alive = raw[alive]
+    if not len(alive) or np.count_nonzero(of_alive == of_alive[0]) < len(alive):
+        return Scaled(normalizer, state, weight, raw, None)
+    scores = normalizer.normalize(state, of_alive[:1], alive[:1])
+    check_range(plugin.name, scores)
+    return Scaled(normalizer, state, weight, raw[:0].copy(), weight * scores.item())

@@ -120,5 +120,5 @@ class Volume(Record, kw_only=True):
 
 
 def has_source(volume: Volume) -> bool:
-    """Whether it is of a kind that scheduling looks at. Of others (secrets, empty directories) only the name is read."""
+    """Whether it is of a kind that scheduling looks at; of others (secrets, empty directories) only names are read."""
     return volume != Volume(name=volume.name)

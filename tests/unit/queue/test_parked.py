@@ -43,7 +43,73 @@ def test_ten_thousand_parked_pods_are_not_looked_at_for_what_cannot_help_them() 
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
     assert len(hint.asked) == 20, "once for each shape"
     counts = stage.queue.counts()
-    assert (counts[PodState.BACKOFF], counts[PodState.UNSCHEDULABLE]) == (MANY // 20, MANY - MANY // 20)
+    assert (counts[PodState.BACKOFF], counts[PodState.UNSCHEDULABLE]) == (1, MANY - 1), "one goes ahead of its crowd"
+
+
+def woken_crowd(count: int = 100) -> Stage:
+    """Equal pods that wait for room, and one of them woken by a pod that left."""
+    stage = Stage([choosy("Fit", POD_DELETE)])
+    crowd(stage, "Fit", count, shapes=1)
+    stage.happens(ASSIGNED_POD_DELETE, VICTIM)
+    assert stage.queue.counts()[PodState.UNSCHEDULABLE] == count - 1
+    return stage
+
+
+def test_what_refuses_a_scout_refuses_its_crowd() -> None:
+    """The others stay parked, and the next happening sends the next scout."""
+    stage = woken_crowd()
+    record = stage.queue.pop(stage.now)
+    assert record is not None
+    stage.queue.return_failed(record, ("Fit",), (), stage.now)
+    stage.queue.nominate(record, "", stage.now)
+    assert stage.queue.counts()[PodState.UNSCHEDULABLE] == 100
+    assert stage.queue.pop(stage.now) is None
+    stage.happens(ASSIGNED_POD_DELETE, VICTIM)
+    assert stage.queue.counts()[PodState.UNSCHEDULABLE] == 99
+
+
+def test_a_scout_that_finds_a_place_sends_the_next() -> None:
+    """As many are tried as find room, and one more."""
+    stage = woken_crowd()
+    for _ in range(100):
+        record = stage.queue.pop(stage.now)
+        assert record is not None
+        stage.queue.assume(record, "n", stage.now)
+        stage.queue.done(record)
+    assert stage.queue.pop(stage.now) is None
+
+
+def test_a_scout_that_may_preempt_or_is_gone_sends_the_next() -> None:
+    stage = woken_crowd()
+    first = stage.queue.pop(stage.now)
+    assert first is not None
+    stage.queue.return_failed(first, ("Fit",), (), stage.now)
+    stage.queue.nominate(first, "n", stage.now)
+    second = stage.queue.pop(stage.now)
+    assert second is not None
+    assert second.key != first.key
+    stage.queue.delete(second.key, stage.now)
+    stage.queue.discard(second)
+    third = stage.queue.pop(stage.now)
+    assert third is not None
+    assert third.key not in (first.key, second.key)
+
+
+def test_a_nominated_pod_is_woken_beside_the_scout() -> None:
+    """It alone may take the place that is kept for it, so nobody can go ahead for it."""
+    stage = woken_crowd()
+    scout = stage.queue.pop(stage.now)
+    assert scout is not None
+    stage.queue.return_failed(scout, ("Fit",), (), stage.now)
+    stage.queue.nominate(scout, "n", stage.now)
+    follower = stage.queue.pop(stage.now)
+    assert follower is not None
+    stage.queue.return_failed(follower, ("Fit",), (), stage.now)
+    stage.queue.nominate(follower, "", stage.now)
+    stage.happens(ASSIGNED_POD_DELETE, VICTIM)
+    tried = [record.key for record in iter(lambda: stage.queue.pop(stage.now), None)]
+    assert scout.key in tried
+    assert len(tried) == 2
 
 
 def test_pods_are_asked_for_apart_when_something_tells_them_apart() -> None:

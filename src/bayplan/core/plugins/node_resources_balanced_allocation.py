@@ -16,7 +16,7 @@ from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
 from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, Reads, Skip
-from bayplan.core.plugins.node_amounts import Amounts, Columns, block_at, columns_at, none_is_zero
+from bayplan.core.plugins.node_amounts import Amounts, amounts_of, blocks_at, none_is_zero
 from bayplan.core.plugins.node_resources_fit import ScoredResource, scored_resources
 from bayplan.core.snapshot import View
 
@@ -57,19 +57,19 @@ class NodeResourcesBalancedAllocation:
         )
 
     def score(self, state: BalanceState, view: View, rows: Rows) -> IntArray:
-        capacities = block_at(view.nodes.allocatable, rows, state.columns)
+        capacities, taken = blocks_at(rows, state.columns, view.nodes.allocatable, view.usage.requested)
         # (resources, 2, rows): what is taken with the pod, and without it.
-        levels = block_at(view.usage.requested, rows, state.columns)[:, np.newaxis] + state.steps
+        levels = taken[:, np.newaxis] + state.steps
         if none_is_zero(capacities):
             return scores_of_nodes(capacities, levels)
         return _scores_by_what_is_offered(capacities, levels)
 
     def score_one(self, state: BalanceState, view: View, row: int) -> int:
-        capacities, taken = columns_at(view.nodes.allocatable, row), columns_at(view.usage.requested, row)
+        capacities, taken = amounts_of(view.nodes.allocatable, row), amounts_of(view.usage.requested, row)
         return score_of_node(state.resources, capacities, taken)
 
 
-def score_of_node(resources: Sequence[ScoredResource], capacities: Columns, taken: Columns) -> int:
+def score_of_node(resources: Sequence[ScoredResource], capacities: Sequence[int], taken: Sequence[int]) -> int:
     """The score of one node; a resource it has none of does not count."""
     after, before = [], []
     for resource, request, _ in resources:
@@ -107,11 +107,10 @@ def evenness(shares: Sequence[float] | FloatArray) -> Amounts:
 
 
 def improvement(after: Amounts, before: Amounts) -> Amounts:
-    """The score in 50..100. Evenness lies in 50..100, so nothing negative is divided."""
+    """The score in 50..100: a half, and half of what lies within 0..100. Nothing negative is divided."""
     scores = after - before
-    scores += HALF_SCORE
+    scores += HALF_SCORE + 2 * HALF_SCORE
     scores //= 2
-    scores += HALF_SCORE
     return scores
 
 

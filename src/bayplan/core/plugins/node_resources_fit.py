@@ -38,17 +38,12 @@ from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.node_amounts import (
     Amounts,
-    Place,
-    as_array,
+    amounts_of,
     as_numbers,
-    block_at,
-    cells,
-    columns_at,
+    blocks_at,
     larger,
     none_is_zero,
-    place_of,
     smaller,
-    somewhere,
 )
 from bayplan.core.plugins.requeue_rules import has_place, is_same_pod, on
 from bayplan.core.snapshot import Usage, View
@@ -76,6 +71,14 @@ class Demand(NamedTuple):
     resource: int
     amount: int
     bit: int
+
+
+class FilterState(NamedTuple):
+    """What the pod cannot do without."""
+
+    demands: tuple[Demand, ...]
+    columns: RowArray  # (demands, 1) of the resources, in the tables
+    amounts: IntArray  # (demands, 1)
 
 
 class ScoredResource(NamedTuple):
@@ -111,30 +114,41 @@ class NodeResourcesFit:
         self._rating = _rating(strategy.type, strategy.shape)
 
     def pre_filter(self, pod: PodInfo, view: View) -> Ready:
-        return Ready(self._demands(pod.shape.requests.asked, view.nodes.resources))
+        demands = self._demands(pod.shape.requests.asked, view.nodes.resources)
+        return Ready(
+            FilterState(
+                demands,
+                columns=row_array([[demand.resource] for demand in demands]),
+                amounts=np.array([[demand.amount] for demand in demands], dtype=np.int64),
+            )
+        )
 
-    def filter(self, state: tuple[Demand, ...], view: View, rows: Rows) -> IntArray:
-        return as_array(self._codes(state, view, place_of(rows)))
-
-    def filter_one(self, state: tuple[Demand, ...], view: View, row: int) -> int:
-        code: int = self._codes(state, view, row)
-        return code
-
-    def _codes(self, state: tuple[Demand, ...], view: View, place: Place) -> Amounts:
+    def filter(self, state: FilterState, view: View, rows: Rows) -> IntArray:
         nodes, usage = view.nodes, view.usage
-        codes = too_many_pods(cells(usage.pod_counts, place), cells(nodes.allowed_pods, place))
-        if not state:
+        codes: IntArray = too_many_pods(usage.pod_counts[rows], nodes.allowed_pods[rows])
+        if not state.demands:
             return codes
-        capacities, taken = columns_at(nodes.allocatable, place), columns_at(usage.requested, place)
-        for demand in state:
-            capacity = capacities[demand.resource]
-            short = capacity - taken[demand.resource] < demand.amount
-            if somewhere(short):
-                codes |= shortage_codes(demand, short, capacity)
+        # All demands at once: (demands, rows).
+        capacities, taken = blocks_at(rows, state.columns, nodes.allocatable, usage.requested)
+        short = capacities - taken < state.amounts
+        if np.count_nonzero(short):
+            for demand, lacking, capacity in zip(state.demands, short, capacities, strict=True):
+                codes |= shortage_codes(demand, lacking, capacity)
         return codes
 
-    def explain_failure(self, state: tuple[Demand, ...], view: View, code: int) -> Status:  # noqa: ARG002
-        reasons = [f"Insufficient {demand.name}" for demand in state if code & demand.bit]
+    def filter_one(self, state: FilterState, view: View, row: int) -> int:
+        nodes, usage = view.nodes, view.usage
+        code: int = too_many_pods(usage.pod_counts.item(row), nodes.allowed_pods.item(row))
+        capacities, taken = amounts_of(nodes.allocatable, row), amounts_of(usage.requested, row)
+        for demand in state.demands:
+            capacity = capacities[demand.resource]
+            short = capacity - taken[demand.resource] < demand.amount
+            if short:
+                code |= shortage_codes(demand, short, capacity)
+        return code
+
+    def explain_failure(self, state: FilterState, view: View, code: int) -> Status:  # noqa: ARG002
+        reasons = [f"Insufficient {demand.name}" for demand in state.demands if code & demand.bit]
         if code & TOO_MANY_PODS_BIT:
             reasons.insert(0, TOO_MANY_PODS)
         return unresolvable(*reasons) if code & UNRESOLVABLE_BIT else unschedulable(*reasons)
@@ -160,18 +174,19 @@ class NodeResourcesFit:
         if not state.resources:
             return np.zeros(view.nodes.alive[rows].shape, dtype=np.int64)
         # All resources at once: (resources, rows).
-        capacities = block_at(view.nodes.allocatable, rows, state.columns)
+        (capacities,) = blocks_at(rows, state.columns, view.nodes.allocatable)
         needed = taken_at(view.usage, rows, state)
         needed += state.requests
         scores, counted = self._rate(capacities, needed)
         weights = state.weight_sum if counted is True else state.weights @ counted
-        return as_array(self._mean(state.weights @ scores, weights))
+        mean: IntArray = self._mean(state.weights @ scores, weights)
+        return mean
 
     def score_one(self, state: ScoreState, view: View, row: int) -> int:
-        capacities = columns_at(view.nodes.allocatable, row)
-        taken = columns_at(view.usage.nonzero_requested, row)
+        capacities = amounts_of(view.nodes.allocatable, row)
+        taken = amounts_of(view.usage.nonzero_requested, row)
         if state.beyond_memory:
-            taken = [*taken, *columns_at(view.usage.requested, row)[len(taken) :]]
+            taken += amounts_of(view.usage.requested, row)[len(taken) :]
         total = weights = 0
         for resource, request, weight in state.resources:
             score, counted = self._rate(capacities[resource], taken[resource] + request)
@@ -283,8 +298,8 @@ def shortage_codes(demand: Demand, short: Amounts, capacity: Amounts) -> Amounts
 def taken_at(usage: Usage, rows: Rows, state: ScoreState) -> IntArray:
     """(resources, rows) what the pods take; of cpu and memory not less than the scheduler supposes."""
     if not state.beyond_memory:
-        return block_at(usage.nonzero_requested, rows, state.columns)
-    taken = block_at(usage.requested, rows, state.columns)
+        return blocks_at(rows, state.columns, usage.nonzero_requested)[0]
+    (taken,) = blocks_at(rows, state.columns, usage.requested)
     for position, entry in enumerate(state.resources):
         if entry.resource <= MEMORY:
             taken[position] = usage.nonzero_requested[rows, entry.resource]

@@ -64,6 +64,8 @@ class DryRun:
 def dry_run(pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> DryRun:
     """Try every given node."""
     potential = find_potential_victims(pod, view, rows)
+    if not len(potential.pod_rows):
+        return _nobody_to_evict(potential, rows)
     with_victims = potential.nodes()
     worlds = _Worlds(pod, view, filtered)
     worlds.shift(potential.pod_rows, potential.node_rows, -1)
@@ -83,6 +85,12 @@ def dry_run(pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> Dry
     result.candidate_rows = np.flatnonzero(in_play & has_victims)
     result.unharmed = np.flatnonzero(in_play & ~has_victims)
     return result
+
+
+def _nobody_to_evict(potential: Potential, rows: RowArray) -> DryRun:
+    none = row_array([])
+    failing = Verdicts(np.zeros(0, dtype=np.int8), np.zeros(0, dtype=np.int64))
+    return DryRun(potential, np.zeros(0, dtype=np.bool_), none, failing, none, rows, none)
 
 
 def _marked(rows: RowArray, node_count: int) -> BoolArray:

@@ -37,9 +37,9 @@ from bayplan.core.queue.figures import Figures
 from bayplan.core.queue.hints import WILDCARD, NamedPlugin, QueueProfile, Reactions, judge
 from bayplan.core.queue.in_flight import InFlight, Recorded
 from bayplan.core.queue.nominations import Mirror, Nominations
-from bayplan.core.queue.parked import Parked
+from bayplan.core.queue.parked import Group, Parked
 from bayplan.core.queue.record import QueuedPod, Strategy, identity_of
-from bayplan.core.queue.waking import EVERYBODY, Bounds, woken
+from bayplan.core.queue.waking import CROWD_MIN, EVERYBODY, Bounds, woken
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 
@@ -95,6 +95,7 @@ class SchedulingQueue:
         self._parked = Parked()
         self._in_flight = InFlight()
         self._arrivals = count()
+        self._scouts: dict[str, Group] = {}  # pods that were woken for a crowd that waits behind them
 
     # ---------------------------------------------------------------- pods come, change and go
 
@@ -141,6 +142,7 @@ class SchedulingQueue:
         if key in self._queued:
             self._take_out(record)
             self._end(record)
+        self._send_next_scout(key, now)
         kept = self.nominations.remove(record.info) or record.info.nominated_node_name
         if kept != bound_to:
             self._give_back(record, kept, now)
@@ -173,6 +175,7 @@ class SchedulingQueue:
         kept = self.nominations.remove(record.info)
         if kept != node_name:
             self._give_back(record, kept, now)
+        self._send_next_scout(record.key, now)
 
     def done(self, record: QueuedPod) -> None:
         """Nothing more is recorded for the pod: it goes on to be bound."""
@@ -207,6 +210,10 @@ class SchedulingQueue:
             self.nominations.set(record.pod, record.info, node_name)
         if kept_before != self.nominations.node_of(record.info):
             self._give_back(record, kept_before, now)
+        if node_name:
+            self._send_next_scout(record.key, now)
+        elif record.state in _PARKED:
+            self._scouts.pop(record.key, None)  # what refused it refuses those behind it
 
     # ---------------------------------------------------------------- what brings pods back
 
@@ -224,8 +231,9 @@ class SchedulingQueue:
         if happening != WILDCARD and not self._interests_anybody(happening):
             return
         bounds = Bounds(priority_max, except_key) if priority_max is not None or except_key else EVERYBODY
-        helped = woken(self._parked, self._profiles, happening, old, new, bounds) if len(self._parked) else []
-        if helped:
+        if len(self._parked):
+            nominated = self.nominations.keys() if len(self._parked) > CROWD_MIN else ()
+            helped = woken(self._parked, self._profiles, happening, old, new, bounds, nominated)
             self._wake(helped, now, happening.label)
         self._in_flight.note(happening, old, new)
 
@@ -317,8 +325,22 @@ class SchedulingQueue:
 
     def _wake(self, records: Iterable[tuple[QueuedPod, Strategy]], now: int, reason: str) -> None:
         for record, strategy in records:
+            if record.state is PodState.UNSCHEDULABLE:
+                group = self._parked.group_of(record.key)
+                if self._parked.size(group) > CROWD_MIN:
+                    self._scouts[record.key] = group
             self._take_out(record)
             self._requeue(record, strategy, now, reason)
+
+    def _send_next_scout(self, key: str, now: int) -> None:
+        """If that pod went ahead of a crowd and there may be room for more, the next one goes."""
+        group = self._scouts.pop(key, None)
+        record = self._parked.first_of(group) if group is not None else None
+        if group is None or record is None:
+            return
+        self._scouts[record.key] = group
+        self._take_out(record)
+        self._requeue(record, Strategy.AFTER_BACKOFF, now, labels.SCOUT_SUCCEEDED)
 
     def _take_out(self, record: QueuedPod) -> None:
         """Out of its place, on the way to another."""

@@ -16,7 +16,9 @@ SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 BACKOFF_COMPLETE = "BackoffComplete"
 POP_FROM_BACKOFF = "PopFromBackoffQ"
 UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
-GATE_OPENED = "GateOpened"  # the only one that upstream does not have
+# Upstream does not have these two.
+GATE_OPENED = "GateOpened"
+SCOUT_SUCCEEDED = "ScoutSucceeded"
 
 
 @dataclass(slots=True)

@@ -34,6 +34,10 @@ class Nominations:
     def __len__(self) -> int:
         return len(self._node_by_identity)
 
+    def keys(self) -> list[str]:
+        """The pods that have a node kept for them."""
+        return [info.key for pods in self._pods_by_node.values() for info in pods.values()]
+
     def node_of(self, info: PodInfo) -> str:
         """The node kept for the pod, or ""."""
         return self._node_by_identity.get(identity_of(info), "")

@@ -27,6 +27,7 @@ class Group(NamedTuple):
     shape: PodShape
     own_name: str  # "" where the name makes no difference
     priority: int
+    preemption_policy: str
     rejectors: tuple[str, ...]
     pending_plugins: tuple[str, ...]
     gating_plugin: str
@@ -39,6 +40,7 @@ class Group(NamedTuple):
             info.shape,
             info.name if _has_generated_claims(info) else "",
             info.priority,
+            info.preemption_policy,
             record.rejectors,
             record.pending_plugins,
             record.gating_plugin,
@@ -90,6 +92,16 @@ class Parked:
         self._by_age.remove(key)
         self._gated_count -= bool(group.gating_plugin)
         return record
+
+    def group_of(self, key: str) -> Group:
+        return self._groups[key]
+
+    def size(self, group: Group) -> int:
+        return len(self._members.get(group, ()))
+
+    def first_of(self, group: Group) -> QueuedPod | None:
+        """The member that came first."""
+        return next(iter(self._members.get(group, {}).values()), None)
 
     def all(self) -> list[QueuedPod]:
         return [record for members in self._members.values() for record in members.values()]

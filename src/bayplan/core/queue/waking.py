@@ -1,11 +1,15 @@
 """Which parked pods a happening wakes, and how urgently.
 
 Takes the parked pods and what their profiles react to; gives the pods to be moved. Moves nothing itself.
+
+Of a crowd, a large group of pods that nothing tells apart, only the first is woken: a scout. What refuses it refuses
+them all, and where it finds a place the queue sends the next. Otherwise every pod that ends would have thousands of
+waiting ones tried again, each in vain. Pods that have a node kept for them are no part of a crowd.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from bayplan.core.framework.requeue import Happening
@@ -28,6 +32,9 @@ class Bounds:
 
 EVERYBODY = Bounds()
 
+#: Groups of more pods than this send a scout.
+CROWD_MIN = 32
+
 
 def woken(
     parked: Parked,
@@ -36,7 +43,9 @@ def woken(
     old: Object | None,
     new: Object | None,
     bounds: Bounds = EVERYBODY,
+    nominated: Collection[str] = (),
 ) -> list[tuple[QueuedPod, Strategy]]:
+    """The pods to wake; `nominated` are the keys of those with a node kept for them."""
     if happening == WILDCARD:
         judged = [(record, judge(record, happening, {}, old, new)) for record in parked.all()]
     else:
@@ -45,7 +54,7 @@ def woken(
             for name, profile in profiles.items()
             for group, members in parked.reached(name, profile.reactions.to(happening))
             if bounds.admit(group)
-            for verdict in _judge_group(members, profile, happening, old, new)
+            for verdict in _judge_group(group, members, profile, happening, old, new, nominated)
         ]
     return [
         (record, strategy)
@@ -55,11 +64,13 @@ def woken(
 
 
 def _judge_group(
+    group: Group,
     members: Mapping[str, QueuedPod],
     profile: QueueProfile,
     happening: Happening,
     old: Object | None,
     new: Object | None,
+    nominated: Collection[str],
 ) -> Iterator[tuple[QueuedPod, Strategy]]:
     """One answer for all members, but for the one whom the happening is about."""
     matched = profile.reactions.to(happening)
@@ -70,8 +81,12 @@ def _judge_group(
     if speaker is None:
         return
     strategy = judge(speaker, happening, matched, old, new)
-    if strategy is not Strategy.SKIP:
-        yield from ((record, strategy) for record in members.values() if record is not own)
+    if strategy is Strategy.SKIP:
+        return
+    going: Iterable[QueuedPod] = members.values()
+    if len(members) > CROWD_MIN and not group.gating_plugin:
+        going = {speaker.key: speaker, **{key: members[key] for key in nominated if key in members}}.values()
+    yield from ((record, strategy) for record in going if record is not own)
 
 
 def _subject(members: Mapping[str, QueuedPod], old: Object | None, new: Object | None) -> QueuedPod | None:
