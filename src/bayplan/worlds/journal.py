@@ -14,7 +14,7 @@ from typing import Any, TextIO, cast
 import msgspec
 
 from bayplan.config.loading import load_configuration
-from bayplan.config.registry import build_profiles
+from bayplan.config.registry import build_profiles, queue_order
 from bayplan.core.events import (
     BindAnswered,
     Event,
@@ -25,7 +25,6 @@ from bayplan.core.events import (
     PermitAnswered,
     VolumesAnswered,
 )
-from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.queue import SECOND_NS
 from bayplan.core.scheduler import Decision, Scheduler
 from bayplan.model.kinds import KINDS, Object
@@ -83,9 +82,10 @@ def scheduler_for(head: dict[str, Any]) -> Scheduler:
     started_at = head.get("startedAt")
     if not isinstance(started_at, int):
         raise JournalError("line 1: startedAt: expected a whole number of nanoseconds")
+    profiles = build_profiles(configuration)
     return Scheduler(
-        build_profiles(configuration),
-        PrioritySort().sort_key,
+        profiles,
+        queue_order(profiles),
         started_at=started_at,
         initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND_NS,
         max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND_NS,

@@ -139,9 +139,7 @@ def test_allocatable_keeps_what_counts_and_tells_the_allowed_pods_apart() -> Non
         pytest.param(pod_of(container({"cpu": "0.5m"}), container({"cpu": "0.5m"})), 1, id="rounded once"),
         pytest.param(pod_of(container({"cpu": "400m"}), container({"cpu": "100m"})), 500, id="sum"),
         pytest.param(
-            pod_of(
-                container({"cpu": "1"}), init_containers=[container({"cpu": "3"}), container({"cpu": "2"})]
-            ),
+            pod_of(container({"cpu": "1"}), init_containers=[container({"cpu": "3"}), container({"cpu": "2"})]),
             3000,
             id="the largest init container",
         ),
@@ -275,9 +273,7 @@ def test_the_score_does_not_see_pod_level_requests() -> None:
 def test_with_pod_level_requests_a_default_needs_a_resource_nobody_mentions(
     containers: list[Requests], overhead: dict[str, RawQuantity], memory_bytes: int
 ) -> None:
-    pod = pod_of(
-        *[container(requests) for requests in containers], resources=level(cpu="1"), overhead=overhead
-    )
+    pod = pod_of(*[container(requests) for requests in containers], resources=level(cpu="1"), overhead=overhead)
     requests = pod_requests(pod)
     assert (requests.nonzero_cpu_milli, requests.nonzero_memory_bytes) == (1000, memory_bytes)
 
@@ -300,9 +296,7 @@ def test_pod_level_limits_alone_are_no_requests() -> None:
 # ---------------------------------------------------------------- resize in place
 
 
-def container_status(
-    actual: Requests | None, allocated: Requests | None = None, *, name: str = "c"
-) -> ContainerStatus:
+def container_status(actual: Requests | None, allocated: Requests | None = None, *, name: str = "c") -> ContainerStatus:
     resources = None if actual is None else ResourceRequirements(requests=dict(actual))
     return ContainerStatus(name=name, resources=resources, allocated_resources=dict(allocated or {}))
 
@@ -415,13 +409,9 @@ empty_or = st.one_of(st.just(no_resources), resource_lists)
 
 @st.composite
 def pods(draw: st.DrawFn) -> Pod:
-    containers = [
-        Container(name=f"c{i}", resources=draw(requirements)) for i in range(draw(st.integers(0, 3)))
-    ]
+    containers = [Container(name=f"c{i}", resources=draw(requirements)) for i in range(draw(st.integers(0, 3)))]
     init_containers = [
-        Container(
-            name=f"i{i}", resources=draw(requirements), restart_policy=draw(st.sampled_from([None, "Always"]))
-        )
+        Container(name=f"i{i}", resources=draw(requirements), restart_policy=draw(st.sampled_from([None, "Always"])))
         for i in range(draw(st.integers(0, 3)))
     ]
 
@@ -486,9 +476,7 @@ class Oracle:
 
     def need(self, one: Container, name: str, *, resizable: bool) -> Fraction | None:
         status = self.pod.status
-        known = {s.name: s for s in [*status.container_statuses, *status.init_container_statuses]}.get(
-            one.name
-        )
+        known = {s.name: s for s in [*status.container_statuses, *status.init_container_statuses]}.get(one.name)
         need = value(one.resources.requests, name)
         if self.status and resizable and known is not None and known.resources is not None:
             need = self.resized(need, known.resources.requests, known.allocated_resources, name)
@@ -505,9 +493,7 @@ class Oracle:
             level = self.resized(level, status.resources.requests, status.allocated_resources, name)
         return level
 
-    def resized(
-        self, wanted: Fraction | None, actual: Requests, allocated: Requests, name: str
-    ) -> Fraction | None:
+    def resized(self, wanted: Fraction | None, actual: Requests, allocated: Requests, name: str) -> Fraction | None:
         return most([None if self.infeasible else wanted, value(actual, name), value(allocated, name)])
 
 

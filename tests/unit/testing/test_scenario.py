@@ -15,7 +15,7 @@ show
 ----
     0.000  web  created
     0.004  web  on n1
-    0.008  web  ! Scheduled: Successfully assigned web to n1
+    0.006  web  ! Scheduled: Successfully assigned web to n1
     1.004  web  Running
   web  Running  n1
 
