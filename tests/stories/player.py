@@ -29,7 +29,8 @@ from bayplan.controllers.pod_collection import PodCollection
 from bayplan.controllers.replica_set import ReplicaSetController
 from bayplan.core.actions import Action, Bind, Emit, WriteVolumes
 from bayplan.core.plugins.priority_sort import PrioritySort
-from bayplan.core.scheduler import Decision, Scheduler
+from bayplan.core.refusing import Decision
+from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS
 from bayplan.model.meta import ObjectReference
 from bayplan.model.pod import Pod

@@ -115,6 +115,11 @@ class Cache:
         on_node[place], on_node[-1] = last, row
         self.pods.slots[last], self.pods.slots[row] = place, len(on_node) - 1
 
+    def stands_on_a_node(self, key: str) -> bool:
+        """Whether the pod is on a node; a nominated pod is known here too, but stands nowhere."""
+        row = self.pods.rows_by_key.get(key)
+        return row is not None and bool(self.pods.node_rows[row] != ABSENT)
+
     def remove_pod(self, key: str) -> None:
         """The pod is gone from its node, or its nomination ended."""
         row = self.pods.rows_by_key[key]

@@ -18,7 +18,8 @@ from bayplan.controllers.kubelet import Kubelet
 from bayplan.controllers.replica_set import ReplicaSetController
 from bayplan.core.events import Event
 from bayplan.core.plugins.priority_sort import PrioritySort
-from bayplan.core.scheduler import Decision, Scheduler
+from bayplan.core.refusing import Decision
+from bayplan.core.scheduler import Scheduler
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.workloads import ReplicaSet

@@ -1,6 +1,9 @@
 """Worlds around the core: sources of events, performers of actions, and a clock.
 
-`simulated` is a whole cluster in virtual time, repeatable from a seed. `performing` does actions on a store, `faults`
-spoils them now and then, `reflector` tells the scheduler what was written, `journal` writes down what went in and out
-of the core and plays it back.
+    simulated.py   a whole cluster in virtual time, repeatable from a seed
+    reflector.py   the store's log -> what the scheduler is told, late and in order
+    performing.py  actions -> writes to a store, and their answers
+    delays.py      how long things take
+    faults.py      what goes wrong now and then
+    journal.py     what went in and out of the core, line by line, and the same played back
 """

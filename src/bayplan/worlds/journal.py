@@ -26,7 +26,8 @@ from bayplan.core.events import (
     VolumesAnswered,
 )
 from bayplan.core.queue import SECOND_NS
-from bayplan.core.scheduler import Decision, Scheduler
+from bayplan.core.refusing import Decision
+from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
 
 FORMAT = "bayplan journal v1"

@@ -17,7 +17,8 @@ from itertools import count
 from bayplan.controllers.contract import Controller
 from bayplan.core.actions import Action, Bind, Emit, Evict, WriteVolumes
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
-from bayplan.core.scheduler import Decision, Scheduler
+from bayplan.core.refusing import Decision
+from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object
 from bayplan.store import ADDED, Change, Store
 from bayplan.worlds.delays import Draws

@@ -14,7 +14,8 @@ from bayplan.core.framework.contract import Wait
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.priority_sort import PrioritySort
-from bayplan.core.scheduler import Decision, Scheduler
+from bayplan.core.refusing import Decision
+from bayplan.core.scheduler import Scheduler
 from bayplan.core.snapshot import View
 from bayplan.testing.builders import node, pod
 

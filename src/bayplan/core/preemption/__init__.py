@@ -10,5 +10,7 @@ Steps, in order, one file each:
     prepare.py     what is to be done: evictions, the nomination, nominations that end
     record.py      what was tried, in what order, and what decided
 
-`post_filter.py` strings them together with the other PostFilter plugin there is.
+`search.py` goes through all nodes and keeps what the record needs; `candidacy.py` gives the same choice from candidates
+kept row by row. `unstable_order.py` sorts pods of equal importance as upstream's sort leaves them. `post_filter.py`
+strings the steps together with the other PostFilter plugin there is.
 """
