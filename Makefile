@@ -43,8 +43,9 @@ FIRST ?= 0
 sim: $(STAMP)
 	SEEDS=$(SEEDS) FIRST=$(FIRST) $(PYTEST) -m slow tests/simulation
 
+# Some minutes; writes benchmarks/results.json and the table in docs/benchmarks.md.
 bench: $(STAMP)
-	$(BIN)/bayplan bench
+	$(BIN)/python benchmarks/run.py
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis .coverage htmlcov dist

@@ -3,8 +3,8 @@
     python benchmarks/large_cluster.py [--nodes 50000] [--pods 500000] [--decisions 5000]
 
 Writes a dump as `kubectl get nodes,pods -A -o json` would (to a temporary file, removed at the end), and reads it in a
-process of its own. The pods come from 2,000 ReplicaSets and a DaemonSet; each has a token volume with a name of its own,
-tolerations, conditions and container statuses, as running pods have.
+process of its own. The pods come from 2,000 ReplicaSets and a DaemonSet; each has a token volume with a name of its
+own, tolerations, conditions and container statuses, as running pods have.
 """
 
 from __future__ import annotations
@@ -81,6 +81,10 @@ def write_cluster(stream: TextIO, node_count: int, pod_count: int) -> None:
 def things(node_count: int, pod_count: int) -> Iterator[dict[str, Any]]:
     for number in range(node_count):
         yield node(number)
+    yield from pods(node_count, pod_count)
+
+
+def pods(node_count: int, pod_count: int) -> Iterator[dict[str, Any]]:
     daemons = min(node_count, pod_count // 4)
     for number in range(daemons):
         yield daemon_pod(number)

@@ -41,7 +41,7 @@ from bayplan.core.framework.verdict import CycleError
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
-from bayplan.model.reading import ReadResult, from_dicts, read
+from bayplan.model.reading import ReadResult, from_dicts, read, without_garbage_collection
 
 ConfigSource = str | Path | Mapping[str, Any] | None
 
@@ -188,9 +188,10 @@ class Cluster:
     def build_cache(self, without: str = "") -> Cache:
         """The cluster as the scheduler sees it, leaving one pod out."""
         cache = Cache()
-        for thing in self.objects:
-            if not (isinstance(thing, Pod) and _key(thing) == without):
-                cache.add(thing)
+        with without_garbage_collection():
+            for thing in self.objects:
+                if not (without and isinstance(thing, Pod) and _key(thing) == without):
+                    cache.add(thing)
         return cache
 
     @cached_property

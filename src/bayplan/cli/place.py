@@ -8,6 +8,7 @@ from collections import defaultdict
 import click
 
 from bayplan.analysis.cluster import Cluster, PodQueue
+from bayplan.analysis.heap import keep_memory
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
@@ -54,6 +55,7 @@ def command(
     stands for all pods it lacks). They go in the scheduler's order: by priority, then as they stand in the files. Pods
     that are evicted vanish at once, and are not placed again.
     """
+    keep_memory()
     cluster = Cluster.load(*files)
     note_skipped(cluster.skipped)
     queue = cluster.queue(config, pods or None, namespace)

@@ -21,6 +21,8 @@ Read in the order in which data flows:
     lifecycle.py   the states of a pod, and the moves between them
     queue/         which pod is tried next, and what brings a refused one back
     evictions.py   who waits for whose eviction
+    refusing.py    a pod goes back to the queue, and the world is told why
+    binding.py     a pod on the way from a decision to its node
     scheduler.py   all of it in time: `observe` an event, `decide` on a pod
     actions.py     what is to be done in the world, as plain data
 """

@@ -80,6 +80,7 @@ class Scheduler:
         max_backoff_ns: int = 10 * SECOND_NS,
         parked_max_ns: int = PARKED_MAX_NS,
         bind_timeout_ns: int = 600 * SECOND_NS,
+        decider: Decider | None = None,
     ) -> None:
         self.profiles = profiles
         self.cache = Cache()
@@ -94,7 +95,7 @@ class Scheduler:
             parked_max_ns=parked_max_ns,
             mirror=self.cache,
         )
-        self._decider = Decider(profiles)
+        self._decider = decider if decider is not None else Decider(profiles)
         self._refusing = Refusing(self.queue)
         self._binding = Binding(self.cache, self.queue, self._refusing, bind_timeout_ns)
 

@@ -46,7 +46,7 @@ class ReadResult:
 def read(paths: Sequence[str | Path], stdin: BinaryIO | None = None) -> ReadResult:
     """Every object in the files and folders (`-` is standard input); InvalidObject with all that is wrong."""
     collector = _Collector()
-    with _without_garbage_collection():
+    with without_garbage_collection():
         for source, file in _files(paths, collector.faults):
             collector.result.files.append(source)
             data = _content(source, file, stdin, collector.faults)
@@ -60,7 +60,7 @@ def read(paths: Sequence[str | Path], stdin: BinaryIO | None = None) -> ReadResu
 def from_dicts(objects: Iterable[Any], source: str = "objects") -> ReadResult:
     """The same for objects that are parsed already; none at all is no fault here."""
     collector = _Collector()
-    with _without_garbage_collection():
+    with without_garbage_collection():
         for position, item in enumerate(objects):
             collector.add_value(source, f"[{position}]", dict(item) if isinstance(item, Mapping) else item)
     return collector.finish()
@@ -309,7 +309,7 @@ def _nothing_found(result: ReadResult) -> Fault:
 
 
 @contextmanager
-def _without_garbage_collection() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Millions of new objects, none of them in a cycle: looking for cycles would double the time."""
     was_enabled = gc.isenabled()
     gc.disable()

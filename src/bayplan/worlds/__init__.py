@@ -6,4 +6,6 @@
     delays.py      how long things take
     faults.py      what goes wrong now and then
     journal.py     what went in and out of the core, line by line, and the same played back
+
+A world hands the core its times. Delays and faults are drawn from a seed; nothing here looks at a real clock.
 """

@@ -14,6 +14,7 @@ import msgspec
 
 from bayplan.analysis.bench.measure import Measurement, measure
 from bayplan.analysis.bench.workloads import WORKLOADS, PodTemplate
+from bayplan.analysis.heap import keep_memory
 
 #: What runs on the nodes already, where a measurement asks for more than the workload says.
 BYSTANDER = PodTemplate(10, 16)
@@ -27,6 +28,7 @@ def measure_apart(workload: str, node_count: int, pod_count: int, bystanders_per
 
 
 def main(arguments: list[str]) -> None:
+    keep_memory()
     name, node_count, pod_count, bystanders_per_node = arguments
     workload = WORKLOADS[name]
     workload = replace(workload, running=(*workload.running, *(BYSTANDER,) * int(bystanders_per_node)))

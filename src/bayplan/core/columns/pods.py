@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray
-from bayplan.core.columns.resources import PodRequests, ResourceVocabulary, pod_requests
+from bayplan.core.columns.resources import PodRequests, ResourceVocabulary, pod_requests, status_agrees
 from bayplan.core.columns.shapes import PodInfo, PodShape
 from bayplan.core.columns.table import Table
 from bayplan.core.columns.volume_users import VolumeUsers, attachable_count
@@ -130,12 +130,7 @@ class PodTable(Table):
 
 def _requests_in_use(pod: Pod, shape: PodShape) -> PodRequests:
     """A resized pod may hold more than its spec says; any other takes what its shape says."""
-    status = pod.status
-    if status.resources is None and not any(
-        container.resources is not None for container in (*status.container_statuses, *status.init_container_statuses)
-    ):
-        return shape.requests
-    return pod_requests(pod)
+    return shape.requests if status_agrees(pod) else pod_requests(pod)
 
 
 def _preempted_by_scheduler(pod: Pod) -> bool:

@@ -93,7 +93,7 @@ class PodRequests:
 def pod_requests(pod: Pod) -> PodRequests:
     """The requests of `pod`, for every reader at once."""
     shape = _shape(pod)
-    return _requests_of_shape(shape) if _status_agrees(pod) else _requests_with_status(pod, shape)
+    return _requests_of_shape(shape) if status_agrees(pod) else _requests_with_status(pod, shape)
 
 
 def allocatable_amounts(raw: Mapping[str, RawQuantity]) -> tuple[dict[str, int], int]:
@@ -220,7 +220,7 @@ def _held(
     return _largest(reported if infeasible else [specified, *reported])
 
 
-def _status_agrees(pod: Pod) -> bool:
+def status_agrees(pod: Pod) -> bool:
     """Whether the status repeats the spec to the letter, which is how almost every running pod looks.
 
     False does not mean that the amounts differ, only that the long way is needed to know.

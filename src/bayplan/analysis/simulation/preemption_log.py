@@ -1,0 +1,164 @@
+"""Every preemption of a run: who made room for whom, which budgets that broke, and what decided.
+
+A `ListeningDecider` tells the log of a choice before anything has changed, so that the search can be done once more
+with its full record. That is done for the first preemptions only, as many as were asked for; of later ones the
+victims and budgets are known, but not what else was tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bayplan.core.actions import Evict
+from bayplan.core.columns import row_array
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.cycle import attempt
+from bayplan.core.deciding import Choice, Decider
+from bayplan.core.framework.profile import Profile
+from bayplan.core.preemption.candidates import find_potential_victims
+from bayplan.core.preemption.record import preemption_record
+from bayplan.core.refusing import Decision
+from bayplan.core.snapshot import View
+
+Plain = dict[str, Any]
+#: Candidates kept in a record, the chosen one among them; a large cluster has thousands of them.
+CANDIDATES_KEPT = 12
+ONLY_ONE = "the only node where evicting pods makes room"
+EQUAL = "equal by every criterion; the first by name"
+
+
+class ListeningDecider(Decider):
+    """Decides as any other, and tells of each choice that has victims."""
+
+    def __init__(self, profiles: Mapping[str, Profile], tell: Callable[[PodInfo, View, Choice, int], None]) -> None:
+        super().__init__(profiles)
+        self._tell = tell
+
+    def decide(self, pod: PodInfo, view: View, *, with_ties: bool = False) -> Choice:
+        start = self._next_start
+        choice = super().decide(pod, view, with_ties=with_ties)
+        if choice.row < 0 and choice.found is not None:
+            self._tell(pod, view, choice, start)
+        return choice
+
+
+@dataclass(slots=True)
+class Preemption:
+    """One decision to evict."""
+
+    at: int  # nanoseconds since the start
+    preemptor: str
+    preemptor_uid: str
+    priority: int
+    node: str
+    victims: list[Plain]
+    evicted: list[str] = field(default_factory=list)  # uids of those that were not leaving already
+    decided: str = ""
+    record: Plain | None = None
+
+    def to_dict(self) -> Plain:
+        return {
+            "t": self.at / 1e9,
+            "preemptor": self.preemptor,
+            "priority": self.priority,
+            "node": self.node,
+            "victims": self.victims,
+            "decided": self.decided,
+            "record": self.record,
+        }
+
+
+class PreemptionLog:
+    """All preemptions, in order of time."""
+
+    def __init__(self, profiles: Mapping[str, Profile], started_at: int, records_max: int) -> None:
+        self._profiles = profiles
+        self._started_at = started_at
+        self._records_max = records_max
+        self._chosen: Preemption | None = None  # told by the decider, not yet decided by the scheduler
+        self.preemptions: list[Preemption] = []
+
+    def choose(self, pod: PodInfo, view: View, choice: Choice, start: int) -> None:
+        """The decider has found victims."""
+        row = choice.victims_row
+        victims = choice.victims_on(row)
+        broken = _broken_budgets(pod, view, row) if view.objects.budgets else {}
+        self._chosen = Preemption(
+            at=0,
+            preemptor=pod.key,
+            preemptor_uid=pod.uid,
+            priority=pod.priority,
+            node=view.nodes.names[row],
+            victims=[
+                {
+                    "pod": view.pods.keys[victim],
+                    "priority": int(view.pods.priorities[victim]),
+                    "breaks": broken.get(int(victim), []),
+                }
+                for victim in victims
+            ],
+        )
+        if len(self.preemptions) < self._records_max:
+            self._explain(self._chosen, pod, view, start)
+
+    def decided(self, decision: Decision, now: int) -> None:
+        """The scheduler has made up its mind."""
+        chosen, self._chosen = self._chosen, None
+        if decision.outcome != "nominated" or chosen is None or chosen.preemptor != decision.pod:
+            return
+        chosen.at = now - self._started_at
+        chosen.evicted = [action.uid for action in decision.actions if isinstance(action, Evict)]
+        self.preemptions.append(chosen)
+
+    def _explain(self, made: Preemption, pod: PodInfo, view: View, start: int) -> None:
+        found = attempt(self._profiles[pod.scheduler_name], pod, view, start)
+        if found.post_filter is None or found.filtered is None:
+            return
+        record = preemption_record(found.post_filter.preemption, view, found.filtered)
+        if record is not None:
+            made.decided = _deciding(record)
+            made.record = _shortened(record, made.node)
+
+
+def _broken_budgets(pod: PodInfo, view: View, node_row: int) -> dict[int, list[str]]:
+    """Pod row -> budgets that its eviction breaks, worked out for the chosen node alone."""
+    potential = find_potential_victims(pod, view, row_array([node_row]))
+    broken: dict[int, list[str]] = {}
+    for budget, covered in potential.protection.by_budget.items():
+        for position in np.flatnonzero(covered):
+            broken.setdefault(int(potential.pod_rows[position]), []).append(budget)
+    return broken
+
+
+def _deciding(record: Plain) -> str:
+    if len(record["candidates"]) == 1:
+        return ONLY_ONE
+    steps = record["choice"]
+    return str(steps[-1]["criterion"]) if steps and len(steps[-1]["kept"]) == 1 else EQUAL
+
+
+def _shortened(record: Plain, chosen: str) -> Plain:
+    """The chosen candidate with all that was tried there, and those that lasted longest beside it."""
+    lasted = {one["node"]: 0 for one in record["candidates"]}
+    for step in record["choice"]:
+        for node in step["values"]:
+            lasted[node] += 1
+    lasted[chosen] = len(record["choice"]) + 1
+    kept = sorted(record["candidates"], key=lambda one: (-lasted[one["node"]], one["node"]))[:CANDIDATES_KEPT]
+    names = {one["node"] for one in kept}
+    return {
+        "candidates": [one if one["node"] == chosen else {**one, "reprieves": []} for one in kept],
+        "candidatesLeftOut": len(record["candidates"]) - len(kept),
+        "choice": [
+            {
+                "criterion": step["criterion"],
+                "values": {node: value for node, value in step["values"].items() if node in names},
+                "kept": [node for node in step["kept"] if node in names],
+            }
+            for step in record["choice"]
+        ],
+    }

@@ -1,0 +1,214 @@
+"""Builds a world from a cluster's objects and lets time pass in it.
+
+Takes objects, a configuration, a seed and what is to happen when; gives a `SimulationResult`. The world has all
+controllers of a cluster and the scheduler of the configuration. An interrupt ends a run early: what has happened until
+then is the result, marked as partial. Nothing here reads or writes files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from bayplan.analysis.cluster import Cluster, ConfigSource
+from bayplan.analysis.simulation.cascades import find_cascades
+from bayplan.analysis.simulation.commands import Commands, Plan
+from bayplan.analysis.simulation.listening import Listener
+from bayplan.analysis.simulation.preemption_log import ListeningDecider, PreemptionLog
+from bayplan.analysis.simulation.result import SimulationResult
+from bayplan.analysis.simulation.series import Series
+from bayplan.config.loading import load_configuration
+from bayplan.config.registry import build_profiles
+from bayplan.controllers.budgets import Budgets
+from bayplan.controllers.contract import Controller
+from bayplan.controllers.daemon_set import DaemonSetController
+from bayplan.controllers.deployment import DeploymentController
+from bayplan.controllers.garbage import GarbageCollector
+from bayplan.controllers.job import JobController
+from bayplan.controllers.kubelet import Kubelet
+from bayplan.controllers.namespaces import NamespaceController
+from bayplan.controllers.node_lifecycle import NodeLifecycle
+from bayplan.controllers.replica_set import ReplicaSetController, ReplicationManager
+from bayplan.controllers.stateful_set import StatefulSetController
+from bayplan.controllers.volumes import Volumes
+from bayplan.core.plugins.priority_sort import PrioritySort
+from bayplan.core.refusing import Decision
+from bayplan.core.scheduler import Scheduler
+from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
+from bayplan.model.timestamps import parse_time
+from bayplan.store import ApiError, Store
+from bayplan.worlds.delays import SECOND, Draws, Latencies
+from bayplan.worlds.journal import JournalWriter
+from bayplan.worlds.simulated import SimulatedWorld
+
+EPOCH = parse_time("2026-01-01T00:00:00Z")
+HOUR = 3_600 * SECOND
+SAMPLES = 600
+SLICES = 200
+RECORDS_MAX = 200
+
+#: Told now and then: nanoseconds simulated so far, and in all.
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run is to be done."""
+
+    config: ConfigSource = None
+    config_name: str = "default"
+    seed: int = 0
+    until_ns: int | None = None  # None: an hour beyond the last thing planned
+    records_max: int = RECORDS_MAX
+    latencies: Latencies = field(default_factory=Latencies)
+
+
+class Simulation:
+    """A world with its listener, ready to run. Raises InvalidObject for objects that no API server would take."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        plans: Iterable[Plan] = (),
+        options: Options | None = None,
+        journal: Callable[[dict[str, object]], JournalWriter] | None = None,
+    ) -> None:
+        self.options = options or Options()
+        planned = list(plans)
+        last = max((plan.at for plan in planned), default=0)
+        self.until_ns = last + HOUR if self.options.until_ns is None else self.options.until_ns
+        self.started_at = _start_of(cluster.objects)
+        draws = Draws(self.options.seed, self.options.latencies)
+        self._kubelet, self._lifecycle = Kubelet(draws), NodeLifecycle()
+        self._build(cluster, draws, journal)
+        commands = Commands(self.world, self._kubelet, self._lifecycle, self.started_at)
+        self.notes = commands.notes
+        for plan in planned:
+            commands.plan(plan)
+
+    def _build(
+        self, cluster: Cluster, draws: Draws, journal: Callable[[dict[str, object]], JournalWriter] | None
+    ) -> None:
+        configuration = load_configuration(self.options.config)
+        profiles = build_profiles(configuration)
+        self.preemptions = PreemptionLog(profiles, self.started_at, self.options.records_max)
+        scheduler = Scheduler(
+            profiles,
+            PrioritySort().sort_key,
+            started_at=self.started_at,
+            initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND,
+            max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND,
+            decider=ListeningDecider(profiles, self.preemptions.choose),
+        )
+        store = _filled_store(cluster.objects, self.started_at)
+        step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
+        self.listener = Listener(Series(scheduler), self.started_at, step_ns)
+        head: dict[str, object] = {"seed": self.options.seed, "startedAt": self.started_at}
+        self._journal = journal(head) if journal is not None else None
+        self.world = SimulatedWorld(
+            store,
+            scheduler,
+            [*_controllers(draws), self._kubelet, self._lifecycle, self.listener],
+            draws,
+            started_at=self.started_at,
+            on_event=self._journal.event if self._journal is not None else None,
+            on_decision=self._decided,
+        )
+
+    def _decided(self, decision: Decision, now: int) -> None:
+        if self._journal is not None:
+            self._journal.decision(decision, now)
+        self.preemptions.decided(decision, now)
+
+    def run(self, progress: Progress | None = None) -> SimulationResult:
+        """Let time pass to the end, or until an interrupt."""
+        partial = False
+        try:
+            for number in range(1, SLICES + 1):
+                passed = self.until_ns * number // SLICES
+                self.world.run_until(self.started_at + passed)
+                if progress is not None:
+                    progress(passed, self.until_ns)
+        except KeyboardInterrupt:
+            partial = True
+        return self._result(partial)
+
+    def _result(self, partial: bool) -> SimulationResult:
+        listener = self.listener
+        pods = listener.pods
+        passed = self.world.now - self.started_at
+        classes = dict(zip(pods.classes, pods.priorities, strict=True)) | listener.classes
+        preemptions = self.preemptions.preemptions
+        return SimulationResult(
+            seed=self.options.seed,
+            config_name=self.options.config_name,
+            until_ns=passed,
+            partial=partial,
+            classes=dict(sorted(classes.items(), key=lambda item: (-item[1], item[0]))),
+            pods=pods,
+            nodes=listener.nodes,
+            series=listener.series,
+            preemptions=preemptions,
+            cascades=find_cascades(preemptions, pods, pods.rows_ever, passed),
+            notes=self.notes,
+        )
+
+
+def simulate(
+    cluster: Cluster,
+    timeline: Iterable[Plan] = (),
+    *,
+    config: ConfigSource = None,
+    seed: int = 0,
+    until: float | None = None,
+    records: int = RECORDS_MAX,
+) -> SimulationResult:
+    """The cluster through time.
+
+    Args:
+        timeline: what users do, from `bayplan.analysis.simulation.timeline.load_timeline`.
+        config: None, a path or a dict: a KubeSchedulerConfiguration.
+        seed: the same seed gives the same run.
+        until: seconds; None for an hour beyond the timeline's last step.
+        records: of how many preemptions all that was tried is kept.
+    """
+    name = str(config) if config is not None and not isinstance(config, dict) else "default"
+    options = Options(config, name, seed, None if until is None else round(until * SECOND), records)
+    return Simulation(cluster, timeline, options).run()
+
+
+def _controllers(draws: Draws) -> list[Controller]:
+    return [
+        DeploymentController(),
+        ReplicaSetController(),
+        ReplicationManager(),
+        StatefulSetController(),
+        DaemonSetController(),
+        JobController(),
+        GarbageCollector(),
+        NamespaceController(),
+        Budgets(),
+        Volumes(draws),
+    ]
+
+
+def _start_of(objects: Iterable[Object]) -> int:
+    """A fixed time, or the newest that a dump names: nothing in it may lie in the future."""
+    times = [EPOCH]
+    for one in objects:
+        written = [one.metadata.creation_timestamp, one.metadata.deletion_timestamp]
+        if isinstance(one, Pod):
+            written.append(one.status.start_time)
+        times += [parse_time(text) for text in written if text]
+    return max(times)
+
+
+def _filled_store(objects: Iterable[Object], now: int) -> Store:
+    store = Store()
+    try:
+        store.load(objects, now)
+    except ApiError as error:
+        raise InvalidObject([Fault("", "", "", str(error))]) from error
+    return store

@@ -1,0 +1,218 @@
+"""CSV files as checked rows: a path in, cells by column out, every fault with file, line and column.
+
+A row answers for its cells and never raises: a bad cell is noted and stands as zero, so that one reading finds
+everything that is wrong with a file. `Faults.raise_any` ends such a reading. What the columns mean is not known here.
+Files ending in `.gz` are unpacked on the way.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from math import isfinite
+from pathlib import Path
+from typing import IO, Final, Protocol, TypeAlias
+
+from bayplan.config.durations import SECOND, parse_duration
+from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.quantity import parse_quantity
+
+#: More would scroll the first ones, which usually explain the rest, out of sight.
+FAULTS_SHOWN: Final = 20
+#: Ten thousand years; beyond it nanoseconds leave the range of an int64 soon.
+SECONDS_MAX: Final = 9e9
+WHOLE_MAX: Final = 2**53
+
+
+HeaderCheck: TypeAlias = Callable[[Sequence[str], "Faults"], None]
+
+
+class _Reader(Protocol):
+    """What `csv.reader` makes."""
+
+    line_num: int
+
+    def __next__(self) -> list[str]: ...
+
+    def __iter__(self) -> _Reader: ...
+
+
+class Faults:
+    """What is wrong with one file."""
+
+    def __init__(self, source: Path) -> None:
+        self.source = source
+        self._found: list[Fault] = []
+        self._count = 0
+
+    def add(self, line: int, column: str, message: str) -> None:
+        self._count += 1
+        if len(self._found) < FAULTS_SHOWN:
+            where = f"{self.source}:{line}" if line else str(self.source)
+            self._found.append(Fault(where, "", column, message))
+
+    def raise_any(self) -> None:
+        if self._count > len(self._found):
+            more = self._count - len(self._found)
+            self._found.append(Fault(str(self.source), "", "", f"and {more} more like these"))
+        if self._found:
+            raise InvalidObject(self._found)
+
+
+class Row:
+    """One line of a table; columns that the table does not have read as empty."""
+
+    __slots__ = ("_cells", "_faults", "line")
+
+    def __init__(self, line: int, cells: dict[str, str], faults: Faults) -> None:
+        self.line = line
+        self._cells = cells
+        self._faults = faults
+
+    def reject(self, column: str, message: str) -> None:
+        self._faults.add(self.line, column, message)
+
+    def has(self, column: str) -> bool:
+        """Whether the table has the column."""
+        return column in self._cells
+
+    def text(self, column: str) -> str:
+        return self._cells.get(column, "").strip()
+
+    def whole(self, column: str, *, least: int = 0, most: int = WHOLE_MAX) -> int:
+        """A whole number within bounds."""
+        written = self.text(column)
+        try:
+            value = int(written)
+        except ValueError:
+            self.reject(column, f"expected a whole number, not {written!r}")
+            return least
+        if not least <= value <= most:
+            self.reject(column, f"must be {_bounds(least, most)}, not {written}")
+            return least
+        return value
+
+    def number(self, column: str) -> float:
+        """A number that is not negative."""
+        written = self.text(column)
+        try:
+            value = float(written)
+        except ValueError:
+            self.reject(column, f"expected a number, not {written!r}")
+            return 0.0
+        if not isfinite(value) or value < 0 or value > WHOLE_MAX:
+            self.reject(column, f"must be 0 or more and finite, not {written}")
+            return 0.0
+        return value
+
+    def seconds(self, column: str) -> float:
+        """A time or a span: seconds, or a duration such as `90s`, `5m` or `1h30m`."""
+        written = self.text(column)
+        try:
+            value = float(written)
+        except ValueError:
+            value = self._duration(column, written)
+        if not 0 <= value <= SECONDS_MAX:  # not a number fails here, too
+            self.reject(column, f"must be between 0 and {SECONDS_MAX:.0f} seconds, not {written}")
+            return 0.0
+        return value
+
+    def _duration(self, column: str, written: str) -> float:
+        try:
+            return parse_duration(written) / SECOND
+        except ValueError:
+            self.reject(column, f"expected seconds or a duration such as 90s, 5m or 1h30m, not {written!r}")
+            return 0.0
+
+    def quantity(self, column: str) -> str:
+        """A Kubernetes quantity that is not negative, as it is written."""
+        written = self.text(column)
+        try:
+            negative = parse_quantity(written) < 0
+        except ValueError as error:
+            self.reject(column, f"{written!r} is no quantity: {error}")
+            return "0"
+        if negative:
+            self.reject(column, f"must be 0 or more, not {written}")
+            return "0"
+        return written
+
+
+def read_rows(faults: Faults, check_header: HeaderCheck) -> Iterator[Row]:
+    """The rows of the file that `faults` is about. Raises InvalidObject where reading on makes no sense.
+
+    Args:
+        faults: collects what is wrong with single rows; the caller raises them in the end.
+        check_header: told the columns before the first row; the faults it notes end the reading.
+    """
+    with _opened(faults.source) as file:
+        reader = csv.reader(file, strict=True)
+        header = [name.strip() for name in _next_fields(reader, faults) or ()]
+        _check_header(header, check_header, faults)
+        empty = True
+        while (fields := _next_fields(reader, faults)) is not None:
+            if not fields:
+                continue  # a blank line
+            empty = False
+            if len(fields) != len(header):
+                faults.add(reader.line_num, "", f"has {len(fields)} fields where the header has {len(header)}")
+                continue
+            yield Row(reader.line_num, dict(zip(header, fields, strict=True)), faults)
+        if empty:
+            faults.add(0, "", "holds no rows")
+
+
+def requiring(*names: str) -> HeaderCheck:
+    """A check that these columns are there; others are passed over."""
+
+    def check(header: Sequence[str], faults: Faults) -> None:
+        for name in names:
+            if name not in header:
+                faults.add(1, name, f"this column is missing; there are: {', '.join(header)}")
+
+    return check
+
+
+def _next_fields(reader: _Reader, faults: Faults) -> list[str] | None:
+    try:
+        return next(reader)
+    except StopIteration:
+        return None
+    except csv.Error as error:
+        # What follows a stray quote cannot be told apart into rows.
+        faults.add(reader.line_num, "", f"is not CSV: {error}")
+        faults.raise_any()
+        raise AssertionError("a fault was just added") from error
+
+
+def _check_header(header: list[str], check_header: HeaderCheck, faults: Faults) -> None:
+    if not any(header):
+        faults.add(0, "", "is empty: expected a header line with the names of the columns")
+        faults.raise_any()
+    for name in dict.fromkeys(header):
+        if header.count(name) > 1:
+            faults.add(1, name, "this column is there more than once")
+    check_header(header, faults)
+    faults.raise_any()
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[IO[str]]:
+    open_text = gzip.open if path.suffix == ".gz" else open
+    try:
+        with open_text(path, "rt", encoding="utf-8-sig", newline="") as file:
+            yield file
+    except FileNotFoundError:
+        raise InvalidObject([Fault(str(path), "", "", "no such file")]) from None
+    except UnicodeDecodeError as error:
+        raise InvalidObject([Fault(str(path), "", "", f"is not UTF-8 text: {error.reason}")]) from error
+    except (OSError, EOFError, zlib.error) as error:
+        said = getattr(error, "strerror", None) or error
+        raise InvalidObject([Fault(str(path), "", "", f"cannot be read: {said}")]) from error
+
+
+def _bounds(least: int, most: int) -> str:
+    return f"{least} or more" if most == WHOLE_MAX else f"between {least} and {most}"

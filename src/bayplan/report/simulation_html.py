@@ -1,0 +1,299 @@
+"""A simulation's result as one HTML file that works offline: the answer first, then plots, chains and records.
+
+Takes the plain data of a result (`SimulationResult.to_dict()`) and writes a page that holds its plots' data and
+plotly.js itself; the page's own policy forbids it to load anything. The same result gives the same bytes. Nothing is
+computed anew that the summary has already, and nothing is left half written.
+
+Needs plotly (the extra `report`) for its JavaScript only; figures are made as plain data.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+from html import escape
+from importlib import import_module, resources
+from pathlib import Path
+from typing import Any
+
+from bayplan.report.chain_drawing import draw_chains
+from bayplan.report.durations import duration_text
+from bayplan.report.simulation_nodes import NODES_MAX, PODS_MAX, is_aggregated, nodes_over_time, shortened
+from bayplan.report.simulation_records import html_table, preemption_list
+from bayplan.report.simulation_series import Figure, over_time, waiting, who_evicted
+from bayplan.report.simulation_view import NO_CLASS, Plain, SimulationView, class_name, owner_name
+from bayplan.report.words import counted
+
+_CHAINS_MAX = 25
+_CHAIN_LENGTH_MAX = 8
+_WORKLOADS_MAX = 20
+_LOOPS_MAX = 20
+
+
+class PlotlyMissing(RuntimeError):
+    """The report cannot be drawn in this installation."""
+
+    def __init__(self) -> None:
+        super().__init__("the HTML report needs plotly: pip install 'bayplan[report]'")
+
+
+def write_report(result: Plain, path: Path | str) -> None:
+    """One page for one run; PlotlyMissing without the extra, ValueError for something that is not a result."""
+    page = report_page(result)
+    target = Path(path)
+    unfinished = target.with_name(f".{target.name}.unfinished")
+    try:
+        unfinished.write_text(page, encoding="utf-8", newline="\n")
+        os.replace(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def report_page(result: Plain) -> str:
+    """The page as text."""
+    plotly_script = _plotly_script()
+    view = SimulationView(result)
+    figures = {"over-time": over_time(view), "waiting": waiting(view), "nodes": nodes_over_time(view)}
+    if view.preemptions:
+        figures["who-evicted"] = who_evicted(view)
+    return _filled(
+        _page_file("page.html"),
+        {
+            "title": escape(f"Simulation of {duration_text(view.seconds)}, seed {result['seed']}"),
+            "style": _page_file("page.css"),
+            "answer": _answer(view),
+            "tiles": _tiles(view),
+            "classes": _class_table(view),
+            "nodes_text": _nodes_text(view),
+            "chains": _chains(view),
+            "loops": _loops(view),
+            "workloads": _workloads(view),
+            "evictions": _evictions(view),
+            "preemptions_title": counted(len(view.preemptions), "preemption"),
+            "preemptions": preemption_list(view),
+            "figures": _as_script_data(figures),
+            "plotly": plotly_script,
+            "script": _page_file("page.js"),
+        },
+    )
+
+
+def _plotly_script() -> str:
+    try:
+        offline = import_module("plotly.offline")
+    except ModuleNotFoundError as missing:
+        raise PlotlyMissing from missing
+    return str(offline.get_plotlyjs())
+
+
+def _page_file(name: str) -> str:
+    return (resources.files("bayplan.report") / "simulation_page" / name).read_text(encoding="utf-8")
+
+
+def _filled(template: str, parts: dict[str, str]) -> str:
+    """Each `{{name}}` once. What is filled in is not read again, so text of users cannot name another part."""
+    pieces = template.split("{{")
+    filled = [pieces[0]]
+    for piece in pieces[1:]:
+        name, rest = piece.split("}}", 1)
+        filled += [parts.pop(name), rest]
+    assert not parts, f"the page has no place for {sorted(parts)}"
+    return "".join(filled)
+
+
+def _as_script_data(figures: dict[str, Figure]) -> str:
+    """JSON that cannot end the `<script>` around it, whatever names say."""
+    plain = json.dumps(figures, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+# ---------------------------------------------------------------- the answer
+
+
+def _answer(view: SimulationView) -> str:
+    result, summary = view.result, view.result["summary"]
+    pods, loops = summary["pods"], result["loops"]
+    said = [
+        f"In {duration_text(view.seconds)} on {counted(len(view.nodes), 'node')}, "
+        f"<b>{pods['placed']:,} of {counted(pods['created'], 'pod')}</b> found a place; "
+        f"{pods['pending']:,} {'waits' if pods['pending'] == 1 else 'wait'} still.",
+        f"<b>{counted(pods['preempted'], 'pod was', 'pods were')} evicted</b> by preemption"
+        + (f", {counted(summary['budgetsBroken'], 'budget')} broken." if pods["preempted"] else "."),
+        f'<b class="alarm">{counted(len(loops), "preempt–recreate loop")} found.</b>'
+        if loops
+        else "No preempt–recreate loop.",
+    ]
+    partial = '<p class="partial">Interrupted: this report shows only a part of the run.</p>'
+    facts = f"configuration {escape(str(result['configs']))}, seed {escape(str(result['seed']))}"
+    return f'{partial if result["partial"] else ""}<p class="answer">{" ".join(said)}</p><p class="facts">{facts}</p>'
+
+
+def _tiles(view: SimulationView) -> str:
+    summary = view.result["summary"]
+    pods = summary["pods"]
+    depth = max((chain["depth"] for chain in view.result["chains"]), default=0)
+    tiles = [
+        ("placed", f"{pods['placed']:,}", f"of {pods['created']:,}", False),
+        ("still waiting", f"{pods['pending']:,}", "at the end", pods["pending"] > 0),
+        ("preempted", f"{pods['preempted']:,}", f"in {counted(len(view.preemptions), 'preemption')}", False),
+        ("budgets broken", f"{summary['budgetsBroken']:,}", "by preemption", summary["budgetsBroken"] > 0),
+        ("loops", f"{len(view.result['loops']):,}", "preempt–recreate", bool(view.result["loops"])),
+        ("deepest chain", f"{depth:,}", f"of {counted(len(view.result['chains']), 'chain')}", False),
+    ]
+    tiles += [
+        (f"{resource} used", f"{100 * share:.0f} %", "mean over the run", False)
+        for resource, share in summary["utilisation"].items()
+    ]
+    return "".join(
+        f'<div class="tile{" alarm" if alarm else ""}"><span>{escape(name)}</span><b>{value}</b>'
+        f"<span>{escape(note)}</span></div>"
+        for name, value, note, alarm in tiles
+    )
+
+
+def _class_table(view: SimulationView) -> str:
+    pending: defaultdict[str, int] = defaultdict(int)
+    evicted: defaultdict[str, int] = defaultdict(int)
+    for pod in view.pods:
+        pending[class_name(pod)] += pod["end"] == "pending"
+        evicted[class_name(pod)] += pod["end"] == "preempted"
+    waits = {name or NO_CLASS: wait for name, wait in view.result["summary"]["waiting"].items()}
+    rows = []
+    for name, priority in view.classes.items():
+        wait = waits.get(name, {"count": 0})
+        waited = [duration_text(wait[key]) if wait["count"] else "–" for key in ("p50", "p90", "p99", "max")]
+        if wait["count"] or pending[name] or evicted[name]:
+            rows.append((name, priority, wait["count"], *waited, evicted[name], pending[name]))
+    titles = ["class", "priority", "placed", "median wait", "p90", "p99", "longest", "preempted", "still waiting"]
+    return html_table(titles, rows, titles[1:])
+
+
+def _nodes_text(view: SimulationView) -> str:
+    if not is_aggregated(view):
+        return (
+            "Each bar is a pod on its node, in the colour of its priority class; grey is free room. A cross marks a pod "
+            "that was preempted: click it for the record. Drag to zoom, double-click to see all."
+        )
+    return (
+        f"Each row is a node; dark is full. (Above {NODES_MAX} nodes or {PODS_MAX:,} pods single pods are not drawn.) "
+        "Use the buttons to see another resource or the evictions. Drag to zoom, double-click to see all."
+    )
+
+
+# ---------------------------------------------------------------- chains, loops, workloads
+
+
+def _chains(view: SimulationView) -> str:
+    chains = sorted(view.result["chains"], key=lambda one: (-one["depth"], -one["downtime"], one["pods"]))
+    if not chains:
+        return "<p>No victim had to push out somebody else.</p>"
+    shown = [chain["pods"][:_CHAIN_LENGTH_MAX] for chain in chains[:_CHAINS_MAX]]
+    keys = {key for pods in shown for key in pods}
+    colours = {key: view.colours.get(view.class_by_key.get(key, ""), "#666666") for key in keys}
+    text = f"The deepest {len(shown):,} of {counted(len(chains), 'chain')}" if len(chains) > len(shown) else "All"
+    longest = max(chain["downtime"] for chain in chains)
+    return (
+        f"<p>{text}: an arrow leads from a pod to the one it pushed out; colours are priority classes. "
+        f"The longest downtime in one chain is {duration_text(longest)}.</p>{_legend(view)}"
+        f'<div class="scroll">{draw_chains(shown, colours, {key: shortened(key, 29) for key in keys})}</div>'
+    )
+
+
+def _legend(view: SimulationView) -> str:
+    return '<p class="legend">' + " ".join(
+        f'<span><i style="background:{colour}"></i>{escape(name)}</span>' for name, colour in view.colours.items()
+    ) + "</p>"  # fmt: skip
+
+
+def _loops(view: SimulationView) -> str:
+    loops = sorted(view.result["loops"], key=lambda one: (-one["times"], one["pods"]))
+    said = []
+    for loop in loops[:_LOOPS_MAX]:
+        steps = " → ".join(
+            f"<b>{escape(pod)}</b> ({priority:,})"
+            for pod, priority in zip(loop["pods"], loop["priorities"], strict=True)
+        )
+        said.append(f'<li><span class="flag">{counted(loop["times"], "time")}</span> {steps} → and again</li>')
+    if not said:
+        return ""
+    rest = len(loops) - _LOOPS_MAX
+    more = f"<p>and {rest:,} more.</p>" if rest > 0 else ""
+    return f'<h3 class="alarm">Preempt–recreate loops</h3><ul class="loops">{"".join(said)}</ul>{more}'
+
+
+@dataclass
+class _Harm:
+    """What happened to one workload."""
+
+    pods: int = 0
+    preempted: int = 0
+    seconds_lost: float = 0.0
+    budgets_broken: int = 0
+    pending: int = 0
+    longest_wait: float = 0.0
+
+
+def _workloads(view: SimulationView) -> str:
+    harms: defaultdict[str, _Harm] = defaultdict(_Harm)
+    for pod in view.pods:
+        _add_pod(harms[owner_name(pod)], pod, view)
+    for preemption in view.preemptions:
+        for victim in preemption["victims"]:
+            owner = view.owner_by_key.get(victim["pod"], victim["pod"])
+            harms[owner].budgets_broken += bool(victim["breaks"])
+    hit = [(name, harm) for name, harm in harms.items() if harm.preempted or harm.pending]
+    hit.sort(key=lambda item: (-item[1].preempted, -item[1].seconds_lost, -item[1].pending, item[0]))
+    if not hit:
+        return "<p>No pod was preempted and none waits.</p>"
+    rows = [
+        (
+            name,
+            harm.pods,
+            harm.preempted,
+            duration_text(harm.seconds_lost) if harm.preempted else "–",
+            harm.budgets_broken,
+            harm.pending,
+            duration_text(harm.longest_wait),
+        )
+        for name, harm in hit[:_WORKLOADS_MAX]
+    ]
+    titles = ["workload", "pods", "preempted", "work lost", "against a budget", "still waiting", "longest wait"]
+    rest = len(hit) - _WORKLOADS_MAX
+    more = f"<p>and {counted(rest, 'workload')} more.</p>" if rest > 0 else ""
+    return html_table(titles, rows, titles[1:]) + more
+
+
+def _add_pod(harm: _Harm, pod: Plain, view: SimulationView) -> None:
+    harm.pods += 1
+    harm.pending += pod["end"] == "pending"
+    if pod["end"] == "preempted":
+        harm.preempted += 1
+        if pod["started"] is not None:
+            harm.seconds_lost += view.end_of(pod) - pod["started"]
+    # A pod that never got a node waited as long as it lived.
+    until = view.end_of(pod) if pod["bound"] is None else pod["bound"]
+    harm.longest_wait = max(harm.longest_wait, until - pod["created"])
+
+
+def _evictions(view: SimulationView) -> str:
+    summary = view.result["summary"]
+    causes = [(cause, count) for cause, count in summary["evictions"].items() if count]
+    preemptors = sorted(summary["evictionsByPreemptor"].items(), key=lambda item: (-item[1], item[0]))
+    parts = []
+    if causes:
+        parts.append(f"<div><h3>By cause</h3>{html_table(['cause', 'pods'], causes, ['pods'])}</div>")
+    if preemptors:
+        top = html_table(["preemptor", "pods evicted"], preemptors[:10], ["pods evicted"])
+        parts.append(f"<div><h3>By preemptor</h3>{top}</div>")
+    packing = [(name, _figure_text(value)) for name, value in summary["fragmentation"].items()]
+    if packing:
+        parts.append(f"<div><h3>Fragmentation</h3>{html_table(['measure', 'value'], packing, ['value'])}</div>")
+    return f'<div class="columns">{"".join(parts)}</div>' if parts else "<p>Nobody was evicted.</p>"
+
+
+def _figure_text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}"
+    return str(value) if isinstance(value, int | str) else json.dumps(value)

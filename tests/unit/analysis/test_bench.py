@@ -1,0 +1,59 @@
+"""The workloads do what they say: each places, preempts or refuses as its name promises."""
+
+from __future__ import annotations
+
+import pytest
+
+from bayplan.analysis.bench.building import build_cache, nodes_of, pods_of
+from bayplan.analysis.bench.machine import this_machine
+from bayplan.analysis.bench.measure import decide_all
+from bayplan.analysis.bench.workloads import WORKLOADS
+from bayplan.analysis.heap import keep_memory
+
+NODES, PODS = 24, 12
+
+
+@pytest.mark.parametrize(
+    ("name", "placed", "preempted"),
+    [(name, PODS, 0) for name in WORKLOADS if name not in ("preempt", "unschedulable")]
+    + [("preempt", PODS, PODS), ("unschedulable", 0, 0)],
+)
+def test_outcome(name: str, placed: int, preempted: int) -> None:
+    workload = WORKLOADS[name]
+    pods = pods_of(workload, PODS)
+    nanoseconds, placed_count, preempted_count = decide_all(build_cache(workload, NODES, pods), pods)
+    assert (placed_count, preempted_count) == (placed, preempted)
+    assert (nanoseconds > 0).all()
+
+
+def test_each_preemption_evicts_three() -> None:
+    workload = WORKLOADS["preempt"]
+    pods = pods_of(workload, 2)
+    cache = build_cache(workload, NODES, pods)
+    running = len(cache.pods.rows_by_key)
+    decide_all(cache, pods)
+    assert len(cache.pods.rows_by_key) == running + 2 - 2 * 3
+
+
+def test_variants_are_distinct_shapes() -> None:
+    workload = WORKLOADS["mixed"]
+    pods = pods_of(workload, 2 * workload.pods.variants)
+    cache = build_cache(workload, 3, pods)
+    assert len({cache.info(pod).shape.id for pod in pods}) == workload.pods.variants
+
+
+def test_nodes_are_spread_over_the_zones() -> None:
+    zones = [node.metadata.labels["topology.kubernetes.io/zone"] for node in nodes_of(WORKLOADS["basic"], 9)]
+    assert {zones.count(zone) for zone in zones} == {3}
+
+
+def test_machine_facts() -> None:
+    machine = this_machine()
+    assert machine.cores >= 1
+    assert machine.memory_gib > 0
+    assert machine.date[:2] == "20"
+
+
+def test_keeping_memory_can_be_asked_for_anywhere() -> None:
+    keep_memory()
+    keep_memory()

@@ -1,0 +1,110 @@
+"""`bayplan bench`: figures in a table or as JSON, a picture of how the cost grows, and messages instead of tracebacks."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bayplan.analysis.bench import scaling
+from bayplan.analysis.bench.measure import Measurement
+from bayplan.analysis.bench.scaling import measure_scaling
+from bayplan.analysis.bench.workloads import WORKLOADS
+from bayplan.cli import bench
+
+from .conftest import Bayplan
+
+SMALL = ("bench", "--workload", "basic", "--nodes", "20", "--pods", "30")
+
+
+def measured(workload: str, node_count: int, pod_count: int, bystanders_per_node: int = 0) -> Measurement:
+    """Made up, to see what becomes of it."""
+    running = node_count * bystanders_per_node
+    return Measurement(
+        workload, node_count, running, pod_count, 20_000.0, 21_000.0, 47.5, 120.25, pod_count, 0, 64.0, 205_000.0, 97.6
+    )
+
+
+def test_a_measurement_in_a_process_of_its_own(bayplan: Bayplan) -> None:
+    said = bayplan(*SMALL, "-o", "json")
+    assert said.code == 0
+    answer = said.json()
+    (one,) = answer["measurements"]
+    assert (one["workload"], one["nodes"], one["pods"], one["placed"]) == ("basic", 20, 30, 30)
+    assert one["decisions_per_second"] > 0
+    assert one["p50_us"] <= one["p99_us"]
+    assert one["ratio"] == pytest.approx(one["decisions_per_second"] / one["calibration"] * 1_000, rel=0.01)
+    assert answer["machine"]["cores"] >= 1
+    assert answer["targets"]["basic"] == WORKLOADS["basic"].target
+
+
+def test_a_table_with_targets(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "measure_apart", measured)
+    said = bayplan("bench", "--workload", "mixed", "--nodes", "500", "--nodes", "5000")
+    rows = [line.split() for line in said.out.splitlines() if line.startswith("mixed")]
+    assert [row[1] for row in rows] == ["500", "5,000"]
+    assert "8,000" not in rows[0]  # the target is for 5,000 nodes
+    assert "8,000" in rows[1]
+
+
+def test_by_default_every_workload(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "measure_apart", measured)
+    answer = bayplan("bench", "-o", "json").json()
+    assert [one["workload"] for one in answer["measurements"]] == list(WORKLOADS)
+    assert {one["nodes"] for one in answer["measurements"]} == {5_000}
+    assert [one["pods"] for one in answer["measurements"]] == [workload.count for workload in WORKLOADS.values()]
+
+
+def test_out_is_the_same_document(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(bench, "measure_apart", measured)
+    file = tmp_path / "results.json"
+    said = bayplan("bench", "--workload", "basic", "-o", "json", "--out", str(file))
+    assert json.loads(file.read_text()) == said.json()
+
+
+def test_a_measurement_that_dies(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dies(*_: object) -> Measurement:
+        raise subprocess.CalledProcessError(-9, "bench")
+
+    monkeypatch.setattr(bench, "measure_apart", dies)
+    said = bayplan("bench", "--workload", "basic")
+    assert said.code == 2
+    assert "a measurement ended early, with exit code -9" in said.err
+
+
+@pytest.mark.parametrize("arguments", [("--workload", "nonsense"), ("--nodes", "0"), ("--pods", "-1")])
+def test_wrong_usage(bayplan: Bayplan, arguments: tuple[str, ...]) -> None:
+    assert bayplan("bench", *arguments).code == 2
+
+
+def test_scaling_varies_nodes_and_running_pods() -> None:
+    points = list(measure_scaling(["basic"], 10, [5, 7], [0, 3], measured))
+    assert [(point.varied, point.measured.nodes, point.measured.running) for point in points] == [
+        ("nodes", 5, 0),
+        ("nodes", 7, 0),
+        ("running", scaling.NODES_UNDER_PODS, 0),
+        ("running", scaling.NODES_UNDER_PODS, 3 * scaling.NODES_UNDER_PODS),
+    ]
+
+
+def test_scale_draws(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
+    monkeypatch.setattr(
+        bench, "measure_scaling", lambda names, pods, nodes: measure_scaling(names, pods, nodes, [0, 5], measured)
+    )
+    said = bayplan("bench", "--scale", "--workload", "spread", "--nodes", "500", "--out", str(tmp_path / "scale"))
+    assert said.code == 0
+    page = (tmp_path / "scale.html").read_text()
+    assert page.count("<svg") == 1
+    assert "<td>spread</td><td>500</td>" in page
+    assert (tmp_path / "scale.png").read_bytes()[:4] == b"\x89PNG"
+    assert len(json.loads((tmp_path / "scale.json").read_text())["measurements"]) == 3
+
+
+def test_scale_without_matplotlib(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "find_spec", lambda _: None)
+    said = bayplan("bench", "--scale")
+    assert said.code == 2
+    assert "pip install 'bayplan[plot]'" in said.err
