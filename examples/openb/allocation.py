@@ -74,10 +74,11 @@ def place(nodes: Sequence[Node], pods: Sequence[Pod], policy: str, rng: Random) 
     for pod in pods:
         info = cache.info(pod)
         view = cache.view()
-        tied_rows = decider.decide(info, view, with_ties=True).tied_rows
-        if tied_rows is not None and len(tied_rows):
-            cache.add_pod(pod, rng.choice(sorted(view.nodes.names[row] for row in tied_rows)), info)
-        yield gpu_milli(pod), tied_rows is not None
+        choice = decider.decide(info, view, with_ties=True)
+        if choice.row >= 0:
+            assert choice.tied_rows is not None, "they were asked for"
+            cache.add_pod(pod, rng.choice(sorted(view.nodes.names[row] for row in choice.tied_rows)), info)
+        yield gpu_milli(pod), choice.row >= 0
 
 
 def as_curve(placed: Iterator[tuple[int, bool]], cluster_milli: int) -> Curve:

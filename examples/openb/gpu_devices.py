@@ -63,7 +63,8 @@ class GpuDevices:
         free = (self._book.free(view) if state.free is None else state.free)[rows]
         # Whole GPUs are those nobody uses; for one pod with a part of a GPU any will do that has as much left.
         fits = np.count_nonzero(free >= state.milli, axis=1) >= state.count
-        return (~fits).astype(np.int64)
+        failed: IntArray = (~fits).astype(np.int64)
+        return failed
 
     def filter_one(self, state: Asked, view: View, row: int) -> int:
         free = (self._book.free(view) if state.free is None else state.free)[row].tolist()

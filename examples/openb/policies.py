@@ -1,7 +1,7 @@
 """Two policies to compare on the openb trace: the node that is left with the least, and any node.
 
 `BestFit` adds up what CPU and GPU a node would have left, each as a share of the largest node there is. `RandomNode`
-draws one of the feasible nodes; a plugin draws nothing from thin air, so the draw follows from a seed and the pod's key.
+draws one of the feasible nodes; as plugins are pure, the draw follows from a seed and the pod's key.
 """
 
 from __future__ import annotations

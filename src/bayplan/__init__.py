@@ -1,8 +1,8 @@
 """The Kubernetes scheduler in Python.
 
 `bayplan.Cluster` answers questions about a cluster: why a pod is pending, where pods would go, who
-would be evicted. It is imported on first use only, so that `bayplan --help` and plain imports of one
-part stay fast; nothing else is exported here.
+would be evicted. `bayplan.simulate` runs one through time. Both are imported on first use only, so that
+`bayplan --help` and plain imports of one part stay fast; nothing else is exported here.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayplan.analysis.cluster import Cluster
+    from bayplan.analysis.simulation.running import simulate
 
-__all__ = ["Cluster", "__version__"]
+__all__ = ["Cluster", "__version__", "simulate"]
 
 __version__ = "0.1.0.dev0"
 
@@ -22,6 +23,10 @@ def __getattr__(name: str) -> Any:
         from bayplan.analysis.cluster import Cluster
 
         return Cluster
+    if name == "simulate":
+        from bayplan.analysis.simulation.running import simulate
+
+        return simulate
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -26,6 +26,7 @@ _FAULTS_MAX = 20
 COMMANDS = {
     "explain": "Say where a pod can go, why not elsewhere, and who would have to make room.",
     "place": "Place the pending pods now, one after another, evicting where it must be.",
+    "simulate": "Run a cluster through time: who is placed, who waits, who has to make room.",
     "demo": "Watch a small built-in cluster place, explain and preempt.",
     "replay": "Play a journal back and say where decisions differ.",
     "bench": "Measure how many decisions a second this machine makes.",

@@ -86,7 +86,7 @@ class Binding:
         self._queue.assume(record, node, now)
         pod = _on_node(record.pod, node)
         way = OnTheWay(record, profile, pod, node)
-        info = self._cache.add_pod(pod, node)
+        info = self._cache.add_pod(pod, node, _placed(record.info, node))
         self._on_the_way[record.key] = way
         try:
             self._reserve(way, info, now)
@@ -287,6 +287,12 @@ class Binding:
             elif way.deadline is not None and way.deadline <= now:
                 text = 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
                 self.outbox += self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
+
+
+def _placed(info: PodInfo, node: str) -> PodInfo:
+    placed = copy(info)
+    placed.node_name = node
+    return placed
 
 
 def _on_node(pod: Pod, node: str) -> Pod:

@@ -11,6 +11,7 @@ from an event alone (a pod that can be bound now that its volumes are) waits in 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 
 from bayplan.core.actions import Action, ClearNomination, Evict
 from bayplan.core.binding import Binding
@@ -248,6 +249,11 @@ class Scheduler:
             return Decision(record.key, "skipped", message=note, actions=(failed_event(record, note),))
         return self._attempt(record, now)
 
+    @property
+    def has_next(self) -> bool:
+        """Whether `decide` has something to do right now, whatever the time."""
+        return bool(self._binding.outbox) or self.queue.has_next
+
     def wake_at(self) -> int | None:
         """When `decide` is worth calling though nothing happens; None if never."""
         times = (self.queue.wake_at(), self._binding.due_at())
@@ -256,7 +262,7 @@ class Scheduler:
     def _attempt(self, record: QueuedPod, now: int) -> Decision:
         profile = self.profiles[record.info.scheduler_name]
         view = self.cache.view()
-        info = self.cache.info(record.pod)
+        info = copy(record.info)
         info.nominated_node_name = self.queue.nominations.node_of(record.info) or info.nominated_node_name
         try:
             choice = self._decider.decide(info, view)

@@ -32,7 +32,7 @@ _WORKLOADS_MAX = 20
 _LOOPS_MAX = 20
 
 
-class PlotlyMissing(RuntimeError):
+class PlotlyMissingError(RuntimeError):
     """The report cannot be drawn in this installation."""
 
     def __init__(self) -> None:
@@ -40,7 +40,7 @@ class PlotlyMissing(RuntimeError):
 
 
 def write_report(result: Plain, path: Path | str) -> None:
-    """One page for one run; PlotlyMissing without the extra, ValueError for something that is not a result."""
+    """One page for one run; PlotlyMissingError without the extra, ValueError for something that is not a result."""
     page = report_page(result)
     target = Path(path)
     unfinished = target.with_name(f".{target.name}.unfinished")
@@ -84,7 +84,7 @@ def _plotly_script() -> str:
     try:
         offline = import_module("plotly.offline")
     except ModuleNotFoundError as missing:
-        raise PlotlyMissing from missing
+        raise PlotlyMissingError from missing
     return str(offline.get_plotlyjs())
 
 
@@ -173,8 +173,8 @@ def _class_table(view: SimulationView) -> str:
 def _nodes_text(view: SimulationView) -> str:
     if not is_aggregated(view):
         return (
-            "Each bar is a pod on its node, in the colour of its priority class; grey is free room. A cross marks a pod "
-            "that was preempted: click it for the record. Drag to zoom, double-click to see all."
+            "Each bar is a pod on its node, in the colour of its priority class; grey is free room. A cross marks a "
+            "pod that was preempted: click it for the record. Drag to zoom, double-click to see all."
         )
     return (
         f"Each row is a node; dark is full. (Above {NODES_MAX} nodes or {PODS_MAX:,} pods single pods are not drawn.) "

@@ -104,7 +104,7 @@ def _candidates(record: Plain, chosen: str) -> str:
 
 def _reprieves(record: Plain, chosen: str) -> str:
     """What was tried on the chosen node; nothing to tell when the victim was the only pod there."""
-    tried = next((one["reprieves"] for one in record["candidates"] if one["node"] == chosen), [])
+    tried: Sequence[Plain] = next((one["reprieves"] for one in record["candidates"] if one["node"] == chosen), [])
     if len(tried) < 2:
         return ""
     # Those that had to go come first: a long list is cut at its end.

@@ -96,12 +96,12 @@ class SimulationView:
 
 
 def class_name(pod: Plain) -> str:
-    return pod["class"] or NO_CLASS
+    return str(pod["class"] or NO_CLASS)
 
 
 def owner_name(pod: Plain) -> str:
     """The workload, or the pod itself when nothing recreates it."""
-    return pod["owner"] or pod["key"]
+    return str(pod["owner"] or pod["key"])
 
 
 def _as_counted(name: str) -> tuple[list[tuple[int, int, str]], str]:

@@ -62,6 +62,7 @@ class SimulatedWorld:
         self._sequence = count()
         self._scheduler_free_at = started_at
         self._scheduler_due: int | None = started_at  # when the scheduler wants to be asked
+        self._scheduler_has_news = True
         self._controller_due: list[int | None] = [started_at] * len(self._controllers)
         self._due_min: int | None = started_at  # of the controllers
         for event in self._reflector.start():
@@ -98,28 +99,35 @@ class SimulatedWorld:
 
     def _settle(self) -> None:
         """Do everything that is due at this instant."""
+        now = self.now
         for _ in range(STEPS_AT_ONCE_MAX):
-            worked = self._do_planned()
-            worked |= self._inform()
-            worked |= self._deliver()
-            worked |= self._reconcile()
-            worked |= self._decide()
+            worked = False
+            if self._planned and self._planned[0][0] <= now:
+                self._do_planned()
+                worked = True
+            if self._cursor.behind:
+                self._inform()
+                worked = True
+            due = self._reflector.next_due()
+            if due is not None and due <= now:
+                self._deliver()
+                worked = True
+            if self._due_min is not None and self._due_min <= now:
+                self._reconcile()
+                worked = True
+            if self._scheduler_free_at <= now and self._scheduler_wants(now):
+                worked |= self._decide()
             if not worked:
                 return
-        raise AssertionError(f"the world goes round in circles at {self.now}")
+        raise AssertionError(f"the world goes round in circles at {now}")
 
-    def _do_planned(self) -> bool:
-        worked = False
+    def _do_planned(self) -> None:
         while self._planned and self._planned[0][0] <= self.now:
             _, _, do = heapq.heappop(self._planned)
             do(self.now)
-            worked = True
-        return worked
 
-    def _inform(self) -> bool:
+    def _inform(self) -> None:
         """Writes reach the controllers at once, and are put on their way to the scheduler."""
-        if not self._cursor.behind:
-            return False
         for change in self._cursor.read():
             for controller in self._controllers:
                 controller.observe(change, self.now)
@@ -130,36 +138,32 @@ class SimulatedWorld:
         if self._faults.happens(self._faults.watch_gap, self._draws.random, self.now):
             self._reflector.break_watch(self.now + SLOW_FACTOR * delay)
         self._reflector.read(self.now + delay)
-        return True
 
-    def _deliver(self) -> bool:
-        due = self._reflector.next_due()
-        if due is None or due > self.now:
-            return False
+    def _deliver(self) -> None:
         for event in self._reflector.deliver(self.now):
             self._observe(event)
-        return True
 
     def _ask_controllers_again(self) -> None:
         self._controller_due = [controller.wake_at() for controller in self._controllers]
         self._due_min = min((due for due in self._controller_due if due is not None), default=None)
 
-    def _reconcile(self) -> bool:
-        if self._due_min is None or self._due_min > self.now:
-            return False
+    def _reconcile(self) -> None:
         for controller, due in zip(self._controllers, self._controller_due, strict=True):
             if due is not None and due <= self.now:
                 controller.reconcile(self.store, self.now)
         self._ask_controllers_again()
-        return True
+
+    def _scheduler_wants(self, now: int) -> bool:
+        """Whether the scheduler is to be asked now; when else, is worked out anew if it has heard something."""
+        if self._scheduler_has_news:
+            self._scheduler_has_news = False
+            self._scheduler_due = now if self.scheduler.has_next else self.scheduler.wake_at()
+        return self._scheduler_due is not None and self._scheduler_due <= now
 
     def _decide(self) -> bool:
-        due = self._scheduler_due
-        if due is None or due > self.now or self._scheduler_free_at > self.now:
-            return False
         decision = self.scheduler.decide(self.now)
+        self._scheduler_has_news = True
         if decision is None:
-            self._scheduler_due = self.scheduler.wake_at()
             return False
         if self._on_decision is not None:
             self._on_decision(decision, self.now)
@@ -184,7 +188,7 @@ class SimulatedWorld:
         if self._on_event is not None:
             self._on_event(event, self.now)
         self.scheduler.observe(event, self.now)
-        self._scheduler_due = self.now
+        self._scheduler_has_news = True
 
     def _send(self, action: Action, arrives: int) -> None:
         spoiled = self._faults.spoil(self._draws.random, self.now) if _is_answered(action) else None
@@ -203,6 +207,8 @@ class SimulatedWorld:
 
     def _next_due(self) -> int | None:
         times = [time for time in (self._reflector.next_due(), self._due_min) if time is not None]
+        if self._scheduler_has_news:
+            self._scheduler_wants(self.now)
         if self._scheduler_due is not None:
             times.append(max(self._scheduler_due, self._scheduler_free_at))
         if self._planned:

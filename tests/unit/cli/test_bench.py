@@ -1,4 +1,4 @@
-"""`bayplan bench`: figures in a table or as JSON, a picture of how the cost grows, and messages instead of tracebacks."""
+"""`bayplan bench`: figures in a table or as JSON, a picture of how the cost grows, messages instead of tracebacks."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_claims_make_a_difference() -> None:
 
 def on_own_node(name: str) -> PodBuilder:
     """As a DaemonSet makes them."""
-    return pod("d").node_affinity(f"@metadata.name in ({name})").tolerates("gone").running(name)
+    return pod("d").node_affinity(f"metadata.name in ({name})").tolerates("gone").running(name)
 
 
 def test_pods_of_a_daemon_set_are_alike_once_they_run() -> None:

@@ -6,7 +6,7 @@ A request that is refused when its time comes (no such object, say) becomes a no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
@@ -15,10 +15,12 @@ from msgspec.structs import replace
 
 from bayplan.analysis.simulation.draining import drain_node
 from bayplan.analysis.simulation.result import Note
+from bayplan.analysis.simulation.traces import Arrivals, TraceArrival
 from bayplan.controllers.kubelet import Kubelet
 from bayplan.controllers.node_lifecycle import NodeLifecycle
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.node import Node, Taint
+from bayplan.model.pod import Pod
 from bayplan.store import ApiError
 from bayplan.worlds.delays import SECOND
 from bayplan.worlds.simulated import SimulatedWorld
@@ -122,6 +124,20 @@ class Commands:
 
     def plan(self, plan: Plan) -> None:
         self._world.at(self._started_at + plan.at, partial(self._do, plan))
+
+    def plan_arrivals(self, arrivals: Arrivals) -> None:
+        """The pods of a trace; each is made when its time comes, so that a long trace takes little memory."""
+        self._await_next(iter(arrivals))
+
+    def _await_next(self, rest: Iterator[TraceArrival]) -> None:
+        arrival = next(rest, None)
+        if arrival is not None:
+            seconds, pod, _ = arrival
+            self._world.at(self._started_at + round(seconds * SECOND), partial(self._arrive, pod, rest))
+
+    def _arrive(self, pod: Pod, rest: Iterator[TraceArrival], now: int) -> None:
+        self._do(Plan(now - self._started_at, Apply((pod,)), "trace"), now)
+        self._await_next(rest)
 
     def _do(self, plan: Plan, now: int) -> None:
         for what, request in self._requests(plan, now):

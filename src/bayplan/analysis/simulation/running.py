@@ -17,6 +17,7 @@ from bayplan.analysis.simulation.listening import Listener
 from bayplan.analysis.simulation.preemption_log import ListeningDecider, PreemptionLog
 from bayplan.analysis.simulation.result import SimulationResult
 from bayplan.analysis.simulation.series import Series
+from bayplan.analysis.simulation.traces import Arrivals
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.controllers.budgets import Budgets
@@ -73,11 +74,14 @@ class Simulation:
         cluster: Cluster,
         plans: Iterable[Plan] = (),
         options: Options | None = None,
+        arrivals: Arrivals | None = None,
         journal: Callable[[dict[str, object]], JournalWriter] | None = None,
     ) -> None:
         self.options = options or Options()
         planned = list(plans)
         last = max((plan.at for plan in planned), default=0)
+        if arrivals is not None:
+            last = max(last, round(arrivals.last_seconds * SECOND))
         self.until_ns = last + HOUR if self.options.until_ns is None else self.options.until_ns
         self.started_at = _start_of(cluster.objects)
         draws = Draws(self.options.seed, self.options.latencies)
@@ -87,6 +91,8 @@ class Simulation:
         self.notes = commands.notes
         for plan in planned:
             commands.plan(plan)
+        if arrivals is not None:
+            commands.plan_arrivals(arrivals)
 
     def _build(
         self, cluster: Cluster, draws: Draws, journal: Callable[[dict[str, object]], JournalWriter] | None
@@ -164,6 +170,7 @@ def simulate(
     seed: int = 0,
     until: float | None = None,
     records: int = RECORDS_MAX,
+    arrivals: Arrivals | None = None,
 ) -> SimulationResult:
     """The cluster through time.
 
@@ -173,10 +180,11 @@ def simulate(
         seed: the same seed gives the same run.
         until: seconds; None for an hour beyond the timeline's last step.
         records: of how many preemptions all that was tried is kept.
+        arrivals: pods to come, from `bayplan.analysis.simulation.traces.load_trace`.
     """
     name = str(config) if config is not None and not isinstance(config, dict) else "default"
     options = Options(config, name, seed, None if until is None else round(until * SECOND), records)
-    return Simulation(cluster, timeline, options).run()
+    return Simulation(cluster, timeline, options, arrivals).run()
 
 
 def _controllers(draws: Draws) -> list[Controller]:

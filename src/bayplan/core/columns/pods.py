@@ -55,6 +55,7 @@ class PodTable(Table):
         self.uids: list[str] = []
         self.rows_by_key: dict[str, int] = {}
         self.volume_users = VolumeUsers()
+        self._resized: set[int] = set()  # rows of pods that take something else than their shape says
         self._amounts_of_shape: dict[int, tuple[IntArray, IntArray]] = {}
 
     def add(self, pod: Pod, info: PodInfo) -> int:
@@ -76,7 +77,10 @@ class PodTable(Table):
         self.identity_ids[row] = info.shape.identity_id
         if info.shape.spec.volumes:
             self.attachable_volumes[row] = attachable_count(info.shape.spec)
-        amounts, nonzero = self._amounts(pod, info.shape)
+        requests = _requests_in_use(pod, info.shape)
+        if requests is not info.shape.requests:
+            self._resized.add(row)
+        amounts, nonzero = self._amounts(requests, info.shape)
         self.requests[row, : len(amounts)] = amounts
         self.nonzero_requests[row] = nonzero
         return row
@@ -84,11 +88,12 @@ class PodTable(Table):
     def refresh(self, row: int, pod: Pod, info: PodInfo) -> bool:
         """Take over what may change without touching any account; False if something else did."""
         terminating = pod.metadata.deletion_timestamp is not None
+        requests = _requests_in_use(pod, info.shape)
         if (
-            self.shape_ids[row] != info.shape.id
-            or self.terminating[row] != terminating
-            or _requests_in_use(pod, info.shape) is not info.shape.requests
-            or (self.requests[row, : len(self._amounts(pod, info.shape)[0])] != self._amounts(pod, info.shape)[0]).any()
+            self.shape_ids.item(row) != info.shape.id
+            or self.terminating.item(row) != terminating
+            or requests is not info.shape.requests
+            or row in self._resized
         ):
             return False
         self.priorities[row] = info.priority
@@ -102,11 +107,11 @@ class PodTable(Table):
         self.node_rows[row] = ABSENT
         self.shape_ids[row] = self.identity_ids[row] = ABSENT
         self.keys[row] = self.uids[row] = ""
+        self._resized.discard(row)
         self._free_row(row)
 
-    def _amounts(self, pod: Pod, shape: PodShape) -> tuple[IntArray, IntArray]:
+    def _amounts(self, requests: PodRequests, shape: PodShape) -> tuple[IntArray, IntArray]:
         """(resources,) and (2,) what the pod takes; worked out once for each shape."""
-        requests = _requests_in_use(pod, shape)
         if requests is not shape.requests:
             return self._as_arrays(requests)
         known = self._amounts_of_shape.get(shape.id)

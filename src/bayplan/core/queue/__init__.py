@@ -282,6 +282,11 @@ class SchedulingQueue:
 
     # ---------------------------------------------------------------- looking in
 
+    @property
+    def has_next(self) -> bool:
+        """Whether `pop` would give a pod right now, whatever the time."""
+        return bool(len(self._active)) or self._backoff.can_pop_early
+
     def place_of(self, key: str) -> PodState | None:
         record = self.find(key)
         return None if record is None else record.state

@@ -47,6 +47,10 @@ class Backoff:
         heap = self._refused if record.key in self._refused else self._failed
         heap.refresh(record)
 
+    @property
+    def can_pop_early(self) -> bool:
+        return bool(len(self._refused))
+
     def pop_early(self) -> QueuedPod | None:
         """The pod that would come out first, unless it failed by error."""
         return self._refused.pop()

@@ -1,0 +1,72 @@
+"""What `--fail-on` looks for: conditions under which a run counts as failed, for use in CI."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import click
+
+from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.simulation.result import SimulationResult
+from bayplan.model.cluster import PriorityClass
+from bayplan.model.errors import Fault, InvalidObject
+from bayplan.report.words import counted, listed
+
+_EVICTS = "evicts"
+_KINDS = ("loop", "pdb", "pending", _EVICTS)
+_PODS_NAMED = 3
+
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """One condition; `class_name` is for `evicts` alone."""
+
+    kind: str
+    class_name: str = ""
+
+    def check(self, cluster: Cluster) -> None:
+        """A class that does not exist can never be evicted: such a gate would always be open."""
+        known = {one.metadata.name for one in cluster.objects if isinstance(one, PriorityClass)}
+        known |= {pod.spec.priority_class_name for pod in cluster.pods.values()}
+        if self.kind == _EVICTS and self.class_name not in {*known, "none"}:
+            message = f"there is no PriorityClass {self.class_name}; there are: {', '.join(sorted(known - {''}))}"
+            raise InvalidObject([Fault("", "", "--fail-on", message)])
+
+    def broken_by(self, result: SimulationResult) -> str:
+        """Why the run counts as failed, "" if it does not."""
+        if self.kind == "loop":
+            loops = [f"{one['preemptor']} evicts {one['victim']}" for one in result.cascades.loops]
+            return f"{counted(len(loops), 'loop')}: {listed(loops, _PODS_NAMED)}" if loops else ""
+        if self.kind == "pdb":
+            broken = result.summary["budgetsBroken"]
+            return f"a budget was broken {counted(broken, 'time')}" if broken else ""
+        if self.kind == "pending":
+            waiting = result.pending
+            return f"{counted(len(waiting), 'pod')} without a node: {listed(waiting, _PODS_NAMED)}" if waiting else ""
+        number = result.evicted_classes().get(self.class_name, 0)
+        return f"{counted(number, 'pod')} of class {self.class_name} preempted" if number else ""
+
+
+def gates_option(function: CommandT) -> CommandT:
+    return click.option(
+        "--fail-on",
+        "gates",
+        multiple=True,
+        metavar="loop|pdb|pending|evicts=CLASS",
+        callback=_parse,
+        help="Exit with 1 if this happens. May be given several times.",
+    )(function)
+
+
+def _parse(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Gate, ...]:
+    gates = []
+    for value in values:
+        kind, has_class, class_name = value.partition("=")
+        if kind not in _KINDS or bool(has_class) != (kind == _EVICTS) or (has_class and not class_name):
+            raise click.BadParameter(f"{value!r}: expected loop, pdb, pending or evicts=CLASS", ctx, parameter)
+        gates.append(Gate(kind, class_name))
+    return tuple(gates)

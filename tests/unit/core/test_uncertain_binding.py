@@ -1,0 +1,72 @@
+"""Answers to Bind that are late, lost or refused: a pod's room is given away only when it is sure not to be there."""
+
+from __future__ import annotations
+
+from bayplan.config.loading import load_configuration
+from bayplan.config.registry import build_profiles, queue_order
+from bayplan.core.actions import Bind, Emit, SetCondition
+from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged
+from bayplan.core.scheduler import Scheduler
+from bayplan.model.pod import Pod
+from bayplan.testing.builders import node, pod
+
+SECOND = 10**9
+UID = "pod-default-p"
+
+
+def bound_pod() -> tuple[Scheduler, Pod]:
+    """A scheduler that has asked for its only pod to be bound to its only node, which has room for one."""
+    profiles = build_profiles(load_configuration(None))
+    scheduler = Scheduler(profiles, queue_order(profiles), started_at=0)
+    waiting = pod("p").cpu("3").obj()
+    scheduler.observe(ObjectAdded(node("n").capacity(cpu="4", memory="8Gi", pods=10).obj()), 0)
+    scheduler.observe(ObjectAdded(waiting), 0)
+    decision = scheduler.decide(0)
+    assert decision is not None
+    assert decision.actions == (Bind("default/p", UID, "n"),)
+    return scheduler, waiting
+
+
+def is_room_kept(scheduler: Scheduler) -> bool:
+    """Whether another pod of the same size finds no place."""
+    scheduler.observe(ObjectAdded(pod("other").cpu("3").obj()), SECOND)
+    decisions = iter(lambda: scheduler.decide(SECOND), None)
+    return not any(
+        isinstance(action, Bind) and action.pod == "default/other" for d in decisions for action in d.actions
+    )
+
+
+def test_a_refused_binding_gives_the_room_back() -> None:
+    """The pod is told so and waits for its backoff; the room is free at once."""
+    scheduler, _ = bound_pod()
+    scheduler.observe(BindAnswered("default/p", UID, "conflict"), SECOND)
+    told = scheduler.decide(SECOND)
+    assert told is not None
+    assert [type(action) for action in told.actions] == [Emit, SetCondition]
+    assert not is_room_kept(scheduler)
+
+
+def test_a_lost_answer_keeps_the_room_and_asks_again() -> None:
+    """Nobody knows whether the pod is there, so nobody else gets its place, even if the next request is refused."""
+    scheduler, _ = bound_pod()
+    for answer in (
+        BindAnswered("default/p", UID, "timed out", lost=True),
+        BindAnswered("default/p", UID, "conflict"),
+    ):
+        scheduler.observe(answer, SECOND)
+        again = scheduler.decide(SECOND)
+        assert again is not None
+        assert again.actions == (Bind("default/p", UID, "n"),)
+    assert is_room_kept(scheduler)
+
+
+def test_the_watch_settles_what_an_answer_left_open() -> None:
+    """Once the pod is seen on its node, what else is heard of the request does not matter."""
+    scheduler, waiting = bound_pod()
+    scheduler.observe(BindAnswered("default/p", UID, "timed out", lost=True), SECOND)
+    scheduler.decide(SECOND)
+    scheduler.observe(ObjectChanged(waiting, pod("p").cpu("3").node("n").obj()), SECOND)
+    scheduler.observe(BindAnswered("default/p", UID, "conflict"), SECOND)
+    assert scheduler.decide(SECOND) is None
+    assert scheduler.pods_on_the_way() == []
+    assert is_room_kept(scheduler)
