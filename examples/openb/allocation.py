@@ -39,20 +39,21 @@ Curve: TypeAlias = Mapping[int, float]
 """The GPUs allocated by the demand that has arrived, both in percent of the cluster."""
 
 
-def measure(trace: str, policy: str, seeds: Sequence[int]) -> Iterator[Curve]:
-    """A curve for each seed."""
+def measure(trace: str, policy: str, seeds: Sequence[int], demand: float = DEMAND) -> Iterator[Curve]:
+    """A curve for each seed, up to a demand of so many times the GPUs there are."""
     loaded = load_trace(trace, departures=False, qos_priority=False)
     pods = [pod for _, pod, _ in loaded.arrivals]
     admit([*loaded.nodes, *pods])
     cluster_milli = sum(_amount(node.status.allocatable.get(GPU_MILLI, 0)) for node in loaded.nodes)
     for seed in seeds:
-        rng = Random(seed)
-        arriving = workload(pods, DEMAND * cluster_milli, rng, seed)
-        yield as_curve(place(loaded.nodes, arriving, policy, rng), cluster_milli)
+        arriving = workload(pods, demand * cluster_milli, seed)
+        # Ties have their own draws, so that a run with less demand is the beginning of one with more.
+        yield as_curve(place(loaded.nodes, arriving, policy, Random(f"ties {seed}")), cluster_milli)
 
 
-def workload(pods: Sequence[Pod], demand_milli: float, rng: Random, seed: int) -> list[Pod]:
+def workload(pods: Sequence[Pod], demand_milli: float, seed: int) -> list[Pod]:
     """All pods in random order, then random ones again up to the demand."""
+    rng = Random(seed)
     chosen = rng.sample(pods, len(pods))
     milli = sum(map(gpu_milli, chosen))
     while (milli := milli + gpu_milli(again := rng.choice(pods))) <= demand_milli:

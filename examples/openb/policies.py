@@ -11,7 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray
+from bayplan.core.columns import ABSENT, IntArray, RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads
 from bayplan.core.snapshot import View
@@ -47,6 +47,8 @@ class RandomNode:
 
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> int:
         """The row of the node drawn; by name, so that the order of the rows plays no part."""
+        if not len(feasible_rows):
+            return ABSENT
         place = crc32(f"{self._seed}/{pod.key}".encode()) % len(feasible_rows)
         by_name = np.argsort(view.nodes.name_ranks()[feasible_rows], kind="stable")
         return int(feasible_rows[by_name[place]])

@@ -41,7 +41,7 @@ def duration_text(seconds: float | None) -> str:
     whole = round(seconds)
     if whole < _HOUR:
         return _two_parts(whole, _MINUTE, "min", 1, "s")
-    if whole < _DAY:
+    if whole < 2 * _DAY:
         return _two_parts(whole, _HOUR, "h", _MINUTE, "min")
     return _two_parts(whole, _DAY, "d", _HOUR, "h")
 

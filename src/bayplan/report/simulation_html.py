@@ -15,6 +15,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from html import escape
 from importlib import import_module, resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,10 @@ _CHAINS_MAX = 25
 _CHAIN_LENGTH_MAX = 8
 _WORKLOADS_MAX = 20
 _LOOPS_MAX = 20
+_NOTES_MAX = 100
 
 
-class PlotlyMissingError(RuntimeError):
+class PlotlyMissingError(ImportError):
     """The report cannot be drawn in this installation."""
 
     def __init__(self) -> None:
@@ -51,6 +53,12 @@ def write_report(result: Plain, path: Path | str) -> None:
         unfinished.unlink(missing_ok=True)
 
 
+def require_plotly() -> None:
+    """PlotlyMissingError now rather than after a long run."""
+    if find_spec("plotly") is None:
+        raise PlotlyMissingError
+
+
 def report_page(result: Plain) -> str:
     """The page as text."""
     plotly_script = _plotly_script()
@@ -67,8 +75,10 @@ def report_page(result: Plain) -> str:
             "tiles": _tiles(view),
             "classes": _class_table(view),
             "nodes_text": _nodes_text(view),
+            "who_evicted": '<div class="plot" id="who-evicted"></div>' if view.preemptions else "",
             "chains": _chains(view),
             "loops": _loops(view),
+            "notes": _notes(view),
             "workloads": _workloads(view),
             "evictions": _evictions(view),
             "preemptions_title": counted(len(view.preemptions), "preemption"),
@@ -117,10 +127,10 @@ def _answer(view: SimulationView) -> str:
     pods, loops = summary["pods"], result["loops"]
     said = [
         f"In {duration_text(view.seconds)} on {counted(len(view.nodes), 'node')}, "
-        f"<b>{pods['placed']:,} of {counted(pods['created'], 'pod')}</b> found a place; "
-        f"{pods['pending']:,} {'waits' if pods['pending'] == 1 else 'wait'} still.",
+        f"<b>{counted(pods['placed'], 'pod')}</b> found a place; "
+        + (f"{counted(pods['pending'], 'still waits', 'still wait')}." if pods["pending"] else "none waits."),
         f"<b>{counted(pods['preempted'], 'pod was', 'pods were')} evicted</b> by preemption"
-        + (f", {counted(summary['budgetsBroken'], 'budget')} broken." if pods["preempted"] else "."),
+        + (f", {_budgets(summary['budgetsBroken'])} broken." if pods["preempted"] else "."),
         f'<b class="alarm">{counted(len(loops), "preempt–recreate loop")} found.</b>'
         if loops
         else "No preempt–recreate loop.",
@@ -130,12 +140,16 @@ def _answer(view: SimulationView) -> str:
     return f'{partial if result["partial"] else ""}<p class="answer">{" ".join(said)}</p><p class="facts">{facts}</p>'
 
 
+def _budgets(count: int) -> str:
+    return counted(count, "budget") if count else "no budget"
+
+
 def _tiles(view: SimulationView) -> str:
     summary = view.result["summary"]
     pods = summary["pods"]
     depth = max((chain["depth"] for chain in view.result["chains"]), default=0)
     tiles = [
-        ("placed", f"{pods['placed']:,}", f"of {pods['created']:,}", False),
+        ("placed", f"{pods['placed']:,}", f"of {counted(pods['created'], 'pod')}", False),
         ("still waiting", f"{pods['pending']:,}", "at the end", pods["pending"] > 0),
         ("preempted", f"{pods['preempted']:,}", f"in {counted(len(view.preemptions), 'preemption')}", False),
         ("budgets broken", f"{summary['budgetsBroken']:,}", "by preemption", summary["budgetsBroken"] > 0),
@@ -177,7 +191,8 @@ def _nodes_text(view: SimulationView) -> str:
             "pod that was preempted: click it for the record. Drag to zoom, double-click to see all."
         )
     return (
-        f"Each row is a node; dark is full. (Above {NODES_MAX} nodes or {PODS_MAX:,} pods single pods are not drawn.) "
+        f"Each row is a node; dark is full, grey is no node. "
+        f"(Above {NODES_MAX} nodes or {PODS_MAX:,} pods single pods are not drawn.) "
         "Use the buttons to see another resource or the evictions. Drag to zoom, double-click to see all."
     )
 
@@ -197,7 +212,7 @@ def _chains(view: SimulationView) -> str:
     return (
         f"<p>{text}: an arrow leads from a pod to the one it pushed out; colours are priority classes. "
         f"The longest downtime in one chain is {duration_text(longest)}.</p>{_legend(view)}"
-        f'<div class="scroll">{draw_chains(shown, colours, {key: shortened(key, 29) for key in keys})}</div>'
+        f'<div class="scroll">{draw_chains(shown, colours, {key: shortened(key, 27) for key in keys})}</div>'
     )
 
 
@@ -221,6 +236,19 @@ def _loops(view: SimulationView) -> str:
     rest = len(loops) - _LOOPS_MAX
     more = f"<p>and {rest:,} more.</p>" if rest > 0 else ""
     return f'<h3 class="alarm">Preempt–recreate loops</h3><ul class="loops">{"".join(said)}</ul>{more}'
+
+
+def _notes(view: SimulationView) -> str:
+    """What the input asked for and could not be done when its time came."""
+    notes = view.result.get("notes", [])
+    if not notes:
+        return ""
+    rows = [(duration_text(one["t"]), one["source"], one["message"]) for one in notes[:_NOTES_MAX]]
+    rest = len(notes) - _NOTES_MAX
+    more = f"<p>and {rest:,} more.</p>" if rest > 0 else ""
+    title = counted(len(notes), "step of the input", "steps of the input")
+    table = html_table(["at", "where", "why"], rows)
+    return f"<details><summary>{title} could not be done</summary>{table}{more}</details>"
 
 
 @dataclass

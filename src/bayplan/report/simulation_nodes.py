@@ -28,8 +28,12 @@ _BUCKETS_MAX, _BUCKETS_MIN = 300, 60
 _MARKS_MAX = 800
 _ROW = 0.86  # of the distance between two nodes; the rest keeps them apart
 _LABEL_LENGTH = 28
+_HEIGHT_MAX = 1_200  # pixels
 _RESOURCES = ("cpu", "memory")
 _OUTLINED_MAX = 1_000
+#: One hue from light to dark, so that order is seen without colours too.
+_FILLING = [[0, "#F3F7FB"], [0.25, "#C3DBEC"], [0.5, "#74AFD6"], [0.75, "#2E75B0"], [1, "#08264F"]]
+_NO_NODE = "#BDBDBD"
 _MARK = {"symbol": "x", "size": 8, "color": ALARM, "line": {"color": "#FFFFFF", "width": 1}}
 
 
@@ -62,9 +66,8 @@ def _gantt(view: SimulationView) -> Figure:
     ]
     data = [bars for name in view.classes if (bars := _bars_of(name, view, centres, lane_count))]
     data.append(_victim_marks(view, centres))
-    row_height = min(max(22, 7 * max(lane_count.values(), default=1)), 60)
     drawn = layout(
-        130 + row_height * max(len(names), 1),
+        130 + _row_height(lane_count, len(names)) * max(len(names), 1),
         hovermode="closest",
         barmode="overlay",
         dragmode="zoom",
@@ -81,6 +84,12 @@ def _gantt(view: SimulationView) -> Figure:
         legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom"},
     )
     return {"data": data, "layout": drawn}
+
+
+def _row_height(lane_count: dict[str, int], nodes: int) -> int:
+    """Pixels: room for each pod of the fullest node, as far as the whole still fits a tall screen."""
+    wanted = 8 * max(lane_count.values(), default=1)
+    return max(22, min(wanted, 110, _HEIGHT_MAX // max(nodes, 1)))
 
 
 def _lanes(view: SimulationView) -> tuple[list[int], dict[str, int]]:
@@ -189,7 +198,10 @@ def _heat_map(view: SimulationView) -> Figure:
         min(170 + 14 * len(names), 920) if len(names) > NODES_MAX else 170 + 24 * len(names),
         hovermode="closest",
         xaxis=time_axis(view, showgrid=False),
-        yaxis=axis(type="category", autorange="reversed", nticks=30, showgrid=False, automargin=True),
+        yaxis=axis(
+            type="category", range=[len(names) - 0.5, -0.5], nticks=30, showgrid=False, zeroline=False, automargin=True
+        ),
+        plot_bgcolor=_NO_NODE,
         updatemenus=[_switch([*_RESOURCES, "evictions"], len(data) - len(maps))],
         margin={"l": 70, "r": 20, "t": 60, "b": 50},
         legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.0, "yanchor": "bottom"},
@@ -203,7 +215,7 @@ def _share_map(resource: str, shares: npt.NDArray[np.float64]) -> Figure:
     return {
         "name": resource,
         "z": [[None if cell < 0 else cell for cell in row] for row in percent.tolist()],
-        "zmin": 0, "zmax": 100, "colorscale": "Cividis", "reversescale": True,
+        "zmin": 0, "zmax": 100, "colorscale": _FILLING,
         "colorbar": {"title": {"text": f"{resource} used, %", "side": "right"}, "thickness": 14},
         "hovertemplate": "%{y}<br>" + resource + " %{z} % used<extra></extra>",
     }  # fmt: skip
@@ -247,7 +259,7 @@ def _preemption_marks(view: SimulationView) -> list[Figure]:
         ],
         range(len(view.preemptions)),
     )
-    return [marks | {"name": "preemption", "marker": _MARK | {"size": 7}}]
+    return [marks | {"name": "preemption", "marker": _MARK | {"size": 6}}]
 
 
 def _shares(

@@ -59,18 +59,18 @@ def _details(position: int, one: Plain) -> str:
 
 def _body(one: Plain) -> str:
     record = one["record"]
-    parts = [f"<p><b>Decided by:</b> {escape(_deciding(one, record))}</p>", _victims(one["victims"])]
+    parts = [_deciding(one, record), _victims(one["victims"])]
     if record:
         parts += [_candidates(record, one["node"]), _reprieves(record, one["node"])]
     return "".join(parts)
 
 
 def _deciding(one: Plain, record: Plain | None) -> str:
-    if one["decided"]:
-        return str(one["decided"])
+    """The criterion, and in a sentence how the candidates compared."""
+    said = [f"<b>Decided by:</b> {escape(one['decided'] or 'not recorded')}."]
     if record and any(candidate["node"] == one["node"] for candidate in record["candidates"]):
-        return choice_sentence(record, one["node"], [one["node"]])
-    return "not recorded"
+        said.append(escape(choice_sentence(record, one["node"], [one["node"]])))
+    return f"<p>{' '.join(said)}</p>"
 
 
 def _victims(victims: Sequence[Plain]) -> str:
@@ -97,9 +97,10 @@ def _candidates(record: Plain, chosen: str) -> str:
         for one in candidates[:_CANDIDATES_MAX]
     ]
     titles = ["node", "outcome", "budgets broken", "highest priority", "victims", "who"]
-    rest = len(candidates) - _CANDIDATES_MAX
+    count = len(candidates) + record.get("candidatesLeftOut", 0)
+    rest = count - len(rows)
     more = f"<p>and {counted(rest, 'candidate')} more.</p>" if rest > 0 else ""
-    return f"<h4>{counted(len(candidates), 'candidate')}</h4>{html_table(titles, rows, titles[2:5])}{more}"
+    return f"<h4>{counted(count, 'candidate')}</h4>{html_table(titles, rows, titles[2:5])}{more}"
 
 
 def _reprieves(record: Plain, chosen: str) -> str:

@@ -38,10 +38,9 @@ def layout(height: int, **more: Any) -> Figure:
         "paper_bgcolor": "#FFFFFF",
         "plot_bgcolor": "#FFFFFF",
         "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
-        "margin": {"l": 70, "r": 20, "t": 30, "b": 50},
+        "margin": {"l": 70, "r": 20, "t": 40, "b": 50},
         "hoverlabel": {"align": "left"},
-        **more,
-    }
+    } | more
 
 
 def axis(title: str = "", **more: Any) -> Figure:
@@ -76,7 +75,8 @@ def over_time(view: SimulationView) -> Figure:
         for name, lengths in series["queue"].items()
         if any(lengths) or name in ("active", "unschedulable")
     ]  # fmt: skip
-    data.append(_victims_over_time(view))
+    victims = _victims_over_time(view)
+    data.append(victims)
     drawn = layout(
         640,
         hovermode="x unified",
@@ -84,7 +84,7 @@ def over_time(view: SimulationView) -> Figure:
         xaxis=time_axis(view, anchor="y3"),
         yaxis=axis("used, %", domain=[0.62, 1], range=[0, 102]),
         yaxis2=axis("pods waiting", domain=[0.24, 0.55], rangemode="tozero"),
-        yaxis3=axis("evicted", domain=[0, 0.17], rangemode="tozero", tickformat=",d"),
+        yaxis3=axis("evicted", domain=[0, 0.17], rangemode="tozero", dtick=max(1, -(-max(victims["y"]) // 3))),
         legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"},
         legend2={"orientation": "h", "x": 0, "y": 0.555, "yanchor": "bottom"},
     )
@@ -215,7 +215,7 @@ def who_evicted(view: SimulationView) -> Figure:
             "hovertemplate": "%{source.label} %{target.label}: %{value:,} pods<extra></extra>",
         },
     }  # fmt: skip
-    height = 90 + 60 * max(len(left), len(right), 1)
+    height = 50 + 60 * max(len(left), len(right), 1)
     return {"data": [sankey], "layout": layout(height, margin={"l": 10, "r": 10, "t": 10, "b": 20})}
 
 

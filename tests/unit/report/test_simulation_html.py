@@ -18,7 +18,7 @@ pytest.importorskip("plotly", reason="the extra `report` is not installed")
 
 from bayplan.core.preemption.select import HIGHEST_PRIORITY, PRIORITY_SUM
 from bayplan.report.durations import duration_text, unit_for
-from bayplan.report.simulation_html import PlotlyMissingError, report_page, write_report
+from bayplan.report.simulation_html import PlotlyMissingError, report_page, require_plotly, write_report
 from bayplan.report.simulation_nodes import nodes_over_time, shortened
 from bayplan.report.simulation_series import over_time, waiting, who_evicted
 from bayplan.report.simulation_view import SimulationView
@@ -168,12 +168,14 @@ class Elements(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.titles: list[str | None] = []
         self.text = ""
         self._inside = ""
         self.feed(page)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attrs)))
+        self.titles += [value for name, value in attrs if name in ("data-title", "title", "aria-label")]
         self._inside = tag
 
     def handle_endtag(self, tag: str) -> None:
@@ -219,14 +221,20 @@ class TestPage:
         for said in ("fewest victims: 1 against 2 on node-2", "victims weigh more in sum", "must go: Insufficient cpu"):
             assert said in elements.text
 
-    def test_without_a_stated_reason_the_record_gives_it(self) -> None:
-        page = report_page(result(preemptions=[preemption("a/b-1", ["prod/low-1"], decided="", record=record())]))
+    def test_record_says_how_the_candidates_compared(self) -> None:
+        page = report_page(result(preemptions=[preemption("a/b-1", ["prod/low-1"], record=record())]))
         assert "node-1 is cheapest" in Elements(page).text
 
     def test_loop_is_named_with_pods_and_priorities(self) -> None:
         loop = {"pods": ["a/high-1", "a/low-1"], "priorities": [500, 20], "times": 9}
         text = Elements(report_page(result(loops=[loop]))).text
         assert "9 times a/high-1 (500) → a/low-1 (20)" in text
+
+    def test_what_could_not_be_done_is_told(self) -> None:
+        note = {"t": 60.0, "source": "day.yaml:7", "message": "no such node: <n1>"}
+        text = Elements(report_page(result(notes=[note]))).text
+        assert "1 step of the input could not be done" in text
+        assert "day.yaml:7no such node: <n1>" in text
 
     def test_workload_hit_hardest_stands_first(self) -> None:
         pods = [
@@ -300,6 +308,12 @@ class TestSafety:
         # Plotly reads a part of HTML in labels: there, too, a name must not become a link.
         assert "<a " not in json.dumps(figures_of(page))
         assert "<img" not in json.dumps(figures_of(page))
+
+    def test_missing_plotly_can_be_asked_for_before_a_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        require_plotly()
+        monkeypatch.setattr("bayplan.report.simulation_html.find_spec", lambda name: None)
+        with pytest.raises(PlotlyMissingError, match="needs plotly"):
+            require_plotly()
 
     def test_missing_plotly_is_said_clearly(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "plotly.offline", None)
@@ -468,3 +482,7 @@ class TestInABrowser:
         drawn = re.findall(r'<div class="plot js-plotly-plot" id="([a-z-]+)"', done.stdout)
         assert drawn == ["over-time", "waiting", "nodes", "who-evicted"]
         assert "Refused to" not in done.stderr
+        # Plotly's own button that sends a chart to its maker's server.
+        assert "modebar" in done.stdout
+        assert "Zoom" in Elements(done.stdout).titles
+        assert not [title for title in Elements(done.stdout).titles if title and "Share" in title]

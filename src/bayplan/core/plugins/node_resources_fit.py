@@ -124,6 +124,8 @@ class NodeResourcesFit:
         )
 
     def filter(self, state: FilterState, view: View, rows: Rows) -> IntArray:
+        if not isinstance(rows, slice) and len(rows) == 1:
+            return np.array([self.filter_one(state, view, rows.item())], dtype=np.int64)
         nodes, usage = view.nodes, view.usage
         codes: IntArray = too_many_pods(usage.pod_counts[rows], nodes.allowed_pods[rows])
         if not state.demands:

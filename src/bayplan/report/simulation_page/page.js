@@ -1,11 +1,19 @@
 "use strict";
 (() => {
   const figures = JSON.parse(document.getElementById("figures").textContent);
-  const config = { responsive: true, displaylogo: false, scrollZoom: false };
+  const config = {
+    responsive: true,
+    displaylogo: false,
+    displayModeBar: "hover",
+    // Plotly offers by default to send the chart to a server of its maker. A cluster's data stays here.
+    showSendToCloud: false,
+    plotlyServerURL: "",
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
+  };
   const plots = {};
   for (const [id, figure] of Object.entries(figures)) {
     plots[id] = document.getElementById(id);
-    Plotly.newPlot(plots[id], figure.data, figure.layout, config);
+    Plotly.newPlot(plots[id], figure.data, figure.layout, id === "who-evicted" ? { ...config, displayModeBar: false } : config);
   }
 
   // Both have the same time axis: what is looked at closely in one is looked at in the other too.
