@@ -48,7 +48,8 @@ def with_results(page: str, machine: Machine, measurements: list[Measurement]) -
     _, _, after = rest.partition(END)
     measured_on = (
         f"Measured on {machine.date}: {machine.processor}, {machine.cores} cores, {machine.memory_gib:g} GiB, "
-        f"Python {machine.python}, NumPy {machine.numpy}."
+        f"Python {machine.python}, NumPy {machine.numpy}. Load in the minute before: {machine.load:g}; figures taken "
+        "while others want the cores are too low."
     )
     table = measurement_markdown(measurements, TARGETS)
     return f"{before}{BEGIN}\n{measured_on}\n\n{table}\n\n{LEGEND}\n\n{END}{after}"

@@ -180,7 +180,9 @@ def _journal_file(path: str | None) -> Iterator[TextIO | None]:
 
 def _report_writer() -> Any:
     try:
-        from bayplan.report.simulation_html import write_report  # noqa: PLC0415
+        from bayplan.report.simulation_html import require_plotly, write_report  # noqa: PLC0415
+
+        require_plotly()  # now, and not when the run is over
     except ImportError as error:
         what = f"a report needs the extra bayplan[report] ({error})"
         raise InvalidObject([Fault("", "", "--report", what)]) from error

@@ -6,6 +6,10 @@
     placement.py    where pods went
     nodes.py        how full the nodes are
     json_output.py  the same answers for programs
+    simulation_html.py  a run through time as one HTML page, framed by simulation_page/; its parts are
+                    simulation_series.py, simulation_nodes.py, chain_drawing.py and simulation_records.py,
+                    and simulation_view.py is what they share
+    durations.py    spans of time in English
 
 Takes plain data (`to_dict()`) and gives parts; what is printed where is decided by the caller.
 """

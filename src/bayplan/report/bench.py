@@ -26,7 +26,7 @@ COLUMNS = (
 #: The size of cluster that targets are stated for.
 TARGET_NODES = 5_000
 LEGEND = (
-    "All nodes looked at, one thread. `per cpu s` counts processor time only: what a quiet machine would show. "
+    "All nodes looked at, one thread. `per cpu s` counts processor time only; it suffers less from other programs. "
     "`calibration` is a fixed array loop in rounds a second, timed in the same run; `ratio` is decisions for each "
     "thousand of its rounds. Targets are for 5,000 nodes."
 )

@@ -129,7 +129,7 @@ def _answer(view: SimulationView) -> str:
         f"In {duration_text(view.seconds)} on {counted(len(view.nodes), 'node')}, "
         f"<b>{counted(pods['placed'], 'pod')}</b> found a place; "
         + (f"{counted(pods['pending'], 'still waits', 'still wait')}." if pods["pending"] else "none waits."),
-        f"<b>{counted(pods['preempted'], 'pod was', 'pods were')} evicted</b> by preemption"
+        f"<b>{_pods_were(pods['preempted'])} evicted</b> by preemption"
         + (f", {_budgets(summary['budgetsBroken'])} broken." if pods["preempted"] else "."),
         f'<b class="alarm">{counted(len(loops), "preempt–recreate loop")} found.</b>'
         if loops
@@ -138,6 +138,10 @@ def _answer(view: SimulationView) -> str:
     partial = '<p class="partial">Interrupted: this report shows only a part of the run.</p>'
     facts = f"configuration {escape(str(result['configs']))}, seed {escape(str(result['seed']))}"
     return f'{partial if result["partial"] else ""}<p class="answer">{" ".join(said)}</p><p class="facts">{facts}</p>'
+
+
+def _pods_were(count: int) -> str:
+    return counted(count, "pod was", "pods were") if count else "No pod was"
 
 
 def _budgets(count: int) -> str:

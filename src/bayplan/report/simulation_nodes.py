@@ -127,10 +127,16 @@ def _bars_of(name: str, view: SimulationView, centres: Sequence[float], lane_cou
         "width": [round(_ROW / lane_count[pod["node"]], 5) for pod, _ in mine],
         "marker": {
             "color": view.colours[name],
-            "line": {"color": "#FFFFFF", "width": 0.6 if len(view.placed) <= _OUTLINED_MAX else 0},
+            "line": {"color": "#FFFFFF", "width": [_outline(view, pod) for pod, _ in mine]},
         },
         "hoverinfo": "text", "textposition": "none", "text": [_pod_text(view, pod) for pod, _ in mine],
     }  # fmt: skip
+
+
+def _outline(view: SimulationView, pod: Plain) -> float:
+    """Keeps neighbours apart; around a bar of a pixel or two it would hide the bar."""
+    wide = view.end_of(pod) - pod["bound"] > view.seconds / 200
+    return 0.6 if wide and len(view.placed) <= _OUTLINED_MAX else 0
 
 
 def _pod_text(view: SimulationView, pod: Plain) -> str:

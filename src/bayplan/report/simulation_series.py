@@ -57,7 +57,7 @@ def over_time(view: SimulationView) -> Figure:
     series = view.result["series"]
     starts = _chunk_starts(len(series["t"]))
     times = [view.unit.of(series["t"][start]) for start in starts]
-    data = [
+    data: list[Figure] = [
         {
             "type": "scatter", "mode": "lines", "name": escape(resource), "x": times,
             "y": _means(shares, starts), "yaxis": "y", "legend": "legend",
@@ -75,6 +75,7 @@ def over_time(view: SimulationView) -> Figure:
         for name, lengths in series["queue"].items()
         if any(lengths) or name in ("active", "unschedulable")
     ]  # fmt: skip
+    queued = [length for trace in data if trace["yaxis"] == "y2" for length in trace["y"]]
     victims = _victims_over_time(view)
     data.append(victims)
     drawn = layout(
@@ -83,8 +84,8 @@ def over_time(view: SimulationView) -> Figure:
         bargap=0,
         xaxis=time_axis(view, anchor="y3"),
         yaxis=axis("used, %", domain=[0.62, 1], range=[0, 102]),
-        yaxis2=axis("pods waiting", domain=[0.24, 0.55], rangemode="tozero"),
-        yaxis3=axis("evicted", domain=[0, 0.17], rangemode="tozero", dtick=max(1, -(-max(victims["y"]) // 3))),
+        yaxis2=axis("pods waiting", domain=[0.24, 0.55], rangemode="tozero", **_whole_ticks(queued, 6)),
+        yaxis3=axis("evicted", domain=[0, 0.17], rangemode="tozero", **_whole_ticks(victims["y"], 3)),
         legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"},
         legend2={"orientation": "h", "x": 0, "y": 0.555, "yanchor": "bottom"},
     )
@@ -104,6 +105,11 @@ def _victims_over_time(view: SimulationView) -> Figure:
         "x": [view.unit.of(float(edge)) for edge in edges[:-1]], "y": counts.tolist(),
         "width": width, "offset": 0, "marker": {"color": ALARM}, "hovertemplate": "%{y:,}",
     }  # fmt: skip
+
+
+def _whole_ticks(counts: Sequence[int], at_most: int) -> Figure:
+    """There is no half of a pod; plotly's own ticks are fine where there are many."""
+    return {"dtick": 1} if max(counts, default=0) <= at_most else {"tickformat": ",d", "nticks": at_most}
 
 
 def _chunk_starts(count: int) -> list[int]:

@@ -23,6 +23,7 @@ class Machine:
     processor: str
     cores: int
     memory_gib: float
+    load: float  # processes that wanted a core in the minute before: figures of a busy machine are too low
     system: str
     python: str
     numpy: str
@@ -38,6 +39,7 @@ def this_machine() -> Machine:
         processor=_processor(),
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 0,
         memory_gib=round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30), 1),
+        load=round(os.getloadavg()[0], 1),
         system=f"{platform.system()} {platform.machine()}",
         python=platform.python_version(),
         numpy=np.__version__,

@@ -3,7 +3,8 @@
 A decision is everything from a pod as an object to its place in the cache: its shape, the choice, the victims' removal,
 the accounts. A calibration figure from the same run tells how fast the machine was just then; machines are
 shared and noisy, so the ratio to it is what is worth comparing. Beside decisions a second there are decisions for each
-second of processor time: the two are equal on a quiet machine, and the latter hardly suffers from others on a busy one.
+second of processor time: the two are equal on a quiet machine, and the latter suffers less from others on a busy one
+(but it does suffer, where they share caches or a core's two threads).
 """
 
 from __future__ import annotations

@@ -22,6 +22,7 @@ LOOP_TIMES = 5
 LOOP_WINDOW_NS = 10 * 60 * 1_000_000_000
 #: Longer chains are told by their depth; naming every pod of an endless one helps nobody.
 PODS_NAMED_MAX = 60
+LOOP_PODS_NAMED_MAX = 12
 CHAINS_MAX = 1_000
 
 
@@ -167,7 +168,7 @@ class _Story:
     def _loop(self, preemptor: str, victim: str, line: list[_Eviction]) -> Plain:
         line = sorted(line, key=lambda one: one.number)
         rows = list(dict.fromkeys(row for one in line for row in (self._preemptors[one.number], one.row)))
-        rows = rows[:PODS_NAMED_MAX]
+        rows = rows[:LOOP_PODS_NAMED_MAX]
         times = [self._preemptions[one.number].at for one in line]
         return {
             "preemptor": preemptor,

@@ -105,14 +105,15 @@ class PreemptionLog:
         if len(self.preemptions) < self._records_max:
             self._explain(self._chosen, pod, view, start)
 
-    def decided(self, decision: Decision, now: int) -> None:
-        """The scheduler has made up its mind."""
+    def decided(self, decision: Decision, now: int) -> bool:
+        """The scheduler has made up its mind; whether that was to preempt."""
         chosen, self._chosen = self._chosen, None
         if decision.outcome != "nominated" or chosen is None or chosen.preemptor != decision.pod:
-            return
+            return False
         chosen.at = now - self._started_at
         chosen.evicted = [action.uid for action in decision.actions if isinstance(action, Evict)]
         self.preemptions.append(chosen)
+        return True
 
     def _explain(self, made: Preemption, pod: PodInfo, view: View, start: int) -> None:
         found = attempt(self._profiles[pod.scheduler_name], pod, view, start)

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from bayplan.analysis.cluster import Cluster, ConfigSource
-from bayplan.analysis.simulation.cascades import find_cascades
+from bayplan.analysis.simulation.cascades import Cascades, find_cascades
 from bayplan.analysis.simulation.commands import Commands, Plan
 from bayplan.analysis.simulation.listening import Listener
 from bayplan.analysis.simulation.preemption_log import ListeningDecider, PreemptionLog
-from bayplan.analysis.simulation.result import SimulationResult
+from bayplan.analysis.simulation.result import Note, SimulationResult
 from bayplan.analysis.simulation.series import Series
 from bayplan.analysis.simulation.traces import Arrivals
 from bayplan.config.loading import load_configuration
@@ -49,6 +49,10 @@ HOUR = 3_600 * SECOND
 SAMPLES = 600
 SLICES = 200
 RECORDS_MAX = 200
+#: After so many preemptions it is looked whether the run goes in circles: such a loop may turn hundreds of times a
+#: second, and says all it has to say long before the end.
+LOOKED_AFTER = 1_000
+TURNS_ENOUGH = 500
 
 #: Told now and then: nanoseconds simulated so far, and in all.
 Progress = Callable[[int, int], None]
@@ -126,7 +130,10 @@ class Simulation:
     def _decided(self, decision: Decision, now: int) -> None:
         if self._journal is not None:
             self._journal.decision(decision, now)
-        self.preemptions.decided(decision, now)
+        if self.preemptions.decided(decision, now) and len(self.preemptions.preemptions) % LOOKED_AFTER == 0:
+            loops = self._cascades(now - self.started_at).loops
+            if loops and loops[0]["times"] >= TURNS_ENOUGH:
+                raise _EndlessLoop
 
     def run(self, progress: Progress | None = None) -> SimulationResult:
         """Let time pass to the end, or until an interrupt."""
@@ -139,6 +146,10 @@ class Simulation:
                     progress(passed, self.until_ns)
         except KeyboardInterrupt:
             partial = True
+        except _EndlessLoop:
+            partial = True
+            at = self.world.now - self.started_at
+            self.notes.append(Note(at, "run", "ended here, because it went in circles: see the loops"))
         return self._result(partial)
 
     def _result(self, partial: bool) -> SimulationResult:
@@ -157,9 +168,17 @@ class Simulation:
             nodes=listener.nodes,
             series=listener.series,
             preemptions=preemptions,
-            cascades=find_cascades(preemptions, pods, pods.rows_ever, passed),
+            cascades=self._cascades(passed),
             notes=self.notes,
         )
+
+    def _cascades(self, passed: int) -> Cascades:
+        pods = self.listener.pods
+        return find_cascades(self.preemptions.preemptions, pods, pods.rows_ever, passed)
+
+
+class _EndlessLoop(Exception):  # noqa: N818 - ends a run, but nothing is wrong
+    """Preempting and recreating without end."""
 
 
 def simulate(
