@@ -12,6 +12,7 @@ from typing import Any, TextIO
 import click
 
 from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.simulation.node_templates import nodes_like
 from bayplan.analysis.simulation.result import SimulationResult
 from bayplan.analysis.simulation.running import RECORDS_MAX, Options, Simulation
 from bayplan.analysis.simulation.timeline import load_timeline
@@ -51,6 +52,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @click.option(
     "-f", "--file", "files", metavar="FILES", multiple=True, help="YAML or JSON files and folders; - is standard input."
 )
+@click.option("--nodes", "templates", metavar="FILE=N", multiple=True, help="Add N nodes like each one in the file.")
 @click.option("--timeline", metavar="FILE", help="What is done to the cluster and when; see docs/guide/simulate.md.")
 @click.option("--trace", "spec", metavar="SPEC", help="Pods to come: openb:DIR, csv:FILE or azure:FILE.")
 @click.option("--shrink", type=float, default=1.0, help="Keep this share of the trace's arrivals.")
@@ -79,6 +81,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @output_option
 def command(
     files: tuple[str, ...],
+    templates: tuple[str, ...],
     timeline: str | None,
     config: str | None,
     seed: int,
@@ -97,7 +100,7 @@ def command(
     """
     write_report = _report_writer() if report else None
     trace = _load_trace(trace_options)
-    cluster = _load_cluster(files, trace)
+    cluster = _load_cluster(files, templates, trace)
     plans = load_timeline(timeline) if timeline else []
     for gate in gates:
         gate.check(cluster)
@@ -143,11 +146,11 @@ def _load_trace(options: dict[str, Any]) -> Trace | None:
     )
 
 
-def _load_cluster(files: tuple[str, ...], trace: Trace | None) -> Cluster:
+def _load_cluster(files: tuple[str, ...], templates: tuple[str, ...], trace: Trace | None) -> Cluster:
     if not files and trace is None:
         raise click.UsageError("Missing option '-f' / '--file' or '--trace': there is nothing to simulate.")
     given = read(files) if files else ReadResult()
-    objects = given.objects
+    objects = [*given.objects, *(node for spec in templates for node in nodes_like(spec))]
     if trace is not None:
         named = {(type(one).__name__, one.metadata.name) for one in objects}
         brought: list[Object] = [*trace.classes, *trace.nodes]

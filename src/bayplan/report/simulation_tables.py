@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from bayplan.report.durations import duration_text
-from bayplan.report.terminal import Part, heading, sentence, table
+from bayplan.report.terminal import Part, Verbatim, heading, sentence, table
 from bayplan.report.words import counted, examples, listed
 
 Plain = Mapping[str, Any]
@@ -29,6 +29,7 @@ def simulation_parts(run: Plain) -> Iterator[Part]:
     yield from _usage_parts(run, summary)
     yield from _preemption_parts(run, summary)
     yield from _cascade_parts(run)
+    yield from _pending_parts(run)
     yield from _note_parts(run)
 
 
@@ -138,6 +139,12 @@ def _cascade_parts(run: Plain) -> Iterator[Part]:
                 pods,
             )
         yield made
+
+
+def _pending_parts(run: Plain) -> Iterator[Part]:
+    for group in run["waiting"]:
+        yield heading(f"Without a node at the end: {listed(group['pods'], _PODS)}")
+        yield Verbatim(group["message"] or "The scheduler has not tried: it is gated, or of another scheduler.")
 
 
 def _note_parts(run: Plain) -> Iterator[Part]:

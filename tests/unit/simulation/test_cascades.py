@@ -37,11 +37,8 @@ def test_a_victim_that_comes_back_and_pushes_another_is_a_chain() -> None:
     middle = make.priority_class("middle", value=100)
     there = cluster(middle, *nodes(2), workload("mid", 1, "4", "middle"), workload("low", 1, "4", "low"))
     # Both stand; the urgent pod may only go where the middle one is, which then pushes the low one.
-    where = next(
-        node
-        for key, node in zip(*(lambda pods: (pods.keys, pods.nodes))(simulate(there, until=60).pods), strict=True)
-        if key.startswith("default/mid")
-    )
+    before = simulate(there, until=60).pods
+    where = next(node for key, node in zip(before.keys, before.nodes, strict=True) if key.startswith("default/mid"))
     urgent = pattern("urgent", "4", "high").node_selector({HOSTNAME: where})
     result = simulate(there, [after(1, Apply(objects(urgent)))], until=1800)
     (chain,) = result.cascades.chains

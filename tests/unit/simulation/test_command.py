@@ -47,6 +47,8 @@ def test_the_table_says_who_made_room(files: tuple[str, str], capsys: pytest.Cap
     assert said.err == ""
     assert "10 min on 1 node: 5 pods, 3 placed, 0 finished, 2 preempted; 2 pods wait at the end." in said.out
     assert "the only node where evicting pods makes room" in said.out
+    assert "Without a node at the end: default/web-" in said.out
+    assert "0/1 nodes are available: 1 Insufficient cpu." in said.out
 
 
 def test_json_alone_on_stdout_and_the_same_twice(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,6 +89,9 @@ def test_the_journal_can_be_replayed(
         (["--fail-on", "rain"], "expected loop, pdb, pending or evicts=CLASS"),
         (["--fail-on", "evicts=gold"], "there is no PriorityClass gold; there are: high"),
         (["--timeline", "none.yaml"], "none.yaml: No such file"),
+        (["--nodes", "nodes.yaml"], "'nodes.yaml': expected FILE=N"),
+        (["--nodes", "nodes.yaml=0"], "expected FILE=N with N from 1"),
+        (["--nodes", "none.yaml=2"], "none.yaml: no such file"),
         (["--trace", "magic:x"], "expected openb:DIR"),
         (["--config", "none.yaml"], "none.yaml"),
     ],
@@ -104,3 +109,23 @@ def test_bad_input_is_one_message_and_writes_nothing(
     assert said in heard.err
     assert heard.out == ""
     assert not list(tmp_path.glob("journal*"))
+
+
+def test_nodes_from_a_template(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    template = tmp_path / "node.yaml"
+    template.write_text(
+        "{apiVersion: v1, kind: Node, metadata: {name: big}, status: {allocatable: {cpu: 8, pods: 9}}}",
+        encoding="utf-8",
+    )
+    assert run(["simulate", "-f", files[0], "--nodes", f"{template}=11", "--until", "1m", "-o", "json"]) == 0
+    names = [one["name"] for one in json.loads(capsys.readouterr().out)["nodes"]]
+    assert names == ["n1", *(f"big-{place:02}" for place in range(11))]
+
+
+def test_a_template_without_room_is_told(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template = tmp_path / "node.yaml"
+    template.write_text("{apiVersion: v1, kind: Node, metadata: {name: bare}}", encoding="utf-8")
+    assert run(["simulate", "-f", files[0], "--nodes", f"{template}=2"]) == 2
+    assert "Node bare: status.allocatable: is missing" in capsys.readouterr().err

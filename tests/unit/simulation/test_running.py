@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import numpy as np
 import pytest
@@ -123,6 +125,13 @@ def test_an_interrupt_gives_what_there_is() -> None:
     assert result.partial
     assert 60 < result.to_dict()["seconds"] < 120
     assert result.summary["pods"]["placed"] == 1
+
+
+def test_the_report_is_written(tmp_path: Path) -> None:
+    pytest.importorskip("plotly")
+    result = simulate(cluster(*nodes(1), pattern("seen", "1", "low")), until=60)
+    result.report(tmp_path / "report.html")
+    assert "default/seen" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_it_is_exported() -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -57,6 +59,15 @@ class SimulationResult:
     preemptions: list[Preemption]
     cascades: Cascades
     notes: list[Note] = field(default_factory=list)
+    refusals: dict[str, str] = field(default_factory=dict)  # pod -> why it was last refused
+
+    @property
+    def pending_reasons(self) -> dict[str, list[str]]:
+        """Why pods wait at the end, each with the pods; pods that were never tried have no reason."""
+        groups: dict[str, list[str]] = {}
+        for key in self.pending:
+            groups.setdefault(self.refusals.get(key, ""), []).append(key)
+        return dict(sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])))
 
     @cached_property
     def columns(self) -> dict[str, Column]:
@@ -105,8 +116,14 @@ class SimulationResult:
             "preemptions": [one.to_dict() for one in self.preemptions],
             "chains": self.cascades.chains,
             "loops": self.cascades.loops,
+            "waiting": [{"message": message, "pods": keys} for message, keys in self.pending_reasons.items()],
             "notes": [{"t": one.at / 1e9, "source": one.source, "message": one.message} for one in self.notes],
         }
+
+    def report(self, path: str | Path) -> None:
+        """Write the HTML report; needs the extra `bayplan[report]`."""
+        # By name, as reports stand above analyses: nothing here may depend on them.
+        import_module("bayplan.report.simulation_html").write_report(self.to_dict(), path)
 
     def _pods_to_plain(self) -> list[Plain]:
         pods = self.pods

@@ -19,7 +19,7 @@ from bayplan.analysis.simulation.result import Note, SimulationResult
 from bayplan.analysis.simulation.series import Series
 from bayplan.analysis.simulation.traces import Arrivals
 from bayplan.config.loading import load_configuration
-from bayplan.config.registry import build_profiles
+from bayplan.config.registry import build_profiles, queue_order
 from bayplan.controllers.budgets import Budgets
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.daemon_set import DaemonSetController
@@ -32,7 +32,6 @@ from bayplan.controllers.node_lifecycle import NodeLifecycle
 from bayplan.controllers.replica_set import ReplicaSetController, ReplicationManager
 from bayplan.controllers.stateful_set import StatefulSetController
 from bayplan.controllers.volumes import Volumes
-from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.refusing import Decision
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.errors import Fault, InvalidObject
@@ -88,6 +87,7 @@ class Simulation:
             last = max(last, round(arrivals.last_seconds * SECOND))
         self.until_ns = last + HOUR if self.options.until_ns is None else self.options.until_ns
         self.started_at = _start_of(cluster.objects)
+        self._refusals: dict[str, str] = {}  # why pods that wait were last refused
         draws = Draws(self.options.seed, self.options.latencies)
         self._kubelet, self._lifecycle = Kubelet(draws), NodeLifecycle()
         self._build(cluster, draws, journal)
@@ -106,7 +106,7 @@ class Simulation:
         self.preemptions = PreemptionLog(profiles, self.started_at, self.options.records_max)
         scheduler = Scheduler(
             profiles,
-            PrioritySort().sort_key,
+            queue_order(profiles),
             started_at=self.started_at,
             initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND,
             max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND,
@@ -130,6 +130,10 @@ class Simulation:
     def _decided(self, decision: Decision, now: int) -> None:
         if self._journal is not None:
             self._journal.decision(decision, now)
+        if decision.outcome == "assumed":
+            self._refusals.pop(decision.pod, None)
+        elif decision.message:
+            self._refusals[decision.pod] = decision.message
         if self.preemptions.decided(decision, now) and len(self.preemptions.preemptions) % LOOKED_AFTER == 0:
             loops = self._cascades(now - self.started_at).loops
             if loops and loops[0]["times"] >= TURNS_ENOUGH:
@@ -170,6 +174,7 @@ class Simulation:
             preemptions=preemptions,
             cascades=self._cascades(passed),
             notes=self.notes,
+            refusals=self._refusals,
         )
 
     def _cascades(self, passed: int) -> Cascades:
