@@ -27,7 +27,7 @@ from bayplan.core.filtering import PASSED, filter_pod, run_pre_filters
 from bayplan.core.framework.contract import SKIP
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, Status
-from bayplan.core.preemption.candidates import NO_VICTIMS, candidates_of, dry_run, statuses_without_success
+from bayplan.core.preemption.candidates import NO_VICTIMS, candidates_of, dry_run, groups_without_success
 from bayplan.core.preemption.potential import potential_rows
 from bayplan.core.preemption.select import PRIORITY_OFFSET, select
 from bayplan.model.pod import Pod
@@ -194,8 +194,9 @@ def assert_wavefront_agrees(world: World) -> None:
     found = dry_run(info, view, filtered, row_array(range(len(names))))
     candidates = candidates_of(found, view)
     outcomes = {name: Outcome([], 0, []) for name in names}
-    for row, status in statuses_without_success(found, view, filtered).items():
-        outcomes[names[row]].failure = status
+    for status, rows in groups_without_success(found, view, filtered):
+        for row in rows:
+            outcomes[names[row]].failure = status
     for position, row in enumerate(candidates.rows.tolist()):
         outcomes[names[row]].victims = [view.pods.keys[victim] for victim in candidates.victims_of(position)]
         outcomes[names[row]].violations = int(candidates.violations[position])

@@ -15,6 +15,7 @@ import numpy as np
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, row_array
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.diagnosis import distinct_verdicts
 from bayplan.core.filtering import Filtered, Verdicts, WhatIf, nominated_pods, take_failures
 from bayplan.core.framework.verdict import Code, Status, unresolvable
 from bayplan.core.preemption.budgets import Protection, protect
@@ -225,16 +226,14 @@ class _Worlds:
         return found
 
 
-def statuses_without_success(result: DryRun, view: View, filtered: Filtered) -> dict[int, Status]:
-    """Node row -> why making room there did not help."""
-    statuses = {int(row): NO_VICTIMS for row in result.without_victims}
-    for row, position, code in zip(
-        result.failing_rows, result.still_failing.rejected_by, result.still_failing.codes, strict=True
-    ):
-        statuses[int(row)] = filtered.explain(view, int(position), int(code))
-    for row in result.unharmed:
-        statuses[int(row)] = expected_a_victim(view, int(row))
-    return statuses
+def groups_without_success(result: DryRun, view: View, filtered: Filtered) -> list[tuple[Status, RowArray]]:
+    """Why making room did not help, each with the rows it did not help on."""
+    groups = [(NO_VICTIMS, result.without_victims)] if len(result.without_victims) else []
+    every = row_array(range(len(result.failing_rows)))
+    for position, code, places in distinct_verdicts(result.still_failing, every):
+        groups.append((filtered.explain(view, position, code), result.failing_rows[places]))
+    groups += [(expected_a_victim(view, int(row)), row_array([row])) for row in result.unharmed]
+    return groups
 
 
 def expected_a_victim(view: View, node_row: int) -> Status:

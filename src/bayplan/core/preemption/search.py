@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -13,7 +12,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.args import DefaultPreemptionArgs
 from bayplan.core.framework.verdict import Status
-from bayplan.core.preemption.candidates import Candidates, DryRun, candidates_of, dry_run, statuses_without_success
+from bayplan.core.preemption.candidates import Candidates, DryRun, candidates_of, dry_run, groups_without_success
 from bayplan.core.preemption.potential import potential_rows
 from bayplan.core.preemption.select import Selection, select
 from bayplan.core.snapshot import View
@@ -26,7 +25,12 @@ class Searched:
     dry_run: DryRun
     candidates: Candidates
     selection: Selection
-    node_statuses: dict[int, Status]  # node row -> why trying it did not help
+    unsuccessful: list[tuple[Status, RowArray]]  # why trying did not help, and the node rows it did not help on
+
+    @property
+    def node_statuses(self) -> dict[int, Status]:
+        """Node row -> why trying it did not help."""
+        return {int(row): status for status, rows in self.unsuccessful for row in rows}
 
     @property
     def tied_rows(self) -> RowArray:
@@ -37,7 +41,7 @@ class Searched:
         return self.candidates.victims_of(int(np.searchsorted(self.candidates.rows, node_row)))
 
     def failures(self) -> Iterable[tuple[Status, int]]:
-        return Counter(self.node_statuses.values()).items()
+        return ((status, len(rows)) for status, rows in self.unsuccessful)
 
 
 def search_by_dry_run(args: DefaultPreemptionArgs | None, pod: PodInfo, view: View, filtered: Filtered) -> Searched:
@@ -47,8 +51,8 @@ def search_by_dry_run(args: DefaultPreemptionArgs | None, pod: PodInfo, view: Vi
     candidates = candidates_of(tried, view)
     if args is not None:
         candidates = stop_early(candidates, _wanted(args, len(rows)))
-    statuses = statuses_without_success(tried, view, filtered)
-    return Searched(tried, candidates, select(candidates, view), statuses)
+    unsuccessful = groups_without_success(tried, view, filtered)
+    return Searched(tried, candidates, select(candidates, view), unsuccessful)
 
 
 def _wanted(args: DefaultPreemptionArgs, potential: int) -> int:
