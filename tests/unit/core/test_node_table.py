@@ -19,6 +19,16 @@ def test_a_heartbeat_is_no_change() -> None:
     assert cache.nodes.spec_changes.position == position
 
 
+def test_a_node_changed_in_place_is_noticed() -> None:
+    """Whoever hands in the same object again may have written into it."""
+    touched = node("n").capacity(cpu="4", memory="8Gi", pods=10).obj()
+    cache = cache_of(touched)
+    position = cache.nodes.spec_changes.position
+    touched.metadata.labels["zone"] = "b"
+    cache.add_node(touched)
+    assert cache.nodes.spec_changes.position == position + 1
+
+
 @pytest.mark.parametrize(
     "changed",
     [

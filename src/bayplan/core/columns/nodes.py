@@ -20,6 +20,7 @@ from bayplan.core.columns.node_order import NodeOrder
 from bayplan.core.columns.resources import ResourceVocabulary, allocatable_amounts
 from bayplan.core.columns.table import Table
 from bayplan.core.columns.vocabulary import Vocabulary
+from bayplan.model.fingerprint import digest
 from bayplan.model.node import Node, Taint
 
 TaintSet = tuple[tuple[str, str, str], ...]
@@ -68,7 +69,7 @@ class NodeTable(Table):
         self.feature_sets: Vocabulary[frozenset[str]] = Vocabulary()
         self.taint_sets.id(())
         self.feature_sets.id(frozenset())
-        self._objects: dict[int, Node] = {}  # of rows that are alive, as last seen
+        self._looks: dict[int, bytes] = {}  # of rows that are alive: what their columns were made of
         self.images: dict[str, ImageState] = {}
         self._images_of: dict[int, list[str]] = {}
         self.alive_count = 0
@@ -91,10 +92,10 @@ class NodeTable(Table):
     def add_node(self, node: Node) -> int:
         """Add a node, or replace the object of one that is known."""
         row = self.row_for(node.metadata.name)
-        known = self._objects.get(row)
-        self._objects[row] = node
-        if known is not None and _looks_the_same(known, node):
+        looks = _looks_of(node)
+        if self._looks.get(row) == looks:
             return row  # a heartbeat: nothing that was worked out for this node is out of date
+        self._looks[row] = looks
         if not self.alive[row]:
             self.alive_count += 1
             self.order_version += 1
@@ -114,7 +115,7 @@ class NodeTable(Table):
         row = self.rows_by_name[name]
         assert self.alive[row], f"node {name} is not known"
         self.alive[row] = False
-        del self._objects[row]
+        del self._looks[row]
         self.alive_count -= 1
         self.order_version += 1
         self.allocatable[row] = 0
@@ -180,15 +181,18 @@ class NodeTable(Table):
                     del self.images[name]
 
 
-def _looks_the_same(before: Node, after: Node) -> bool:
-    """Whether nothing changed that a column is made of."""
-    return (
-        before.metadata.labels == after.metadata.labels
-        and before.spec.unschedulable == after.spec.unschedulable
-        and before.spec.taints == after.spec.taints
-        and before.status.allocatable == after.status.allocatable
-        and before.status.images == after.status.images
-        and before.status.declared_features == after.status.declared_features
+def _looks_of(node: Node) -> bytes:
+    """Equal for nodes that give the same columns."""
+    spec, status = node.spec, node.status
+    return digest(
+        (
+            node.metadata.labels,
+            spec.unschedulable,
+            spec.taints,
+            status.allocatable,
+            status.images,
+            status.declared_features,
+        )
     )
 
 
