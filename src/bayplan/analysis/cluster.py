@@ -34,12 +34,13 @@ from bayplan.controllers.disruption import fill_budget_status
 from bayplan.controllers.ownership import WORKLOADS
 from bayplan.core.cache import FINISHED_PHASES, Cache
 from bayplan.core.choosing import tie_break
-from bayplan.core.cycle import attempt, pre_enqueue
+from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
+from bayplan.core.queue.entrance import may_enter
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.reading import ReadResult, from_dicts, read, without_garbage_collection
 
@@ -72,7 +73,7 @@ class Cluster:
         self.objects = admit(objects)
         self.skipped: Counter[str] = skipped or Counter()  # kinds that were passed over
         fill_budget_status(self.objects)
-        self.pods: dict[str, Pod] = {_key(thing): thing for thing in self.objects if isinstance(thing, Pod)}
+        self.pods: dict[str, Pod] = {object_key(thing): thing for thing in self.objects if isinstance(thing, Pod)}
 
     @classmethod
     def load(cls, *paths: str | Path) -> Cluster:
@@ -105,7 +106,7 @@ class Cluster:
             found = attempt(profile, info, view)
         except CycleError as error:
             raise not_found(f"Pod {wanted.subject.key}", f"{error.plugin}: {error.message}") from error
-        return PodExplanation(wanted.subject, Explanation(found, view, pre_enqueue(profile, info)), profile)
+        return PodExplanation(wanted.subject, Explanation(found, view, may_enter(profile.pre_enqueue, info)), profile)
 
     def place(self, pods: Sequence[str] | None = None, config: ConfigSource = None, ties: str = "name") -> Placement:
         """Place pending pods one after another in the order given, preempting where it must; None: the whole queue."""
@@ -145,7 +146,7 @@ class Cluster:
             if profile is None:
                 found.foreign[key] = pod.spec.scheduler_name
                 continue
-            admitted = pre_enqueue(profile, infos[key])
+            admitted = may_enter(profile.pre_enqueue, infos[key])
             if admitted.ok:
                 found.keys.append(key)
             else:
@@ -158,7 +159,7 @@ class Cluster:
         nodes = {one.pod: one.node for one in placement.decisions if one.node and one.pod not in gone}
         planned = [new for key in nodes if (new := self._planned(key)) is not None]
         along = {id(new.origin): new.origin.along for new in planned}
-        things: list[Object] = [one for one in self.objects if not (isinstance(one, Pod) and _key(one) in gone)]
+        things: list[Object] = [one for one in self.objects if not (isinstance(one, Pod) and object_key(one) in gone)]
         things += [one for brought in along.values() for one in brought]
         things += [new.pod for new in planned]
         return Cluster([_bound(one, nodes) if isinstance(one, Pod) else one for one in things])
@@ -176,7 +177,7 @@ class Cluster:
         for thing in self.objects:
             if isinstance(thing, Pod):
                 if _is_pending(thing):
-                    keys.append(_key(thing))
+                    keys.append(object_key(thing))
             elif isinstance(thing, WORKLOADS):
                 keys += self._workload_pods.by_workload.get(id(thing), ())
         return keys
@@ -190,7 +191,7 @@ class Cluster:
         cache = Cache()
         with without_garbage_collection():
             for thing in self.objects:
-                if not (without and isinstance(thing, Pod) and _key(thing) == without):
+                if not (without and isinstance(thing, Pod) and object_key(thing) == without):
                     cache.add(thing)
         return cache
 
@@ -261,13 +262,13 @@ def profile_of(profiles: Mapping[str, Profile], pod: Pod) -> Profile:
     name = pod.spec.scheduler_name
     if name not in profiles:
         message = f"no profile for scheduler {name!r}; there are: {', '.join(sorted(profiles))}"
-        raise InvalidObject([Fault("", f"Pod {_key(pod)}", "spec.schedulerName", message)])
+        raise InvalidObject([Fault("", f"Pod {object_key(pod)}", "spec.schedulerName", message)])
     return profiles[name]
 
 
 def _wanted(pod: Pod, origin: NewPod | None = None) -> _Wanted:
     subject = Subject(
-        key=_key(pod),
+        key=object_key(pod),
         priority=pod.spec.priority or 0,
         preemption_policy=pod.spec.preemption_policy or "PreemptLowerPriority",
         runs_on=pod.spec.node_name,
@@ -289,7 +290,7 @@ def _unbound(pod: Pod) -> Pod:
 
 
 def _bound(pod: Pod, nodes: Mapping[str, str]) -> Pod:
-    node = nodes.get(_key(pod))
+    node = nodes.get(object_key(pod))
     if node is None:
         return pod
     bound = copy(pod)
@@ -302,10 +303,14 @@ def _bound(pod: Pod, nodes: Mapping[str, str]) -> Pod:
 def _check_pending(pod: Pod) -> None:
     if pod.spec.node_name:
         raise InvalidObject(
-            [Fault("", f"Pod {_key(pod)}", "spec.nodeName", f"it is on {pod.spec.node_name} already, not pending")]
+            [
+                Fault(
+                    "", f"Pod {object_key(pod)}", "spec.nodeName", f"it is on {pod.spec.node_name} already, not pending"
+                )
+            ]
         )
     if _is_over(pod):
-        raise InvalidObject([Fault("", f"Pod {_key(pod)}", "status.phase", f"{pod.status.phase}: it is over")])
+        raise InvalidObject([Fault("", f"Pod {object_key(pod)}", "status.phase", f"{pod.status.phase}: it is over")])
 
 
 def _is_pending(pod: Pod) -> bool:
@@ -336,7 +341,3 @@ def _name_pods(objects: Iterable[Object]) -> None:
 def _split(key: str) -> tuple[str, str]:
     namespace, _, name = key.rpartition("/")
     return namespace or DEFAULT_NAMESPACE, name
-
-
-def _key(pod: Pod) -> str:
-    return f"{pod.metadata.namespace}/{pod.metadata.name}"

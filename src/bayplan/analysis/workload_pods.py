@@ -14,7 +14,7 @@ from bayplan.controllers.expand import PendingWorkload, next_to_create, pods_to_
 from bayplan.controllers.ownership import Workload
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.storage import StorageClass
 
@@ -46,7 +46,7 @@ def expand_workloads(objects: Sequence[Object]) -> WorkloadPods:
         except InvalidObject as error:
             found.faults += error.faults
             continue
-        new = {f"{pod.metadata.namespace}/{pod.metadata.name}": NewPod(pod, pending) for pod in pending.pods}
+        new = {object_key(pod): NewPod(pod, pending) for pod in pending.pods}
         found.by_key |= new
         found.by_workload[id(pending.workload)] = list(new)
     return found

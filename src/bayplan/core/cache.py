@@ -14,7 +14,7 @@ from bayplan.core.columns.ports import PortTable
 from bayplan.core.columns.resources import ResourceVocabulary
 from bayplan.core.columns.shapes import PodInfo, PodShape, Shapes, pod_info
 from bayplan.core.snapshot import Objects, Usage, View
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 
@@ -94,7 +94,7 @@ class Cache:
 
     def update_pod(self, pod: Pod, old: Pod | None = None) -> None:
         """A pod on a node changed. As upstream it takes the last place among the node's pods."""
-        key = f"{pod.metadata.namespace}/{pod.metadata.name}"
+        key = object_key(pod)
         row = self.pods.rows_by_key[key]
         # Most changes are of the status: then the shape is what it was, and need not be worked out.
         info = self.info(pod) if old is None or not _same_shape(old, pod) else pod_info(pod, self._shape_in(row))

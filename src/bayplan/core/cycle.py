@@ -11,7 +11,6 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import NO_NODES, fit_error
 from bayplan.core.filtering import Filtered, filter_pod
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.preemption.post_filter import PostFilterResult, run_post_filters
 from bayplan.core.sampling import sample
 from bayplan.core.scoring import Scored, score_nodes
@@ -39,12 +38,3 @@ def attempt(profile: Profile, pod: PodInfo, view: View, start: int = 0) -> Attem
         return Attempt(pod, filtered, score_nodes(profile, pod, view, filtered.feasible_rows), None, "", next_start)
     post_filter = run_post_filters(profile, pod, view, filtered)
     return Attempt(pod, filtered, None, post_filter, fit_error(filtered, view, post_filter.message), next_start)
-
-
-def pre_enqueue(profile: Profile, pod: PodInfo) -> Status:
-    """The first plugin that would not let the pod into the queue."""
-    for plugin in profile.pre_enqueue:
-        status = plugin.pre_enqueue(pod)
-        if not status.ok:
-            return Status(status.code, status.reasons, plugin.name)
-    return SUCCESS

@@ -46,7 +46,7 @@ from bayplan.core.queue import (
 )
 from bayplan.core.queue.active import SortKey
 from bayplan.core.refusing import Decision, Refusing, failed_event
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 
@@ -186,7 +186,7 @@ class Scheduler:
 
     def _runs(self, old: Pod | None, pod: Pod, now: int) -> None:
         """The pod has a node, as the API says."""
-        key = _key(pod)
+        key = object_key(pod)
         if self.cache.stands_on_a_node(key):
             self._confirm(old, pod, now)
             return
@@ -195,7 +195,7 @@ class Scheduler:
         self.queue.move(Happening(Resource.ASSIGNED_POD, Change.ADD), None, pod, now)
 
     def _confirm(self, old: Pod | None, pod: Pod, now: int) -> None:
-        key = _key(pod)
+        key = object_key(pod)
         way = self._binding.find(key)
         self.cache.update_pod(pod, old)
         if way is not None and way.record.info.uid == pod.metadata.uid:
@@ -208,7 +208,7 @@ class Scheduler:
             self.queue.move(Happening(Resource.ASSIGNED_POD, Change.ADD), None, pod, now)
 
     def _pending_changed(self, old: Pod, new: Pod, now: int) -> None:
-        key = _key(new)
+        key = object_key(new)
         way = self._binding.find(key)
         if way is None:
             self.queue.update(old, new, self.cache.info(new), now)
@@ -218,7 +218,7 @@ class Scheduler:
             way.record.replace(new, self.cache.info(new))
 
     def _pod_removed(self, pod: Pod, now: int) -> None:
-        key = _key(pod)
+        key = object_key(pod)
         way = self._binding.find(key)
         if way is not None:
             self._binding.give_up(way, now)
@@ -310,7 +310,3 @@ class Scheduler:
         for preemptor in freed:
             self.queue.release(preemptor, now)
         return waited
-
-
-def _key(pod: Pod) -> str:
-    return f"{pod.metadata.namespace}/{pod.metadata.name}"

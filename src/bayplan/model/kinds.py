@@ -54,6 +54,11 @@ Object: TypeAlias = (
 )
 
 
+def object_key(thing: Object) -> str:
+    """namespace/name, by which objects of one kind are told apart."""
+    return f"{thing.metadata.namespace}/{thing.metadata.name}"
+
+
 @dataclass(frozen=True, slots=True)
 class KindInfo:
     """What is known of a kind; `group` is "" for the core API."""

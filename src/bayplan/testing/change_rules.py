@@ -18,7 +18,7 @@ from bayplan.core.filtering import WhatIf
 from bayplan.core.framework.contract import Reads, Ready, Skip
 from bayplan.core.framework.requeue import RequeuePlugin
 from bayplan.core.framework.verdict import SUCCESS, Status
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.testing.asking import (
@@ -77,7 +77,7 @@ def _elsewhere(trial: Trial) -> Iterator[tuple[Case, int, Change]]:
 def _apply(case: Case, change: Change) -> Case:
     old, new = change
     if isinstance(old, Pod):
-        case.cache.remove_pod(f"{old.metadata.namespace}/{old.metadata.name}")
+        case.cache.remove_pod(object_key(old))
     elif old is not None and new is None:
         case.cache.objects.remove(old)
     if new is not None:
@@ -325,7 +325,7 @@ def _has_nodes(objects: Sequence[Object]) -> bool:
 
 
 def _key(thing: Object) -> str:
-    return f"{thing.metadata.namespace}/{thing.metadata.name}" if isinstance(thing, Pod) else ""
+    return object_key(thing) if isinstance(thing, Pod) else ""
 
 
 def _told(change: Change) -> str:

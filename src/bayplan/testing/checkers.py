@@ -14,6 +14,7 @@ from bayplan.core.columns.resources import allocatable_amounts, pod_requests
 from bayplan.core.deciding import Decider
 from bayplan.core.lifecycle import PodState
 from bayplan.core.scheduler import Scheduler
+from bayplan.model.kinds import object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.store import Store
@@ -68,7 +69,7 @@ def check_quiet(store: Store, scheduler: Scheduler) -> None:
     """The cache is what the store says, and nothing is left over."""
     cache = scheduler.cache
     expected = {
-        f"{pod.metadata.namespace}/{pod.metadata.name}": pod.spec.node_name
+        object_key(pod): pod.spec.node_name
         for pod in store.list(Pod)
         if pod.spec.node_name and pod.status.phase not in FINISHED_PHASES
     }
@@ -82,7 +83,7 @@ def check_quiet(store: Store, scheduler: Scheduler) -> None:
     assert alive == {node.metadata.name for node in store.list(Node)}
     assert not scheduler.pods_on_the_way(), f"still on the way: {scheduler.pods_on_the_way()}"
     waiting = {
-        f"{pod.metadata.namespace}/{pod.metadata.name}"
+        object_key(pod)
         for pod in store.list(Pod)
         if not pod.spec.node_name
         and pod.status.phase not in FINISHED_PHASES

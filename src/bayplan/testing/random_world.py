@@ -12,14 +12,12 @@ from random import Random
 from typing import TypeVar
 
 from bayplan.config.loading import load_configuration
-from bayplan.config.registry import build_profiles
+from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.budgets import Budgets
 from bayplan.controllers.kubelet import Kubelet
 from bayplan.controllers.replica_set import ReplicaSetController
 from bayplan.core.events import Event
-from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.refusing import Decision
-from bayplan.core.scheduler import Scheduler
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.workloads import ReplicaSet
@@ -55,9 +53,7 @@ class RandomWorld:
         self.store = Store()
         self._names = iter(range(1_000_000))
         self._furnish()
-        self.scheduler = Scheduler(
-            build_profiles(load_configuration(None)), PrioritySort().sort_key, started_at=STARTED_AT
-        )
+        self.scheduler = build_scheduler(load_configuration(None), started_at=STARTED_AT)
         draws = Draws(seed, Latencies())
         calm_from = STARTED_AT + seconds * SECOND * 2 // 3
         self.world = SimulatedWorld(

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
 from bayplan.store import DELETED, Change
 
@@ -81,7 +82,7 @@ def seen_in(changes: Iterable[Change]) -> Iterator[Seen]:
         pod = change.new
         if not isinstance(pod, Pod):
             continue
-        key = f"{pod.metadata.namespace}/{pod.metadata.name}"
+        key = object_key(pod)
         if change.type == DELETED:
             yield Seen(change.at, key, "status", "gone")
             continue

@@ -14,7 +14,7 @@ from typing import Any, TextIO, cast
 import msgspec
 
 from bayplan.config.loading import load_configuration
-from bayplan.config.registry import build_profiles, queue_order
+from bayplan.config.scheduling import build_scheduler
 from bayplan.core.events import (
     BindAnswered,
     Event,
@@ -25,7 +25,6 @@ from bayplan.core.events import (
     PermitAnswered,
     VolumesAnswered,
 )
-from bayplan.core.queue import SECOND_NS
 from bayplan.core.refusing import Decision
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
@@ -83,14 +82,7 @@ def scheduler_for(head: dict[str, Any]) -> Scheduler:
     started_at = head.get("startedAt")
     if not isinstance(started_at, int):
         raise JournalError("line 1: startedAt: expected a whole number of nanoseconds")
-    profiles = build_profiles(configuration)
-    return Scheduler(
-        profiles,
-        queue_order(profiles),
-        started_at=started_at,
-        initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND_NS,
-        max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND_NS,
-    )
+    return build_scheduler(configuration, started_at=started_at)
 
 
 def replay(lines: Iterable[str], scheduler: Scheduler) -> Iterator[Difference]:

@@ -19,7 +19,8 @@ from bayplan.analysis.simulation.result import Note, SimulationResult
 from bayplan.analysis.simulation.series import Series
 from bayplan.analysis.simulation.traces import Arrivals
 from bayplan.config.loading import load_configuration
-from bayplan.config.registry import build_profiles, queue_order
+from bayplan.config.registry import build_profiles
+from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.budgets import Budgets
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.daemon_set import DaemonSetController
@@ -33,7 +34,6 @@ from bayplan.controllers.replica_set import ReplicaSetController, ReplicationMan
 from bayplan.controllers.stateful_set import StatefulSetController
 from bayplan.controllers.volumes import Volumes
 from bayplan.core.refusing import Decision
-from bayplan.core.scheduler import Scheduler
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
@@ -104,14 +104,8 @@ class Simulation:
         configuration = load_configuration(self.options.config)
         profiles = build_profiles(configuration)
         self.preemptions = PreemptionLog(profiles, self.started_at, self.options.records_max)
-        scheduler = Scheduler(
-            profiles,
-            queue_order(profiles),
-            started_at=self.started_at,
-            initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND,
-            max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND,
-            decider=ListeningDecider(profiles, self.preemptions.choose),
-        )
+        decider = ListeningDecider(profiles, self.preemptions.choose)
+        scheduler = build_scheduler(configuration, started_at=self.started_at, decider=decider)
         store = _filled_store(cluster.objects, self.started_at)
         step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
         self.listener = Listener(Series(scheduler), self.started_at, step_ns)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.requeue import Action, Happening, Hint, Registration, Resource
 from bayplan.core.plugins.volume_claims import claim_uses
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
 
@@ -23,7 +23,7 @@ def is_same_pod(pod: PodInfo, other: Pod) -> bool:
     """Whether the object is the rejected pod itself; objects from a file may have no uid."""
     if pod.uid:
         return pod.uid == other.metadata.uid
-    return pod.key == f"{other.metadata.namespace}/{other.metadata.name}"
+    return pod.key == object_key(other)
 
 
 def has_place(pod: Pod) -> bool:

@@ -16,7 +16,7 @@ from bayplan.core.framework.requeue import Happening
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, is_about, judge
 from bayplan.core.queue.parked import Group, Parked
 from bayplan.core.queue.record import QueuedPod, Strategy
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import Object, object_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,5 +93,5 @@ def _subject(members: Mapping[str, QueuedPod], old: Object | None, new: Object |
     thing = old if new is None else new
     if thing is None:
         return None
-    record = members.get(f"{thing.metadata.namespace}/{thing.metadata.name}")
+    record = members.get(object_key(thing))
     return record if record is not None and is_about(record, thing) else None

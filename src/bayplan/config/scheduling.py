@@ -1,0 +1,22 @@
+"""A scheduler as a configuration describes it: its profiles, the order of its queue, its backoff."""
+
+from __future__ import annotations
+
+from bayplan.config.loading import Configuration
+from bayplan.config.registry import build_profiles, queue_order
+from bayplan.core.deciding import Decider
+from bayplan.core.queue import SECOND_NS
+from bayplan.core.scheduler import Scheduler
+
+
+def build_scheduler(configuration: Configuration, *, started_at: int, decider: Decider | None = None) -> Scheduler:
+    """A fresh scheduler; `decider` where somebody listens to its choices."""
+    profiles = build_profiles(configuration)
+    return Scheduler(
+        profiles,
+        queue_order(profiles),
+        started_at=started_at,
+        initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND_NS,
+        max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND_NS,
+        decider=decider,
+    )
