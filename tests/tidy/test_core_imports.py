@@ -25,6 +25,7 @@ ALLOWED = {
     "heapq",
     "itertools",
     "math",
+    "msgspec",
     "numpy",
     "operator",
     "re",

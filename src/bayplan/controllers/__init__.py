@@ -5,9 +5,9 @@ create, `disruption` what PodDisruptionBudgets allow. The others are controllers
 of changes and write to a store.
 
     workloads   deployment (rollout), replica_set, stateful_set, daemon_set (daemons),
-                job (job_attempt, job_pods, job_tracking)
+                job (job_attempt, job_pods, job_tracking), cron_job
     nodes       kubelet, node_lifecycle, taint_eviction, pod_collection
-    volumes     volumes (volume_binding, volume_shelves, provisioning)
+    volumes     volumes (volume_binding, volume_shelves, provisioning), ephemeral_volume
     the rest    budgets, garbage, namespaces
 
 They share `agenda`, `timers` and `delays` (what is due when), `tally` (counts), `templates` and `stamping` (pods out of

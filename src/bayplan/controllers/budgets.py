@@ -59,6 +59,7 @@ class Budgets:
     """
 
     name: ClassVar[str] = "disruption-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"Pod", "PodDisruptionBudget", *(kind.__name__ for kind in _SCALED)})
 
     def __init__(self, *, lag_ns: int = 0) -> None:
         self._lag_ns = lag_ns

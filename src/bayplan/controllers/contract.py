@@ -1,9 +1,9 @@
 """What a controller is: it notes what changed, and later writes what follows from it.
 
-Controllers are pure. They hear of every write through `observe`, write to the store in `reconcile`, and say with
-`wake_at` when something is due though nothing changes. They hold what they derived from the changes they heard (a
-relist tells them again as ADDED) and nothing else; times are integer nanoseconds, and any delay is drawn from the
-generator they were given.
+Controllers are pure. They hear of every write to the kinds they name through `observe`, write to the store in
+`reconcile`, and say with `wake_at` when something is due though nothing changes; only those three, and a user's
+command, may change that time. They hold what they derived from the changes they heard (a relist tells them again as
+ADDED) and nothing else; times are integer nanoseconds, and any delay is drawn from the generator they were given.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ class Controller(Protocol):
     """Brings the store closer to what objects say they want."""
 
     name: ClassVar[str]
+    hears: ClassVar[frozenset[str]]
+    """Kinds whose changes it is told of."""
 
     def observe(self, change: Change, now: int) -> None:
         """Note what the change means; nothing is written here. It must be cheap: every write passes by."""

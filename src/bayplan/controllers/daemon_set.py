@@ -48,6 +48,7 @@ class DaemonSetController(Reconciler[Key]):
     """Keeps one pod of each DaemonSet on each node that should have it."""
 
     name: ClassVar[str] = "daemonset-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"DaemonSet", "Node", "Pod"})
 
     def __init__(self) -> None:
         super().__init__()

@@ -45,6 +45,7 @@ class DeploymentController(Reconciler[Key]):
     """Rolls Deployments out."""
 
     name: ClassVar[str] = "deployment-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"Deployment", "Pod", "ReplicaSet"})
 
     def __init__(self) -> None:
         super().__init__()

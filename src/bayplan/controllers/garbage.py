@@ -32,6 +32,7 @@ class GarbageCollector(Reconciler[Key]):
     """Deletes what nobody owns any more."""
 
     name: ClassVar[str] = "garbage-collector-controller"
+    hears: ClassVar[frozenset[str]] = frozenset(KINDS)
 
     def __init__(self) -> None:
         super().__init__()

@@ -41,6 +41,7 @@ class JobController(Reconciler[Key]):
     """
 
     name: ClassVar[str] = "job-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"Job", "Pod"})
 
     def __init__(self, batch_ns: int = BATCH_NS) -> None:
         super().__init__()

@@ -67,6 +67,7 @@ class Kubelet:
     """
 
     name: ClassVar[str] = "kubelet"
+    hears: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
 
     def __init__(
         self, delays: Delays | None = None, run_seconds: Callable[[Pod], float | None] = annotated_run_seconds

@@ -24,6 +24,7 @@ class NamespaceController(Reconciler[str]):
     """Empties namespaces that are being deleted."""
 
     name: ClassVar[str] = "namespace-controller"
+    hears: ClassVar[frozenset[str]] = frozenset(KINDS)
 
     def __init__(self) -> None:
         super().__init__()

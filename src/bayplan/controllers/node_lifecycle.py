@@ -81,6 +81,7 @@ class NodeLifecycle:
     """
 
     name: ClassVar[str] = "node-lifecycle-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
 
     def __init__(
         self,

@@ -34,6 +34,7 @@ class PodCollection:
     """Removes pods of missing nodes."""
 
     name: ClassVar[str] = "pod-garbage-collector-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
 
     def __init__(self, quarantine_ns: int = QUARANTINE_NS) -> None:
         self._quarantine_ns = quarantine_ns

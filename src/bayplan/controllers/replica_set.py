@@ -36,6 +36,7 @@ class ReplicaSetController(Reconciler[Key]):
     """Keeps the pods of ReplicaSets at the wanted number."""
 
     name: ClassVar[str] = "replicaset-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"Pod", "ReplicaSet"})
     _struct: ClassVar[type[ReplicaSet] | type[ReplicationController]] = ReplicaSet
 
     def __init__(self) -> None:
@@ -176,6 +177,7 @@ class ReplicationManager(ReplicaSetController):
     """Keeps the pods of ReplicationControllers at the wanted number."""
 
     name: ClassVar[str] = "replication-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"Pod", "ReplicationController"})
     _struct: ClassVar[type[ReplicaSet] | type[ReplicationController]] = ReplicationController
 
 

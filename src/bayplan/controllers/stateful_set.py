@@ -37,6 +37,7 @@ class StatefulSetController(Reconciler[Key]):
     """Keeps the pods of StatefulSets."""
 
     name: ClassVar[str] = "statefulset-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"Pod", "StatefulSet"})
 
     def __init__(self) -> None:
         super().__init__()

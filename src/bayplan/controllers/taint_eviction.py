@@ -38,6 +38,7 @@ class TaintEviction:
 
     # Upstream: pkg/controller/tainteviction/taint_eviction.go (v1.36).
     name: ClassVar[str] = "taint-eviction-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
 
     def __init__(self) -> None:
         self._tainted: dict[str, list[Taint]] = {}

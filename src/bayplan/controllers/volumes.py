@@ -3,8 +3,8 @@
 Takes claims, volumes and classes as they change. A claim gets the volume kept for it, else, unless its class waits
 for the first consumer, the smallest free one that will do, else one is made for it after a delay. Where the
 class waits, the scheduler acts first: it keeps a volume for the claim, or names the node to make one for. Volumes
-in use are not protected from deletion, claims of generic ephemeral volumes are not created here, and nothing is
-resized.
+in use are not protected from deletion, claims of generic ephemeral volumes come from `ephemeral_volume`, and nothing
+is resized.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ class Volumes:
 
     # Upstream: pkg/controller/volume/persistentvolume/pv_controller.go (v1.36).
     name: ClassVar[str] = "persistentvolume-binder-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"PersistentVolume", "PersistentVolumeClaim", "StorageClass"})
 
     def __init__(self, delays: Delays | None = None) -> None:
         self._delays = delays or FixedDelays()

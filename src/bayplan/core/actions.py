@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from bayplan.model.kinds import Object
 
 
-@dataclass(frozen=True, slots=True)
-class Bind:
+class Bind(Struct, frozen=True):
     """Assign the pod to the node."""
 
     pod: str  # namespace/name
@@ -20,8 +20,7 @@ class Bind:
     node: str
 
 
-@dataclass(frozen=True, slots=True)
-class Evict:
+class Evict(Struct, frozen=True):
     """Mark the pod with a DisruptionTarget condition and delete it, with its own grace period."""
 
     pod: str  # namespace/name
@@ -32,24 +31,21 @@ class Evict:
     note: str  # of the event on the victim
 
 
-@dataclass(frozen=True, slots=True)
-class Nominate:
+class Nominate(Struct, frozen=True):
     """Write the node the pod waits for into its status."""
 
     pod: str
     node: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClearNomination:
+class ClearNomination(Struct, frozen=True):
     """Take back a nomination that a more important pod has overtaken."""
 
     pod: str
     node: str
 
 
-@dataclass(frozen=True, slots=True)
-class SetCondition:
+class SetCondition(Struct, frozen=True):
     """Write PodScheduled=False into the pod's status, and with it a nomination if one is given."""
 
     pod: str
@@ -59,8 +55,7 @@ class SetCondition:
     nominated_node: str | None = None  # None leaves what is there
 
 
-@dataclass(frozen=True, slots=True)
-class WriteVolumes:
+class WriteVolumes(Struct, frozen=True):
     """Write volumes and claims as they are to be for the pod."""
 
     pod: str
@@ -68,8 +63,7 @@ class WriteVolumes:
     objects: tuple[Object, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Emit:
+class Emit(Struct, frozen=True):
     """Tell the world about a pod, as a Kubernetes event."""
 
     pod: str

@@ -8,7 +8,8 @@ and writing are actions.
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, WriteVolumes
 from bayplan.core.cache import Cache
@@ -31,13 +32,11 @@ from bayplan.model.storage import PersistentVolumeClaim
 PERMIT_WAIT_MAX_NS = 15 * 60 * SECOND_NS
 
 
-@dataclass(slots=True)
-class OnTheWay:
+class OnTheWay(Struct, eq=False):
     """A pod that has a node but is not bound yet."""
 
     record: QueuedPod
     profile: Profile
-    pod: Pod  # with the node set
     node: str
     reserved: list[Object] = field(default_factory=list)  # objects as they were before Reserve changed them
     volumes: tuple[Object, ...] = ()  # to be written before the pod can be bound
@@ -45,6 +44,14 @@ class OnTheWay:
     waits: dict[str, int] = field(default_factory=dict)  # plugin at Permit -> deadline
     deadline: int | None = None  # of the volumes
     uncertain: bool = False  # an answer to Bind was lost
+
+    @property
+    def pod(self) -> Pod:
+        """As it would stand on its node."""
+        pod = copy(self.record.pod)
+        pod.spec = copy(pod.spec)
+        pod.spec.node_name = self.node
+        return pod
 
     @property
     def due_at(self) -> int | None:
@@ -78,15 +85,16 @@ class Binding:
 
     def due_at(self) -> int | None:
         """When the first of them has waited too long."""
+        if not self._timed:
+            return None
         times = [way.due_at for way in self._timed.values()]
         return min((time for time in times if time is not None), default=None)
 
     def take(self, record: QueuedPod, profile: Profile, node: str, now: int) -> Decision:
         """Assume, reserve, ask for permission."""
         self._queue.assume(record, node, now)
-        pod = _on_node(record.pod, node)
-        way = OnTheWay(record, profile, pod, node)
-        info = self._cache.add_pod(pod, node, _placed(record.info, node))
+        way = OnTheWay(record, profile, node)
+        info = self._cache.add_pod(record.pod, node, _placed(record.info, node))
         self._on_the_way[record.key] = way
         try:
             self._reserve(way, info, now)
@@ -292,11 +300,4 @@ class Binding:
 def _placed(info: PodInfo, node: str) -> PodInfo:
     placed = copy(info)
     placed.node_name = node
-    return placed
-
-
-def _on_node(pod: Pod, node: str) -> Pod:
-    placed = copy(pod)
-    placed.spec = copy(pod.spec)
-    placed.spec.node_name = node
     return placed

@@ -50,12 +50,15 @@ class Cache:
 
     def info(self, pod: Pod) -> PodInfo:
         """The pod as the scheduler sees it; it takes no room anywhere."""
+        return pod_info(pod, self._shape_of(pod))
+
+    def _shape_of(self, pod: Pod) -> PodShape:
         shape = self.shapes.of(pod)
         if len(self.shapes.shapes) != self._shapes_known:
             self._shapes_known = len(self.shapes.shapes)
             for name in shape.requests.asked:
                 self.resources.id(name)
-        return pod_info(pod, shape)
+        return shape
 
     def add(self, thing: Object) -> None:
         """Any object as it is stored: a node, a pod that runs or is nominated, or something plugins look up.
@@ -97,28 +100,30 @@ class Cache:
         key = object_key(pod)
         row = self.pods.rows_by_key[key]
         # Most changes are of the status: then the shape is what it was, and need not be worked out.
-        info = self.info(pod) if old is None or not _same_shape(old, pod) else pod_info(pod, self._shape_in(row))
-        node_row = int(self.pods.node_rows[row])
-        if self.nodes.names[node_row] != pod.spec.node_name or not self.pods.refresh(row, pod, info):
+        shape = self._shape_in(row) if old is not None and _same_shape(old, pod) else self._shape_of(pod)
+        node_row = self.pods.node_rows.item(row)
+        if self.nodes.names[node_row] != pod.spec.node_name or not self.pods.refresh(row, pod, shape):
             self.remove_pod(key)
-            self.add_pod(pod, info=info)
+            self.add_pod(pod, info=pod_info(pod, shape))
             return
         self._move_last(row, node_row)
         self.nodes.importance_changes.append(node_row)
 
     def _shape_in(self, pod_row: int) -> PodShape:
-        return self.shapes.shapes[int(self.pods.shape_ids[pod_row])]
+        return self.shapes.shapes[self.pods.shape_ids.item(pod_row)]
 
     def _move_last(self, row: int, node_row: int) -> None:
         on_node = self.nodes.pod_rows[node_row]
-        place, last = int(self.pods.slots[row]), on_node[-1]
+        place, last = self.pods.slots.item(row), on_node[-1]
+        if last == row:
+            return
         on_node[place], on_node[-1] = last, row
         self.pods.slots[last], self.pods.slots[row] = place, len(on_node) - 1
 
     def stands_on_a_node(self, key: str) -> bool:
         """Whether the pod is on a node; a nominated pod is known here too, but stands nowhere."""
         row = self.pods.rows_by_key.get(key)
-        return row is not None and bool(self.pods.node_rows[row] != ABSENT)
+        return row is not None and self.pods.node_rows.item(row) != ABSENT
 
     def remove_pod(self, key: str) -> None:
         """The pod is gone from its node, or its nomination ended."""

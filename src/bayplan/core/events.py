@@ -6,30 +6,27 @@ that is never answered is the world's mistake, and it must answer with a timeout
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from bayplan.model.kinds import Object
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectAdded:
+class ObjectAdded(Struct, frozen=True):
     new: Object
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectChanged:
+class ObjectChanged(Struct, frozen=True):
     old: Object
     new: Object
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectRemoved:
+class ObjectRemoved(Struct, frozen=True):
     old: Object  # as it was last known
 
 
-@dataclass(frozen=True, slots=True)
-class BindAnswered:
+class BindAnswered(Struct, frozen=True):
     """The answer to `Bind`; `error` is empty when the pod is bound. `lost`: nobody knows whether it is."""
 
     pod: str
@@ -38,8 +35,7 @@ class BindAnswered:
     lost: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class EvictAnswered:
+class EvictAnswered(Struct, frozen=True):
     """The answer to `Evict`; a pod that was gone already counts as evicted."""
 
     pod: str
@@ -47,8 +43,7 @@ class EvictAnswered:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class VolumesAnswered:
+class VolumesAnswered(Struct, frozen=True):
     """The answer to `WriteVolumes`: the writes were taken, or not."""
 
     pod: str
@@ -56,8 +51,7 @@ class VolumesAnswered:
     error: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PermitAnswered:
+class PermitAnswered(Struct, frozen=True):
     """A plugin that made a pod wait has made up its mind."""
 
     pod: str

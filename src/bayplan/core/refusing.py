@@ -7,7 +7,8 @@ is tried again after a backoff of its own. Either way an event and the pod's con
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from bayplan.core.actions import Action, Emit, SetCondition
 from bayplan.core.diagnosis import NO_NODES
@@ -20,8 +21,7 @@ SCHEDULER_ERROR = "SchedulerError"
 NOTE_BYTES_MAX = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """What one call of `decide` came to."""
 
     pod: str  # namespace/name, "" when only the outbox was emptied

@@ -57,6 +57,8 @@ NOTE_BYTES_MAX = 1024
 #: Longest wait that a plugin may ask for at Permit.
 PERMIT_WAIT_MAX_NS = 15 * 60 * SECOND_NS
 
+_POD_PLACED = Happening(Resource.ASSIGNED_POD, Change.ADD)
+_POD_GONE = Happening(Resource.ASSIGNED_POD, Change.DELETE)
 _RESOURCES = {
     "PersistentVolume": Resource.PERSISTENT_VOLUME,
     "PersistentVolumeClaim": Resource.PERSISTENT_VOLUME_CLAIM,
@@ -188,24 +190,23 @@ class Scheduler:
         """The pod has a node, as the API says."""
         key = object_key(pod)
         if self.cache.stands_on_a_node(key):
-            self._confirm(old, pod, now)
+            self._confirm(key, old, pod, now)
             return
         self.queue.delete(key, now, bound_to=pod.spec.node_name)
         self.cache.add_pod(pod)
-        self.queue.move(Happening(Resource.ASSIGNED_POD, Change.ADD), None, pod, now)
+        self.queue.move(_POD_PLACED, None, pod, now)
 
-    def _confirm(self, old: Pod | None, pod: Pod, now: int) -> None:
-        key = object_key(pod)
+    def _confirm(self, key: str, old: Pod | None, pod: Pod, now: int) -> None:
         way = self._binding.find(key)
         self.cache.update_pod(pod, old)
         if way is not None and way.record.info.uid == pod.metadata.uid:
             self._binding.arrived(way)
-            self.queue.move(Happening(Resource.ASSIGNED_POD, Change.ADD), None, pod, now)
+            self.queue.move(_POD_PLACED, None, pod, now)
         elif old is not None and old.spec.node_name:
-            for change in pod_changes(old, pod):
+            for change in pod_changes(old, pod) if self.queue.anybody_listens else ():
                 self.queue.move(Happening(Resource.ASSIGNED_POD, change), old, pod, now)
         else:
-            self.queue.move(Happening(Resource.ASSIGNED_POD, Change.ADD), None, pod, now)
+            self.queue.move(_POD_PLACED, None, pod, now)
 
     def _pending_changed(self, old: Pod, new: Pod, now: int) -> None:
         key = object_key(new)
@@ -224,7 +225,7 @@ class Scheduler:
             self._binding.give_up(way, now)
         elif self.cache.stands_on_a_node(key):
             self.cache.remove_pod(key)
-            self.queue.move(Happening(Resource.ASSIGNED_POD, Change.DELETE), pod, None, now)
+            self.queue.move(_POD_GONE, pod, None, now)
         else:
             self.queue.delete(key, now)
         self._settle_eviction(pod.metadata.uid, now)
@@ -256,14 +257,19 @@ class Scheduler:
 
     def wake_at(self) -> int | None:
         """When `decide` is worth calling though nothing happens; None if never."""
-        times = (self.queue.wake_at(), self._binding.due_at())
-        return min((time for time in times if time is not None), default=None)
+        queue_at, binding_at = self.queue.wake_at(), self._binding.due_at()
+        if queue_at is None or binding_at is None:
+            return binding_at if queue_at is None else queue_at
+        return min(queue_at, binding_at)
 
     def _attempt(self, record: QueuedPod, now: int) -> Decision:
         profile = self.profiles[record.info.scheduler_name]
         view = self.cache.view()
-        info = copy(record.info)
-        info.nominated_node_name = self.queue.nominations.node_of(record.info) or info.nominated_node_name
+        info = record.info
+        kept = self.queue.nominations.node_of(info)
+        if kept and kept != info.nominated_node_name:
+            info = copy(info)
+            info.nominated_node_name = kept
         try:
             choice = self._decider.decide(info, view)
         except CycleError as error:

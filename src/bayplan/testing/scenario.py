@@ -40,6 +40,7 @@ from bayplan.controllers.replica_set import ReplicaSetController
 from bayplan.controllers.volumes import Volumes
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.scheduler import Scheduler
+from bayplan.model.kinds import KINDS
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, PodSchedulingGate, Toleration
 from bayplan.store import ApiError, Change, Store
@@ -291,6 +292,7 @@ class _Pausable:
     """A controller that can be made to wait."""
 
     name: ClassVar[str] = "pausable"
+    hears: ClassVar[frozenset[str]] = frozenset(KINDS)
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller

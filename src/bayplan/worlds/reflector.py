@@ -10,9 +10,12 @@ from collections import deque
 
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object
-from bayplan.store import ADDED, DELETED, Change, Gone, Store
+from bayplan.store import DELETED, Change, Gone, Store
 
 Place = tuple[str, str, str]  # kind, namespace, name
+
+#: Later than anything that ever happens.
+NEVER = 1 << 62
 
 #: Listed in this order, so that pods find their nodes, classes and volumes.
 FIRST_KINDS = ("Namespace", "PriorityClass", "Node")
@@ -24,10 +27,12 @@ class Reflector:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._told: dict[Place, Object] = {}
-        self._pending: deque[tuple[int, Event]] = deque()
+        self._pending: deque[tuple[int, Change]] = deque()
         self._last_due = 0
         self._cursor = store.watch()
-        self.relist_due: int | None = None
+        self._is_broken = False
+        self.due = NEVER
+        """When there is something to tell next."""
 
     def start(self) -> list[Event]:
         """Everything there is, to be told at once."""
@@ -35,64 +40,53 @@ class Reflector:
 
     def read(self, due: int) -> None:
         """Take over what was written; it is told at `due`, and never before what was written earlier."""
-        if self.relist_due is not None:
+        if self._is_broken:
             return
         try:
             changes = self._cursor.read()
         except Gone:
-            self.relist_due = due
+            self.break_watch(due)
             return
         if changes:
             due = self._last_due = max(due, self._last_due)
-            self._pending.extend((due, event) for event in map(self._as_event, changes) if event is not None)
+            for change in changes:
+                self._pending.append((due, change))
+            self.due = self._pending[0][0]
 
     def break_watch(self, due: int) -> None:
         """The connection is lost; what was not told yet will be found by a relist at `due`."""
         self._pending.clear()
-        self.relist_due = due
-
-    def next_due(self) -> int | None:
-        if self.relist_due is not None:
-            return self.relist_due
-        return self._pending[0][0] if self._pending else None
+        self._is_broken = True
+        self.due = due
 
     def deliver(self, now: int) -> list[Event]:
         """What is to be told by now."""
-        if self.relist_due is not None and self.relist_due <= now:
-            self.relist_due = None
-            return self._list()
-        events = []
-        while self._pending and self._pending[0][0] <= now:
-            event = self._pending.popleft()[1]
-            told = self._tell(event)
+        if self._is_broken:
+            return self._list() if self.due <= now else []
+        pending, events = self._pending, []
+        while pending and pending[0][0] <= now:
+            told = self._tell(pending.popleft()[1])
             if told is not None:
                 events.append(told)
+        self.due = pending[0][0] if pending else NEVER
         return events
 
-    def _as_event(self, change: Change) -> Event | None:
-        if change.type == ADDED:
-            return ObjectAdded(change.new)
-        if change.type == DELETED:
-            return ObjectRemoved(change.old if change.old is not None else change.new)
-        assert change.old is not None
-        return ObjectChanged(change.old, change.new)
-
-    def _tell(self, event: Event) -> Event | None:
+    def _tell(self, change: Change) -> Event | None:
         """Note what is told; the old object is what was told before, whatever the log says."""
-        match event:
-            case ObjectRemoved(old):
-                known = self._told.pop(_place(old), None)
-                return ObjectRemoved(known) if known is not None else None
-            case ObjectAdded(new) | ObjectChanged(_, new):
-                known = self._told.get(_place(new))
-                self._told[_place(new)] = new
-                return ObjectAdded(new) if known is None else ObjectChanged(known, new)
-        raise AssertionError(f"not about an object: {event}")
+        new = change.new
+        place = (change.kind, new.metadata.namespace, new.metadata.name)
+        if change.type == DELETED:
+            gone = self._told.pop(place, None)
+            return ObjectRemoved(gone) if gone is not None else None
+        known = self._told.get(place)
+        self._told[place] = new
+        return ObjectAdded(new) if known is None else ObjectChanged(known, new)
 
     def _list(self) -> list[Event]:
         snapshot = self._store.list_and_watch()
         self._cursor = snapshot.cursor
         self._pending.clear()
+        self._is_broken, self.due = False, NEVER
         listed = {_place(one): one for one in snapshot.objects}
         events: list[Event] = [
             ObjectRemoved(self._told.pop(place)) for place in [p for p in self._told if p not in listed]

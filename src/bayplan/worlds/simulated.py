@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 
@@ -19,12 +19,12 @@ from bayplan.core.actions import Action, Bind, Emit, Evict, WriteVolumes
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
 from bayplan.core.refusing import Decision
 from bayplan.core.scheduler import Scheduler
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import KINDS, Object
 from bayplan.store import ADDED, Change, Store
 from bayplan.worlds.delays import Draws
 from bayplan.worlds.faults import CONFLICT, NO_FAULTS, TIMEOUT, Faults, Spoiled
 from bayplan.worlds.performing import Performer, Told
-from bayplan.worlds.reflector import Reflector
+from bayplan.worlds.reflector import NEVER, Reflector
 
 #: More steps than this at one instant mean that the world goes round in circles.
 STEPS_AT_ONCE_MAX = 1_000_000
@@ -61,10 +61,11 @@ class SimulatedWorld:
         self._planned: list[tuple[int, int, Callable[[int], None]]] = []
         self._sequence = count()
         self._scheduler_free_at = started_at
-        self._scheduler_due: int | None = started_at  # when the scheduler wants to be asked
+        self._scheduler_due = started_at  # when the scheduler wants to be asked
         self._scheduler_has_news = True
-        self._controller_due: list[int | None] = [started_at] * len(self._controllers)
-        self._due_min: int | None = started_at  # of the controllers
+        self._controller_due = [started_at] * len(self._controllers)
+        self._due_min = started_at  # of the controllers
+        self._listeners = _listeners(self._controllers)
         for event in self._reflector.start():
             self._observe(event)
         for thing in store.list_and_watch().objects:
@@ -75,7 +76,7 @@ class SimulatedWorld:
 
         def command(now: int) -> None:
             do(now)
-            self._ask_controllers_again()
+            self._ask_again(range(len(self._controllers)))
 
         self._plan(time, command)
 
@@ -93,26 +94,25 @@ class SimulatedWorld:
             while True:
                 self._settle()
                 due = self._next_due()
-                if due is None or due > end:
+                if due > end:
                     return
                 self.now = max(self.now, due)
 
     def _settle(self) -> None:
         """Do everything that is due at this instant."""
-        now = self.now
+        now, planned, cursor = self.now, self._planned, self._cursor
         for _ in range(STEPS_AT_ONCE_MAX):
             worked = False
-            if self._planned and self._planned[0][0] <= now:
+            if planned and planned[0][0] <= now:
                 self._do_planned()
                 worked = True
-            if self._cursor.behind:
+            if cursor.behind:
                 self._inform()
                 worked = True
-            due = self._reflector.next_due()
-            if due is not None and due <= now:
+            if self._reflector.due <= now:
                 self._deliver()
                 worked = True
-            if self._due_min is not None and self._due_min <= now:
+            if self._due_min <= now:
                 self._reconcile()
                 worked = True
             if self._scheduler_free_at <= now and self._scheduler_wants(now):
@@ -128,10 +128,13 @@ class SimulatedWorld:
 
     def _inform(self) -> None:
         """Writes reach the controllers at once, and are put on their way to the scheduler."""
+        now = self.now
+        heard: dict[int, None] = {}
         for change in self._cursor.read():
-            for controller in self._controllers:
-                controller.observe(change, self.now)
-        self._ask_controllers_again()
+            for position in self._listeners[change.kind]:
+                self._controllers[position].observe(change, now)
+                heard[position] = None
+        self._ask_again(heard)
         delay = self._draws.watch()
         if self._faults.happens(self._faults.slow_watch, self._draws.random, self.now):
             delay *= SLOW_FACTOR
@@ -143,22 +146,26 @@ class SimulatedWorld:
         for event in self._reflector.deliver(self.now):
             self._observe(event)
 
-    def _ask_controllers_again(self) -> None:
-        self._controller_due = [controller.wake_at() for controller in self._controllers]
-        self._due_min = min((due for due in self._controller_due if due is not None), default=None)
+    def _ask_again(self, positions: Iterable[int]) -> None:
+        """When these controllers want to act; nothing else than news and acting changes a controller's mind."""
+        for position in positions:
+            due = self._controllers[position].wake_at()
+            self._controller_due[position] = NEVER if due is None else due
+        self._due_min = min(self._controller_due, default=NEVER)
 
     def _reconcile(self) -> None:
-        for controller, due in zip(self._controllers, self._controller_due, strict=True):
-            if due is not None and due <= self.now:
-                controller.reconcile(self.store, self.now)
-        self._ask_controllers_again()
+        acting = [position for position, due in enumerate(self._controller_due) if due <= self.now]
+        for position in acting:
+            self._controllers[position].reconcile(self.store, self.now)
+        self._ask_again(acting)
 
     def _scheduler_wants(self, now: int) -> bool:
         """Whether the scheduler is to be asked now; when else, is worked out anew if it has heard something."""
         if self._scheduler_has_news:
             self._scheduler_has_news = False
-            self._scheduler_due = now if self.scheduler.has_next else self.scheduler.wake_at()
-        return self._scheduler_due is not None and self._scheduler_due <= now
+            due = now if self.scheduler.has_next else self.scheduler.wake_at()
+            self._scheduler_due = NEVER if due is None else due
+        return self._scheduler_due <= now
 
     def _decide(self) -> bool:
         decision = self.scheduler.decide(self.now)
@@ -205,21 +212,26 @@ class SimulatedWorld:
             told = answer
             self._plan(answered, lambda _: self._observe(told))
 
-    def _next_due(self) -> int | None:
-        times = [time for time in (self._reflector.next_due(), self._due_min) if time is not None]
+    def _next_due(self) -> int:
         if self._scheduler_has_news:
             self._scheduler_wants(self.now)
-        if self._scheduler_due is not None:
-            times.append(max(self._scheduler_due, self._scheduler_free_at))
-        if self._planned:
-            times.append(self._planned[0][0])
-        return min(times, default=None)
+        planned = self._planned[0][0] if self._planned else NEVER
+        scheduler = max(self._scheduler_due, self._scheduler_free_at)
+        return min(planned, scheduler, self._reflector.due, self._due_min)
 
     def _tell_controllers_of(self, thing: Object) -> None:
         change = Change(ADDED, type(thing).__name__, None, thing, 0, self.now)
-        for controller in self._controllers:
-            controller.observe(change, self.now)
+        for position in self._listeners[change.kind]:
+            self._controllers[position].observe(change, self.now)
         self._due_min = self.now
+
+
+def _listeners(controllers: Sequence[Controller]) -> dict[str, list[int]]:
+    """For each kind, the positions of the controllers that want to hear of it."""
+    return {
+        kind: [position for position, controller in enumerate(controllers) if kind in controller.hears]
+        for kind in KINDS
+    }
 
 
 @contextmanager

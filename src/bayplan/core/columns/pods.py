@@ -85,21 +85,20 @@ class PodTable(Table):
         self.nonzero_requests[row] = nonzero
         return row
 
-    def refresh(self, row: int, pod: Pod, info: PodInfo) -> bool:
+    def refresh(self, row: int, pod: Pod, shape: PodShape) -> bool:
         """Take over what may change without touching any account; False if something else did."""
         terminating = pod.metadata.deletion_timestamp is not None
-        requests = _requests_in_use(pod, info.shape)
         if (
-            self.shape_ids.item(row) != info.shape.id
+            self.shape_ids.item(row) != shape.id
             or self.terminating.item(row) != terminating
-            or requests is not info.shape.requests
+            or _requests_in_use(pod, shape) is not shape.requests
             or row in self._resized
         ):
             return False
-        self.priorities[row] = info.priority
+        self.priorities[row] = pod.spec.priority or 0
         self.started_at[row] = parse_time(pod.status.start_time) if pod.status.start_time else NOT_STARTED
         self.preempted[row] = terminating and _preempted_by_scheduler(pod)
-        self.uids[row] = info.uid
+        self.uids[row] = pod.metadata.uid
         return True
 
     def remove(self, row: int) -> None:

@@ -12,6 +12,8 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from bayplan.core.columns.resources import PodRequests, pod_requests
 from bayplan.core.columns.terms import NO_TERMS, AffinityTerms, compile_affinity
 from bayplan.core.columns.vocabulary import Vocabulary
@@ -56,8 +58,7 @@ class PodShape:
     carried_ids: tuple[int, ...] = field(default=())  # set by the cache: ids of the terms in `CarriedTerms`
 
 
-@dataclass(slots=True, eq=False)
-class PodInfo:
+class PodInfo(Struct, eq=False):
     """One pod on its way through the scheduler."""
 
     shape: PodShape

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import Enum, IntFlag
 from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
+from msgspec import Struct
+
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.model.kinds import Object
 
@@ -56,8 +58,7 @@ class Resource(Enum):
     ANY = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class Happening:
+class Happening(Struct, frozen=True):
     """Something that happened to a kind of object."""
 
     resource: Resource

@@ -228,6 +228,8 @@ class SchedulingQueue:
         except_key: str = "",
     ) -> None:
         """Something happened: wake the parked pods it may help, and remember it for those in flight."""
+        if not self.anybody_listens:
+            return
         if happening != WILDCARD and not self._interests_anybody(happening):
             return
         bounds = Bounds(priority_max, except_key) if priority_max is not None or except_key else EVERYBODY
@@ -255,8 +257,10 @@ class SchedulingQueue:
 
     def tick(self, now: int) -> None:
         """Whatever time alone brings back. Late or not, the result is that of flushes at their own times."""
-        self.flush_parked(self._flush_after(now) - FLUSH_PERIOD_NS)
-        self.flush_backoff(now)
+        if len(self._parked):
+            self.flush_parked(self._flush_after(now) - FLUSH_PERIOD_NS)
+        if len(self._backoff):
+            self.flush_backoff(now)
 
     def flush_backoff(self, now: int) -> None:
         """Pods whose backoff is over become active. Gates were asked when they came."""
@@ -276,11 +280,19 @@ class SchedulingQueue:
 
     def wake_at(self) -> int | None:
         """When time alone will next bring a pod back, if nothing happens; None: never."""
+        backoff_at = self._backoff.wake_at() if len(self._backoff) else None
         idle_since = self._parked.longest_idle_since()
-        flush_at = None if idle_since is None else self._flush_after(idle_since + self._parked_max_ns)
-        return min((at for at in (self._backoff.wake_at(), flush_at) if at is not None), default=None)
+        if idle_since is None:
+            return backoff_at
+        flush_at = self._flush_after(idle_since + self._parked_max_ns)
+        return flush_at if backoff_at is None else min(backoff_at, flush_at)
 
     # ---------------------------------------------------------------- looking in
+
+    @property
+    def anybody_listens(self) -> bool:
+        """Whether there is a pod that something which happens now may help."""
+        return bool(len(self._parked) or len(self._in_flight))
 
     @property
     def has_next(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from bayplan.core.columns.resources import pod_requests
+from bayplan.core.columns.resources import pod_requests, status_agrees
 from bayplan.core.framework.requeue import Action
 from bayplan.model.meta import RawQuantity
 from bayplan.model.node import Node
@@ -19,6 +19,13 @@ from bayplan.model.quantity import parse_quantity
 
 
 def pod_changes(old: Pod, new: Pod) -> list[Action]:
+    if (
+        old.spec is new.spec
+        and old.metadata.labels is new.metadata.labels
+        and status_agrees(old)
+        and status_agrees(new)
+    ):
+        return [Action.UPDATE]  # nearly all changes are of the status
     found = {
         Action.UPDATE_POD_LABEL: old.metadata.labels != new.metadata.labels,
         Action.UPDATE_POD_SCALE_DOWN: _asks_for_less(old, new),

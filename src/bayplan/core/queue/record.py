@@ -6,8 +6,9 @@ as sorted tuples, as they are compared and iterated but never changed in place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import IntEnum
+
+from msgspec import Struct
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.lifecycle import PodState, assert_move
@@ -22,8 +23,7 @@ class Strategy(IntEnum):
     IMMEDIATELY = 2
 
 
-@dataclass(slots=True, eq=False)
-class QueuedPod:
+class QueuedPod(Struct, eq=False):
     """One pod on its way.
 
     Attributes:
