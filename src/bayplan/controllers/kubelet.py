@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from bayplan.controllers.conditions import FALSE, READY, TRUE, find_condition, with_condition, with_pod_condition
 from bayplan.controllers.delays import NS_PER_SECOND, Delays, FixedDelays
 from bayplan.controllers.ownership import is_active, is_terminal
-from bayplan.controllers.timers import Timers, earliest, noted_at
+from bayplan.controllers.timers import Timers, noted_at
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -110,19 +110,20 @@ class Kubelet:
             self._act(store, key, now)
 
     def wake_at(self) -> int | None:
-        return earliest(noted_at(self._back), self._timers.next_at())
+        return noted_at(self._back) if self._back else self._timers.next_at()
 
     # What is due, and when.
 
     def _plan(self, pod: Pod, now: int) -> None:
-        plan = self._plans.get(_key(pod))
+        key = _key(pod)
+        plan = self._plans.get(key)
         if plan is not None and plan.uid != pod.metadata.uid:
-            self._drop(_key(pod))
+            self._drop(key)
             plan = None
         if pod.metadata.deletion_timestamp is not None:
             self._plan_stop(pod, plan, now)
         elif is_terminal(pod):
-            self._drop(_key(pod))
+            self._drop(key)
         elif plan is None and pod.status.phase == "Running":
             started_at = now if pod.status.start_time is None else parse_time(pod.status.start_time)
             self._plan_end(pod, started_at)
@@ -180,7 +181,7 @@ class Kubelet:
             self._held.setdefault(plan.node_name, {})[key] = None
             return
         del self._plans[key]
-        with suppress(NotFound, Conflict):
+        try:
             if plan.action == _STOP:
                 _stop(store, pod, now)
             elif is_active(pod):
@@ -188,6 +189,8 @@ class Kubelet:
                     self._start(store, pod, plan.heard_at, now)
                 else:
                     _end(store, pod, now)
+        except (NotFound, Conflict):
+            pass  # somebody was faster, and news of it are on the way
 
     def _start(self, store: Store, pod: Pod, heard_at: int, now: int) -> None:
         def start(stored: Pod) -> Pod:

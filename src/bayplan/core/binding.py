@@ -21,7 +21,7 @@ from bayplan.core.framework.requeue import Action as Change
 from bayplan.core.framework.requeue import Happening, Resource
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
-from bayplan.core.plugins.volume_claims import is_fully_bound
+from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
 from bayplan.core.queue import SECOND_NS, QueuedPod, SchedulingQueue
 from bayplan.core.refusing import Decision, Refusing
 from bayplan.model.kinds import Object
@@ -123,11 +123,13 @@ class Binding:
             objects.put(thing)
         way.volumes = tuple(changed)
         if changed:
-            way.claims = tuple((info.namespace, name) for name in info.shape.claim_names)
+            way.claims = tuple((info.namespace, use.claim_name) for use in claim_uses(info))
             way.deadline = now + self._bind_timeout_ns
 
     def _permit(self, way: OnTheWay, info: PodInfo, now: int) -> Status | None:
         """Why the pod may not go on, None if it may; waits are noted on the way."""
+        if not way.profile.permit:
+            return None
         view = self._cache.view()
         for plugin in way.profile.permit:
             answer = plugin.permit(info, view, view.nodes.rows_by_name[way.node])
@@ -160,6 +162,8 @@ class Binding:
 
     def _pre_bind(self, way: OnTheWay) -> Status | None:
         """Why the pod must not be bound, None if it may."""
+        if not way.profile.pre_bind:
+            return None
         view = self._cache.view()
         for plugin in way.profile.pre_bind:
             try:
@@ -286,6 +290,8 @@ class Binding:
 
     def expire(self, now: int) -> None:
         """Waits that have lasted too long."""
+        if not self._timed:
+            return
         for way in list(self._timed.values()):
             if way.waits:
                 plugin, deadline = min(way.waits.items(), key=lambda wait: wait[1])

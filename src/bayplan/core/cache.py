@@ -35,12 +35,12 @@ class Cache:
         self.nominated: dict[str, list[int]] = {}  # node name -> pod rows, in order of nomination
         self._view: View | None = None
         self._shapes_known = 0
+        self._width = 0  # resources that all tables have room for
 
     def view(self) -> View:
         """The present instant. It is the same object for as long as no column had to move in memory."""
         nodes = self.nodes
-        nodes.widen()
-        self.pods.widen()
+        self._widen()
         if self._view is None or self._view.usage.requested is not nodes.requested:
             usage = Usage(nodes.requested, nodes.nonzero_requested, nodes.pod_counts)
             self._view = View(
@@ -82,7 +82,7 @@ class Cache:
 
     def add_node(self, node: Node) -> None:
         self.nodes.add_node(node)
-        self.pods.widen()  # a node may be the first to name a resource
+        self._widen()  # a node may be the first to name a resource
 
     def remove_node(self, name: str) -> None:
         self.nodes.remove_node(name)
@@ -146,9 +146,15 @@ class Cache:
     def _enter(self, pod: Pod, info: PodInfo) -> int:
         self.counters.intern_terms(info.shape)
         row = self.pods.add(pod, info)
-        self.pods.widen()
-        self.nodes.widen()
+        self._widen()
         return row
+
+    def _widen(self) -> None:
+        """Make room in all tables for resources that somebody was the first to name."""
+        if len(self.resources) > self._width:
+            self._width = len(self.resources)
+            self.nodes.widen()
+            self.pods.widen()
 
     def _occupy(self, info: PodInfo, node_row: int) -> None:
         nodes, pods, row = self.nodes, self.pods, info.row
@@ -205,8 +211,10 @@ class Cache:
 def _same_shape(old: Pod, new: Pod) -> bool:
     """Whether nothing changed that a shape is made of; not knowing is as good as no."""
     before, after = old.metadata, new.metadata
+    # A pod's generation grows with each change of its spec but the binding.
+    same_spec = old.spec is new.spec or 0 < before.generation == after.generation
     return (
-        old.spec is new.spec
+        same_spec
         and (before.labels is after.labels or before.labels == after.labels)
         and before.owner_references is after.owner_references
     )

@@ -38,6 +38,8 @@ OneRow: TypeAlias = Callable[[State, View, int], int]
 NOT_FEASIBLE = np.iinfo(np.int64).min
 #: `order` is total * RANKS - rank by name, so that one argmax finds the best total and the smallest name.
 RANKS = 1 << 32
+#: Up to so many changed rows are gone through one by one, which costs less than array code for so few.
+FEW_ROWS = 6
 
 
 @dataclass(slots=True)
@@ -108,7 +110,12 @@ class Standing:
             if changed is None:
                 self._build(pod, view)
                 return
-            self._refresh(view, changed)
+            if news <= FEW_ROWS:
+                for row in set(changed.tolist()):
+                    if not self._settled[row]:
+                        self._refresh_one(view, row)
+            else:
+                self._refresh(view, changed)
         self._usage_position = log.position
 
     @property

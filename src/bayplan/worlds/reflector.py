@@ -1,16 +1,17 @@
 """What the scheduler has been told of the store, delivered late and in order, with relists after a gap.
 
-Between the store's log and the scheduler: every change is told some time after it was made. When the watch breaks, or
-lags behind what the log still holds, everything is listed anew and the difference to what was told is told.
+Between the store's log and the scheduler: every change is told some time after it was made. When the watch breaks,
+everything is listed anew and the difference to what was told is told.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object
-from bayplan.store import DELETED, Change, Gone, Store
+from bayplan.store import DELETED, Change, Store
 
 Place = tuple[str, str, str]  # kind, namespace, name
 
@@ -29,7 +30,7 @@ class Reflector:
         self._told: dict[Place, Object] = {}
         self._pending: deque[tuple[int, Change]] = deque()
         self._last_due = 0
-        self._cursor = store.watch()
+        self._listed_version = 0
         self._is_broken = False
         self.due = NEVER
         """When there is something to tell next."""
@@ -38,19 +39,15 @@ class Reflector:
         """Everything there is, to be told at once."""
         return self._list()
 
-    def read(self, due: int) -> None:
-        """Take over what was written; it is told at `due`, and never before what was written earlier."""
+    def tell_later(self, changes: Iterable[Change], due: int) -> None:
+        """What was written is told at `due`, and never before what was written earlier."""
         if self._is_broken:
             return
-        try:
-            changes = self._cursor.read()
-        except Gone:
-            self.break_watch(due)
-            return
-        if changes:
-            due = self._last_due = max(due, self._last_due)
-            for change in changes:
+        due = self._last_due = max(due, self._last_due)
+        for change in changes:
+            if change.resource_version > self._listed_version:
                 self._pending.append((due, change))
+        if self._pending:
             self.due = self._pending[0][0]
 
     def break_watch(self, due: int) -> None:
@@ -84,7 +81,7 @@ class Reflector:
 
     def _list(self) -> list[Event]:
         snapshot = self._store.list_and_watch()
-        self._cursor = snapshot.cursor
+        self._listed_version = snapshot.resource_version
         self._pending.clear()
         self._is_broken, self.due = False, NEVER
         listed = {_place(one): one for one in snapshot.objects}

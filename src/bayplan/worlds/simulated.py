@@ -92,33 +92,29 @@ class SimulatedWorld:
         """Let time pass until nothing is due before `end`; time stands still at the last thing that happened."""
         with rare_collections():
             while True:
-                self._settle()
-                due = self._next_due()
+                due = self._settle()
                 if due > end:
                     return
                 self.now = max(self.now, due)
 
-    def _settle(self) -> None:
-        """Do everything that is due at this instant."""
-        now, planned, cursor = self.now, self._planned, self._cursor
+    def _settle(self) -> int:
+        """Do everything that is due at this instant; when something is due next."""
+        now, planned, cursor, log = self.now, self._planned, self._cursor, self.store.log
         for _ in range(STEPS_AT_ONCE_MAX):
-            worked = False
             if planned and planned[0][0] <= now:
                 self._do_planned()
-                worked = True
-            if cursor.behind:
+            if cursor.resource_version < log.resource_version:
                 self._inform()
-                worked = True
             if self._reflector.due <= now:
                 self._deliver()
-                worked = True
             if self._due_min <= now:
                 self._reconcile()
-                worked = True
             if self._scheduler_free_at <= now and self._scheduler_wants(now):
-                worked |= self._decide()
-            if not worked:
-                return
+                self._decide()
+            if cursor.resource_version == log.resource_version:
+                due = self._next_due()
+                if due > now:
+                    return due
         raise AssertionError(f"the world goes round in circles at {now}")
 
     def _do_planned(self) -> None:
@@ -129,18 +125,26 @@ class SimulatedWorld:
     def _inform(self) -> None:
         """Writes reach the controllers at once, and are put on their way to the scheduler."""
         now = self.now
-        heard: dict[int, None] = {}
-        for change in self._cursor.read():
-            for position in self._listeners[change.kind]:
+        heard: set[int] = set()
+        changes = self._cursor.read()
+        for change in changes:
+            positions = self._listeners[change.kind]
+            for position in positions:
                 self._controllers[position].observe(change, now)
-                heard[position] = None
+            heard.update(positions)
         self._ask_again(heard)
         delay = self._draws.watch()
-        if self._faults.happens(self._faults.slow_watch, self._draws.random, self.now):
+        if self._faults is not NO_FAULTS:
+            delay = self._spoil_watch(delay)
+        self._reflector.tell_later(changes, now + delay)
+
+    def _spoil_watch(self, delay: int) -> int:
+        faults, random = self._faults, self._draws.random
+        if faults.happens(faults.slow_watch, random, self.now):
             delay *= SLOW_FACTOR
-        if self._faults.happens(self._faults.watch_gap, self._draws.random, self.now):
+        if faults.happens(faults.watch_gap, random, self.now):
             self._reflector.break_watch(self.now + SLOW_FACTOR * delay)
-        self._reflector.read(self.now + delay)
+        return delay
 
     def _deliver(self) -> None:
         for event in self._reflector.deliver(self.now):
@@ -167,17 +171,16 @@ class SimulatedWorld:
             self._scheduler_due = NEVER if due is None else due
         return self._scheduler_due <= now
 
-    def _decide(self) -> bool:
+    def _decide(self) -> None:
         decision = self.scheduler.decide(self.now)
         self._scheduler_has_news = True
         if decision is None:
-            return False
+            return
         if self._on_decision is not None:
             self._on_decision(decision, self.now)
         if decision.pod:
             self._scheduler_free_at = self.now + self._draws.latencies.decision_ns
         self._send_all(decision.actions)
-        return True
 
     def _send_all(self, actions: Sequence[Action]) -> None:
         """Each on its own, but evictions one after another, as the scheduler's order of victims has it."""

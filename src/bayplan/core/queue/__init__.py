@@ -280,7 +280,7 @@ class SchedulingQueue:
 
     def wake_at(self) -> int | None:
         """When time alone will next bring a pod back, if nothing happens; None: never."""
-        backoff_at = self._backoff.wake_at() if len(self._backoff) else None
+        backoff_at = self._backoff.wake_at()
         idle_since = self._parked.longest_idle_since()
         if idle_since is None:
             return backoff_at
@@ -297,7 +297,7 @@ class SchedulingQueue:
     @property
     def has_next(self) -> bool:
         """Whether `pop` would give a pod right now, whatever the time."""
-        return bool(len(self._active)) or self._backoff.can_pop_early
+        return bool(self._active.live) or self._backoff.can_pop_early
 
     def place_of(self, key: str) -> PodState | None:
         record = self.find(key)

@@ -49,7 +49,7 @@ class Backoff:
 
     @property
     def can_pop_early(self) -> bool:
-        return bool(len(self._refused))
+        return bool(self._refused.live)
 
     def pop_early(self) -> QueuedPod | None:
         """The pod that would come out first, unless it failed by error."""
@@ -64,6 +64,8 @@ class Backoff:
 
     def wake_at(self) -> int | None:
         """When the next pod comes out."""
+        if not self._refused.live and not self._failed.live:
+            return None
         heads = [record for heap in (self._refused, self._failed) if (record := heap.first()) is not None]
         return min((self._ends_at(record) + SECOND_NS for record in heads), default=None)
 

@@ -26,27 +26,28 @@ class PodHeap:
     def __init__(self, order: Callable[[QueuedPod], Order]) -> None:
         self._order = order
         self._entries: list[_Entry] = []
-        self._live: dict[str, _Entry] = {}
+        self.live: dict[str, _Entry] = {}
+        """What is in the heap, by key; to be read only."""
         self._pushes = count()
 
     def __len__(self) -> int:
-        return len(self._live)
+        return len(self.live)
 
     def __contains__(self, key: str) -> bool:
-        return key in self._live
+        return key in self.live
 
     def push(self, record: QueuedPod) -> None:
-        assert record.key not in self._live
+        assert record.key not in self.live
         entry = (self._order(record), record.number, next(self._pushes), record)
-        self._live[record.key] = entry
+        self.live[record.key] = entry
         heappush(self._entries, entry)
 
     def remove(self, key: str) -> QueuedPod | None:
-        entry = self._live.pop(key, None)
+        entry = self.live.pop(key, None)
         if entry is None:
             return None
-        if len(self._entries) > 2 * len(self._live) + _DEAD_TOLERATED:
-            self._entries = list(self._live.values())
+        if len(self._entries) > 2 * len(self.live) + _DEAD_TOLERATED:
+            self._entries = list(self.live.values())
             heapify(self._entries)
         return entry[3]
 
@@ -57,7 +58,7 @@ class PodHeap:
 
     def first(self) -> QueuedPod | None:
         entries = self._entries
-        while entries and self._live.get(entries[0][3].key) is not entries[0]:
+        while entries and self.live.get(entries[0][3].key) is not entries[0]:
             heappop(entries)
         return entries[0][3] if entries else None
 
@@ -65,5 +66,5 @@ class PodHeap:
         record = self.first()
         if record is not None:
             heappop(self._entries)
-            del self._live[record.key]
+            del self.live[record.key]
         return record

@@ -60,7 +60,10 @@ class InFlight:
 
     def find(self, key: str) -> QueuedPod | None:
         """The pod of that name in flight; the latest one, and none that is gone."""
-        return next((f.record for f in reversed(self._by_key.get(key, ())) if not f.is_gone), None)
+        for flight in reversed(self._by_key.get(key, ())):
+            if not flight.is_gone:
+                return flight.record
+        return None
 
     def start(self, record: QueuedPod) -> None:
         identity = identity_of(record.info)
