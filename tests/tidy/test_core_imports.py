@@ -25,7 +25,6 @@ ALLOWED = {
     "heapq",
     "itertools",
     "math",
-    "msgspec",
     "numpy",
     "operator",
     "re",

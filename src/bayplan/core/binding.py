@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from copy import copy
 
-from msgspec import Struct, field
-
 from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, WriteVolumes
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
@@ -26,6 +24,7 @@ from bayplan.core.queue import SECOND_NS, QueuedPod, SchedulingQueue
 from bayplan.core.refusing import Decision, Refusing
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.records import Struct, field
 from bayplan.model.storage import PersistentVolumeClaim
 
 #: Longest wait that a plugin may ask for at Permit.

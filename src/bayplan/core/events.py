@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from msgspec import Struct
-
 from bayplan.model.kinds import Object
+from bayplan.model.records import Struct
 
 
 class ObjectAdded(Struct, frozen=True):

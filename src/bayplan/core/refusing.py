@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from bayplan.core.actions import Action, Emit, SetCondition
 from bayplan.core.diagnosis import NO_NODES
 from bayplan.core.framework.verdict import Code, Status
 from bayplan.core.queue import QueuedPod, SchedulingQueue
+from bayplan.model.records import Struct
 
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"

@@ -62,12 +62,12 @@ def format_time(nanoseconds: int) -> str:
     """The RFC 3339 text of a time, in UTC and whole seconds, as Kubernetes writes it."""
     seconds = nanoseconds // _NS_PER_SECOND
     days, second_of_day = divmod(seconds, 24 * 3600)
-    year, month, day = _date(days)
     hour, rest = divmod(second_of_day, 3600)
-    return f"{year:04}-{month:02}-{day:02}T{hour:02}:{rest // 60:02}:{rest % 60:02}Z"
+    return f"{_date(days)}T{hour:02}:{rest // 60:02}:{rest % 60:02}Z"
 
 
-def _date(days_since_epoch: int) -> tuple[int, int, int]:
+@lru_cache(maxsize=4_096)  # thousands of pods started on the same few days
+def _date(days_since_epoch: int) -> str:
     # The guess may be a year too high, never too low: 365.2425 days make an average year.
     year = 1970 + days_since_epoch * 10_000 // 3_652_425 + 1
     while _days_since_epoch(year, 1, 1) > days_since_epoch:
@@ -77,4 +77,4 @@ def _date(days_since_epoch: int) -> tuple[int, int, int]:
     while day >= _days_in_month(year, month):
         day -= _days_in_month(year, month)
         month += 1
-    return year, month, day + 1
+    return f"{year:04}-{month:02}-{day + 1:02}"

@@ -15,12 +15,14 @@ from msgspec.structs import replace
 from bayplan.admission.defaults import default_object, default_storage_class, set_storage_class
 from bayplan.admission.priority import PriorityClasses, Refusal, check_classes, resolve_priority
 from bayplan.admission.stored import is_complete
+from bayplan.admission.time_zones import find_time_zone
 from bayplan.model.cluster import Namespace, NamespaceStatus, PriorityClass
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodStatus
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
+from bayplan.model.workloads import CronJob
 from bayplan.store.errors import (
     FORBIDDEN,
     INVALID,
@@ -121,6 +123,16 @@ def _admit_other(one: Object, rules: KindRules) -> None:
         fresh: Any = rules.struct()
         one.status = fresh.status  # type: ignore[union-attr]  # its rules say that it has one
     default_object(one)
+    if isinstance(one, CronJob):
+        check_time_zone(one)
+
+
+def check_time_zone(one: CronJob) -> None:
+    """Raises what is wrong with the zone of a new or changed CronJob."""
+    name = one.spec.time_zone
+    if find_time_zone(name) is None:
+        why = f"unknown time zone {name}" if name else "timeZone must be nil or non-empty string"
+        raise Invalid.of(RULES[CronJob], one.metadata.name, [field_cause(INVALID, "spec.timeZone", f'"{name}": {why}')])
 
 
 def set_default_class(claim: PersistentVolumeClaim, classes: Iterable[StorageClass]) -> None:

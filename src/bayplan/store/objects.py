@@ -23,6 +23,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
+from bayplan.model.workloads import CronJob
 from bayplan.store import arriving, deleting, pods, updating
 from bayplan.store.content import Content
 from bayplan.store.errors import AlreadyExists, Cause, Forbidden, NotFound
@@ -80,7 +81,8 @@ class Store:
         for one in objects:
             assert one.metadata.uid
             assert 0 < int(one.metadata.resource_version) <= resource_version
-            store._apply(Change(ADDED, type(one).__name__, None, one, resource_version, at=0))
+            store._content.apply(Change(ADDED, type(one).__name__, None, one, resource_version, at=0))
+        store._classes = PriorityClasses(store.list(PriorityClass))
         store.log = WatchLog(log_capacity, resource_version)
         return store
 
@@ -102,7 +104,8 @@ class Store:
     def find(self, kind: str, namespace: str, name: str) -> Object | None: ...
     def find(self, kind: Kind, namespace: str, name: str) -> Any:
         """The object, or None; the namespace is "" for kinds that have none."""
-        return self._content.find(_rules(kind).kind, namespace, name)
+        rules = RULES.get(kind) or _rules(kind)
+        return self._content.find(rules.kind, namespace, name)
 
     @overload
     def get(self, kind: type[ObjectT], namespace: str, name: str) -> ObjectT: ...
@@ -322,6 +325,8 @@ class Store:
             return made
         if isinstance(made, PriorityClass):
             arriving.check_class(made, self.list(PriorityClass))
+        elif isinstance(made, CronJob) and isinstance(old, CronJob) and made.spec.time_zone != old.spec.time_zone:
+            arriving.check_time_zone(made)
         self._commit(MODIFIED, rules, old, made, now)
         return made
 
@@ -337,13 +342,10 @@ class Store:
         version = self.log.resource_version + 1
         new.metadata.resource_version = str(version)
         change = Change(change_type, rules.kind, old, new, version, now)
-        self._apply(change)
-        self.log.append(change)
-
-    def _apply(self, change: Change) -> None:
         self._content.apply(change)
-        if change.kind == "PriorityClass":
+        if rules.kind == "PriorityClass":
             self._classes = PriorityClasses(self.list(PriorityClass))
+        self.log.append(change)
 
 
 def _rules(kind: Kind) -> KindRules:

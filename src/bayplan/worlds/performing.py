@@ -42,7 +42,7 @@ class Told:
 class Performer:
     """Does actions on a store."""
 
-    def __init__(self, store: Store, tell: Callable[[Told], None]) -> None:
+    def __init__(self, store: Store, tell: Callable[[Told], None] | None) -> None:
         self._store = store
         self._tell = tell
 
@@ -61,9 +61,14 @@ class Performer:
                 self._try(lambda: self._modify(pod, lambda one: _with_nomination(one, node), now))
             case ClearNomination(pod, _):
                 self._try(lambda: self._modify(pod, lambda one: _with_nomination(one, ""), now))
-            case Emit(pod, _, kind, reason, _, note):
-                self._tell(Told(now, pod, kind, reason, note))
+            case Emit():
+                self.emit(action, now)
         return None
+
+    def emit(self, event: Emit, now: int) -> None:
+        """Tell whoever listens."""
+        if self._tell is not None:
+            self._tell(Told(now, event.pod, event.type, event.reason, event.note))
 
     def _try(self, write: Callable[[], object]) -> str:
         try:
@@ -99,7 +104,8 @@ class Performer:
             return ""
         except ApiError as error:
             return str(error)
-        self._tell(Told(now, action.pod, "Normal", "Preempted", action.note))
+        if self._tell is not None:
+            self._tell(Told(now, action.pod, "Normal", "Preempted", action.note))
         return ""
 
     def _write(self, action: WriteVolumes, now: int) -> None:

@@ -53,7 +53,7 @@ class SimulatedWorld:
         self._controllers = list(controllers)
         self._draws = draws
         self._faults = faults
-        self._performer = Performer(store, on_told or _nobody_listens)
+        self._performer = Performer(store, on_told)
         self._on_event = on_event
         self._on_decision = on_decision
         self._reflector = Reflector(store)
@@ -187,7 +187,7 @@ class SimulatedWorld:
         evicted_at = self.now
         for action in actions:
             if isinstance(action, Emit):
-                self._performer.perform(action, self.now)  # nothing depends on when it is told
+                self._performer.emit(action, self.now)  # nothing depends on when it is told
             elif isinstance(action, Evict):
                 evicted_at += self._draws.eviction()
                 self._send(action, evicted_at)
@@ -249,10 +249,6 @@ def rare_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*thresholds)
-
-
-def _nobody_listens(told: Told) -> None:
-    """Events of a world that nobody asked about."""
 
 
 def _is_answered(action: Action) -> bool:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from tests.preempting import default_profile, tried
 
 import bayplan
 from bayplan.core.filtering import filter_pod
 from bayplan.core.preemption.post_filter import run_post_filters
-from bayplan.core.preemption.record import preemption_record
+from bayplan.core.preemption.record import preemption_record, short_record
 from bayplan.core.preemption.select import HIGHEST_PRIORITY, PRIORITY_SUM, START_TIME, VICTIM_COUNT, VIOLATIONS
 from bayplan.testing.builders import budget, node, pod
 from bayplan.testing.pods import PodBuilder
@@ -162,4 +163,38 @@ def test_explain_carries_the_record() -> None:
     assert [candidate["node"] for candidate in record["candidates"]] == ["n"]
     assert answer["preemption"]["candidates"]["n"]["victims"] == [
         one["pod"] for one in record["candidates"][0]["victims"]
+    ]
+
+
+def crowded(count: int) -> list[Any]:
+    """Nodes of which some cost one victim, some two, and each other one more priority."""
+    made: list[Any] = []
+    for number in range(count):
+        where = f"n{number}"
+        made += [node(where).capacity(cpu=4, pods=10), on(f"a{number}", "2", 10 * (number % 3), where)]
+        made += [on(f"b{number}", "1", number % 2, where), on(f"c{number}", "1", 5, where, since=10 + number % 4)]
+    return made
+
+
+@pytest.mark.parametrize(("most", "nodes"), [(1, 9), (3, 9), (12, 9), (12, 1)])
+def test_the_short_record_is_the_long_one_cut(most: int, nodes: int) -> None:
+    """The chosen node in full, then those that lasted longest, and nothing of the others."""
+    done = tried(wanting("3"), *crowded(nodes))
+    long, found = done.record, done.result.preemption
+    chosen_row = int(found.tied_rows[0])
+    short = short_record(found, done.view, done.filtered, chosen_row, most)
+    assert short is not None
+    by_node = {one["node"]: one for one in long["candidates"]}
+    lasted = {name: sum(name in step["values"] for step in long["choice"]) for name in by_node}
+    chosen = done.view.nodes.names[chosen_row]
+    kept = sorted(by_node, key=lambda name: (name != chosen, -lasted[name], name))[:most]
+    assert short["candidates"] == [
+        by_node[name] if name == chosen else by_node[name] | {"reprieves": []} for name in kept
+    ]
+    assert short["candidatesLeftOut"] == nodes - len(kept)
+    assert short["choice"] == [
+        step
+        | {"values": {name: value for name, value in step["values"].items() if name in kept}}
+        | {"kept": [name for name in step["kept"] if name in kept]}
+        for step in long["choice"]
     ]

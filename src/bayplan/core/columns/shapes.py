@@ -12,14 +12,13 @@ from copy import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from msgspec import Struct
-
 from bayplan.core.columns.resources import PodRequests, pod_requests
 from bayplan.core.columns.terms import NO_TERMS, AffinityTerms, compile_affinity
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.model.fingerprint import fingerprint
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Container, Pod, PodSpec
+from bayplan.model.records import Struct
 from bayplan.model.selectors import SelectorError
 from bayplan.model.volumes import has_source
 

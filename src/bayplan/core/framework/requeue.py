@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from enum import Enum, IntFlag
 from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
-from msgspec import Struct
-
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.model.kinds import Object
+from bayplan.model.records import Struct
 
 
 class Action(IntFlag):

@@ -6,6 +6,7 @@ Made from the arrays of the dry run when somebody asks; a decision that nobody r
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,15 +28,43 @@ def preemption_record(found: Preemption, view: View, filtered: Filtered) -> Plai
     searched = found.found
     if not isinstance(searched, Searched):
         return None
+    every = range(len(searched.candidates.rows))
     reprieves = _reprieves(searched.dry_run, view, filtered)
-    broken = _budgets_broken(searched.dry_run)
-    return {
-        "candidates": [
-            _candidate(position, searched.candidates, view, broken, reprieves)
-            for position in range(len(searched.candidates.rows))
-        ],
+    return _record_of(searched, view, every, reprieves) | {
         "choice": [_criterion(step, searched.candidates, view) for step in searched.selection.steps],
     }
+
+
+def short_record(found: Preemption, view: View, filtered: Filtered, chosen_row: int, most: int) -> Plain | None:
+    """The record of the chosen node with all that was tried there, and of those that lasted longest beside it.
+
+    Has at most so many candidates, and says how many it leaves out. A large cluster has thousands of them: only what
+    is kept is put into words.
+    """
+    searched = found.found
+    if not isinstance(searched, Searched):
+        return None
+    kept = _longest_lasting(searched, view, chosen_row)[:most]
+    reprieves = _reprieves(searched.dry_run, view, filtered, only_on=chosen_row)
+    return _record_of(searched, view, kept, reprieves) | {
+        "candidatesLeftOut": len(searched.candidates.rows) - len(kept),
+        "choice": [_criterion(step, searched.candidates, view, set(kept)) for step in searched.selection.steps],
+    }
+
+
+def _longest_lasting(searched: Searched, view: View, chosen_row: int) -> list[int]:
+    """Positions of all candidates: the chosen one, then by the number of criteria they took part in, then by name."""
+    rows, names = searched.candidates.rows.tolist(), view.nodes.names
+    lasted = np.zeros(len(rows), dtype=np.int64)
+    for step in searched.selection.steps:
+        lasted[step.before] += 1
+    order = [(rows[at] != chosen_row, -int(lasted[at]), names[rows[at]], at) for at in range(len(rows))]
+    return [at for _, _, _, at in sorted(order)]
+
+
+def _record_of(searched: Searched, view: View, kept: Sequence[int], reprieves: dict[int, list[Plain]]) -> Plain:
+    broken = _budgets_broken(searched.dry_run)
+    return {"candidates": [_candidate(position, searched.candidates, view, broken, reprieves) for position in kept]}
 
 
 def _candidate(
@@ -77,13 +106,17 @@ def _budgets_broken(result: DryRun) -> dict[int, list[str]]:
     return broken
 
 
-def _reprieves(result: DryRun, view: View, filtered: Filtered) -> dict[int, list[Plain]]:
-    """Node row -> the attempts to put a pod back, in order."""
+def _reprieves(result: DryRun, view: View, filtered: Filtered, only_on: int | None = None) -> dict[int, list[Plain]]:
+    """Node row -> the attempts to put a pod back, in order; of that one node if there is one given."""
     attempts: defaultdict[int, list[Plain]] = defaultdict(list)
     potential = result.potential
     for step in result.steps:
+        on_node = potential.node_rows[step.positions] == only_on if only_on is not None else slice(None)
         for position, rejected_by, code in zip(
-            step.positions.tolist(), step.verdicts.rejected_by.tolist(), step.verdicts.codes.tolist(), strict=True
+            step.positions[on_node].tolist(),
+            step.verdicts.rejected_by[on_node].tolist(),
+            step.verdicts.codes[on_node].tolist(),
+            strict=True,
         ):
             tried = {
                 **_pod(int(potential.pod_rows[position]), view),
@@ -97,7 +130,7 @@ def _reprieves(result: DryRun, view: View, filtered: Filtered) -> dict[int, list
     return attempts
 
 
-def _criterion(step: CriterionStep, candidates: Candidates, view: View) -> Plain:
+def _criterion(step: CriterionStep, candidates: Candidates, view: View, only: set[int] | None = None) -> Plain:
     names = view.nodes.names
     as_text = step.criterion == START_TIME
     return {
@@ -105,6 +138,9 @@ def _criterion(step: CriterionStep, candidates: Candidates, view: View) -> Plain
         "values": {
             names[candidates.rows[position]]: _start_time(value) if as_text else value
             for position, value in zip(step.before.tolist(), step.values.tolist(), strict=True)
+            if only is None or position in only
         },
-        "kept": sorted(names[candidates.rows[position]] for position in step.kept),
+        "kept": sorted(
+            names[candidates.rows[position]] for position in step.kept.tolist() if only is None or position in only
+        ),
     }

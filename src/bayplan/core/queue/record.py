@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from msgspec import Struct
-
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.lifecycle import PodState, assert_move
 from bayplan.model.pod import Pod
+from bayplan.model.records import Struct
 
 
 class Strategy(IntEnum):
