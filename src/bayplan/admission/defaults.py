@@ -240,7 +240,13 @@ def _default_job_spec(spec: JobSpec) -> None:
 
 
 def _default_cron_job(one: CronJob) -> None:
-    _default_job_spec(one.spec.job_template.spec)
+    spec = one.spec
+    spec.concurrency_policy = spec.concurrency_policy or "Allow"
+    if spec.successful_jobs_history_limit is None:
+        spec.successful_jobs_history_limit = 3
+    if spec.failed_jobs_history_limit is None:
+        spec.failed_jobs_history_limit = 1
+    _default_job_spec(spec.job_template.spec)
 
 
 _BY_KIND: dict[type[Any], Callable[[Any], None]] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
-from typing import Generic, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from bayplan.controllers.timers import Timers
 from bayplan.store.errors import ApiError
@@ -28,6 +28,13 @@ WRITES_MAX = 2_000
 """How much is written before others get to hear of it."""
 
 _AT_ONCE = 0
+
+
+class Refused(NamedTuple):
+    """What the store does not let a controller do."""
+
+    since: int
+    why: str
 
 
 class Agenda(Generic[KeyT]):
@@ -68,6 +75,8 @@ class Reconciler(ABC, Generic[KeyT]):
     def __init__(self) -> None:
         self._agenda: Agenda[KeyT] = Agenda()
         self._retry_ns: dict[KeyT, int] = {}
+        self.refusals: dict[KeyT, Refused] = {}
+        """Keys for which the store refuses what is due, in the order of the first refusal."""
 
     def reconcile(self, store: Store, now: int) -> None:
         keys = self._agenda.take(now)
@@ -78,10 +87,13 @@ class Reconciler(ABC, Generic[KeyT]):
                 return
             try:
                 self._sync(store, key, now)
-            except ApiError:
+            except ApiError as error:
                 self._put_off(key, now)
+                since = self.refusals[key].since if key in self.refusals else now
+                self.refusals[key] = Refused(since, str(error))
             else:
                 self._retry_ns.pop(key, None)
+                self.refusals.pop(key, None)
 
     def wake_at(self) -> int | None:
         return self._agenda.wake_at()

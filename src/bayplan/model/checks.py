@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bayplan.model.conversion import FieldFault
+from bayplan.model.cron_schedules import ScheduleError, parse_schedule
 from bayplan.model.kinds import Object
 from bayplan.model.meta import LabelSelector, ObjectMeta, RawQuantity
 from bayplan.model.node import Node
@@ -49,6 +50,7 @@ TOLERATION_OPERATORS = frozenset({"", "Equal", "Exists", "Gt", "Lt"})
 UNSATISFIABLE_ACTIONS = frozenset({"DoNotSchedule", "ScheduleAnyway"})
 INCLUSION_POLICIES = frozenset({"Honor", "Ignore"})
 PREEMPTION_POLICIES = frozenset({"PreemptLowerPriority", "Never"})
+CONCURRENCY_POLICIES = frozenset({"", "Allow", "Forbid", "Replace"})
 
 
 def check(obj: Object) -> list[FieldFault]:
@@ -258,8 +260,26 @@ def _stateful_set(workload: StatefulSet, faults: list[FieldFault]) -> None:
 
 
 def _cron_job(cron_job: CronJob, faults: list[FieldFault]) -> None:
-    template = cron_job.spec.job_template.spec.template
-    _pod_spec(template.spec, "spec.jobTemplate.spec.template.spec", faults)
+    spec, status = cron_job.spec, cron_job.status
+    try:
+        parse_schedule(spec.schedule)
+    except ScheduleError as error:
+        faults.append(("spec.schedule", f"{_shown(spec.schedule)}: {error}" if spec.schedule else "is missing"))
+    _choice(spec.concurrency_policy, CONCURRENCY_POLICIES, "spec.concurrencyPolicy", faults)
+    for name, number in (
+        ("startingDeadlineSeconds", spec.starting_deadline_seconds),
+        ("successfulJobsHistoryLimit", spec.successful_jobs_history_limit),
+        ("failedJobsHistoryLimit", spec.failed_jobs_history_limit),
+    ):
+        if number is not None and number < 0:
+            faults.append((f"spec.{name}", f"{number}: must be greater than or equal to 0"))
+    for name, time in (
+        ("lastScheduleTime", status.last_schedule_time),
+        ("lastSuccessfulTime", status.last_successful_time),
+    ):
+        if time is not None:
+            _time(time, f"status.{name}", faults)
+    _pod_spec(spec.job_template.spec.template.spec, "spec.jobTemplate.spec.template.spec", faults)
 
 
 def _budget(budget: PodDisruptionBudget, faults: list[FieldFault]) -> None:

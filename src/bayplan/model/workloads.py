@@ -7,7 +7,7 @@ defaults it; what an update strategy leaves out is for its controller to know.
 
 import msgspec
 
-from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, Record, TopLevel
+from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, ObjectReference, Record, TopLevel
 from bayplan.model.pod import PodTemplateSpec
 from bayplan.model.storage import PersistentVolumeClaim
 
@@ -169,9 +169,19 @@ class CronJobSpec(Record, kw_only=True):
     time_zone: str | None = None
     suspend: bool = False
     concurrency_policy: str = ""
+    starting_deadline_seconds: Int64 | None = None
+    successful_jobs_history_limit: Int32 | None = None
+    failed_jobs_history_limit: Int32 | None = None
     job_template: JobTemplateSpec = msgspec.field(default_factory=JobTemplateSpec)
+
+
+class CronJobStatus(Record, kw_only=True):
+    active: list[ObjectReference] = []
+    last_schedule_time: str | None = None
+    last_successful_time: str | None = None
 
 
 class CronJob(TopLevel, kw_only=True):
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: CronJobSpec = msgspec.field(default_factory=CronJobSpec)
+    status: CronJobStatus = msgspec.field(default_factory=CronJobStatus)

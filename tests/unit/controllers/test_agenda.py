@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.running_workloads import TEMPLATE
 
-from bayplan.controllers.agenda import BURST_MAX, RETRY_MAX_NS, RETRY_MIN_NS, WRITES_MAX, Agenda, Reconciler
+from bayplan.controllers.agenda import BURST_MAX, RETRY_MAX_NS, RETRY_MIN_NS, WRITES_MAX, Agenda, Reconciler, Refused
 from bayplan.controllers.replica_set import ReplicaSetController
 from bayplan.controllers.tally import Tally
 from bayplan.model.pod import Pod
@@ -21,7 +21,7 @@ class Stubborn(Reconciler[str]):
 
     def __init__(self, refusals: int) -> None:
         super().__init__()
-        self.refusals = refusals
+        self._refused_times = refusals
         self.tried_at: list[int] = []
 
     def observe(self, change: Change, now: int) -> None:
@@ -32,7 +32,7 @@ class Stubborn(Reconciler[str]):
 
     def _sync(self, store: Store, key: str, now: int) -> None:
         self.tried_at.append(now)
-        if len(self.tried_at) <= self.refusals:
+        if len(self.tried_at) <= self._refused_times:
             raise Conflict("another write came first")
 
 
@@ -73,6 +73,17 @@ def test_refused_keys_are_tried_again_more_and_more_rarely() -> None:
     stubborn.start()
     run(stubborn)
     assert stubborn.tried_at == [0, RETRY_MIN_NS, 3 * RETRY_MIN_NS, 7 * RETRY_MIN_NS]
+
+
+def test_a_refusal_is_remembered_until_it_is_overcome() -> None:
+    """With its words, and the time of the first one."""
+    stubborn = Stubborn(refusals=2)
+    stubborn.start()
+    for now in (1, 1 + RETRY_MIN_NS):
+        stubborn.reconcile(Store(), now)
+        assert stubborn.refusals == {"key": Refused(1, "another write came first")}
+    stubborn.reconcile(Store(), 1 + 3 * RETRY_MIN_NS)
+    assert stubborn.refusals == {}
 
 
 def test_the_longest_wait() -> None:
