@@ -1,13 +1,14 @@
-"""`bayplan demo`: a story on a small built-in cluster. Pods arrive and are placed, one is explained, and then an urgent
-pod needs room that others take.
+"""`bayplan demo`: a story on a small built-in cluster. An urgent pod arrives, bayplan says who would have to make room,
+and then an hour passes in which that happens, and what follows from it.
 
-The cluster is YAML in `demo_data`, as a user would write it; `--write` exports it to try the commands on. Everything is
-computed as for any other cluster: nothing of what is shown is written down here.
+The cluster and the story are YAML in `demo_data`, as a user would write them; `--write` exports them to try the
+commands on. Everything is computed as for any other cluster: nothing of what is shown is written down here.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib.resources import as_file, files
@@ -17,50 +18,82 @@ from pathlib import Path
 import click
 
 from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.simulation.result import SimulationResult
+from bayplan.analysis.simulation.running import simulate
+from bayplan.cli.simulation_output import check_file
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.reading import read
 from bayplan.report.explanation import explanation_parts
+from bayplan.report.html_page import PlotlyMissingError
 from bayplan.report.nodes import node_table
-from bayplan.report.placement import placement_parts
+from bayplan.report.simulation_tables import simulation_parts
 from bayplan.report.terminal import Part, Verbatim, chapter, sentence, show
 
 FILES = ("cluster.yaml", "arrivals.yaml", "urgent.yaml")
-NEXT_POD, URGENT_POD = "shop/deployment/web", "shop/fraud-check"
+STORY = "story.timeline"
+URGENT_POD = "shop/fraud-check"
 _DEFAULT_FOLDER = "demo-cluster"
+_REPORT = "bayplan-demo.html"
+_WHAT_HAPPENS = (
+    " 5 min  shop/fraud-check arrives",
+    "15 min  two pods of the shopping cart arrive, more important than what developers run",
+    "20 min  three of the checkout, which must run",
+    "30 min  node-4 fails",
+    "40 min  two more of the checkout",
+    "45 min  the maintenance of node-6 is over",
+    "50 min  node-4 is back",
+)
 
 
 @click.command("demo")
 @click.option("--write", "folder", metavar="DIR", help="Write the demo's YAML files there, to try the commands on.")
-def command(folder: str | None) -> None:
-    """Watch a small built-in cluster place, explain and preempt. Ends by itself, in seconds."""
+@click.option("--report", metavar="FILE", help="Where to write the HTML report; by default among temporary files.")
+def command(folder: str | None, report: str | None) -> None:
+    """Watch a small built-in cluster through an hour of preemption. Ends by itself, in seconds."""
+    check_file("--report", report)
     if folder:
         write_files(Path(folder))
-    show(story(), sys.stdout)
+    show(before_parts(), sys.stdout)
+    result = hour()
+    show(hour_parts(result), sys.stdout)
+    show(report_parts(result, Path(report) if report else Path(tempfile.gettempdir()) / _REPORT), sys.stdout)
     show(next_steps(folder), sys.stdout)
 
 
-def story() -> Iterator[Part]:
-    """Three acts."""
-    before = Cluster(objects_of("cluster.yaml", "arrivals.yaml"))
+def before_parts() -> Iterator[Part]:
+    """The cluster, and what an urgent pod would do to it."""
     yield sentence("bayplan decides as the Kubernetes scheduler does, and says why. Here is a small cluster.")
-    yield chapter("1 · Six nodes: one keeps its GPUs for those who ask, one is closed for maintenance")
-    yield node_table(before.build_cache().view())
+    yield chapter("1 · Six nodes, nearly full: one keeps its GPUs for those who ask, one is closed for maintenance")
+    yield node_table(Cluster(objects_of("cluster.yaml")).build_cache().view())
+    yield chapter(f"2 · An urgent pod is to come. Who would have to make room? bayplan explain {URGENT_POD}")
+    yield sentence(f"{URGENT_POD} is of class critical and needs 4 CPUs on one node.")
+    yield from explanation_parts(Cluster(objects_of("cluster.yaml", "urgent.yaml")).explain(URGENT_POD))
 
-    yield chapter("2 · Pods arrive: two more replicas of the web shop, a nightly job, and one that asks for 12 CPUs")
-    placement = before.place()
-    yield from placement_parts(placement)
 
-    yield chapter(f"3 · Why there? bayplan explain {NEXT_POD}")
-    yield from explanation_parts(before.explain(NEXT_POD))
+def hour() -> SimulationResult:
+    """The same cluster through the story's time."""
+    with as_file(_data("")) as folder:
+        return simulate(Cluster(objects_of("cluster.yaml")), folder / STORY, until="1h")
 
-    after = before.after(placement)
-    yield chapter("4 · An urgent pod arrives, and the cluster is full")
-    yield sentence("shop/fraud-check is of class critical and needs 4 CPUs on one node. This is what is taken now:")
-    yield node_table(after.build_cache().view())
-    yield chapter(f"5 · Who must make room? bayplan explain {URGENT_POD}")
-    full = Cluster([*after.objects, *objects_of("urgent.yaml")])
-    yield from explanation_parts(full.explain(URGENT_POD))
+
+def hour_parts(result: SimulationResult) -> Iterator[Part]:
+    yield chapter(f"3 · An hour passes: bayplan simulate --timeline {STORY}")
+    for line in _WHAT_HAPPENS:
+        yield Verbatim(line)
+    yield sentence("")
+    yield from simulation_parts(result.to_dict())
+
+
+def report_parts(result: SimulationResult, path: Path) -> Iterator[Part]:
+    """Writes the page and tells where it is."""
+    yield chapter("4 · The same hour as a page: nodes and pods over time, each preemption with all that was tried")
+    try:
+        result.report(path)
+    except PlotlyMissingError as error:
+        yield sentence(f"Not written: {error}")
+    else:
+        yield Verbatim(str(path))
 
 
 def next_steps(folder: str | None) -> Iterator[Part]:
@@ -70,6 +103,7 @@ def next_steps(folder: str | None) -> Iterator[Part]:
         "The same question, asked of files": f"bayplan explain {URGENT_POD} -f {where}",
         "All that stands in the way of a pod": f"bayplan explain dev/trainer-xl -f {where} --all-reasons",
         "All that waits, for programs": f"bayplan place -f {where} -o json",
+        "The same hour, or another": f"bayplan simulate -f {where}/cluster.yaml --timeline {where}/{STORY} --seed 2",
         "Your own cluster": "kubectl get nodes,pods,pdb,priorityclasses -A -o json | bayplan place -f -",
     }
     if folder is None:
@@ -89,7 +123,7 @@ def objects_of(*names: str) -> list[Object]:
 def write_files(folder: Path) -> None:
     """Export the files; what is there already is left alone, and a fault if it differs."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name in FILES:
+    for name in (*FILES, STORY):
         text = _data(name).read_text(encoding="utf-8")
         target = folder / name
         if not target.exists():

@@ -2,47 +2,75 @@
 
 from __future__ import annotations
 
+import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
-from bayplan.cli.demo import FILES
+from bayplan.cli.demo import FILES, STORY
 
 from .conftest import Bayplan
 
 
-def test_story(bayplan: Bayplan) -> None:
-    said = bayplan("demo")
+def test_story(bayplan: Bayplan, tmp_path: Path) -> None:
+    """What was foretold happens: the urgent pod evicts whom `explain` named, and more follows from it."""
+    page = tmp_path / "page.html"
+    said = bayplan("demo", "--report", str(page))
     assert (said.code, said.err) == (0, "")
-    assert "4 of 5 pods placed" in said.out
     assert "shop/fraud-check fits on none of 6 nodes; evicting dev/report-2 from node-2 would make room." in said.out
     assert "node-2 is cheapest: no budget broken (node-1 breaks shop/db); highest victim priority 0" in said.out
+    (happened,) = [line for line in said.out.splitlines() if line.startswith("      5 min   shop/fraud-check ")]
+    assert "node-2   dev/report-2 (0)" in happened
+    assert "1 time a budget was broken" in said.out
+    assert "of preemptions that set off others" in said.out
+    assert f"\n{page}\n" in said.out
+    assert page.read_text(encoding="utf-8").startswith("<!")
     assert "bayplan demo --write " in said.out
 
 
-def test_nothing_is_written_unless_asked(bayplan: Bayplan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_nothing_is_written_beside_the_report(
+    bayplan: Bayplan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder one stands in stays as it is; the page goes to where temporary files are."""
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    here.mkdir()
+    elsewhere.mkdir()
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(tempfile, "tempdir", str(elsewhere))
     bayplan("demo")
-    assert list(tmp_path.iterdir()) == []
+    assert list(here.iterdir()) == []
+    assert [file.name for file in elsewhere.iterdir()] == ["bayplan-demo.html"]
+
+
+def test_without_plotly_the_story_is_told_all_the_same(
+    bayplan: Bayplan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "plotly.offline", None)
+    page = tmp_path / "page.html"
+    said = bayplan("demo", "--report", str(page))
+    assert said.code == 0
+    assert "Not written: the HTML report needs plotly: pip install 'bayplan[report]'" in said.out
+    assert not page.exists()
 
 
 def test_commands_it_tells_to_try_work(bayplan: Bayplan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    said = bayplan("demo", "--write", "here")
-    assert sorted(file.name for file in (tmp_path / "here").iterdir()) == sorted(FILES)
+    said = bayplan("demo", "--write", "here", "--report", "page.html")
+    assert sorted(file.name for file in (tmp_path / "here").iterdir()) == sorted((*FILES, STORY))
     commands = [line.split()[1:] for line in said.out.splitlines() if line.startswith("  bayplan ")]
-    assert len(commands) == 3
+    assert len(commands) == 4
     for command in commands:
         tried = bayplan(*command)
-        assert tried.code == 1, "each of them is about a pod that does not fit"
-        assert tried.err == ""
-    # The same victims in the files as in the story, where other pods have been placed before.
+        # All but the simulation are about a pod that does not fit.
+        assert (tried.code, tried.err) == (0 if command[0] == "simulate" else 1, "")
+    # The same victims in all files together as in the story, where other pods have not come yet.
     assert bayplan(*commands[0]).first_line in said.out
 
 
 def test_writing_twice_changes_nothing(bayplan: Bayplan, tmp_path: Path) -> None:
-    assert bayplan("demo", "--write", str(tmp_path)).code == 0
-    assert bayplan("demo", "--write", str(tmp_path)).code == 0
+    assert bayplan("demo", "--write", str(tmp_path), "--report", str(tmp_path / "page.html")).code == 0
+    assert bayplan("demo", "--write", str(tmp_path), "--report", str(tmp_path / "page.html")).code == 0
 
 
 def test_other_peoples_files_are_left_alone(bayplan: Bayplan, tmp_path: Path) -> None:
