@@ -20,6 +20,7 @@ from bayplan.model.errors import Fault, InvalidObject
 
 EXIT_YES, EXIT_NO, EXIT_BAD_INPUT = 0, 1, 2
 _KILLED_BY = 128  # what a shell adds to the number of the signal that ended a program
+EXIT_INTERRUPTED = _KILLED_BY + SIGINT
 _FAULTS_MAX = 20
 
 #: Command -> what it does, in one line. The module of the same name in this package has a `command`.
@@ -27,6 +28,7 @@ COMMANDS = {
     "explain": "Say where a pod can go, why not elsewhere, and who would have to make room.",
     "place": "Place the pending pods now, one after another, evicting where it must be.",
     "simulate": "Run a cluster through time: who is placed, who waits, who has to make room.",
+    "compare": "Hold results of simulations against each other: what changed for whom.",
     "demo": "Watch a small built-in cluster place, explain and preempt.",
     "replay": "Play a journal back and say where decisions differ.",
     "bench": "Measure how many decisions a second this machine makes.",
@@ -93,7 +95,7 @@ def run(arguments: Sequence[str]) -> int:
         error.show()
         return EXIT_BAD_INPUT
     except (click.Abort, KeyboardInterrupt):
-        return _KILLED_BY + SIGINT
+        return EXIT_INTERRUPTED
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _bad_input([Fault("", "", "", f"{where}{error.strerror or error}")])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -10,6 +10,7 @@ import click
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.simulation.result import SimulationResult
+from bayplan.cli.main import EXIT_INTERRUPTED, EXIT_NO, EXIT_YES
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.report.words import counted, listed
@@ -49,6 +50,16 @@ class Gate:
             return f"{counted(len(waiting), 'pod')} without a node: {listed(waiting, _PODS_NAMED)}" if waiting else ""
         number = result.evicted_classes().get(self.class_name, 0)
         return f"{counted(number, 'pod')} of class {self.class_name} preempted" if number else ""
+
+
+def judge(result: SimulationResult, gates: Sequence[Gate], run: str = "") -> int:
+    """Says what has failed, and gives the exit code; `run` is its name where there are several."""
+    failures = [why for gate in gates if (why := gate.broken_by(result))]
+    for why in failures:
+        click.echo(f"failed: {run + ': ' if run else ''}{why}", err=True)
+    if result.interrupted:
+        return EXIT_INTERRUPTED
+    return EXIT_NO if failures else EXIT_YES
 
 
 def gates_option(function: CommandT) -> CommandT:

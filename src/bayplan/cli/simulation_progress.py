@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -15,19 +15,19 @@ from bayplan.report.durations import duration_text
 
 
 @contextmanager
-def progress_bar() -> Iterator[Tell | None]:
-    """What to tell of progress; None where nobody would see it."""
+def progress_bar(clock: Callable[[], float] = time.monotonic) -> Iterator[Tell | None]:
+    """What to tell of progress; None where nobody would see it. The bar goes when the run is over."""
     if not sys.stderr.isatty():
         yield None
         return
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True), transient=True, get_time=clock) as bar:
         task = bar.add_task("", total=1.0)
-        began = time.monotonic()
+        began = clock()
 
         def tell(passed_ns: int, total_ns: int) -> None:
             simulated = passed_ns / 1e9
-            speed = simulated / max(time.monotonic() - began, 1e-6)
+            speed = simulated / max(clock() - began, 1e-6)
             said = f"{duration_text(simulated)} of {duration_text(total_ns / 1e9)} · {speed:,.0f} times real time"
             bar.update(task, completed=passed_ns / total_ns, description=said)
 

@@ -10,20 +10,18 @@ Needs plotly (the extra `report`) for its JavaScript only; figures are made as p
 from __future__ import annotations
 
 import json
-import os
 from collections import defaultdict
 from dataclasses import dataclass
 from html import escape
-from importlib import import_module, resources
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from bayplan.report.chain_drawing import draw_chains
 from bayplan.report.durations import duration_text
+from bayplan.report.html_page import as_script_data, filled, page_file, plotly_script, write_page
 from bayplan.report.simulation_nodes import NODES_MAX, PODS_MAX, is_aggregated, nodes_over_time, shortened
 from bayplan.report.simulation_records import html_table, preemption_list
-from bayplan.report.simulation_series import Figure, over_time, waiting, who_evicted
+from bayplan.report.simulation_series import over_time, waiting, who_evicted
 from bayplan.report.simulation_view import NO_CLASS, Plain, SimulationView, class_name, owner_name
 from bayplan.report.words import counted
 
@@ -34,43 +32,23 @@ _LOOPS_MAX = 20
 _NOTES_MAX = 100
 
 
-class PlotlyMissingError(ImportError):
-    """The report cannot be drawn in this installation."""
-
-    def __init__(self) -> None:
-        super().__init__("the HTML report needs plotly: pip install 'bayplan[report]'")
-
-
 def write_report(result: Plain, path: Path | str) -> None:
     """One page for one run; PlotlyMissingError without the extra, ValueError for something that is not a result."""
-    page = report_page(result)
-    target = Path(path)
-    unfinished = target.with_name(f".{target.name}.unfinished")
-    try:
-        unfinished.write_text(page, encoding="utf-8", newline="\n")
-        os.replace(unfinished, target)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def require_plotly() -> None:
-    """PlotlyMissingError now rather than after a long run."""
-    if find_spec("plotly") is None:
-        raise PlotlyMissingError
+    write_page(report_page(result), path)
 
 
 def report_page(result: Plain) -> str:
     """The page as text."""
-    plotly_script = _plotly_script()
+    script = plotly_script()  # first, as without it all else would be in vain
     view = SimulationView(result)
     figures = {"over-time": over_time(view), "waiting": waiting(view), "nodes": nodes_over_time(view)}
     if view.preemptions:
         figures["who-evicted"] = who_evicted(view)
-    return _filled(
-        _page_file("page.html"),
+    return filled(
+        page_file("page.html"),
         {
             "title": escape(f"Simulation of {duration_text(view.seconds)}, seed {result['seed']}"),
-            "style": _page_file("page.css"),
+            "style": page_file("page.css"),
             "answer": _answer(view),
             "tiles": _tiles(view),
             "classes": _class_table(view),
@@ -83,40 +61,11 @@ def report_page(result: Plain) -> str:
             "evictions": _evictions(view),
             "preemptions_title": counted(len(view.preemptions), "preemption"),
             "preemptions": preemption_list(view),
-            "figures": _as_script_data(figures),
-            "plotly": plotly_script,
-            "script": _page_file("page.js"),
+            "figures": as_script_data(figures),
+            "plotly": script,
+            "script": page_file("page.js"),
         },
     )
-
-
-def _plotly_script() -> str:
-    try:
-        offline = import_module("plotly.offline")
-    except ModuleNotFoundError as missing:
-        raise PlotlyMissingError from missing
-    return str(offline.get_plotlyjs())
-
-
-def _page_file(name: str) -> str:
-    return (resources.files("bayplan.report") / "simulation_page" / name).read_text(encoding="utf-8")
-
-
-def _filled(template: str, parts: dict[str, str]) -> str:
-    """Each `{{name}}` once. What is filled in is not read again, so text of users cannot name another part."""
-    pieces = template.split("{{")
-    filled = [pieces[0]]
-    for piece in pieces[1:]:
-        name, rest = piece.split("}}", 1)
-        filled += [parts.pop(name), rest]
-    assert not parts, f"the page has no place for {sorted(parts)}"
-    return "".join(filled)
-
-
-def _as_script_data(figures: dict[str, Figure]) -> str:
-    """JSON that cannot end the `<script>` around it, whatever names say."""
-    plain = json.dumps(figures, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-    return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 # ---------------------------------------------------------------- the answer
@@ -161,8 +110,9 @@ def _tiles(view: SimulationView) -> str:
         ("deepest chain", f"{depth:,}", f"of {counted(len(view.result['chains']), 'chain')}", False),
     ]
     tiles += [
-        (f"{resource} used", f"{100 * share:.0f} %", "mean over the run", False)
+        (f"{resource.rpartition('/')[2]} used", f"{100 * share:.0f} %", "mean over the run", False)
         for resource, share in summary["utilisation"].items()
+        if any(view.result["series"]["used"].get(resource, ()))  # nodes may offer what no pod asks for
     ]
     return "".join(
         f'<div class="tile{" alarm" if alarm else ""}"><span>{escape(name)}</span><b>{value}</b>'
@@ -243,16 +193,15 @@ def _loops(view: SimulationView) -> str:
 
 
 def _notes(view: SimulationView) -> str:
-    """What the input asked for and could not be done when its time came."""
+    """What could not be done, and what was assumed."""
     notes = view.result.get("notes", [])
     if not notes:
         return ""
     rows = [(duration_text(one["t"]), one["source"], one["message"]) for one in notes[:_NOTES_MAX]]
     rest = len(notes) - _NOTES_MAX
     more = f"<p>and {rest:,} more.</p>" if rest > 0 else ""
-    title = counted(len(notes), "step of the input", "steps of the input")
-    table = html_table(["at", "where", "why"], rows)
-    return f"<details><summary>{title} could not be done</summary>{table}{more}</details>"
+    table = html_table(["at", "where", "what"], rows)
+    return f"<details><summary>{counted(len(notes), 'note')} on this run</summary>{table}{more}</details>"
 
 
 @dataclass

@@ -28,7 +28,10 @@ _BARS = 120
 _SHORTEST_WAIT = 0.01  # seconds; a logarithmic axis has no zero
 _WAIT_TICKS = (0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 86_400, 864_000)
 _QUEUE_COLOURS = {"active": "#56B4E9", "backoff": "#E69F00", "unschedulable": ALARM, "gated": "#999999"}
-_QUANTILES = (("p50", "circle", 11), ("p90", "diamond", 12), ("p99", "square", 10), ("max", "line-ns-open", 16))
+DASHES = ("solid", "dash", "dot", "dashdot")
+QUANTILE_NAMES = {"p50": "median", "p90": "p90", "p99": "p99", "max": "longest"}
+#: With the symbol and its size.
+QUANTILES = (("p50", "circle", 11), ("p90", "diamond", 12), ("p99", "square", 10), ("max", "line-ns-open", 16))
 
 
 def layout(height: int, **more: Any) -> Figure:
@@ -55,20 +58,20 @@ def time_axis(view: SimulationView, **more: Any) -> Figure:
 def over_time(view: SimulationView) -> Figure:
     """Used shares above, the queue in the middle, victims below; zooming one zooms all."""
     series = view.result["series"]
-    starts = _chunk_starts(len(series["t"]))
+    starts = chunk_starts(len(series["t"]))
     times = [view.unit.of(series["t"][start]) for start in starts]
     data: list[Figure] = [
         {
             "type": "scatter", "mode": "lines", "name": escape(resource), "x": times,
-            "y": _means(shares, starts), "yaxis": "y", "legend": "legend",
-            "line": {"color": PALETTE[position % len(PALETTE)], "width": 2, "dash": _DASHES[position % len(_DASHES)]},
+            "y": means(shares, starts), "yaxis": "y", "legend": "legend",
+            "line": {"color": PALETTE[position % len(PALETTE)], "width": 2, "dash": DASHES[position % len(DASHES)]},
             "hovertemplate": "%{y:.1f} %",
         }
-        for position, (resource, shares) in enumerate(series["used"].items())
+        for position, (resource, shares) in enumerate(_asked_for(series["used"]))
     ]  # fmt: skip
     data += [
         {
-            "type": "scatter", "mode": "lines", "name": escape(name), "x": times, "y": _maxima(lengths, starts),
+            "type": "scatter", "mode": "lines", "name": escape(name), "x": times, "y": maxima(lengths, starts),
             "yaxis": "y2", "legend": "legend2", "stackgroup": "queue", "hovertemplate": "%{y:,}",
             "line": {"width": 0.5, "shape": "hv", "color": _QUEUE_COLOURS.get(name, "#666666")},
         }
@@ -84,15 +87,17 @@ def over_time(view: SimulationView) -> Figure:
         bargap=0,
         xaxis=time_axis(view, anchor="y3"),
         yaxis=axis("used, %", domain=[0.62, 1], range=[0, 102]),
-        yaxis2=axis("pods waiting", domain=[0.24, 0.55], rangemode="tozero", **_whole_ticks(queued, 6)),
-        yaxis3=axis("evicted", domain=[0, 0.17], rangemode="tozero", **_whole_ticks(victims["y"], 3)),
+        yaxis2=axis("pods waiting", domain=[0.24, 0.55], rangemode="tozero", **whole_ticks(queued, 6)),
+        yaxis3=axis("evicted", domain=[0, 0.17], rangemode="tozero", **whole_ticks(victims["y"], 3)),
         legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"},
         legend2={"orientation": "h", "x": 0, "y": 0.555, "yanchor": "bottom"},
     )
     return {"data": data, "layout": drawn}
 
 
-_DASHES = ("solid", "dash", "dot", "dashdot")
+def _asked_for(used: dict[str, list[float]]) -> list[tuple[str, list[float]]]:
+    """Resources some pod takes; nodes may offer others, whose line would lie on the axis."""
+    return [(resource, shares) for resource, shares in used.items() if any(shares)]
 
 
 def _victims_over_time(view: SimulationView) -> Figure:
@@ -107,19 +112,19 @@ def _victims_over_time(view: SimulationView) -> Figure:
     }  # fmt: skip
 
 
-def _whole_ticks(counts: Sequence[int], at_most: int) -> Figure:
+def whole_ticks(counts: Sequence[int], at_most: int) -> Figure:
     """There is no half of a pod; plotly's own ticks are fine where there are many."""
     return {"dtick": 1} if max(counts, default=0) <= at_most else {"tickformat": ",d", "nticks": at_most}
 
 
-def _chunk_starts(count: int) -> list[int]:
+def chunk_starts(count: int) -> list[int]:
     if not count:
         return []
     step = -(-count // _POINTS_MAX)
     return list(range(0, count, step))
 
 
-def _means(shares: Sequence[float], starts: Sequence[int]) -> list[float]:
+def means(shares: Sequence[float], starts: Sequence[int]) -> list[float]:
     if not starts:
         return []
     lengths = np.diff([*starts, len(shares)])
@@ -127,7 +132,7 @@ def _means(shares: Sequence[float], starts: Sequence[int]) -> list[float]:
     return [round(100 * float(mean), 2) for mean in means]
 
 
-def _maxima(lengths: Sequence[float], starts: Sequence[int]) -> list[int]:
+def maxima(lengths: Sequence[float], starts: Sequence[int]) -> list[int]:
     """A queue that was long for a moment must not vanish between two points."""
     return [int(length) for length in np.maximum.reduceat(np.asarray(lengths), starts)] if starts else []
 
@@ -140,23 +145,23 @@ def waiting(view: SimulationView) -> Figure:
     data: list[Figure] = [
         {
             "type": "scatter", "mode": "lines", "showlegend": False, "hoverinfo": "skip",
-            "x": [_shown_wait(waits[name]["p50"]), _shown_wait(waits[name]["max"])], "y": [rows[name]] * 2,
+            "x": [shown_wait(waits[name]["p50"]), shown_wait(waits[name]["max"])], "y": [rows[name]] * 2,
             "line": {"color": view.colours[name], "width": 4}, "opacity": 0.45,
         }
         for name in names
     ]  # fmt: skip
-    for quantile, symbol, size in _QUANTILES:
+    for quantile, symbol, size in QUANTILES:
         data.append(
             {
-                "type": "scatter", "mode": "markers", "name": _QUANTILE_NAMES[quantile],
-                "x": [_shown_wait(waits[name][quantile]) for name in names], "y": [rows[name] for name in names],
+                "type": "scatter", "mode": "markers", "name": QUANTILE_NAMES[quantile],
+                "x": [shown_wait(waits[name][quantile]) for name in names], "y": [rows[name] for name in names],
                 "marker": {
                     "symbol": symbol, "size": size, "color": [view.colours[name] for name in names],
                     "line": {"width": 2 if quantile == "max" else 0},
                 },
                 "hoverinfo": "text",
                 "text": [
-                    f"{rows[name]}: {_QUANTILE_NAMES[quantile]} {duration_text(waits[name][quantile])}"
+                    f"{rows[name]}: {QUANTILE_NAMES[quantile]} {duration_text(waits[name][quantile])}"
                     f"<br>of {counted(waits[name]['count'], 'pod')} placed"
                     for name in names
                 ],
@@ -165,7 +170,7 @@ def waiting(view: SimulationView) -> Figure:
     drawn = layout(
         130 + 44 * max(len(names), 1),
         hovermode="closest",
-        xaxis=_wait_axis([waits[name]["max"] for name in names]),
+        xaxis=wait_axis([waits[name]["max"] for name in names]),
         yaxis=axis(type="category", categoryarray=[rows[name] for name in reversed(names)], automargin=True),
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"},
         margin={"l": 150, "r": 20, "t": 40, "b": 50},
@@ -173,14 +178,11 @@ def waiting(view: SimulationView) -> Figure:
     return {"data": data, "layout": drawn}
 
 
-_QUANTILE_NAMES = {"p50": "median", "p90": "p90", "p99": "p99", "max": "longest"}
-
-
-def _shown_wait(seconds: float) -> float:
+def shown_wait(seconds: float) -> float:
     return round(max(seconds, _SHORTEST_WAIT), 4)
 
 
-def _wait_axis(longest: Sequence[float]) -> Figure:
+def wait_axis(longest: Sequence[float]) -> Figure:
     top = max([*longest, 10])
     ticks = [tick for tick in _WAIT_TICKS if tick <= top]
     return axis(

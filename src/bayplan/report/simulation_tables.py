@@ -149,6 +149,6 @@ def _pending_parts(run: Plain) -> Iterator[Part]:
 
 def _note_parts(run: Plain) -> Iterator[Part]:
     if run["notes"]:
-        yield heading("What could not be done")
+        yield heading("Notes on this run")
         for note in run["notes"][:_PREEMPTIONS]:
             yield sentence(f"{note['source']}: at {duration_text(note['t'])}: {note['message']}", "yellow")

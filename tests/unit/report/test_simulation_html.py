@@ -18,7 +18,8 @@ pytest.importorskip("plotly", reason="the extra `report` is not installed")
 
 from bayplan.core.preemption.select import HIGHEST_PRIORITY, PRIORITY_SUM
 from bayplan.report.durations import duration_text, unit_for
-from bayplan.report.simulation_html import PlotlyMissingError, report_page, require_plotly, write_report
+from bayplan.report.html_page import PlotlyMissingError, require_plotly
+from bayplan.report.simulation_html import report_page, write_report
 from bayplan.report.simulation_nodes import nodes_over_time, shortened
 from bayplan.report.simulation_series import over_time, waiting, who_evicted
 from bayplan.report.simulation_view import SimulationView
@@ -233,7 +234,7 @@ class TestPage:
     def test_what_could_not_be_done_is_told(self) -> None:
         note = {"t": 60.0, "source": "day.yaml:7", "message": "no such node: <n1>"}
         text = Elements(report_page(result(notes=[note]))).text
-        assert "1 step of the input could not be done" in text
+        assert "1 note on this run" in text
         assert "day.yaml:7no such node: <n1>" in text
 
     def test_workload_hit_hardest_stands_first(self) -> None:
@@ -258,6 +259,18 @@ class TestPage:
     def test_something_else_is_refused(self) -> None:
         with pytest.raises(ValueError, match="not a simulation's result"):
             report_page({"format": "something else"})
+
+    def test_resources_have_short_names_and_those_nobody_asks_for_are_left_out(self) -> None:
+        """A node may offer what no pod takes: 0 % of it says nothing, and its line lies on the axis."""
+        made = busy_result(3, 40, 600.0)
+        made["summary"]["utilisation"] |= {"example.com/gpu": 0.5, "example.com/idle": 0.0}
+        made["series"]["used"] |= {"example.com/gpu": [0.5] * 401, "example.com/idle": [0.0] * 401}
+        page = report_page(made)
+        assert "<span>gpu used</span>" in page
+        assert "idle used" not in page
+        names = {trace.get("name") for figure in figures_of(page).values() for trace in figure["data"]}
+        assert "example.com/gpu" in names
+        assert "example.com/idle" not in names
 
     def test_empty_run_makes_a_page(self) -> None:
         assert "No pod was preempted and none waits." in report_page(result(nodes=[]))
@@ -311,7 +324,7 @@ class TestSafety:
 
     def test_missing_plotly_can_be_asked_for_before_a_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
         require_plotly()
-        monkeypatch.setattr("bayplan.report.simulation_html.find_spec", lambda name: None)
+        monkeypatch.setattr("bayplan.report.html_page.find_spec", lambda name: None)
         with pytest.raises(PlotlyMissingError, match="needs plotly"):
             require_plotly()
 

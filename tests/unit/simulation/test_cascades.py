@@ -37,7 +37,7 @@ def test_a_victim_that_comes_back_and_pushes_another_is_a_chain() -> None:
     middle = make.priority_class("middle", value=100)
     there = cluster(middle, *nodes(2), workload("mid", 1, "4", "middle"), workload("low", 1, "4", "low"))
     # Both stand; the urgent pod may only go where the middle one is, which then pushes the low one.
-    before = simulate(there, until=60).pods
+    before = simulate(there, until=60).pod_ledger
     where = next(node for key, node in zip(before.keys, before.nodes, strict=True) if key.startswith("default/mid"))
     urgent = pattern("urgent", "4", "high").node_selector({HOSTNAME: where})
     result = simulate(there, [after(1, Apply(objects(urgent)))], until=1800)

@@ -10,7 +10,7 @@ import pytest
 
 import bayplan
 from bayplan.analysis.simulation.commands import Apply, Cordon, Delete, Drain, NodesFail, NodesRecover, Scale, Target
-from bayplan.analysis.simulation.running import Options, Simulation, simulate
+from bayplan.analysis.simulation.running import simulate
 from bayplan.testing import builders as make
 
 from .worlds import MINUTE, after, cluster, ends, nodes, objects, pattern, workload
@@ -31,9 +31,9 @@ def test_pods_are_placed_and_counted() -> None:
     }
     assert result.summary["waiting"]["low"]["count"] == 3
     assert result.summary["utilisation"]["cpu"] == pytest.approx(0.75, abs=0.01)
-    assert set(result.pods.owners) == {"Deployment default/web"}
-    assert not np.isnan(result.columns["bound"]).any()
-    assert np.isnan(result.columns["ended"]).all()
+    assert set(result.pod_ledger.owners) == {"Deployment default/web"}
+    assert not np.isnan(result.pods["bound"]).any()
+    assert np.isnan(result.pods["ended"]).all()
 
 
 def test_a_pod_with_a_run_time_finishes() -> None:
@@ -72,8 +72,8 @@ def test_a_failed_node_loses_its_pods_and_comes_back() -> None:
     result = simulate(there, [after(1, NodesFail(("n1",))), after(20, NodesRecover(("n1",)))], until=3600)
     assert result.summary["evictions"] == {"node": 1}
     assert result.summary["pods"]["pending"] == 0
-    assert result.pods.nodes[-1] == "n1"  # it waited for the node to come back
-    assert result.pods.bound[-1] > 20 * MINUTE
+    assert result.pod_ledger.nodes[-1] == "n1"  # it waited for the node to come back
+    assert result.pod_ledger.bound[-1] > 20 * MINUTE
 
 
 def test_a_drain_waits_for_the_budget() -> None:
@@ -84,7 +84,9 @@ def test_a_drain_waits_for_the_budget() -> None:
     assert stuck.summary["evictions"] == {"drain": 1}
     result = simulate(there, plans, until=3600)
     assert result.summary["evictions"] == {"drain": 3}
-    running = [node for node, end in zip(result.pods.nodes, result.pods.ends, strict=True) if end == "running"]
+    running = [
+        node for node, end in zip(result.pod_ledger.nodes, result.pod_ledger.ends, strict=True) if end == "running"
+    ]
     assert running == ["n9", "n9", "n9"]
 
 
@@ -93,9 +95,9 @@ def test_scaling_cordoning_and_deleting() -> None:
     plans = [after(1, Cordon(("n1",))), after(2, Scale((web,), 4)), after(3, Cordon(("n1",), False))]
     there = cluster(*nodes(1), workload("web", 2, "1", "low"))
     result = simulate(there, plans, until=600)
-    assert [at > 3 * MINUTE for at in sorted(result.pods.bound)] == [False, False, True, True]
+    assert [at > 3 * MINUTE for at in sorted(result.pod_ledger.bound)] == [False, False, True, True]
     gone = simulate(there, [*plans, after(5, Delete((web,)))], until=600)
-    assert gone.pods.ends == ["deleted"] * 4
+    assert gone.pod_ledger.ends == ["deleted"] * 4
 
 
 def test_what_cannot_be_done_is_noted_and_the_run_goes_on() -> None:
@@ -114,24 +116,30 @@ def test_the_same_seed_gives_the_same_bytes_and_leaves_the_cluster_alone() -> No
     assert first != other
 
 
-def test_an_interrupt_gives_what_there_is() -> None:
-    simulation = Simulation(cluster(*nodes(1), pattern("a", "1", "low")), options=Options(until_ns=60 * MINUTE))
-
-    def interrupt(passed: int, _: int) -> None:
-        if passed > MINUTE:
-            raise KeyboardInterrupt
-
-    result = simulation.run(interrupt)
-    assert result.partial
-    assert 60 < result.to_dict()["seconds"] < 120
-    assert result.summary["pods"]["placed"] == 1
-
-
 def test_the_report_is_written(tmp_path: Path) -> None:
     pytest.importorskip("plotly")
     result = simulate(cluster(*nodes(1), pattern("seen", "1", "low")), until=60)
     result.report(tmp_path / "report.html")
     assert "default/seen" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_timelines_and_traces_may_be_files(tmp_path: Path) -> None:
+    """The trace brings its own class; the timeline lets its pod in only after a minute."""
+    (tmp_path / "story.yaml").write_text("- {at: 1m, uncordon: n1}\n- {at: 2m, delete: trace/a}\n", encoding="utf-8")
+    (tmp_path / "pods.csv").write_text("arrival,cpu,priority,class,name\n30,1,7,own,a\n", encoding="utf-8")
+    closed = cluster(*(node.unschedulable() for node in nodes(1)))
+    result = simulate(closed, tmp_path / "story.yaml", trace=f"csv:{tmp_path / 'pods.csv'}", until="5m")
+    assert list(result.pods["class"]) == ["own"]
+    assert result.pods["created"] == [30]
+    assert 60 <= result.pods["bound"][0] < 90
+    assert list(result.pods["end"]) == ["deleted"]
+    assert result.to_dict()["seconds"] == 300
+
+
+@pytest.mark.parametrize("until", [0, -1.5, "0s", "later"])
+def test_a_run_takes_some_time(until: float | str) -> None:
+    with pytest.raises(ValueError, match=r"until must be above 0|invalid duration"):
+        simulate(cluster(*nodes(1)), until=until)
 
 
 def test_it_is_exported() -> None:

@@ -44,5 +44,7 @@ def objects(*things: Any) -> tuple[Any, ...]:
 
 def ends(result: Any, app: str) -> Sequence[str]:
     return [
-        end for key, end in zip(result.pods.keys, result.pods.ends, strict=True) if key.startswith(f"default/{app}")
+        end
+        for key, end in zip(result.pod_ledger.keys, result.pod_ledger.ends, strict=True)
+        if key.startswith(f"default/{app}")
     ]

@@ -20,7 +20,8 @@ from bayplan.core.cycle import attempt
 from bayplan.core.deciding import Choice, Decider
 from bayplan.core.framework.profile import Profile
 from bayplan.core.preemption.candidates import find_potential_victims
-from bayplan.core.preemption.record import preemption_record
+from bayplan.core.preemption.record import short_record
+from bayplan.core.preemption.search import Searched
 from bayplan.core.refusing import Decision
 from bayplan.core.snapshot import View
 
@@ -119,10 +120,11 @@ class PreemptionLog:
         found = attempt(self._profiles[pod.scheduler_name], pod, view, start)
         if found.post_filter is None or found.filtered is None:
             return
-        record = preemption_record(found.post_filter.preemption, view, found.filtered)
-        if record is not None:
-            made.decided = _deciding(record)
-            made.record = _shortened(record, made.node)
+        preemption = found.post_filter.preemption
+        chosen_row = view.nodes.rows_by_name[made.node]
+        made.record = short_record(preemption, view, found.filtered, chosen_row, CANDIDATES_KEPT)
+        if isinstance(preemption.found, Searched):
+            made.decided = _deciding(preemption.found)
 
 
 def _broken_budgets(pod: PodInfo, view: View, node_row: int) -> dict[int, list[str]]:
@@ -135,31 +137,8 @@ def _broken_budgets(pod: PodInfo, view: View, node_row: int) -> dict[int, list[s
     return broken
 
 
-def _deciding(record: Plain) -> str:
-    if len(record["candidates"]) == 1:
+def _deciding(searched: Searched) -> str:
+    if len(searched.candidates.rows) == 1:
         return ONLY_ONE
-    steps = record["choice"]
-    return str(steps[-1]["criterion"]) if steps and len(steps[-1]["kept"]) == 1 else EQUAL
-
-
-def _shortened(record: Plain, chosen: str) -> Plain:
-    """The chosen candidate with all that was tried there, and those that lasted longest beside it."""
-    lasted = {one["node"]: 0 for one in record["candidates"]}
-    for step in record["choice"]:
-        for node in step["values"]:
-            lasted[node] += 1
-    lasted[chosen] = len(record["choice"]) + 1
-    kept = sorted(record["candidates"], key=lambda one: (-lasted[one["node"]], one["node"]))[:CANDIDATES_KEPT]
-    names = {one["node"] for one in kept}
-    return {
-        "candidates": [one if one["node"] == chosen else {**one, "reprieves": []} for one in kept],
-        "candidatesLeftOut": len(record["candidates"]) - len(kept),
-        "choice": [
-            {
-                "criterion": step["criterion"],
-                "values": {node: value for node, value in step["values"].items() if node in names},
-                "kept": [node for node in step["kept"] if node in names],
-            }
-            for step in record["choice"]
-        ],
-    }
+    steps = searched.selection.steps
+    return steps[-1].criterion if steps and len(steps[-1].kept) == 1 else EQUAL

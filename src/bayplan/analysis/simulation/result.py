@@ -1,7 +1,7 @@
 """What a run came to: columns for programs, a summary for people, one plain dictionary for everybody else.
 
-`to_dict` holds all that the reports show, and the same seed gives the same bytes. Columns are NumPy arrays with one
-entry for each pod; times there are seconds, NaN for what never happened.
+`to_dict` holds all that the reports show, and the same seed gives the same bytes. `pods`, `nodes`, `preemptions`,
+`victims` and `series` are tables of NumPy arrays (see `columns`), and `to_arrow` gives the same for Arrow.
 """
 
 from __future__ import annotations
@@ -14,9 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from bayplan.analysis.simulation.arrow import arrow_tables
 from bayplan.analysis.simulation.cascades import Cascades
+from bayplan.analysis.simulation.columns import (
+    Columns,
+    node_columns,
+    pod_columns,
+    preemption_columns,
+    series_columns,
+    victim_columns,
+)
 from bayplan.analysis.simulation.pod_ledger import (
     BY_PREEMPTION,
     DELETED_END,
@@ -32,19 +40,18 @@ from bayplan.analysis.simulation.series import Series
 
 FORMAT = "bayplan simulation v1"
 Plain = dict[str, Any]
-Column = npt.NDArray[Any]
 
 
 @dataclass(slots=True)
 class Note:
-    """Something in the input that could not be done when its time came."""
+    """Something that could not be done, or that was assumed as the input does not say it."""
 
     at: int
     source: str
     message: str
 
 
-@dataclass
+@dataclass(repr=False)  # the ledgers hold every pod
 class SimulationResult:
     """One run."""
 
@@ -53,13 +60,20 @@ class SimulationResult:
     until_ns: int  # how much time has passed
     partial: bool
     classes: dict[str, int]
-    pods: PodLedger
-    nodes: NodeLedger
-    series: Series
-    preemptions: list[Preemption]
+    pod_ledger: PodLedger
+    node_ledger: NodeLedger
+    samples: Series
+    preemption_log: list[Preemption]
     cascades: Cascades
     notes: list[Note] = field(default_factory=list)
     refusals: dict[str, str] = field(default_factory=dict)  # pod -> why it was last refused
+    inputs: str = ""  # equal for runs that were given the same; see inputs.py
+    interrupted: bool = False  # by the user; a partial run may also have ended itself
+
+    def __repr__(self) -> str:
+        pods, seconds = self.summary["pods"], self.until_ns / 1e9
+        figures = ", ".join(f"{pods[name]:,} {name}" for name in ("created", "placed", "preempted", "pending"))
+        return f"<SimulationResult{' (partial)' if self.partial else ''}: {seconds:,.0f} s, pods: {figures}>"
 
     @property
     def pending_reasons(self) -> dict[str, list[str]]:
@@ -70,34 +84,45 @@ class SimulationResult:
         return dict(sorted(groups.items(), key=lambda group: (-len(group[1]), group[0])))
 
     @cached_property
-    def columns(self) -> dict[str, Column]:
-        """One array for each field of a pod."""
-        pods = self.pods
-        return {
-            "key": np.array(pods.keys, dtype=np.str_),
-            "class": np.array(pods.classes, dtype=np.str_),
-            "priority": np.array(pods.priorities, dtype=np.int64),
-            "owner": np.array(pods.owners, dtype=np.str_),
-            "node": np.array(pods.nodes, dtype=np.str_),
-            "created": _seconds(pods.created),
-            "bound": _seconds(pods.bound),
-            "started": _seconds(pods.started),
-            "ended": _seconds(pods.ended),
-            "end": np.array(pods.ends, dtype=np.str_),
-            "cpu": np.array(pods.cpu_milli, dtype=np.int64),
-            "memory": np.array(pods.memory_bytes, dtype=np.int64),
-        }
+    def pods(self) -> Columns:
+        """Every pod that ever was, in order of creation."""
+        return pod_columns(self.pod_ledger)
+
+    @cached_property
+    def nodes(self) -> Columns:
+        """Every node, with the time it was there."""
+        return node_columns(self.node_ledger)
+
+    @cached_property
+    def preemptions(self) -> Columns:
+        """Every decision to evict, in order of time."""
+        return preemption_columns(self.preemption_log)
+
+    @cached_property
+    def victims(self) -> Columns:
+        """Who had to go: `preemption` is the row in `preemptions`."""
+        return victim_columns(self.preemption_log)
+
+    @cached_property
+    def series(self) -> Columns:
+        """The whole cluster over time."""
+        return series_columns(self.samples)
+
+    @property
+    def tables(self) -> dict[str, Columns]:
+        """All of the above by name."""
+        return {name: getattr(self, name) for name in ("pods", "nodes", "preemptions", "victims", "series")}
 
     @cached_property
     def summary(self) -> Plain:
         return {
             "pods": self._pod_figures(),
             "waiting": self._waiting(),
-            "evictions": dict(sorted(self.pods.evictions.items())),
+            "evictions": dict(sorted(self.pod_ledger.evictions.items())),
             "evictionsByPreemptor": self._evictions_by_preemptor(),
-            "budgetsBroken": sum(len(victim["breaks"]) for one in self.preemptions for victim in one.victims),
-            "utilisation": self.series.means(),
-            "fragmentation": self.series.fragmentation_figures(),
+            "budgetsBroken": sum(len(victim["breaks"]) for one in self.preemption_log for victim in one.victims),
+            "utilisation": self.samples.means(),
+            "fragmentation": self.samples.fragmentation_figures(),
         }
 
     def to_dict(self) -> Plain:
@@ -106,19 +131,31 @@ class SimulationResult:
             "format": FORMAT,
             "seed": self.seed,
             "configs": self.config_name,
+            "inputs": self.inputs,
             "seconds": self.until_ns / 1e9,
             "partial": self.partial,
             "classes": self.classes,
             "summary": self.summary,
-            "series": self.series.to_dict(),
-            "nodes": self.nodes.nodes,
+            "series": self.samples.to_dict(),
+            "nodes": self.node_ledger.nodes,
             "pods": self._pods_to_plain(),
-            "preemptions": [one.to_dict() for one in self.preemptions],
+            "preemptions": [one.to_dict() for one in self.preemption_log],
             "chains": self.cascades.chains,
             "loops": self.cascades.loops,
             "waiting": [{"message": message, "pods": keys} for message, keys in self.pending_reasons.items()],
             "notes": [{"t": one.at / 1e9, "source": one.source, "message": one.message} for one in self.notes],
         }
+
+    def to_arrow(self) -> dict[str, Any]:
+        """The tables as `pyarrow.Table`s, by name; needs the extra `bayplan[arrow]`."""
+        about = {
+            "format": FORMAT,
+            "seed": self.seed,
+            "config": self.config_name,
+            "seconds": self.until_ns / 1e9,
+            "partial": self.partial,
+        }
+        return arrow_tables(self.tables, about)
 
     def report(self, path: str | Path) -> None:
         """Write the HTML report; needs the extra `bayplan[report]`."""
@@ -126,7 +163,7 @@ class SimulationResult:
         import_module("bayplan.report.simulation_html").write_report(self.to_dict(), path)
 
     def _pods_to_plain(self) -> list[Plain]:
-        pods = self.pods
+        pods = self.pod_ledger
         return [
             {
                 "key": pods.keys[row],
@@ -146,23 +183,24 @@ class SimulationResult:
         ]
 
     def _pod_figures(self) -> Plain:
-        ends = Counter(self.pods.ends)
+        ends = Counter(self.pod_ledger.ends)
         return {
-            "created": len(self.pods.keys),
+            "created": len(self.pod_ledger.keys),
             "placed": sum(
-                bound != NEVER and not there for bound, there in zip(self.pods.bound, self.pods.was_there, strict=True)
+                bound != NEVER and not there
+                for bound, there in zip(self.pod_ledger.bound, self.pod_ledger.was_there, strict=True)
             ),
             "finished": ends[FINISHED],
             "failed": ends[FAILED],
             "deleted": ends[DELETED_END],
-            "preempted": sum(cause == BY_PREEMPTION for cause in self.pods.evicted.values()),
+            "preempted": sum(cause == BY_PREEMPTION for cause in self.pod_ledger.evicted.values()),
             "pending": ends[PENDING],
         }
 
     def _waiting(self) -> Plain:
         """Seconds from creation to the node, by class, the most important first; pods that still wait do not count."""
         waits: dict[str, list[int]] = {}
-        pods = self.pods
+        pods = self.pod_ledger
         for name, created, bound, there in zip(pods.classes, pods.created, pods.bound, pods.was_there, strict=True):
             if bound != NEVER and not there:
                 waits.setdefault(name, []).append(bound - created)
@@ -170,26 +208,20 @@ class SimulationResult:
 
     def _evictions_by_preemptor(self) -> dict[str, int]:
         counts: Counter[str] = Counter()
-        owners = dict(zip(self.pods.keys, self.pods.owners, strict=True))
-        for one in self.preemptions:
+        owners = dict(zip(self.pod_ledger.keys, self.pod_ledger.owners, strict=True))
+        for one in self.preemption_log:
             counts[owners[one.preemptor] or one.preemptor] += len(one.evicted)
         return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
     def evicted_classes(self) -> dict[str, int]:
         """Class -> how many of its pods were preempted."""
-        rows = [row for row, cause in self.pods.evicted.items() if cause == BY_PREEMPTION]
-        return dict(Counter(self.pods.classes[row] for row in rows))
+        rows = [row for row, cause in self.pod_ledger.evicted.items() if cause == BY_PREEMPTION]
+        return dict(Counter(self.pod_ledger.classes[row] for row in rows))
 
     @property
     def pending(self) -> list[str]:
         """Pods that wait at the end."""
-        return [key for key, end in zip(self.pods.keys, self.pods.ends, strict=True) if end == PENDING]
-
-
-def _seconds(times: list[int]) -> Column:
-    column = np.array(times, dtype=np.float64) / 1e9
-    column[np.array(times, dtype=np.int64) == NEVER] = np.nan
-    return column
+        return [key for key, end in zip(self.pod_ledger.keys, self.pod_ledger.ends, strict=True) if end == PENDING]
 
 
 def _or_none(at: int) -> float | None:

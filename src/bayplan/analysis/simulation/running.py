@@ -2,29 +2,39 @@
 
 Takes objects, a configuration, a seed and what is to happen when; gives a `SimulationResult`. The world has all
 controllers of a cluster and the scheduler of the configuration. An interrupt ends a run early: what has happened until
-then is the result, marked as partial. Nothing here reads or writes files.
+then is the result, marked as partial; a second interrupt is raised. Nothing here writes files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
 
 from bayplan.analysis.cluster import Cluster, ConfigSource
 from bayplan.analysis.simulation.cascades import Cascades, find_cascades
 from bayplan.analysis.simulation.commands import Commands, Plan
+from bayplan.analysis.simulation.inputs import inputs_mark
+from bayplan.analysis.simulation.interrupts import Interrupts
 from bayplan.analysis.simulation.listening import Listener
 from bayplan.analysis.simulation.preemption_log import ListeningDecider, PreemptionLog
 from bayplan.analysis.simulation.result import Note, SimulationResult
+from bayplan.analysis.simulation.run_times import endless_jobs
 from bayplan.analysis.simulation.series import Series
-from bayplan.analysis.simulation.traces import Arrivals
+from bayplan.analysis.simulation.storage import EXPLANATION, missing_default_class
+from bayplan.analysis.simulation.timeline import load_timeline
+from bayplan.analysis.simulation.traces import Arrivals, Trace, load_trace
+from bayplan.config.durations import parse_duration
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.budgets import Budgets
 from bayplan.controllers.contract import Controller
+from bayplan.controllers.cron_job import CronJobController
 from bayplan.controllers.daemon_set import DaemonSetController
 from bayplan.controllers.deployment import DeploymentController
+from bayplan.controllers.ephemeral_volume import EphemeralVolumeController
 from bayplan.controllers.garbage import GarbageCollector
 from bayplan.controllers.job import JobController
 from bayplan.controllers.kubelet import Kubelet
@@ -38,6 +48,7 @@ from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.timestamps import parse_time
+from bayplan.model.workloads import CronJob
 from bayplan.store import ApiError, Store
 from bayplan.worlds.delays import SECOND, Draws, Latencies
 from bayplan.worlds.journal import JournalWriter
@@ -53,6 +64,14 @@ RECORDS_MAX = 200
 LOOKED_AFTER = 1_000
 TURNS_ENOUGH = 500
 
+WorkloadController: TypeAlias = (
+    DeploymentController
+    | ReplicaSetController
+    | StatefulSetController
+    | DaemonSetController
+    | JobController
+    | CronJobController
+)
 #: Told now and then: nanoseconds simulated so far, and in all.
 Progress = Callable[[int, int], None]
 
@@ -87,34 +106,48 @@ class Simulation:
             last = max(last, round(arrivals.last_seconds * SECOND))
         self.until_ns = last + HOUR if self.options.until_ns is None else self.options.until_ns
         self.started_at = _start_of(cluster.objects)
+        self._inputs = inputs_mark(cluster.objects, planned, arrivals, self.options.latencies)
+        self._interrupts = Interrupts()
         self._refusals: dict[str, str] = {}  # why pods that wait were last refused
         draws = Draws(self.options.seed, self.options.latencies)
         self._kubelet, self._lifecycle = Kubelet(draws), NodeLifecycle()
-        self._build(cluster, draws, journal)
+        added = missing_default_class(cluster.objects, planned)
+        self._build(cluster.objects if added is None else [*cluster.objects, added], draws, journal)
         commands = Commands(self.world, self._kubelet, self._lifecycle, self.started_at)
         self.notes = commands.notes
+        self._tell_assumed("storage", None if added is None else EXPLANATION)
+        self._tell_assumed("jobs", endless_jobs(cluster.objects, planned))
         for plan in planned:
             commands.plan(plan)
         if arrivals is not None:
             commands.plan_arrivals(arrivals)
 
+    def _tell_assumed(self, about: str, what: str | None) -> None:
+        if what is not None:
+            self.notes.append(Note(0, about, what))
+
     def _build(
-        self, cluster: Cluster, draws: Draws, journal: Callable[[dict[str, object]], JournalWriter] | None
+        self, objects: Iterable[Object], draws: Draws, journal: Callable[[dict[str, object]], JournalWriter] | None
     ) -> None:
         configuration = load_configuration(self.options.config)
         profiles = build_profiles(configuration)
         self.preemptions = PreemptionLog(profiles, self.started_at, self.options.records_max)
         decider = ListeningDecider(profiles, self.preemptions.choose)
-        scheduler = build_scheduler(configuration, started_at=self.started_at, decider=decider)
-        store = _filled_store(cluster.objects, self.started_at)
+        scheduler = build_scheduler(
+            configuration,
+            started_at=self.started_at,
+            decider=decider,
+        )
+        store = _filled_store(objects, self.started_at)
         step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
         self.listener = Listener(Series(scheduler), self.started_at, step_ns)
         head: dict[str, object] = {"seed": self.options.seed, "startedAt": self.started_at}
         self._journal = journal(head) if journal is not None else None
+        self._workloads = _workload_controllers()
         self.world = SimulatedWorld(
             store,
             scheduler,
-            [*_controllers(draws), self._kubelet, self._lifecycle, self.listener],
+            [*self._workloads, *_other_controllers(draws), self._kubelet, self._lifecycle, self.listener],
             draws,
             started_at=self.started_at,
             on_event=self._journal.event if self._journal is not None else None,
@@ -132,23 +165,34 @@ class Simulation:
             loops = self._cascades(now - self.started_at).loops
             if loops and loops[0]["times"] >= TURNS_ENOUGH:
                 raise _EndlessLoop
+        self._heed_interrupts()
+
+    def _heed_interrupts(self) -> None:
+        if self._interrupts.asked:
+            raise _Interrupted
 
     def run(self, progress: Progress | None = None) -> SimulationResult:
         """Let time pass to the end, or until an interrupt."""
         partial = False
         try:
-            for number in range(1, SLICES + 1):
-                passed = self.until_ns * number // SLICES
-                self.world.run_until(self.started_at + passed)
-                if progress is not None:
-                    progress(passed, self.until_ns)
-        except KeyboardInterrupt:
+            with self._interrupts.heeded():
+                self._run(progress)
+        except _Interrupted:
             partial = True
         except _EndlessLoop:
             partial = True
             at = self.world.now - self.started_at
             self.notes.append(Note(at, "run", "ended here, because it went in circles: see the loops"))
         return self._result(partial)
+
+    def _run(self, progress: Progress | None) -> None:
+        for number in range(1, SLICES + 1):
+            passed = self.until_ns * number // SLICES
+            self.world.run_until(self.started_at + passed)
+            if progress is not None:
+                progress(passed, self.until_ns)
+            if number < SLICES:  # else it is complete
+                self._heed_interrupts()
 
     def _result(self, partial: bool) -> SimulationResult:
         listener = self.listener
@@ -162,18 +206,32 @@ class Simulation:
             until_ns=passed,
             partial=partial,
             classes=dict(sorted(classes.items(), key=lambda item: (-item[1], item[0]))),
-            pods=pods,
-            nodes=listener.nodes,
-            series=listener.series,
-            preemptions=preemptions,
+            pod_ledger=pods,
+            node_ledger=listener.nodes,
+            samples=listener.series,
+            preemption_log=preemptions,
             cascades=self._cascades(passed),
-            notes=self.notes,
+            notes=[*self.notes, *self._refused_workloads()],
             refusals=self._refusals,
+            inputs=self._inputs,
+            interrupted=partial and self._interrupts.asked,
         )
+
+    def _refused_workloads(self) -> list[Note]:
+        """Why workloads have fewer pods than they want, where it is not for want of a node."""
+        return [
+            Note(refused.since - self.started_at, controller.name, f"{namespace}/{name}: {refused.why}")
+            for controller in self._workloads
+            for (namespace, name, *_), refused in controller.refusals.items()
+        ]
 
     def _cascades(self, passed: int) -> Cascades:
         pods = self.listener.pods
         return find_cascades(self.preemptions.preemptions, pods, pods.rows_ever, passed)
+
+
+class _Interrupted(Exception):  # noqa: N818 - ends a run, but nothing is wrong
+    """The user has asked for what there is."""
 
 
 class _EndlessLoop(Exception):  # noqa: N818 - ends a run, but nothing is wrong
@@ -182,30 +240,44 @@ class _EndlessLoop(Exception):  # noqa: N818 - ends a run, but nothing is wrong
 
 def simulate(
     cluster: Cluster,
-    timeline: Iterable[Plan] = (),
+    timeline: str | Path | Iterable[Plan] = (),
     *,
+    trace: str | Trace | None = None,
     config: ConfigSource = None,
     seed: int = 0,
-    until: float | None = None,
+    until: float | str | None = None,
     records: int = RECORDS_MAX,
-    arrivals: Arrivals | None = None,
 ) -> SimulationResult:
-    """The cluster through time.
+    """The cluster through time. Raises InvalidObject for anything that cannot be used.
 
     Args:
-        timeline: what users do, from `bayplan.analysis.simulation.timeline.load_timeline`.
+        timeline: what users do and when: a file, or plans.
+        trace: pods to come, as `csv:FILE`, `openb:DIR` or `azure:FILE`, or from
+            `bayplan.analysis.simulation.traces.load_trace`; its nodes join the cluster's.
         config: None, a path or a dict: a KubeSchedulerConfiguration.
         seed: the same seed gives the same run.
-        until: seconds; None for an hour beyond the timeline's last step.
+        until: seconds, or such as "24h"; None for an hour beyond the last thing planned.
         records: of how many preemptions all that was tried is kept.
-        arrivals: pods to come, from `bayplan.analysis.simulation.traces.load_trace`.
     """
+    plans = load_timeline(timeline) if isinstance(timeline, str | Path) else timeline
+    played = load_trace(trace) if isinstance(trace, str) else trace
+    if played is not None:
+        cluster = Cluster(played.joined_to(cluster.objects), cluster.skipped)
     name = str(config) if config is not None and not isinstance(config, dict) else "default"
-    options = Options(config, name, seed, None if until is None else round(until * SECOND), records)
-    return Simulation(cluster, timeline, options, arrivals).run()
+    options = Options(config, name, seed, _nanoseconds(until), records)
+    return Simulation(cluster, plans, options, played.arrivals if played is not None else None).run()
 
 
-def _controllers(draws: Draws) -> list[Controller]:
+def _nanoseconds(until: float | str | None) -> int | None:
+    if until is None:
+        return None
+    found = int(parse_duration(until)) if isinstance(until, str) else round(until * SECOND)
+    if found <= 0:
+        raise ValueError(f"until must be above 0, not {until!r}")
+    return found
+
+
+def _workload_controllers() -> list[WorkloadController]:
     return [
         DeploymentController(),
         ReplicaSetController(),
@@ -213,22 +285,28 @@ def _controllers(draws: Draws) -> list[Controller]:
         StatefulSetController(),
         DaemonSetController(),
         JobController(),
-        GarbageCollector(),
-        NamespaceController(),
-        Budgets(),
-        Volumes(draws),
+        CronJobController(),
     ]
 
 
+def _other_controllers(draws: Draws) -> list[Controller]:
+    return [GarbageCollector(), NamespaceController(), Budgets(), EphemeralVolumeController(), Volumes(draws)]
+
+
 def _start_of(objects: Iterable[Object]) -> int:
-    """A fixed time, or the newest that a dump names: nothing in it may lie in the future."""
-    times = [EPOCH]
+    """The newest time that a dump names, as nothing in it may lie in the future; of manifests alone a fixed one.
+
+    Not later than that, or every CronJob of an old dump would at once make up for what it has missed since.
+    """
+    times: list[int] = []
     for one in objects:
         written = [one.metadata.creation_timestamp, one.metadata.deletion_timestamp]
         if isinstance(one, Pod):
             written.append(one.status.start_time)
+        elif isinstance(one, CronJob):
+            written.append(one.status.last_schedule_time)
         times += [parse_time(text) for text in written if text]
-    return max(times)
+    return max(times, default=EPOCH)
 
 
 def _filled_store(objects: Iterable[Object], now: int) -> Store:

@@ -42,6 +42,7 @@ from bayplan.analysis.simulation.commands import (
     SetTaints,
     Target,
 )
+from bayplan.analysis.simulation.simkube import read_simkube
 from bayplan.analysis.simulation.targets import parse_target
 from bayplan.config.durations import parse_duration
 from bayplan.model.errors import Fault, InvalidObject
@@ -51,6 +52,7 @@ from bayplan.model.reading import from_dicts, read
 from bayplan.model.yaml_documents import YamlError, parse_yaml
 
 _SECOND = 1_000_000_000
+_SIMKUBE = "simkube:"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _SCALED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 
@@ -79,8 +81,10 @@ class _Wrong(Exception):  # noqa: N818 - caught in this module, never seen outsi
 
 
 def load_timeline(path: str | Path) -> list[Plan]:
-    """The plans of a file, in order of time. Raises InvalidObject with every fault."""
+    """The plans of a file, or of a recording `simkube:FILE`, in order of time. Raises InvalidObject with all faults."""
     source = str(path)
+    if source.startswith(_SIMKUBE):
+        return read_simkube(Path(source.removeprefix(_SIMKUBE)))
     steps, lines = _parsed(source)
     faults: list[Fault] = []
     plans: list[Plan] = []
@@ -144,13 +148,13 @@ def _read_step(step: Any, folder: Path) -> tuple[int, Command]:
         raise _Wrong("", "expected a step with `at` and one thing to do")
     verbs = [key for key in step if key in _COMPANIONS]
     known = ("at", *verbs, *(name for verb in verbs for name in _COMPANIONS[verb]))
+    others = [str(key) for key in step if key not in known]
     if len(verbs) != 1:
         expected = ", ".join(_COMPANIONS)
-        said = f"both {verbs[0]} and {verbs[1]}" if verbs else "nothing to do"
-        raise _Wrong(verbs[1] if verbs else "", f"{said}; a step has exactly one of {expected}")
-    for key in step:
-        if key not in known:
-            raise _Wrong(key, f"unknown beside {verbs[0]}; there may be {', '.join(known)}")
+        said = f"both {verbs[0]} and {verbs[1]}" if verbs else "unknown" if others else "nothing to do"
+        raise _Wrong(next(iter(verbs[1:] or others), ""), f"{said}; a step has exactly one of {expected}")
+    if others:
+        raise _Wrong(others[0], f"unknown beside {verbs[0]}; there may be {', '.join(known)}")
     return _time(step), _READERS[verbs[0]](step, folder)
 
 
@@ -165,7 +169,7 @@ def _duration(step: dict[str, Any], field: str) -> int:
     try:
         found = parse_duration(str(text))
     except ValueError as error:
-        raise _Wrong(field, f"{error}; expected such as 90s, 10m or 1h30m") from error
+        raise _Wrong(field, f"{error}; expected one such as 90s, 10m or 1h30m") from error
     if found < 0:
         raise _Wrong(field, f"{text} lies before the start")
     return int(found)

@@ -7,7 +7,7 @@ and replayed without departures. Nothing is drawn at random: the same arguments 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isfinite
@@ -17,9 +17,11 @@ from typing import Final, TypeAlias
 from bayplan.analysis.simulation.azure import read_azure
 from bayplan.analysis.simulation.csv_trace import read_csv
 from bayplan.analysis.simulation.openb import read_openb
-from bayplan.analysis.simulation.recording import Arrival, Recording
+from bayplan.analysis.simulation.recording import Arrival, Pattern, Recording
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.fingerprint import digest
+from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 
@@ -58,6 +60,18 @@ class Arrivals:
             return 0.0
         return (self._recorded[-1].seconds + (self._repeat - 1) * self._span) * self._stretch
 
+    def digest(self) -> bytes:
+        """Equal for equal arrivals; found without making their pods."""
+        numbers: dict[int, int] = {}
+        patterns: list[Pattern] = []
+        recorded = []
+        for one in self._recorded:
+            number = numbers.setdefault(id(one.pattern), len(patterns))
+            if number == len(patterns):
+                patterns.append(one.pattern)
+            recorded.append((one.seconds, one.run_seconds, one.name, number))
+        return digest((recorded, patterns, self._stretch, self._repeat, self._departures))
+
     def _run_seconds(self, recorded: Arrival) -> float | None:
         if not self._departures or recorded.run_seconds is None:
             return None
@@ -72,6 +86,14 @@ class Trace:
     arrivals: Arrivals
     classes: list[PriorityClass]
     classes_elsewhere: dict[str, str] = field(default_factory=dict)
+
+    def joined_to(self, given: Iterable[Object]) -> list[Object]:
+        """Nodes and classes of the trace beside what is given, which goes before. Raises InvalidObject."""
+        objects = list(given)
+        named = {(type(one).__name__, one.metadata.name) for one in objects}
+        self.check_classes([name for kind, name in named if kind == PriorityClass.__name__])
+        brought: list[Object] = [*self.classes, *self.nodes]
+        return [*objects, *(one for one in brought if (type(one).__name__, one.metadata.name) not in named)]
 
     def check_classes(self, known: Collection[str]) -> None:
         """Raises InvalidObject, with file and line, if a pod names a class that neither the trace nor `known` has."""
@@ -144,7 +166,7 @@ def _some(nodes: list[Node], count: int | None, spec: str) -> list[Node]:
     if count is None:
         return nodes
     if not 0 <= count <= len(nodes):
-        raise InvalidObject([Fault("", "", "nodes", f"asks for {count} of the {len(nodes)} nodes in {spec}")])
+        raise InvalidObject([Fault(spec, "", "nodes", f"there are {len(nodes)}, so {count} cannot be taken")])
     return [nodes[place * len(nodes) // count] for place in range(count)]
 
 

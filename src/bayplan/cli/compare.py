@@ -1,0 +1,51 @@
+"""`bayplan compare`: results of simulations, side by side."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bayplan.analysis.simulation.comparison import Comparison, compare, short_names
+from bayplan.analysis.simulation.run_files import read_runs
+from bayplan.cli.options import output_option
+from bayplan.cli.simulation_output import check_file
+from bayplan.cli.simulation_runs import require_report, warn, write_comparison_report
+from bayplan.model.errors import Fault, InvalidObject
+from bayplan.report.comparison_tables import comparison_parts
+from bayplan.report.json_output import write_json
+from bayplan.report.terminal import show
+
+
+@click.command("compare", epilog="Exit codes: 0 done; 2 bad input or usage.")
+@click.argument("files", metavar="RUN.json...", nargs=-1, required=True)
+@click.option("--report", metavar="FILE", help="Write an HTML report.")
+@output_option
+def command(files: tuple[str, ...], report: str | None, output: str) -> None:
+    """Hold results of `bayplan simulate -o json` against the first of them.
+
+    Shows figures side by side with their differences, waiting times by priority class, pods that ended on another node
+    or at another time, and preemptions that only one run had. Says so where seeds or inputs differ.
+    """
+    if report:
+        require_report()
+        check_file("--report", report)
+    comparison = _compared(files)
+    write_comparison_report(comparison, report)
+    if output == "json":
+        warn(comparison)
+        write_json(comparison.to_dict(), sys.stdout)
+    else:
+        show(comparison_parts(comparison.to_dict()), sys.stdout)
+
+
+def _compared(files: tuple[str, ...]) -> Comparison:
+    by_file = [(name, read_runs(path)) for name, path in zip(short_names(files), files, strict=True)]
+    named = [
+        (name if len(runs) == 1 else called if len(by_file) == 1 else f"{name}: {called}", run)
+        for name, runs in by_file
+        for called, run in zip(short_names(run["configs"] for run in runs), runs, strict=True)
+    ]
+    if len(named) < 2:
+        raise InvalidObject([Fault(files[0], "", "", "holds one run; name another file to compare it with")])
+    return compare(*(run for _, run in named), names=[name for name, _ in named])

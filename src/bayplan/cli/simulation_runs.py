@@ -1,0 +1,122 @@
+"""The same story under several configurations: `--config` given more than once, and what is shown then.
+
+Runs are made one after another, each in a world of its own, and held against the first. Whatever can be known to go
+wrong with any of them is found before the first one starts.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import click
+
+from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.simulation.commands import Plan
+from bayplan.analysis.simulation.comparison import Comparison, compare, short_names
+from bayplan.analysis.simulation.result import SimulationResult
+from bayplan.analysis.simulation.running import Options, Simulation
+from bayplan.analysis.simulation.traces import Arrivals
+from bayplan.cli.main import EXIT_INTERRUPTED
+from bayplan.cli.options import note
+from bayplan.cli.simulation_gates import Gate, judge
+from bayplan.cli.simulation_output import JSON, PARQUET, Output
+from bayplan.cli.simulation_progress import progress_bar
+from bayplan.config.loading import load_configuration
+from bayplan.config.registry import build_profiles
+from bayplan.model.errors import Fault, InvalidObject
+from bayplan.report.comparison_tables import comparison_parts
+from bayplan.report.json_output import write_json
+from bayplan.report.terminal import show
+
+DEFAULT = "default"
+
+CommandT = TypeVar("CommandT", bound=Callable[..., Any])
+
+
+def configs_option(function: CommandT) -> CommandT:
+    return click.option(
+        "--config",
+        "configs",
+        metavar="FILE",
+        multiple=True,
+        callback=_sources,
+        help="A KubeSchedulerConfiguration (v1); without it, the default one. Given several times, the runs are "
+        f"compared; the word {DEFAULT} is the default one.",
+    )(function)
+
+
+def _sources(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[str | None]:  # noqa: ARG001
+    """Files, None for the default; always at least one."""
+    return [None if value == DEFAULT else value for value in values or (DEFAULT,)]
+
+
+def check_several(configs: Sequence[str | None], journal: str | None, output: Output) -> None:
+    """Raises InvalidObject for what only one run can have, and for a configuration that cannot be used."""
+    if len(configs) == 1:
+        return
+    if journal is not None:
+        raise _bad("--journal", "is of one run: give --config once")
+    if output.kind == PARQUET:
+        raise _bad("-o", "parquet is of one run: give --config once, or use -o json")
+    for config in configs:
+        build_profiles(load_configuration(config))
+
+
+def _bad(option: str, message: str) -> InvalidObject:
+    return InvalidObject([Fault("", "", option, message)])
+
+
+def run_each(
+    cluster: Cluster, plans: Sequence[Plan], runs: Iterable[Options], arrivals: Arrivals | None
+) -> list[SimulationResult]:
+    """One after another; an interrupt ends the run at hand, and those after it are not begun."""
+    results: list[SimulationResult] = []
+    for options in runs:
+        with progress_bar() as progress:
+            results.append(Simulation(cluster, plans, options, arrivals).run(progress))
+        if results[-1].interrupted:
+            break
+    return results
+
+
+def show_compared(
+    results: Sequence[SimulationResult], gates: tuple[Gate, ...], output: Output, report: str | None
+) -> int:
+    """The comparison, and the exit code."""
+    if len(results) < 2:
+        note("interrupted in the first run: there is nothing to compare")
+        return EXIT_INTERRUPTED
+    names = short_names(result.config_name for result in results)
+    comparison = compare(*results, names=names)
+    write_comparison_report(comparison, report)
+    if output.kind == JSON:
+        warn(comparison)
+        write_json(comparison.with_runs(), sys.stdout)
+    else:
+        show(comparison_parts(comparison.to_dict()), sys.stdout)
+    return max(judge(result, gates, name) for name, result in zip(names, results, strict=True))
+
+
+def require_report() -> None:
+    """Raises InvalidObject if no report can be written by this installation."""
+    from bayplan.report.html_page import PlotlyMissingError, require_plotly  # noqa: PLC0415
+
+    try:
+        require_plotly()
+    except PlotlyMissingError as error:
+        raise _bad("--report", str(error)) from error
+
+
+def write_comparison_report(comparison: Comparison, path: str | None) -> None:
+    """Nothing without a path."""
+    if path is not None:
+        comparison.report(path)
+        note(f"the report is in {path}")
+
+
+def warn(comparison: Comparison) -> None:
+    """On the side, for whoever does not look into the JSON."""
+    for warning in comparison.warnings:
+        click.echo(f"warning: {warning}", err=True)
