@@ -95,10 +95,11 @@ class Kubelet:
     def observe(self, change: Change, now: int) -> None:
         one = change.new
         if isinstance(one, Pod):
+            key = _key(one)
             if change.type == DELETED:
-                self._drop(_key(one))
+                self._drop(key)
             elif one.spec.node_name:
-                self._plan(one, now)
+                self._plan(key, one, now)
         elif isinstance(one, Node) and change.type == ADDED and one.metadata.name not in self._down:
             self._back[one.metadata.name] = now
 
@@ -114,24 +115,22 @@ class Kubelet:
 
     # What is due, and when.
 
-    def _plan(self, pod: Pod, now: int) -> None:
-        key = _key(pod)
+    def _plan(self, key: PodKey, pod: Pod, now: int) -> None:
         plan = self._plans.get(key)
         if plan is not None and plan.uid != pod.metadata.uid:
             self._drop(key)
             plan = None
         if pod.metadata.deletion_timestamp is not None:
-            self._plan_stop(pod, plan, now)
+            self._plan_stop(key, pod, plan, now)
         elif is_terminal(pod):
             self._drop(key)
         elif plan is None and pod.status.phase == "Running":
             started_at = now if pod.status.start_time is None else parse_time(pod.status.start_time)
-            self._plan_end(pod, started_at)
+            self._plan_end(key, pod, started_at)
         elif plan is None:
-            self._schedule(pod, _START, now + self._delays.start_ns(pod), heard_at=now)
+            self._schedule(key, pod, _START, now + self._delays.start_ns(pod), heard_at=now)
 
-    def _plan_stop(self, pod: Pod, plan: _Plan | None, now: int) -> None:
-        key = _key(pod)
+    def _plan_stop(self, key: PodKey, pod: Pod, plan: _Plan | None, now: int) -> None:
         grace_ns = (pod.metadata.deletion_grace_period_seconds or 0) * NS_PER_SECOND
         if _has_only_finalizers_left(pod):
             self._drop(key)
@@ -139,7 +138,7 @@ class Kubelet:
             self._drop(key)
             # What does not run has nothing to stop.
             stop_ns = min(grace_ns, self._stop_ns(pod)) if pod.status.phase == "Running" else 0
-            self._schedule(pod, _STOP, now + stop_ns)
+            self._schedule(key, pod, _STOP, now + stop_ns)
         elif key in self._timers:
             # A second request to delete can only shorten the grace period.
             self._timers.set_earlier(key, now + grace_ns)
@@ -148,13 +147,12 @@ class Kubelet:
         seconds = _annotated_seconds(pod, STOP_SECONDS)
         return self._delays.stop_ns(pod) if seconds is None else _to_ns(seconds)
 
-    def _plan_end(self, pod: Pod, started_at: int) -> None:
+    def _plan_end(self, key: PodKey, pod: Pod, started_at: int) -> None:
         seconds = self._run_seconds(pod)
         if seconds is not None:
-            self._schedule(pod, _END, started_at + _to_ns(seconds))
+            self._schedule(key, pod, _END, started_at + _to_ns(seconds))
 
-    def _schedule(self, pod: Pod, action: str, at: int, heard_at: int = 0) -> None:
-        key = _key(pod)
+    def _schedule(self, key: PodKey, pod: Pod, action: str, at: int, heard_at: int = 0) -> None:
         self._plans[key] = _Plan(pod.metadata.uid, pod.spec.node_name, action, heard_at)
         self._timers.set(key, at)
 
@@ -200,14 +198,15 @@ class Kubelet:
             since = status.start_time or written_time(heard_at)
             return replace(stored, status=replace(status, phase="Running", start_time=since, conditions=conditions))
 
-        self._plan_end(store.modify_status(Pod, *_key(pod), start, now), now)
+        key = _key(pod)
+        self._plan_end(key, store.modify_status(Pod, *key, start, now), now)
 
     def _resume(self, store: Store, node_name: str, now: int) -> None:
         """Lets a node that is there again catch up."""
         for key in self._held.pop(node_name, {}):
             pod = store.find(Pod, *key)
             if self._plans[key].action == _START and pod is not None:
-                self._schedule(pod, _START, now + self._delays.start_ns(pod), heard_at=now)
+                self._schedule(key, pod, _START, now + self._delays.start_ns(pod), heard_at=now)
             else:
                 self._timers.set(key, now)
         for pod in store.pods_on_node(node_name):

@@ -29,7 +29,9 @@ class Evictions:
 
     def answer(self, victim_uid: str) -> tuple[list[str], list[str]]:
         """The eviction is over: all who waited for it, and those of them who now wait for nothing more."""
-        waited = self._waiting.pop(victim_uid, [])
+        waited = self._waiting.pop(victim_uid, None)
+        if waited is None:
+            return [], []
         freed = []
         for preemptor in waited:
             self._outstanding[preemptor] -= 1

@@ -111,6 +111,8 @@ class Scheduler:
     def observe(self, event: Event, now: int) -> None:
         """Something happened in the world."""
         match event:
+            case ObjectChanged(Pod() as old, Pod() as new):  # by far the most frequent
+                self._pod_changed(old, new, now)
             case ObjectAdded(new):
                 self._added(new, now)
             case ObjectChanged(old, new):
@@ -138,9 +140,7 @@ class Scheduler:
             self._binding.look_at_claims(new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
-        if isinstance(old, Pod) and isinstance(new, Pod):
-            self._pod_changed(old, new, now)
-        elif isinstance(old, Node) and isinstance(new, Node):
+        if isinstance(old, Node) and isinstance(new, Node):
             self.cache.add_node(new)
             for change in node_changes(old, new):
                 self.queue.move(Happening(Resource.NODE, change), old, new, now)

@@ -77,7 +77,9 @@ class Content:
         self._index(kind, old, new)
 
     def _index(self, kind: str, old: Object | None, new: Object | None) -> None:
-        if kind == "Pod":
+        # Writes to the status share the spec.
+        same_spec = type(old) is Pod and type(new) is Pod and old.spec is new.spec
+        if kind == "Pod" and not same_spec:
             self._index_node(old, new)
         before = old.metadata.owner_references if old is not None else []
         after = new.metadata.owner_references if new is not None else []

@@ -109,8 +109,11 @@ class SimulatedWorld:
                 self._deliver()
             if self._due_min <= now:
                 self._reconcile()
-            if self._scheduler_free_at <= now and self._scheduler_wants(now):
-                self._decide()
+            if self._scheduler_free_at <= now:
+                if self._scheduler_has_news:
+                    self._ask_scheduler()
+                if self._scheduler_due <= now:
+                    self._decide()
             if cursor.resource_version == log.resource_version:
                 due = self._next_due()
                 if due > now:
@@ -147,8 +150,12 @@ class SimulatedWorld:
         return delay
 
     def _deliver(self) -> None:
-        for event in self._reflector.deliver(self.now):
-            self._observe(event)
+        now, observe = self.now, self.scheduler.observe
+        for event in self._reflector.deliver(now):
+            if self._on_event is not None:
+                self._on_event(event, now)
+            observe(event, now)
+        self._scheduler_has_news = True
 
     def _ask_again(self, positions: Iterable[int]) -> None:
         """When these controllers want to act; nothing else than news and acting changes a controller's mind."""
@@ -163,13 +170,11 @@ class SimulatedWorld:
             self._controllers[position].reconcile(self.store, self.now)
         self._ask_again(acting)
 
-    def _scheduler_wants(self, now: int) -> bool:
-        """Whether the scheduler is to be asked now; when else, is worked out anew if it has heard something."""
-        if self._scheduler_has_news:
-            self._scheduler_has_news = False
-            due = now if self.scheduler.has_next else self.scheduler.wake_at()
-            self._scheduler_due = NEVER if due is None else due
-        return self._scheduler_due <= now
+    def _ask_scheduler(self) -> None:
+        """When the scheduler wants to decide, after it has heard something."""
+        self._scheduler_has_news = False
+        due = self.now if self.scheduler.has_next else self.scheduler.wake_at()
+        self._scheduler_due = NEVER if due is None else due
 
     def _decide(self) -> None:
         decision = self.scheduler.decide(self.now)
@@ -217,7 +222,7 @@ class SimulatedWorld:
 
     def _next_due(self) -> int:
         if self._scheduler_has_news:
-            self._scheduler_wants(self.now)
+            self._ask_scheduler()
         planned = self._planned[0][0] if self._planned else NEVER
         scheduler = max(self._scheduler_due, self._scheduler_free_at)
         return min(planned, scheduler, self._reflector.due, self._due_min)

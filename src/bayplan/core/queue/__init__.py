@@ -280,6 +280,8 @@ class SchedulingQueue:
 
     def wake_at(self) -> int | None:
         """When time alone will next bring a pod back, if nothing happens; None: never."""
+        if not self._queued:
+            return None
         backoff_at = self._backoff.wake_at()
         idle_since = self._parked.longest_idle_since()
         if idle_since is None:
@@ -292,11 +294,13 @@ class SchedulingQueue:
     @property
     def anybody_listens(self) -> bool:
         """Whether there is a pod that something which happens now may help."""
-        return bool(len(self._parked) or len(self._in_flight))
+        return bool(self._queued) or bool(len(self._in_flight))
 
     @property
     def has_next(self) -> bool:
         """Whether `pop` would give a pod right now, whatever the time."""
+        if not self._queued:
+            return False
         return bool(self._active.live) or self._backoff.can_pop_early
 
     def place_of(self, key: str) -> PodState | None:

@@ -55,10 +55,10 @@ class QueuedPod(Struct, eq=False):
     held_back: Strategy = Strategy.SKIP
     was_flushed: bool = False
     flushed_at: int = 0
+    key: str = ""  # namespace/name
 
-    @property
-    def key(self) -> str:
-        return self.info.key
+    def __post_init__(self) -> None:
+        self.key = self.info.key
 
     @property
     def idle_since(self) -> int:
