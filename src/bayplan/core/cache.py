@@ -180,15 +180,16 @@ class Cache:
 
     def _account(self, row: int, node_row: int, sign: int) -> None:
         nodes, pods = self.nodes, self.pods
+        requested, nonzero_requested = nodes.requested[node_row], nodes.nonzero_requested[node_row]  # views
         if sign > 0:
-            nodes.requested[node_row] += pods.requests[row]
-            nodes.nonzero_requested[node_row] += pods.nonzero_requests[row]
+            requested += pods.requests[row]
+            nonzero_requested += pods.nonzero_requests[row]
         else:
-            nodes.requested[node_row] -= pods.requests[row]
-            nodes.nonzero_requested[node_row] -= pods.nonzero_requests[row]
+            requested -= pods.requests[row]
+            nonzero_requested -= pods.nonzero_requests[row]
         nodes.pod_counts[node_row] += sign
         self.counters.on_pod(row, node_row, sign)
-        attachable = int(pods.attachable_volumes[row])
+        attachable = pods.attachable_volumes.item(row)
         if attachable:
             pods.volume_users.on_pod(self.shapes.shapes[pods.shape_ids[row]], attachable, node_row, sign)
         nodes.usage_changes.append(node_row)

@@ -38,6 +38,8 @@ class Faults:
         if now >= self.until:
             return None
         drawn = draws.random()
+        if drawn >= self.refused + self.lost_request + self.lost_answer:
+            return None
         for share, outcome in (
             (self.refused, Spoiled.REFUSED),
             (self.lost_request, Spoiled.LOST_REQUEST),

@@ -43,7 +43,7 @@ class Reflector:
         """What was written is told at `due`, and never before what was written earlier."""
         if self._is_broken:
             return
-        due = self._last_due = max(due, self._last_due)
+        self._last_due = due = max(due, self._last_due)
         for change in changes:
             if change.resource_version > self._listed_version:
                 self._pending.append((due, change))

@@ -63,7 +63,7 @@ class SimulatedWorld:
         self._scheduler_free_at = started_at
         self._scheduler_due = started_at  # when the scheduler wants to be asked
         self._scheduler_has_news = True
-        self._controller_due = [started_at] * len(self._controllers)
+        self._controller_due = [*[started_at] * len(self._controllers), NEVER]  # the last one is nobody's
         self._due_min = started_at  # of the controllers
         self._listeners = _listeners(self._controllers)
         for event in self._reflector.start():
@@ -81,7 +81,7 @@ class SimulatedWorld:
         self._plan(time, command)
 
     def _plan(self, time: int, do: Callable[[int], None]) -> None:
-        heapq.heappush(self._planned, (max(time, self.now), next(self._sequence), do))
+        heapq.heappush(self._planned, (time if time > self.now else self.now, next(self._sequence), do))
 
     def run_until(self, end: int) -> None:
         """Let time pass up to and including `end`."""
@@ -95,12 +95,14 @@ class SimulatedWorld:
                 due = self._settle()
                 if due > end:
                     return
-                self.now = max(self.now, due)
+                self.now = due  # `_settle` has left nothing that is due earlier
 
     def _settle(self) -> int:
         """Do everything that is due at this instant; when something is due next."""
         now, planned, cursor, log = self.now, self._planned, self._cursor, self.store.log
-        for _ in range(STEPS_AT_ONCE_MAX):
+        steps = 0
+        while steps < STEPS_AT_ONCE_MAX:
+            steps += 1
             if planned and planned[0][0] <= now:
                 self._do_planned()
             if cursor.resource_version < log.resource_version:
@@ -162,7 +164,7 @@ class SimulatedWorld:
         for position in positions:
             due = self._controllers[position].wake_at()
             self._controller_due[position] = NEVER if due is None else due
-        self._due_min = min(self._controller_due, default=NEVER)
+        self._due_min = min(self._controller_due)
 
     def _reconcile(self) -> None:
         acting = [position for position, due in enumerate(self._controller_due) if due <= self.now]
@@ -223,9 +225,13 @@ class SimulatedWorld:
     def _next_due(self) -> int:
         if self._scheduler_has_news:
             self._ask_scheduler()
-        planned = self._planned[0][0] if self._planned else NEVER
-        scheduler = max(self._scheduler_due, self._scheduler_free_at)
-        return min(planned, scheduler, self._reflector.due, self._due_min)
+        # Plain comparisons, as this is asked at every instant.
+        due = self._scheduler_due if self._scheduler_due > self._scheduler_free_at else self._scheduler_free_at
+        if self._planned and self._planned[0][0] < due:
+            due = self._planned[0][0]
+        told = self._reflector.due
+        due = told if told < due else due
+        return self._due_min if self._due_min < due else due
 
     def _tell_controllers_of(self, thing: Object) -> None:
         change = Change(ADDED, type(thing).__name__, None, thing, 0, self.now)

@@ -174,13 +174,14 @@ class Counters:
 
     def on_pod(self, pod_row: int, node_row: int, sign: int) -> None:
         """A pod came to (+1) or left (-1) a node."""
-        pods = self._pods
-        identity_id = int(pods.identity_ids[pod_row])
-        terminating = bool(pods.terminating[pod_row])
-        for counter in self._followers_of(identity_id):
-            if not (terminating and counter.key.skip_terminating):
-                counter.nodes.add(node_row, sign)
-        for term_id in self._shapes.shapes[pods.shape_ids[pod_row]].carried_ids:
+        shape = self._shapes.shapes[self._pods.shape_ids.item(pod_row)]
+        followers = self._followers_of(shape.identity_id)
+        if followers:
+            terminating = self._pods.terminating.item(pod_row)
+            for counter in followers:
+                if not (terminating and counter.key.skip_terminating):
+                    counter.nodes.add(node_row, sign)
+        for term_id in shape.carried_ids:
             self._carrier_totals[term_id] += sign
             counts = self._carriers.get(term_id)
             if counts is not None:

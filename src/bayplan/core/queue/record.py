@@ -95,7 +95,8 @@ class QueuedPod(Struct, eq=False):
             self.rejectors = tuple(sorted((*self.rejectors, plugin)))
 
     def ungate(self) -> None:
-        self.gating_plugin, self.held_back = "", Strategy.SKIP
+        if self.gating_plugin:
+            self.gating_plugin, self.held_back = "", Strategy.SKIP
 
     def start_attempt(self) -> None:
         self.attempts += 1
