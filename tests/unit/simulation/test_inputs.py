@@ -7,12 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from bayplan.analysis.simulation.commands import Command, Cordon, Drain, NodesFail, Plan
+from bayplan.analysis.simulation.commands import Apply, Command, Cordon, Drain, NodesFail, Plan
 from bayplan.analysis.simulation.inputs import inputs_mark
+from bayplan.analysis.simulation.running import Options, Simulation
 from bayplan.analysis.simulation.traces import Arrivals, load_trace
 from bayplan.worlds.delays import Latencies
 
-from .worlds import MINUTE, after, nodes, objects
+from .worlds import MINUTE, after, cluster, nodes, objects, workload
 
 TRACE = "arrival,duration,name,cpu\n0,60,a,1\n5,60,b,2\n"
 
@@ -64,3 +65,12 @@ def test_a_trace_counts_with_how_it_is_played(tmp_path: Path, text: str, options
     assert played == mark(arrivals=arrivals_of(tmp_path))
     assert played != mark(arrivals=arrivals_of(tmp_path, text, **options))
     assert played != mark()
+
+
+def test_a_story_told_twice_is_the_same_story() -> None:
+    """A run leaves what it was given as it is, so that the next one is held to be of the same input."""
+    given = cluster(*nodes(2), workload("web", 2, "1", "low"))
+    (urgent,) = objects(workload("urgent", 1, "3", "high"))
+    plans = (after(1, Apply((urgent,))),)
+    first, second = (Simulation(given, plans, Options(until_ns=5 * MINUTE)).run() for _ in range(2))
+    assert first.inputs == second.inputs

@@ -7,6 +7,7 @@ A request that is refused when its time comes (no such object, say) becomes a no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeAlias
@@ -181,6 +182,7 @@ class Commands:
 
     def _apply(self, wanted: Object, now: int) -> None:
         store, target = self._world.store, target_of(wanted)
+        wanted = deepcopy(wanted)  # the store completes parts of it in place, and the plan may be played again
         if not target.name or store.find(target.kind, target.namespace, target.name) is None:
             store.create(wanted, now)
         else:
