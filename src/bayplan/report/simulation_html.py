@@ -30,6 +30,7 @@ _CHAIN_LENGTH_MAX = 8
 _WORKLOADS_MAX = 20
 _LOOPS_MAX = 20
 _NOTES_MAX = 100
+_SINGLE = "single pods of"
 
 
 def write_report(result: Plain, path: Path | str) -> None:
@@ -52,6 +53,7 @@ def report_page(result: Plain) -> str:
             "answer": _answer(view),
             "tiles": _tiles(view),
             "classes": _class_table(view),
+            "time_text": _time_text(view),
             "nodes_text": _nodes_text(view),
             "who_evicted": '<div class="plot" id="who-evicted"></div>' if view.preemptions else "",
             "chains": _chains(view),
@@ -138,6 +140,16 @@ def _class_table(view: SimulationView) -> str:
     return html_table(titles, rows, titles[1:])
 
 
+def _time_text(view: SimulationView) -> str:
+    if not view.shown_from:
+        return ""
+    before = sum(pod["created"] < view.shown_from for pod in view.pods)
+    return (
+        f"<p>In the first {duration_text(view.shown_from)} only {before:,} of {counted(len(view.pods), 'pod')} came: "
+        "the time axes begin there. Double-click a plot to see the whole run.</p>"
+    )
+
+
 def _nodes_text(view: SimulationView) -> str:
     if not is_aggregated(view):
         return (
@@ -218,12 +230,12 @@ class _Harm:
 
 def _workloads(view: SimulationView) -> str:
     harms: defaultdict[str, _Harm] = defaultdict(_Harm)
+    names = _workload_names(view)
     for pod in view.pods:
-        _add_pod(harms[owner_name(pod)], pod, view)
+        _add_pod(harms[names[pod["key"]]], pod, view)
     for preemption in view.preemptions:
         for victim in preemption["victims"]:
-            owner = view.owner_by_key.get(victim["pod"], victim["pod"])
-            harms[owner].budgets_broken += bool(victim["breaks"])
+            harms[names.get(victim["pod"], victim["pod"])].budgets_broken += bool(victim["breaks"])
     hit = [(name, harm) for name, harm in harms.items() if harm.preempted or harm.pending]
     hit.sort(key=lambda item: (-item[1].preempted, -item[1].seconds_lost, -item[1].pending, item[0]))
     if not hit:
@@ -243,7 +255,18 @@ def _workloads(view: SimulationView) -> str:
     titles = ["workload", "pods", "preempted", "work lost", "against a budget", "still waiting", "longest wait"]
     rest = len(hit) - _WORKLOADS_MAX
     more = f"<p>and {counted(rest, 'workload')} more.</p>" if rest > 0 else ""
+    if any(name.startswith(_SINGLE) for name, _ in hit):
+        more += "<p>Single pods belong to no workload: one that is evicted does not come back.</p>"
     return html_table(titles, rows, titles[1:]) + more
+
+
+def _workload_names(view: SimulationView) -> dict[str, str]:
+    """Pod -> what it belongs to. Many single pods, as those of a trace, are told by their class."""
+    single = [pod for pod in view.pods if not pod["owner"]]
+    names = {pod["key"]: owner_name(pod) for pod in view.pods}
+    if sum(pod["end"] in ("preempted", "pending") for pod in single) > _WORKLOADS_MAX:
+        names |= {pod["key"]: f"{_SINGLE} {class_name(pod)}" for pod in single}
+    return names
 
 
 def _add_pod(harm: _Harm, pod: Plain, view: SimulationView) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bayplan.report.durations import duration_text
-from bayplan.report.simulation_series import Figure, axis, layout, time_axis
+from bayplan.report.simulation_series import Figure, axis, layout, time_axis, whole_run
 from bayplan.report.simulation_view import ALARM, Plain, SimulationView, class_name
 from bayplan.report.words import counted
 
@@ -70,6 +70,7 @@ def _gantt(view: SimulationView) -> Figure:
         130 + _row_height(lane_count, len(names)) * max(len(names), 1),
         hovermode="closest",
         barmode="overlay",
+        meta=whole_run(view),
         dragmode="zoom",
         xaxis=time_axis(view),
         yaxis=axis(
@@ -191,7 +192,7 @@ def _until(view: SimulationView, life: Plain) -> float:
 
 def _heat_map(view: SimulationView) -> Figure:
     names = list(view.nodes)
-    buckets = min(max(_CELLS_MAX // max(len(names), 1), _BUCKETS_MIN), _BUCKETS_MAX)
+    buckets = min(max(_CELLS_MAX // max(len(names), 1), _BUCKETS_MIN), round(_BUCKETS_MAX * view.seen_closer))
     edges = np.linspace(0, max(view.seconds, 1e-9), buckets + 1)
     middles = [view.unit.of(float(middle)) for middle in (edges[:-1] + edges[1:]) / 2]
     labels = [escape(name) for name in names]
@@ -203,6 +204,7 @@ def _heat_map(view: SimulationView) -> Figure:
     drawn = layout(
         min(170 + 14 * len(names), 920) if len(names) > NODES_MAX else 170 + 24 * len(names),
         hovermode="closest",
+        meta=whole_run(view),
         xaxis=time_axis(view, showgrid=False),
         yaxis=axis(
             type="category", range=[len(names) - 0.5, -0.5], nticks=30, showgrid=False, zeroline=False, automargin=True

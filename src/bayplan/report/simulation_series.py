@@ -46,13 +46,19 @@ def layout(height: int, **more: Any) -> Figure:
     } | more
 
 
+def whole_run(view: SimulationView) -> Figure:
+    """What a double click shows."""
+    return {"wholeRun": [0, view.unit.of(view.seconds)]}
+
+
 def axis(title: str = "", **more: Any) -> Figure:
     return {"title": {"text": title}, "gridcolor": GRID, "zerolinecolor": GRID, "linecolor": "#9AA5B1", **more}
 
 
 def time_axis(view: SimulationView, **more: Any) -> Figure:
-    end = view.unit.of(view.seconds)
-    return axis(f"simulated time, {view.unit.name}", range=[0, end], zeroline=False, **more)
+    """The whole run, or what comes after a long time in which hardly anything happens; the page can show the rest."""
+    start, end = view.unit.of(view.shown_from), view.unit.of(view.seconds)
+    return axis(f"simulated time, {view.unit.name}", range=[start, end], zeroline=False, **more)
 
 
 def over_time(view: SimulationView) -> Figure:
@@ -85,6 +91,7 @@ def over_time(view: SimulationView) -> Figure:
         640,
         hovermode="x unified",
         bargap=0,
+        meta=whole_run(view),
         xaxis=time_axis(view, anchor="y3"),
         yaxis=axis("used, %", domain=[0.62, 1], range=[0, 102]),
         yaxis2=axis("pods waiting", domain=[0.24, 0.55], rangemode="tozero", **whole_ticks(queued, 6)),
@@ -101,7 +108,7 @@ def _asked_for(used: dict[str, list[float]]) -> list[tuple[str, list[float]]]:
 
 
 def _victims_over_time(view: SimulationView) -> Figure:
-    edges = np.linspace(0, max(view.seconds, 1e-9), _BARS + 1)
+    edges = np.linspace(0, max(view.seconds, 1e-9), round(_BARS * view.seen_closer) + 1)
     at = [preemption["t"] for preemption in view.preemptions for _ in preemption["victims"]]
     counts, _ = np.histogram(np.clip(np.array(at, dtype=float), 0, edges[-1]), edges)
     width = view.unit.of(float(edges[1]))

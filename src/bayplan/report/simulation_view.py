@@ -21,6 +21,9 @@ NO_CLASS = "(no class)"
 #: Okabe and Ito's colours, told apart by colour-blind readers too; yellow is left out, it is lost on white.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#7A5195", "#8C6D31", "#666666")
 ALARM = "#D55E00"
+#: Of the pods, the first to come that may be left out of sight at first, and how much of the time that must save.
+_FEW_PODS = 0.02
+_LONG_BEFORE = 0.5
 
 
 class SimulationView:
@@ -34,6 +37,18 @@ class SimulationView:
         self.preemptions: Sequence[Plain] = result["preemptions"]
         self.seconds: float = result["seconds"]
         self.unit: TimeUnit = unit_for(self.seconds)
+
+    @cached_property
+    def shown_from(self) -> float:
+        """Where time axes begin at first: nearly all pods come later. 0 unless that leaves out most of the time."""
+        created = sorted(float(pod["created"]) for pod in self.pods)
+        first = created[int(len(created) * _FEW_PODS)] if created else 0.0
+        return first if first > _LONG_BEFORE * self.seconds else 0.0
+
+    @cached_property
+    def seen_closer(self) -> float:
+        """How many times closer than the whole run is looked at."""
+        return self.seconds / max(self.seconds - self.shown_from, 1e-9) if self.shown_from else 1.0
 
     @cached_property
     def classes(self) -> dict[str, int]:
@@ -53,10 +68,6 @@ class SimulationView:
     @cached_property
     def class_by_key(self) -> dict[str, str]:
         return {pod["key"]: class_name(pod) for pod in self.pods}
-
-    @cached_property
-    def owner_by_key(self) -> dict[str, str]:
-        return {pod["key"]: owner_name(pod) for pod in self.pods}
 
     @cached_property
     def nodes(self) -> dict[str, list[Plain]]:

@@ -451,6 +451,51 @@ class TestSeries:
         assert sankey["link"]["value"] == [2]
 
 
+# A run in which hardly anything happens for long.
+
+
+def late_result(early: int) -> Plain:
+    """A hundred seconds; so many pods come at the start, and a hundred after the ninetieth."""
+    pods = [pod(f"prod/early-{number}", created=float(number)) for number in range(early)]
+    pods += [pod(f"prod/late-{number}", created=90 + number / 20) for number in range(100)]
+    return result(pods=pods, preemptions=[preemption("prod/late-1", ["prod/early-0"], t=95.0)])
+
+
+@pytest.mark.parametrize(
+    ("early", "begins", "bars"),
+    [pytest.param(2, 90, 1200, id="hardly any pod"), pytest.param(10, 0, 120, id="some pods")],
+)
+def test_time_axes_begin_where_pods_come(early: int, begins: float, bars: int) -> None:
+    """A long time with hardly any pod is left out at first; both plots agree, keep it, and say so."""
+    view = SimulationView(late_result(early))
+    for figure in (over_time(view), nodes_over_time(view)):
+        assert figure["layout"]["xaxis"]["range"] == pytest.approx([begins, 100], abs=0.5)
+        assert figure["layout"]["meta"]["wholeRun"] == [0, 100]
+    assert len(over_time(view)["data"][-1]["x"]) == pytest.approx(bars, rel=0.01)
+    said = "only 2 of 102 pods came: the time axes begin there."
+    assert (said in report_page(late_result(early))) == bool(begins)
+
+
+# Pods without a workload.
+
+
+def hit(number: int, **changed: Any) -> Plain:
+    return pod(f"trace/pod-{number}", owner=None, end="pending", bound=None, started=None, node=None, **changed)
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [pytest.param(20, "trace/pod-7", id="a few by name"), pytest.param(21, "single pods of batch", id="many by class")],
+)
+def test_single_pods_among_the_workloads(count: int, named: str) -> None:
+    """A few single pods are told one by one; of a whole trace the classes say more."""
+    page = report_page(result(pods=[hit(number) for number in range(count)]))
+    table = page[page.index("Worst-hit workloads") : page.index("Evictions and packing")]
+    assert f"<td>{named}</td>" in table
+    assert ("trace/pod-7" in table) == (count <= 20)
+    assert ("does not come back" in table) == (count > 20)
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [

@@ -1,5 +1,7 @@
 "use strict";
 (() => {
+  const rangesOf = (layout) => Object.fromEntries(Object.keys(layout).filter((key) => /^[xy]axis/.test(key)).map(
+    (key) => (layout[key].range ? [`${key}.range`, [...layout[key].range]] : [`${key}.autorange`, true])));
   const figures = JSON.parse(document.getElementById("figures").textContent);
   const config = {
     responsive: true,
@@ -11,9 +13,23 @@
     modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
   };
   const plots = {};
+  const first = {}; // the ranges of axes as they were made
   for (const [id, figure] of Object.entries(figures)) {
     plots[id] = document.getElementById(id);
-    Plotly.newPlot(plots[id], figure.data, figure.layout, id === "who-evicted" ? { ...config, displayModeBar: false } : config);
+    first[id] = rangesOf(figure.layout);
+    const own = id === "who-evicted" ? { displayModeBar: false } : figure.layout.meta ? { doubleClick: false } : {};
+    Plotly.newPlot(plots[id], figure.data, figure.layout, { ...config, ...own });
+  }
+
+  // Once: back to what was shown at first. Once more: the whole run.
+  for (const id of ["over-time", "nodes"]) {
+    plots[id].on("plotly_doubleclick", () => {
+      const ranges = { ...first[id] };
+      const seen = plots[id].layout.xaxis.range, shown = ranges["xaxis.range"];
+      if (seen[0] === shown[0] && seen[1] === shown[1]) ranges["xaxis.range"] = figures[id].layout.meta.wholeRun;
+      Plotly.relayout(plots[id], ranges);
+      return false;
+    });
   }
 
   // Both have the same time axis: what is looked at closely in one is looked at in the other too.
