@@ -1,10 +1,10 @@
 """A cluster in virtual time whose pods come, run for a minute and go: pods a second end to end, and memory.
 
-    python benchmarks/living_cluster.py [--nodes 1000] [--pods 100000] [--templates 1]
+    python benchmarks/living_cluster.py [--nodes 1000] [--pods 100000] [--templates 1] [--group 50]
 
 Each pod is created, scheduled, bound, started and ended by the kubelet, and collected by somebody who sweeps up
-finished pods: some five writes, of which the scheduler hears through its watch. Memory is printed along the way, so
-that one sees whether it stays flat.
+finished pods: five writes, of which the scheduler hears through its watch. Pods come in groups, as workloads bring
+them; on average 200 a second. Memory is printed along the way, so that one sees whether it stays flat.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ _PAGE_BYTES = 4096
 class LivingCluster:
     """Nodes, and pods that come and go."""
 
-    def __init__(self, nodes: int, pods: int, templates: int) -> None:
+    def __init__(self, nodes: int, pods: int, templates: int, group: int) -> None:
         self._pods = pods
+        self._group = group
         self._templates = templates
         self._made = 0
         self.store = Store()
@@ -49,10 +50,11 @@ class LivingCluster:
         self.world.at(STARTED_AT + SWEPT_EVERY, self._sweep)
 
     def _arrive(self, now: int) -> None:
-        self.store.create(_pod(self._made, self._made % self._templates), now)
-        self._made += 1
+        for _ in range(min(self._group, self._pods - self._made)):
+            self.store.create(_pod(self._made, self._made % self._templates), now)
+            self._made += 1
         if self._made < self._pods:
-            self.world.at(now + ARRIVES_EVERY, self._arrive)
+            self.world.at(now + self._group * ARRIVES_EVERY, self._arrive)
 
     def _sweep(self, now: int) -> None:
         for pod in self.store.list(Pod):
@@ -67,9 +69,10 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=1_000)
     parser.add_argument("--pods", type=int, default=100_000)
     parser.add_argument("--templates", type=int, default=1)
+    parser.add_argument("--group", type=int, default=50)
     arguments = parser.parse_args()
     keep_memory()
-    cluster = LivingCluster(arguments.nodes, arguments.pods, arguments.templates)
+    cluster = LivingCluster(arguments.nodes, arguments.pods, arguments.templates, arguments.group)
     began, cpu_began = time.perf_counter(), time.process_time()
     span = arguments.pods * ARRIVES_EVERY + 4 * SWEPT_EVERY
     for step in range(1, STEPS + 1):

@@ -76,6 +76,7 @@ PATTERNS: tuple[Pattern, ...] = (
     lambda p: p.cpu("500m").claim("c1").labels(app="x"),
     lambda p: p.request({"cpu": "1", "example.com/gpu": 1}),
     lambda p: p.cpu("64"),
+    lambda p: p.cpu("2"),  # the one that never preempts, but for that
 )
 
 
@@ -298,6 +299,21 @@ _KINDS = (
 _NUMBERS = st.integers(0, 24)
 STEPS = st.tuples(st.sampled_from(_KINDS), _NUMBERS, _NUMBERS, _NUMBERS)
 SEQUENCES = st.lists(STEPS, min_size=20, max_size=60)
+
+#: Pods that ask for much and are tried again and again, while others are nominated and little else happens.
+_WAITING_KINDS = (
+    *(DECIDE,) * 5,
+    *(AGAIN,) * 10,
+    *(RETRY,) * 4,
+    *("nominate",) * 5,
+    *("run", "remove", "change", "budget", "touch", "node", "remove node", "service"),
+)
+_LARGE_PATTERNS = st.sampled_from((1, 2, 2, 5, 15, 20, 20, 23, 24, 25))
+_WAITING_STEPS = st.tuples(st.sampled_from(_WAITING_KINDS), _LARGE_PATTERNS, _NUMBERS, _NUMBERS)
+#: Three pods that leave little room anywhere, then the rest.
+WAITING_SEQUENCES = st.lists(_WAITING_STEPS, min_size=15, max_size=50).map(
+    lambda steps: [("run", 2, 0, 0), ("run", 1, 1, 1), ("run", 1, 1, 2), *steps]
+)
 
 
 def ports_held(cache: Cache) -> dict[Port, set[str]]:

@@ -113,3 +113,4 @@ def check_scores(plugin: Any, state: Any, view: View, expected: dict[int, int]) 
     assert plugin.score(state, view, rows).tolist() == [expected[row] for row in rows.tolist()]
     for row, score in expected.items():
         assert plugin.score(state, view, row_array([row])).tolist() == [score]
+        assert plugin.score_one(state, view, row) == score

@@ -18,6 +18,7 @@ from tests.oracle.changing_clusters import (
     PRIORITIES,
     RETRY,
     SEQUENCES,
+    WAITING_SEQUENCES,
     Changing,
     Step,
     key_of,
@@ -266,11 +267,99 @@ def test_little_is_kept(steps: list[Step]) -> None:
         play(steps)
 
 
+#: A node without CPU has the only GPU, and keeps it for the pod that is tried; then comes one like it.
+KEPT_FOR_ITSELF: list[Step] = [
+    ("node", 0, 4, 9),
+    (DECIDE, 23, 3, 0),
+    ("nominate", 23, 3, 0),
+    (RETRY, 0, 0, 0),
+    (AGAIN, 0, 0, 0),
+]
+#: The same from the other side, and then the node is no longer kept.
+KEPT_FOR_ANOTHER: list[Step] = [*KEPT_FOR_ITSELF, (RETRY, 0, 0, 0), ("remove", 24, 0, 0), (AGAIN, 0, 0, 0)]
+#: All nodes but one go, where a pod of two CPUs stands.
+ONE_LEFT: list[Step] = [("remove node", number, 0, 0) for number in (3, 2, 1)]
+#: With the pod gone there is room for one that is nominated, and none for another like it.
+ROOM_FOR_ONE: list[Step] = [*ONE_LEFT, ("nominate", 2, 3, 0), (DECIDE, 2, 3, 0), (RETRY, 0, 0, 0)]
+#: A pod that could be evicted, though in vain, goes by itself.
+NOBODY_BELOW: list[Step] = [
+    *ONE_LEFT,
+    ("change", 0, 2, 3),
+    ("run", 0, 0, 0),
+    (DECIDE, 2, 1, 0),
+    ("remove", 9, 0, 0),
+    (AGAIN, 0, 0, 0),
+]
+#: The pod there loses its importance between two questions.
+LESS_IMPORTANT: list[Step] = [
+    *ONE_LEFT,
+    ("change", 0, 2, 3),
+    (DECIDE, 2, 1, 0),
+    ("change", 0, 2, 0),
+    (AGAIN, 0, 0, 0),
+]
+#: Nothing is asked of the pods, but a node is closed.
+CLOSED: list[Step] = [(DECIDE, 24, 0, 0), ("node", 0, 2, 3), (AGAIN, 0, 0, 0)]
+#: Of two pods that are alike otherwise one must not preempt.
+NEVER_PREEMPTS: list[Step] = [
+    ("run", 2, 0, 0),
+    ("run", 1, 0, 1),
+    (DECIDE, 20, 3, 0),
+    (DECIDE, 25, 3, 0),
+    (DECIDE, 20, 3, 0),
+]
+
+
+@QUICK
+@given(WAITING_SEQUENCES)
+@example(KEPT_FOR_ITSELF)
+@example(KEPT_FOR_ANOTHER)
+@example(ROOM_FOR_ONE)
+@example(NOBODY_BELOW)
+@example(LESS_IMPORTANT)
+@example(CLOSED)
+@example(NEVER_PREEMPTS)
+def test_refusing_again_changes_nothing(steps: list[Step]) -> None:
+    """The same for pods that are refused over and over, some nominated and some in the way of those."""
+    play(steps)
+
+
+def test_a_refusal_is_repeated_while_nothing_changes() -> None:
+    """A pod like the last is told the same without a second look; whatever happens in between makes it look again."""
+    world, decider = Changing(), Decider(PROFILES)
+
+    def refused() -> Choice:
+        choice = decider.decide(world.cache.info(world.new_pod(24, 0)), world.cache.view())
+        assert choice.row < 0
+        return choice
+
+    first = refused()
+    assert refused() is first
+    for happening in (
+        ("run", 0, 0, 0),
+        ("change", 0, 1, 30),
+        ("nominate", 0, 3, 0),
+        ("node", 0, 0, 2),
+        ("budget", 0, 0, 0),
+    ):
+        before = refused()
+        take_step(world, happening)
+        assert refused() is not before, happening
+
+
 @pytest.mark.slow
 @LONG
 @given(SEQUENCES)
 def test_reuse_changes_nothing_at_length(steps: list[Step]) -> None:
     """The same, with many more sequences."""
+    play(steps)
+
+
+@pytest.mark.slow
+@LONG
+@given(WAITING_SEQUENCES)
+def test_refusing_again_changes_nothing_at_length(steps: list[Step]) -> None:
+    """The same for refusals, with many more sequences."""
     play(steps)
 
 

@@ -107,7 +107,7 @@ class Kubelet:
         back, self._back = self._back, {}
         for name in back:
             self._resume(store, name, now)
-        for key in self._timers.pop_due(now):
+        while (key := self._timers.pop_if_due(now)) is not None:
             self._act(store, key, now)
 
     def wake_at(self) -> int | None:

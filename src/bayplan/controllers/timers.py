@@ -63,10 +63,17 @@ class Timers(Generic[KeyT]):
 
     def pop_due(self, now: int) -> Iterator[KeyT]:
         """Takes out what is due by now; what the caller sets meanwhile comes too if it is due."""
-        while (at := self.next_at()) is not None and at <= now:
-            key = heappop(self._heap)[2]
-            del self._live[key]
+        while (key := self.pop_if_due(now)) is not None:
             yield key
+
+    def pop_if_due(self, now: int) -> KeyT | None:
+        """Takes out the first key if it is due by now; None if it is not, or there is none."""
+        at = self.next_at()
+        if at is None or at > now:
+            return None
+        key = heappop(self._heap)[2]
+        del self._live[key]
+        return key
 
     def _drop_dead(self) -> None:
         if len(self._heap) > 2 * len(self._live) + _DEAD_TOLERATED:

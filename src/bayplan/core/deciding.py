@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -22,12 +22,14 @@ from bayplan.core.diagnosis import NO_NODES, fit_error
 from bayplan.core.filtering import (
     Filtered,
     PreFilterResult,
+    Verdicts,
     WhatIf,
     filter_states,
     filter_with_nominated,
     nominated_pods,
     passing,
     run_pre_filters,
+    take_failures,
 )
 from bayplan.core.framework.contract import SKIP, Ready, State
 from bayplan.core.framework.profile import Profile
@@ -41,6 +43,9 @@ from bayplan.core.standing import NOT_FEASIBLE, RANKS, Standing
 #: Bytes that all standings together may take, by estimate.
 STANDINGS_BYTES_MAX = 512 << 20
 BYTES_PER_ROW = 32
+
+#: How far each log of changes has come: as long as no number grows, everything is as it was.
+Instant: TypeAlias = tuple[int, int, int, int]
 
 
 class Refusal(NamedTuple):
@@ -61,10 +66,13 @@ class Choice:
     found: Found | None = None  # the candidates, when there are any
     refuse: Callable[[], Refusal] | None = None  # puts into words why nothing fits; ask before the cache changes
     keeps_nomination: bool = False  # nothing fits, and preemption did not look: an earlier nomination stands
+    _said: Refusal | None = None
 
     @property
     def refusal(self) -> Refusal:
-        return self.refuse() if self.refuse is not None else Refusal("")
+        if self._said is None:
+            self._said = self.refuse() if self.refuse is not None else Refusal("")
+        return self._said
 
     @property
     def message(self) -> str:
@@ -164,10 +172,15 @@ class _Kept:
         self.profile = profile
         self.standing = standing
         self._candidacies: dict[int, tuple[tuple[int, int, int], Candidacy]] = {}  # by priority
+        self._outcome: tuple[int, Filtered] | None = None
         self._said: tuple[tuple[int, str], Refusal] | None = None
+        self._refused: dict[tuple[int, str], tuple[Instant, Choice]] = {}  # by priority and preemption policy
 
     def decide(self, pod: PodInfo, view: View, with_ties: bool) -> Choice | None:
         """None when the straight line has to be taken."""
+        refused = self._refused_before(pod, view)
+        if refused is not None:
+            return refused
         states = self._later_states(pod, view)
         if states is None:
             return None
@@ -175,20 +188,35 @@ class _Kept:
         nominated = nominated_pods(pod, view) if view.nominated else None
         if nominated is not None and not len(nominated[0]):
             nominated = None
-        if states is standing.unprepared and standing.nothing_later and nominated is None:
-            if not standing.passed_count:
-                return self._make_room(pod, view, states)
-            return self._best(pod, view, standing.feasible_rows, with_ties)
-        if not standing.passed_count:
+        only_local = states is standing.unprepared and standing.nothing_later
+        if standing.passed_count:
+            if only_local and nominated is None:
+                return self._best(pod, view, standing.feasible_rows, with_ties)
+            try:
+                passed = self._filter_further(view, states, nominated)
+            except CycleError:
+                return None  # rows that had failed already were asked about, too: the straight line tells if it matters
+            rows = passed.nonzero()[0]
+            if len(rows):
+                return self._best(pod, view, rows, with_ties, passed)
+        return self._remember(pod, view, self._make_room(pod, view, nominated)) if only_local else None
+
+    def _refused_before(self, pod: PodInfo, view: View) -> Choice | None:
+        """What became of a pod alike, when it was refused and nothing has changed since.
+
+        Waiting pods are tried again in great numbers, and in between nothing happens but refusals. A pod that is
+        nominated itself is not like others: it makes room for all but itself.
+        """
+        refused = self._refused.get((pod.priority, pod.preemption_policy))
+        if refused is None or refused[0] != _instant(view) or _is_nominated(pod, view):
             return None
-        try:
-            passed = self._filter_further(view, states, nominated)
-        except CycleError:
-            return None  # rows that had failed already were asked about, too: the straight line tells if it matters
-        rows = passed.nonzero()[0]
-        if not len(rows):
-            return None
-        return self._best(pod, view, rows, with_ties, passed)
+        return refused[1]
+
+    def _remember(self, pod: PodInfo, view: View, choice: Choice) -> Choice:
+        """Keep a refusal in which only local filters have a say: they see nothing of a pod but its shape."""
+        if choice.victims_row < 0 and not _is_nominated(pod, view):
+            self._refused[pod.priority, pod.preemption_policy] = (_instant(view), choice)
+        return choice
 
     def _later_states(self, pod: PodInfo, view: View) -> list[State] | None:
         """States of the filters that read the cluster; None when one rejects the pod or narrows the search.
@@ -269,12 +297,16 @@ class _Kept:
                 sums = weighted if sums is None else sums + weighted
         return sums
 
-    def _make_room(self, pod: PodInfo, view: View, states: list[State]) -> Choice | None:
+    def _make_room(self, pod: PodInfo, view: View, nominated: tuple[RowArray, RowArray] | None) -> Choice:
         """Preemption with nothing but local filters in play."""
         profile = self.profile
         if profile.preemption is not None or DEFAULT_PREEMPTION not in profile.post_filter:
-            return None
-        filtered = self._filtered(states)
+            return choice_of(attempt(profile, pod, view), view)
+        if nominated is not None:
+            crowded = self._filtered_with(view, nominated)
+            result = run_post_filters(profile, pod, view, crowded, self._search)
+            return _refused(result, view, lambda: _said_of(crowded, view, result.message))
+        filtered = self._filtered()
         result = run_post_filters(profile, pod, view, filtered, self._search)
         return _refused(result, view, lambda: self._say(filtered, view, result.message))
 
@@ -282,18 +314,35 @@ class _Kept:
         """Said again word for word for as long as no verdict changes."""
         key = (self.standing.version, post_filter_message)
         if self._said is None or self._said[0] != key:
-            refusal = Refusal(fit_error(filtered, view, post_filter_message), filtered.rejectors(view))
-            self._said = (key, refusal)
+            self._said = (key, _said_of(filtered, view, post_filter_message))
         return self._said[1]
 
-    def _filtered(self, states: list[State]) -> Filtered:
+    def _filtered(self) -> Filtered:
+        """The standing's verdicts as an outcome. It follows them, until all is computed anew."""
         profile, standing = self.profile, self.standing
-        pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
-        all_states = [*standing.states, *states]
-        return Filtered(profile.filter, all_states, pre, standing.verdicts, unresolvable(), row_array([]))
+        if self._outcome is None or self._outcome[0] != standing.built:
+            pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
+            states = [*standing.states, *standing.unprepared]
+            filtered = Filtered(profile.filter, states, pre, standing.verdicts, unresolvable(), row_array([]))
+            self._outcome = (standing.built, filtered)
+        return self._outcome[1]
+
+    def _filtered_with(self, view: View, nominated: tuple[RowArray, RowArray]) -> Filtered:
+        """The same, where nodes must have room for the nominated pods as well."""
+        plain = self._filtered()
+        verdicts = Verdicts(plain.verdicts.rejected_by.copy(), plain.verdicts.codes.copy())
+        full = WhatIf(plain.plugins, plain.states, view)
+        full.shift(*nominated, +1)
+        crowded = np.unique(nominated[1])
+        take_failures(verdicts, crowded, full.filter(crowded))
+        return replace(plain, verdicts=verdicts)
 
     def _search(self, pod: PodInfo, view: View, filtered: Filtered) -> Candidacy:
         nodes = view.nodes
+        if _is_nominated(pod, view):  # it alone need not make room for itself: of no use to others
+            alone = Candidacy(nodes.count)
+            alone.try_again(pod, view, filtered, every_row(nodes.count))
+            return alone
         valid_for = (self.standing.built, view.objects.budgets_version, nodes.count)
         known = self._candidacies.get(pod.priority)
         if known is None or known[0] != valid_for:
@@ -311,10 +360,33 @@ class _Kept:
         return candidacy
 
 
+def _said_of(filtered: Filtered, view: View, post_filter_message: str) -> Refusal:
+    return Refusal(fit_error(filtered, view, post_filter_message), filtered.rejectors(view))
+
+
+def _instant(view: View) -> Instant:
+    nodes = view.nodes
+    return (
+        nodes.spec_changes.position,
+        nodes.usage_changes.position,
+        nodes.importance_changes.position,
+        view.objects.version,
+    )
+
+
+def _is_nominated(pod: PodInfo, view: View) -> bool:
+    """Whether a node is kept for the pod; the cache knows no other pods that have no node."""
+    return bool(pod.nominated_node_name) or pod.key in view.pods.rows_by_key
+
+
 def _changed_since(candidacy: Candidacy, nodes: NodeTable) -> RowArray | None:
     """Rows with other pods than when they were tried last, or pods of another importance; None: nobody knows."""
-    usage = nodes.usage_changes.since(candidacy.usage_position)
+    log = nodes.usage_changes
+    same_importance = nodes.importance_changes.position == candidacy.importance_position
+    if same_importance and log.position == candidacy.usage_position + 1:
+        return row_array([log.last])
+    usage = log.since(candidacy.usage_position)
+    if usage is None or same_importance:
+        return usage
     importance = nodes.importance_changes.since(candidacy.importance_position)
-    if usage is None or importance is None:
-        return None
-    return np.concatenate((usage, importance)) if len(importance) else usage
+    return None if importance is None else np.concatenate((usage, importance))

@@ -50,13 +50,28 @@ def distinct_verdicts(verdicts: Verdicts, rows: RowArray) -> Iterator[tuple[int,
             left = left[~same]
 
 
+#: Up to this many rows are counted one by one, which costs less than array code for so few.
+FEW_ROWS = 64
+
+
+def count_verdicts(verdicts: Verdicts, rows: RowArray) -> Iterator[tuple[int, int, int]]:
+    """Plugin position, failure code and number of rows of each distinct verdict among `rows`."""
+    if len(rows) > FEW_ROWS:
+        yield from ((position, code, len(same)) for position, code, same in distinct_verdicts(verdicts, rows))
+        return
+    pairs = zip(verdicts.rejected_by[rows].tolist(), verdicts.codes[rows].tolist(), strict=True)
+    yield from ((position, code, count) for (position, code), count in Counter(pairs).items())
+
+
 def fit_error(filtered: Filtered, view: View, post_filter_message: str) -> str:
     """The message of a pod that fits nowhere."""
     if filtered.pre.status.ok:
         reasons: Counter[str] = Counter()
-        for group in failure_groups(filtered, view):
-            for reason in group.status.reasons:
-                reasons[reason] += len(group.rows)
+        failed = (view.nodes.alive & (filtered.verdicts.rejected_by != PASSED)).nonzero()[0]
+        for position, code, count in count_verdicts(filtered.verdicts, failed):
+            status = filtered.absent if position == NOT_LOOKED_AT else filtered.explain(view, position, code)
+            for reason in status.reasons:
+                reasons[reason] += count
         detail = histogram(reasons)
     else:
         detail = filtered.pre.status.message

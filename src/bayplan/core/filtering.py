@@ -69,6 +69,7 @@ class Filtered:
     verdicts: Verdicts  # over all rows of the node table; rows that are not alive mean nothing
     absent: Status  # what holds for nodes that were not looked at
     feasible_rows: RowArray
+    explained: dict[tuple[int, int], Status] = field(default_factory=dict)  # by plugin position and failure code
 
     def status_of(self, view: View, row: int) -> Status:
         """The verdict on one node, in words."""
@@ -84,13 +85,16 @@ class Filtered:
         if not self.pre.status.ok:
             return (self.pre.status.plugin,) if self.pre.status.plugin else tuple(sorted(self.pre.narrowing))
         rejecting = self.verdicts.rejected_by[view.nodes.alive & (self.verdicts.rejected_by >= 0)]
-        positions = np.flatnonzero(np.bincount(rejecting)) if len(rejecting) else ()
+        positions = np.bincount(rejecting).nonzero()[0].tolist() if len(rejecting) else ()
         return tuple(sorted({*(self.plugins[position].name for position in positions), *self.pre.narrowing}))
 
     def explain(self, view: View, position: int, code: int) -> Status:
-        plugin = self.plugins[position]
-        said = plugin.explain_failure(self.states[position], view, code)
-        return Status(said.code, said.reasons, plugin.name)
+        known = self.explained.get((position, code))
+        if known is None:
+            plugin = self.plugins[position]
+            said = plugin.explain_failure(self.states[position], view, code)
+            known = self.explained[position, code] = Status(said.code, said.reasons, plugin.name)
+        return known
 
 
 class WhatIf:

@@ -33,6 +33,8 @@ class PodState(Enum):
     BOUND = "bound"
     GONE = "gone"
 
+    __hash__ = object.__hash__  # the usual one of enums is written in Python, and asked a million times a day
+
 
 _S = PodState
 

@@ -250,10 +250,13 @@ class Scheduler:
             return Decision(record.key, "skipped", message=note, actions=(failed_event(record, note),))
         return self._attempt(record, now)
 
-    @property
-    def has_next(self) -> bool:
-        """Whether `decide` has something to do right now, whatever the time."""
-        return bool(self._binding.outbox) or self.queue.has_next
+    def due_at(self, now: int) -> int | None:
+        """When `decide` is next worth calling, `now` if it has something to do; None if never."""
+        if self._binding.outbox:
+            return now
+        if not self.queue.queued:  # nothing waits, nearly always in a cluster with room
+            return self._binding.due_at()
+        return now if self.queue.has_next else self.wake_at()
 
     def wake_at(self) -> int | None:
         """When `decide` is worth calling though nothing happens; None if never."""

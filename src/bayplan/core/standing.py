@@ -261,31 +261,36 @@ class Standing:
                 rejected_by = position
                 break
         self._take_one(row, rejected_by, code)
+        if rejected_by != PASSED:
+            self.order[row] = NOT_FEASIBLE
+            return
         total = 0 if self._lasting is None else self._lasting.item(row)
         for entry in self._following:
             score = entry.score_one(entry.state, view, row)
-            if not 0 <= score <= MAX_NODE_SCORE and rejected_by == PASSED:
+            if not 0 <= score <= MAX_NODE_SCORE:
                 check_range(entry.plugin.name, np.array([score]))
             total += entry.weight * score
-        self.order[row] = total * RANKS - self._ranks.item(row) if rejected_by == PASSED else NOT_FEASIBLE
+        self.order[row] = total * RANKS - self._ranks.item(row)
 
     def _take(self, rows: RowArray, found: Verdicts) -> None:
-        self.verdicts.rejected_by[rows] = found.rejected_by
-        self.verdicts.codes[rows] = found.codes
-        passed = found.passed
+        known, passed = self.verdicts, found.passed
+        self.version += not (
+            np.array_equal(found.rejected_by, known.rejected_by[rows])
+            and np.array_equal(found.codes, known.codes[rows])
+        )
+        known.rejected_by[rows] = found.rejected_by
+        known.codes[rows] = found.codes
         if np.array_equal(passed, self.passed[rows]):
-            self.version += not passed.all()
             return
         self.passed[rows] = passed
         self.passed_count = int(np.count_nonzero(self.passed))
         self._feasible_rows = None
-        self.version += 1
 
     def _take_one(self, row: int, rejected_by: int, code: int) -> None:
-        passed = rejected_by == PASSED
-        if not passed or not self.passed[row]:
-            self.verdicts.rejected_by[row] = rejected_by
-            self.verdicts.codes[row] = code
+        known, passed = self.verdicts, rejected_by == PASSED
+        if known.rejected_by.item(row) != rejected_by or known.codes.item(row) != code:
+            known.rejected_by[row] = rejected_by
+            known.codes[row] = code
             self.version += 1
         if passed != self.passed[row]:
             self.passed[row] = passed

@@ -28,20 +28,21 @@ class Content:
     """The stored objects."""
 
     def __init__(self) -> None:
-        self._objects: dict[str, dict[str, dict[str, Object]]] = {kind: {} for kind in KINDS}
+        self.objects: dict[str, dict[str, dict[str, Object]]] = {kind: {} for kind in KINDS}
+        """By kind, namespace and name; to be read only."""
         self._counts = dict.fromkeys(KINDS, 0)
         self._on_node: dict[str, dict[Name, None]] = {}
         self._owned: dict[str, dict[Key, None]] = {}
 
     def find(self, kind: str, namespace: str, name: str) -> Object | None:
-        return self._objects[kind].get(namespace, _NOTHING).get(name)
+        return self.objects[kind].get(namespace, _NOTHING).get(name)
 
     def iterate(self, kind: str, namespace: str | None = None) -> Iterator[Object]:
         """Namespace by namespace, in order of arrival."""
         if namespace is not None:
-            yield from self._objects[kind].get(namespace, _NOTHING).values()
+            yield from self.objects[kind].get(namespace, _NOTHING).values()
             return
-        for objects in self._objects[kind].values():
+        for objects in self.objects[kind].values():
             yield from objects.values()
 
     def count(self, kind: str) -> int:
@@ -60,7 +61,7 @@ class Content:
         """Makes the change; it must follow from what is stored."""
         kind, old, new = change.kind, change.old, change.new
         meta = new.metadata
-        by_namespace = self._objects[kind]
+        by_namespace = self.objects[kind]
         if change.type == DELETED:
             objects = by_namespace[meta.namespace]
             del objects[meta.name]

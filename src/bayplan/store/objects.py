@@ -105,7 +105,8 @@ class Store:
     def find(self, kind: Kind, namespace: str, name: str) -> Any:
         """The object, or None; the namespace is "" for kinds that have none."""
         rules = RULES.get(kind) or _rules(kind)
-        return self._content.find(rules.kind, namespace, name)
+        by_namespace = self._content.objects[rules.kind].get(namespace)
+        return None if by_namespace is None else by_namespace.get(name)
 
     @overload
     def get(self, kind: type[ObjectT], namespace: str, name: str) -> ObjectT: ...

@@ -130,13 +130,14 @@ class SimulatedWorld:
     def _inform(self) -> None:
         """Writes reach the controllers at once, and are put on their way to the scheduler."""
         now = self.now
-        heard: set[int] = set()
+        heard: Sequence[int] | set[int] = ()
         changes = self._cursor.read()
         for change in changes:
             positions = self._listeners[change.kind]
             for position in positions:
                 self._controllers[position].observe(change, now)
-            heard.update(positions)
+            if positions is not heard:
+                heard = {*heard, *positions} if heard else positions
         self._ask_again(heard)
         delay = self._draws.watch()
         if self._faults is not NO_FAULTS:
@@ -175,7 +176,7 @@ class SimulatedWorld:
     def _ask_scheduler(self) -> None:
         """When the scheduler wants to decide, after it has heard something."""
         self._scheduler_has_news = False
-        due = self.now if self.scheduler.has_next else self.scheduler.wake_at()
+        due = self.scheduler.due_at(self.now)
         self._scheduler_due = NEVER if due is None else due
 
     def _decide(self) -> None:

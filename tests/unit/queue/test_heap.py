@@ -87,4 +87,6 @@ def test_agrees_with_a_sorted_list(steps: list[tuple[int, int, int]]) -> None:
             first = min(living.values(), key=lambda queued: (queued.timestamp, queued.number))
             assert heap.pop() is living.pop(first.number)
         assert len(heap) == len(living)
+        older = [queued for queued in living.values() if queued.timestamp < time]
+        assert heap.below((time,)) == sorted(older, key=lambda queued: (queued.timestamp, queued.number))
     assert popped(heap) == [q.number for q in sorted(living.values(), key=lambda q: (q.timestamp, q.number))]

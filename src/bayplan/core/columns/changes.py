@@ -16,17 +16,14 @@ LOG_LENGTH_MAX = 1 << 16
 class ChangeLog:
     """An append-only log of row numbers."""
 
-    __slots__ = ("_dropped", "_length", "_rows")
+    __slots__ = ("_dropped", "_length", "_rows", "position")
 
     def __init__(self) -> None:
         self._rows: RowArray = np.zeros(LOG_LENGTH_MAX, dtype=np.intp)
         self._length = 0
         self._dropped = 0
-
-    @property
-    def position(self) -> int:
-        """Where a reader that has seen everything stands."""
-        return self._dropped + self._length
+        self.position = 0
+        """Where a reader that has seen everything stands; to be read only."""
 
     @property
     def last(self) -> int:
@@ -41,6 +38,7 @@ class ChangeLog:
             self._length = keep
         self._rows[self._length] = row
         self._length += 1
+        self.position += 1
 
     def since(self, position: int) -> RowArray | None:
         """Rows logged after `position`, some perhaps several times; None when the log does not reach back that far."""

@@ -1,10 +1,10 @@
 """Amounts of one node or of many nodes behind the same arithmetic.
 
-Gives the cells of a (nodes, resources) table: plain ints for a single row, (resources, rows) blocks for several. After
-most decisions exactly one row has to be looked at again, and plain ints are about ten times faster there than arrays
-of length one. Rules written with operators and the few functions below hold for both, so there is one rule and not
-two. Rules change their own intermediate results in place (`+=`), never what they were given. Knows nothing of what the
-amounts mean.
+Gives (resources, rows) blocks out of (nodes, resources) tables. After most decisions exactly one row has to be looked
+at again; plain ints are about ten times faster there than arrays of length one, so rules written with operators and
+the few functions below hold for both. Where even that is too slow a rule has a twin for one node beside it, and tests
+hold them together. Rules change their own intermediate results in place (`+=`), never what they were given. Knows
+nothing of what the amounts mean.
 """
 
 from __future__ import annotations
@@ -17,12 +17,6 @@ from bayplan.core.columns import IntArray, RowArray, Rows, every_row
 
 #: A number for one node, or an array for several.
 Amounts: TypeAlias = Any
-
-
-def amounts_of(table: IntArray, row: int) -> list[int]:
-    """One row of a (nodes, resources) table, by resource."""
-    amounts: list[int] = table[row].tolist()
-    return amounts
 
 
 def blocks_at(rows: Rows, resources: RowArray, *tables: IntArray) -> list[IntArray]:

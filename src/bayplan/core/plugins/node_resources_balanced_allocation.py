@@ -16,7 +16,7 @@ from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
 from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, Reads, Skip
-from bayplan.core.plugins.node_amounts import Amounts, amounts_of, blocks_at, none_is_zero
+from bayplan.core.plugins.node_amounts import Amounts, blocks_at, none_is_zero
 from bayplan.core.plugins.node_resources_fit import ScoredResource, scored_resources
 from bayplan.core.snapshot import View
 
@@ -65,23 +65,20 @@ class NodeResourcesBalancedAllocation:
         return _scores_by_what_is_offered(capacities, levels)
 
     def score_one(self, state: BalanceState, view: View, row: int) -> int:
-        capacities, taken = amounts_of(view.nodes.allocatable, row), amounts_of(view.usage.requested, row)
-        return score_of_node(state.resources, capacities, taken)
-
-
-def score_of_node(resources: Sequence[ScoredResource], capacities: Sequence[int], taken: Sequence[int]) -> int:
-    """The score of one node; a resource it has none of does not count."""
-    after, before = [], []
-    for resource, request, _ in resources:
-        # Upstream makes floats of both numbers before it divides; ints would be divided exactly.
-        capacity, used = float(capacities[resource]), taken[resource]
-        if capacity:
-            after.append(min(float(used + request) / capacity, 1.0))
-            before.append(min(float(used) / capacity, 1.0))
-    if len(after) < 2:
-        return UNCHANGED_SCORE
-    score: int = improvement(int(evenness(after)), int(evenness(before)))
-    return score
+        """A resource that the node has none of does not count."""
+        allocatable, requested = view.nodes.allocatable, view.usage.requested
+        after, before = [], []
+        for resource, request, _ in state.resources:
+            # Upstream makes floats of both numbers before it divides; ints would be divided exactly.
+            capacity, used = float(allocatable.item(row, resource)), requested.item(row, resource)
+            if capacity:
+                share, rest = float(used + request) / capacity, float(used) / capacity
+                after.append(share if share < 1.0 else 1.0)
+                before.append(rest if rest < 1.0 else 1.0)
+        if len(after) < 2:
+            return UNCHANGED_SCORE
+        score: int = improvement(int(evenness(after)), int(evenness(before)))
+        return score
 
 
 def scores_of_nodes(capacities: IntArray, levels: IntArray) -> IntArray:
@@ -101,6 +98,8 @@ def scores_of_nodes(capacities: IntArray, levels: IntArray) -> IntArray:
 
 def evenness(shares: Sequence[float] | FloatArray) -> Amounts:
     """100 when all shares are equal, less the more they differ; not yet truncated."""
+    if isinstance(shares, list) and len(shares) == 2:  # one node with cpu and memory: nearly always
+        return (1 - abs(shares[0] - shares[1]) / 2) * MAX_NODE_SCORE
     parts = 1 - _deviation(shares)
     parts *= MAX_NODE_SCORE
     return parts

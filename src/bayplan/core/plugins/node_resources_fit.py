@@ -38,7 +38,6 @@ from bayplan.core.framework.requeue import Action, Registration, Resource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.node_amounts import (
     Amounts,
-    amounts_of,
     as_numbers,
     blocks_at,
     larger,
@@ -62,6 +61,8 @@ MAX_CONFIGURED_SCORE = 10
 
 #: A node's score for one resource: what it has, and what would be taken of it.
 Rating: TypeAlias = Callable[[Amounts, Amounts], Amounts]
+#: The same of a single node.
+RatingOne: TypeAlias = Callable[[int, int], int]
 
 
 class Demand(NamedTuple):
@@ -111,7 +112,7 @@ class NodeResourcesFit:
         self.args = args or NodeResourcesFitArgs()
         strategy = self.args.scoring_strategy
         self._leaves_out_zeros = strategy.type == REQUESTED_TO_CAPACITY_RATIO
-        self._rating = _rating(strategy.type, strategy.shape)
+        self._rating, self._rating_one = _ratings(strategy.type, strategy.shape)
 
     def pre_filter(self, pod: PodInfo, view: View) -> Ready:
         demands = self._demands(pod.shape.requests.asked, view.nodes.resources)
@@ -140,13 +141,11 @@ class NodeResourcesFit:
 
     def filter_one(self, state: FilterState, view: View, row: int) -> int:
         nodes, usage = view.nodes, view.usage
-        code: int = too_many_pods(usage.pod_counts.item(row), nodes.allowed_pods.item(row))
-        capacities, taken = amounts_of(nodes.allocatable, row), amounts_of(usage.requested, row)
+        code = int(usage.pod_counts.item(row) >= nodes.allowed_pods.item(row))
         for demand in state.demands:
-            capacity = capacities[demand.resource]
-            short = capacity - taken[demand.resource] < demand.amount
-            if short:
-                code |= shortage_codes(demand, short, capacity)
+            capacity = nodes.allocatable.item(row, demand.resource)
+            if capacity - usage.requested.item(row, demand.resource) < demand.amount:
+                code |= shortage_codes(demand, True, capacity)
         return code
 
     def explain_failure(self, state: FilterState, view: View, code: int) -> Status:  # noqa: ARG002
@@ -185,15 +184,17 @@ class NodeResourcesFit:
         return mean
 
     def score_one(self, state: ScoreState, view: View, row: int) -> int:
-        capacities = amounts_of(view.nodes.allocatable, row)
-        taken = amounts_of(view.usage.nonzero_requested, row)
-        if state.beyond_memory:
-            taken += amounts_of(view.usage.requested, row)[len(taken) :]
+        allocatable, usage = view.nodes.allocatable, view.usage
         total = weights = 0
         for resource, request, weight in state.resources:
-            score, counted = self._rate(capacities[resource], taken[resource] + request)
+            capacity = allocatable.item(row, resource)
+            if not capacity:
+                continue
+            taken = usage.nonzero_requested if resource <= MEMORY else usage.requested
+            score = self._rating_one(capacity, taken.item(row, resource) + request)
             total += score * weight
-            weights += counted * weight
+            if score or not self._leaves_out_zeros:
+                weights += weight
         mean: int = self._mean(total, weights)
         return mean
 
@@ -329,6 +330,11 @@ def least_allocated(capacity: Amounts, needed: Amounts) -> Amounts:
     return scores
 
 
+def least_allocated_one(capacity: int, needed: int) -> int:
+    """The same of one node."""
+    return (capacity - needed) * MAX_NODE_SCORE // capacity if needed < capacity else 0
+
+
 def most_allocated(capacity: Amounts, needed: Amounts) -> Amounts:
     """The percentage that would be in use. Supposed minima can make it look like more than there is."""
     scores = smaller(needed, capacity)
@@ -337,14 +343,20 @@ def most_allocated(capacity: Amounts, needed: Amounts) -> Amounts:
     return scores
 
 
-def shaped(shape: Sequence[ShapePoint]) -> Rating:
-    """A rating that looks the percentage in use up in the configured shape."""
+def most_allocated_one(capacity: int, needed: int) -> int:
+    """The same of one node."""
+    return min(needed, capacity) * MAX_NODE_SCORE // capacity
+
+
+def shaped(shape: Sequence[ShapePoint]) -> tuple[Rating, RatingOne]:
+    """Ratings that look the percentage in use up in the configured shape, of many nodes and of one."""
     by_utilization = scores_by_utilization(shape)
+    plain: list[int] = by_utilization.tolist()
 
     def rate(capacity: Amounts, needed: Amounts) -> Amounts:
         return by_utilization[most_allocated(capacity, needed)]
 
-    return rate
+    return rate, lambda capacity, needed: plain[most_allocated_one(capacity, needed)]
 
 
 def scores_by_utilization(shape: Sequence[ShapePoint]) -> IntArray:
@@ -380,7 +392,10 @@ def _on_line(points: Sequence[tuple[int, int]], utilization: int) -> int:
     return points[-1][1]
 
 
-def _rating(strategy: str, shape: Sequence[ShapePoint]) -> Rating:
+def _ratings(strategy: str, shape: Sequence[ShapePoint]) -> tuple[Rating, RatingOne]:
+    """For many nodes and for one. After most decisions one node has to be scored again, which is worth a twin."""
     if strategy == REQUESTED_TO_CAPACITY_RATIO:
         return shaped(shape)
-    return most_allocated if strategy == MOST_ALLOCATED else least_allocated
+    if strategy == MOST_ALLOCATED:
+        return most_allocated, most_allocated_one
+    return least_allocated, least_allocated_one

@@ -13,7 +13,7 @@ import numpy as np
 
 from bayplan.core.columns import IntArray, RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.diagnosis import distinct_verdicts
+from bayplan.core.diagnosis import FEW_ROWS, count_verdicts, distinct_verdicts
 from bayplan.core.filtering import PASSED, Filtered, Verdicts
 from bayplan.core.framework.verdict import Code, Status
 from bayplan.core.preemption.candidates import NO_VICTIMS, candidates_of, dry_run, expected_a_victim
@@ -32,20 +32,26 @@ class Candidacy:
         self._still_failing = Verdicts(np.full(node_count, PASSED, dtype=np.int8), np.zeros(node_count, dtype=np.int64))
         self._values: IntArray = np.zeros((len(CRITERIA), node_count), dtype=np.int64)  # (criteria, nodes)
         self._victims: dict[int, RowArray] = {}
-        self._resolvable: dict[tuple[int, int], bool] = {}
         self._failures: list[tuple[Status, int]] | None = None
         self.usage_position = self.importance_position = 0  # how far it has read the nodes' logs of changes
         self.tied_rows: RowArray = np.zeros(0, dtype=np.intp)
 
     def try_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         """New answers for these rows, and the choice that follows from all answers."""
-        self._failures = None
+        before = self._answers(rows) if len(rows) <= FEW_ROWS else None
         self._outcomes[rows] = NOT_TRIED
         potential = self._potential(view, filtered, rows)
         if len(potential):
             self._try(pod, view, filtered, potential)
         self.tied_rows = self._choose()
         self._view, self._filtered = view, filtered
+        if before is None or before != self._answers(rows):
+            self._failures = None
+
+    def _answers(self, rows: RowArray) -> tuple[list[int], list[int], list[int]]:
+        """What failures are told from."""
+        failing = self._still_failing
+        return self._outcomes[rows].tolist(), failing.rejected_by[rows].tolist(), failing.codes[rows].tolist()
 
     def victims_on(self, node_row: int) -> RowArray:
         return self._victims[node_row]
@@ -59,28 +65,27 @@ class Candidacy:
         without_victims = int(np.count_nonzero(self._outcomes == NO_PODS_BELOW))
         if without_victims:
             yield NO_VICTIMS, without_victims
-        failing = np.flatnonzero(self._outcomes == STILL_FAILING)
-        for position, code, rows in distinct_verdicts(self._still_failing, failing):
-            yield self._filtered.explain(self._view, position, code), len(rows)
-        for row in np.flatnonzero(self._outcomes == UNHARMED):
+        failing = (self._outcomes == STILL_FAILING).nonzero()[0]
+        for position, code, count in count_verdicts(self._still_failing, failing):
+            yield self._filtered.explain(self._view, position, code), count
+        for row in (self._outcomes == UNHARMED).nonzero()[0]:
             yield expected_a_victim(self._view, int(row)), 1
 
     def _potential(self, view: View, filtered: Filtered, rows: RowArray) -> RowArray:
         """Rows where removing pods could help; what a failure code means is asked once."""
         rows = rows[view.nodes.alive[rows]]
+        verdicts = filtered.verdicts
+        if len(rows) <= FEW_ROWS:
+            one_by_one = zip(
+                rows.tolist(), verdicts.rejected_by[rows].tolist(), verdicts.codes[rows].tolist(), strict=True
+            )
+            return row_array(sorted(row for row, *verdict in one_by_one if _is_resolvable(view, filtered, *verdict)))
         useful = [
             same
-            for position, code, same in distinct_verdicts(filtered.verdicts, rows)
-            if position >= 0 and self._is_resolvable(view, filtered, position, code)
+            for position, code, same in distinct_verdicts(verdicts, rows)
+            if _is_resolvable(view, filtered, position, code)
         ]
         return np.sort(np.concatenate(useful)) if useful else row_array([])
-
-    def _is_resolvable(self, view: View, filtered: Filtered, position: int, code: int) -> bool:
-        known = self._resolvable.get((position, code))
-        if known is None:
-            known = filtered.explain(view, position, code).code is Code.UNSCHEDULABLE
-            self._resolvable[position, code] = known
-        return known
 
     def _try(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         tried = dry_run(pod, view, filtered, rows)
@@ -89,10 +94,11 @@ class Candidacy:
         self._outcomes[tried.failing_rows] = STILL_FAILING
         self._still_failing.rejected_by[tried.failing_rows] = tried.still_failing.rejected_by
         self._still_failing.codes[tried.failing_rows] = tried.still_failing.codes
+        if not len(tried.candidate_rows):
+            return
         candidates = candidates_of(tried, view)
         self._outcomes[candidates.rows] = CANDIDATE
-        if len(candidates.rows):
-            self._values[:, candidates.rows] = criteria_of(candidates, view)
+        self._values[:, candidates.rows] = criteria_of(candidates, view)
         for position, row in enumerate(candidates.rows.tolist()):
             self._victims[row] = candidates.victims_of(position)
 
@@ -106,3 +112,7 @@ class Candidacy:
             if np.count_nonzero(best) < len(left):
                 left = left[best]
         return left
+
+
+def _is_resolvable(view: View, filtered: Filtered, position: int, code: int) -> bool:
+    return position >= 0 and filtered.explain(view, position, code).code is Code.UNSCHEDULABLE

@@ -81,6 +81,8 @@ def dry_run(pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> Dry
         without_victims=rows[~_marked(with_victims, view.nodes.count)[rows]],
         unharmed=row_array([]),
     )
+    if len(result.failing_rows) == len(with_victims):
+        return result
     _reprieve(result, worlds, in_play)
     has_victims = _marked(potential.node_rows[result.victims], view.nodes.count)
     result.candidate_rows = np.flatnonzero(in_play & has_victims)
@@ -104,7 +106,10 @@ def _marked(rows: RowArray, node_count: int) -> BoolArray:
 def find_potential_victims(pod: PodInfo, view: View, rows: RowArray) -> Potential:
     """Every pod of lower priority on the given nodes. Nothing else protects a pod from being considered."""
     pods = view.pods
-    pod_rows = by_importance(view, _pods_below(view, rows, pod.priority))
+    below = _pods_below(view, rows, pod.priority)
+    if not len(below):
+        return Potential(below, below, below, Protection(np.zeros(0, dtype=np.bool_), {}))
+    pod_rows = by_importance(view, below)
     node_rows = pods.node_rows[pod_rows].astype(np.intp)
     node_starts = group_starts(node_rows)
     return Potential(pod_rows, node_rows, node_starts, protect(view, pod_rows, node_starts))

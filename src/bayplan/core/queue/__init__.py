@@ -89,7 +89,8 @@ class SchedulingQueue:
         self._profiles = profiles
         self._started_at = started_at
         self._parked_max_ns = parked_max_ns
-        self._queued: dict[str, QueuedPod] = {}  # all that rest in a place
+        self.queued: dict[str, QueuedPod] = {}
+        """All that rest in a place; to be read only."""
         self._active = active_heap(sort_key)
         self._backoff = Backoff(sort_key, initial_backoff_ns, max_backoff_ns)
         self._parked = Parked()
@@ -118,7 +119,7 @@ class SchedulingQueue:
             self.add(new, info, now)
             return
         kept = self.nominations.node_of(info)
-        if known.key not in self._queued:
+        if known.key not in self.queued:
             self._in_flight.update(new, info)
             for action in pod_changes(old, new):
                 self._note(Happening(Resource.UNSCHEDULABLE_POD, action), old, new)
@@ -139,7 +140,7 @@ class SchedulingQueue:
         if record is None:
             return
         self._in_flight.mark_gone(key)
-        if key in self._queued:
+        if key in self.queued:
             self._take_out(record)
             self._end(record)
         self._send_next_scout(key, now)
@@ -149,7 +150,7 @@ class SchedulingQueue:
 
     def find(self, key: str) -> QueuedPod | None:
         """The pod of that name, in a place or in flight."""
-        return self._queued.get(key) or self._in_flight.find(key)
+        return self.queued.get(key) or self._in_flight.find(key)
 
     # ---------------------------------------------------------------- an attempt
 
@@ -162,7 +163,7 @@ class SchedulingQueue:
             if record is None:
                 return None
             self.figures.came(PodState.ACTIVE, labels.POP_FROM_BACKOFF)
-        del self._queued[record.key]
+        del self.queued[record.key]
         self.figures.cleared(record)
         record.enter(PodState.IN_FLIGHT)
         record.start_attempt()
@@ -190,7 +191,7 @@ class SchedulingQueue:
         """The attempt failed, by those plugins or (none) by an error. Gives where the pod is now."""
         is_gone = self._in_flight.is_gone(record)
         since = self._in_flight.finish(record)
-        if is_gone or record.key in self._queued:
+        if is_gone or record.key in self.queued:
             self._end(record)
             return record.state
         record.blame(tuple(rejectors), tuple(pending), now)
@@ -242,7 +243,7 @@ class SchedulingQueue:
     def activate(self, keys: Iterable[str], now: int) -> None:
         """Try these pods as soon as possible, whatever they wait for, if the gates agree. Unknown ones are ignored."""
         for key in keys:
-            record = self._queued.get(key)
+            record = self.queued.get(key)
             if record is not None and record.state is not PodState.ACTIVE:
                 self._wake([(record, Strategy.IMMEDIATELY)], now, labels.FORCE_ACTIVATE)
             flying = self._in_flight.find(key)
@@ -251,7 +252,7 @@ class SchedulingQueue:
 
     def release(self, key: str, now: int) -> None:
         """A gate may have opened for this pod: ask again and, if so, let the wake-up go on that brought it there."""
-        record = self._queued.get(key)
+        record = self.queued.get(key)
         if record is not None and record.state is PodState.GATED:
             self._wake([(record, record.held_back)], now, labels.GATE_OPENED)
 
@@ -280,7 +281,7 @@ class SchedulingQueue:
 
     def wake_at(self) -> int | None:
         """When time alone will next bring a pod back, if nothing happens; None: never."""
-        if not self._queued:
+        if not self.queued:
             return None
         backoff_at = self._backoff.wake_at()
         idle_since = self._parked.longest_idle_since()
@@ -294,12 +295,12 @@ class SchedulingQueue:
     @property
     def anybody_listens(self) -> bool:
         """Whether there is a pod that something which happens now may help."""
-        return bool(self._queued) or bool(len(self._in_flight))
+        return bool(self.queued) or bool(len(self._in_flight))
 
     @property
     def has_next(self) -> bool:
         """Whether `pop` would give a pod right now, whatever the time."""
-        if not self._queued:
+        if not self.queued:
             return False
         return bool(self._active.live) or self._backoff.can_pop_early
 
@@ -322,7 +323,7 @@ class SchedulingQueue:
 
     def records(self) -> Iterator[QueuedPod]:
         """All pods, those in flight last."""
-        yield from self._queued.values()
+        yield from self.queued.values()
         yield from self._in_flight.records()
 
     # ---------------------------------------------------------------- inside
@@ -365,7 +366,7 @@ class SchedulingQueue:
 
     def _take_out(self, record: QueuedPod) -> None:
         """Out of its place, on the way to another."""
-        del self._queued[record.key]
+        del self.queued[record.key]
         if record.state is PodState.ACTIVE:
             self._active.remove(record.key)
         elif record.state is PodState.BACKOFF:
@@ -406,7 +407,7 @@ class SchedulingQueue:
         if record.state is not place:
             self.figures.came(place, reason)
         record.enter(place)
-        self._queued[record.key] = record
+        self.queued[record.key] = record
 
     def _end(self, record: QueuedPod) -> None:
         self.figures.cleared(record)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from bayplan.core.lifecycle import PodState
+from bayplan.core.lifecycle import PLACES, PodState
 from bayplan.core.queue.record import QueuedPod
 
 FORCE_ACTIVATE = "ForceActivate"
@@ -21,6 +21,10 @@ GATE_OPENED = "GateOpened"
 SCOUT_SUCCEEDED = "ScoutSucceeded"
 
 
+#: Gated pods are kept among the unschedulable ones, and upstream counts them there.
+_NAMES = {place: (PodState.UNSCHEDULABLE if place is PodState.GATED else place).value for place in PLACES}
+
+
 @dataclass(slots=True)
 class Figures:
     """incoming: (place, reason) -> entries so far. rejected: (plugin, profile) -> pods that wait because of it."""
@@ -29,9 +33,7 @@ class Figures:
     rejected: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def came(self, place: PodState, reason: str) -> None:
-        # Gated pods are kept among the unschedulable ones, and upstream counts them there.
-        name = PodState.UNSCHEDULABLE.value if place is PodState.GATED else place.value
-        self.incoming[name, reason] += 1
+        self.incoming[_NAMES[place], reason] += 1
 
     def blamed(self, record: QueuedPod, plugins: tuple[str, ...]) -> None:
         for plugin in plugins:

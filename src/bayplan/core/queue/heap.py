@@ -62,6 +62,18 @@ class PodHeap:
             heappop(entries)
         return entries[0][3] if entries else None
 
+    def below(self, limit: Order) -> list[QueuedPod]:
+        """All of smaller order than that, in order. They stay."""
+        self.first()  # drops what is dead at the top: nearly everything after those found were removed
+        entries, found, ahead = self._entries, [], [0]
+        while ahead:
+            place = ahead.pop()
+            if place < len(entries) and entries[place][0] < limit:
+                if self.live.get(entries[place][3].key) is entries[place]:
+                    found.append(entries[place])
+                ahead += (2 * place + 1, 2 * place + 2)
+        return [entry[3] for entry in sorted(found)]
+
     def pop(self) -> QueuedPod | None:
         record = self.first()
         if record is not None:

@@ -118,13 +118,7 @@ class Parked:
 
     def idle_longer_than(self, age_ns: int, now: int) -> list[QueuedPod]:
         """Those that nothing has moved for so long, the longest waiting first. They stay."""
-        found: list[QueuedPod] = []
-        while (record := self._by_age.first()) is not None and now - record.idle_since > age_ns:
-            self._by_age.pop()
-            found.append(record)
-        for record in found:
-            self._by_age.push(record)
-        return found
+        return self._by_age.below((now - age_ns,))
 
     def longest_idle_since(self) -> int | None:
         record = self._by_age.first()
