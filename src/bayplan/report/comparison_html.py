@@ -14,7 +14,7 @@ from bayplan.report import comparison_rows as rows
 from bayplan.report.comparison_figures import colour_of, runs_over_time, waits_by_class
 from bayplan.report.comparison_rows import Plain, Row
 from bayplan.report.durations import duration_text
-from bayplan.report.html_page import as_script_data, filled, page_file, plotly_script, write_page
+from bayplan.report.html_page import filled, framed, page_file, require_plotly, write_page
 from bayplan.report.simulation_records import html_table
 from bayplan.report.words import counted, listed
 
@@ -29,23 +29,19 @@ def write_comparison(runs: Sequence[Plain], comparison: Plain, path: Path | str)
 
 def comparison_page(runs: Sequence[Plain], comparison: Plain) -> str:
     """The page as text."""
-    script = plotly_script()  # first, as without it all else would be in vain
+    require_plotly()  # without it all else would be in vain
     figures = {"over-time": runs_over_time(runs, comparison), "waiting": waits_by_class(comparison)}
-    return filled(
+    body = filled(
         page_file("comparison.html"),
         {
-            "title": escape(f"{listed(rows.names(comparison))} compared"),
-            "style": page_file("page.css"),
             "answer": _answer(comparison),
             "legend": _legend(comparison),
             "figures_table": _figures(comparison),
             "classes": _classes(comparison),
             "differences": "\n".join(_difference(comparison, one) for one in comparison["differences"]),
-            "figures": as_script_data(figures),
-            "plotly": script,
-            "script": page_file("comparison.js"),
         },
     )
+    return framed(f"{listed(rows.names(comparison))} compared", body, figures, "comparison.js")
 
 
 def _answer(comparison: Plain) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from html import escape
 from importlib import import_module, resources
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,7 +41,7 @@ def write_page(page: str, path: Path | str) -> None:
         unfinished.unlink(missing_ok=True)
 
 
-def plotly_script() -> str:
+def _plotly_script() -> str:
     """plotly.js; PlotlyMissingError without the extra."""
     try:
         offline = import_module("plotly.offline")
@@ -51,6 +52,21 @@ def plotly_script() -> str:
 
 def page_file(name: str) -> str:
     return (resources.files("bayplan.report") / "simulation_page" / name).read_text(encoding="utf-8")
+
+
+def framed(title: str, body: str, figures: Mapping[str, Any], script: str) -> str:
+    """A whole page around the body; `script` names the file that draws the figures."""
+    return filled(
+        page_file("frame.html"),
+        {
+            "title": escape(title),
+            "style": page_file("page.css"),
+            "body": body,
+            "figures": _as_script_data(figures),
+            "plotly": _plotly_script(),
+            "script": page_file("plots.js") + page_file(script),
+        },
+    )
 
 
 def filled(template: str, parts: dict[str, str]) -> str:
@@ -64,7 +80,7 @@ def filled(template: str, parts: dict[str, str]) -> str:
     return "".join(done)
 
 
-def as_script_data(figures: Mapping[str, Any]) -> str:
+def _as_script_data(figures: Mapping[str, Any]) -> str:
     """JSON that cannot end the `<script>` around it, whatever names say."""
     plain = json.dumps(figures, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -18,7 +18,7 @@ from typing import Any
 
 from bayplan.report.chain_drawing import draw_chains
 from bayplan.report.durations import duration_text
-from bayplan.report.html_page import as_script_data, filled, page_file, plotly_script, write_page
+from bayplan.report.html_page import filled, framed, page_file, require_plotly, write_page
 from bayplan.report.simulation_nodes import NODES_MAX, PODS_MAX, is_aggregated, nodes_over_time, shortened
 from bayplan.report.simulation_records import html_table, preemption_list
 from bayplan.report.simulation_series import over_time, waiting, who_evicted
@@ -40,16 +40,14 @@ def write_report(result: Plain, path: Path | str) -> None:
 
 def report_page(result: Plain) -> str:
     """The page as text."""
-    script = plotly_script()  # first, as without it all else would be in vain
+    require_plotly()  # without it all else would be in vain
     view = SimulationView(result)
     figures = {"over-time": over_time(view), "waiting": waiting(view), "nodes": nodes_over_time(view)}
     if view.preemptions:
         figures["who-evicted"] = who_evicted(view)
-    return filled(
+    body = filled(
         page_file("page.html"),
         {
-            "title": escape(f"Simulation of {duration_text(view.seconds)}, seed {result['seed']}"),
-            "style": page_file("page.css"),
             "answer": _answer(view),
             "tiles": _tiles(view),
             "classes": _class_table(view),
@@ -63,11 +61,9 @@ def report_page(result: Plain) -> str:
             "evictions": _evictions(view),
             "preemptions_title": counted(len(view.preemptions), "preemption"),
             "preemptions": preemption_list(view),
-            "figures": as_script_data(figures),
-            "plotly": script,
-            "script": page_file("page.js"),
         },
     )
+    return framed(f"Simulation of {duration_text(view.seconds)}, seed {result['seed']}", body, figures, "page.js")
 
 
 # ---------------------------------------------------------------- the answer

@@ -2,16 +2,6 @@
 (() => {
   const rangesOf = (layout) => Object.fromEntries(Object.keys(layout).filter((key) => /^[xy]axis/.test(key)).map(
     (key) => (layout[key].range ? [`${key}.range`, [...layout[key].range]] : [`${key}.autorange`, true])));
-  const figures = JSON.parse(document.getElementById("figures").textContent);
-  const config = {
-    responsive: true,
-    displaylogo: false,
-    displayModeBar: "hover",
-    // Plotly offers by default to send the chart to a server of its maker. A cluster's data stays here.
-    showSendToCloud: false,
-    plotlyServerURL: "",
-    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
-  };
   const plots = {};
   const first = {}; // the ranges of axes as they were made
   for (const [id, figure] of Object.entries(figures)) {
