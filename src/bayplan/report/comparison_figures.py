@@ -80,7 +80,7 @@ def _waiting(run: Plain) -> list[int]:
 
 def _victims_so_far(run: Plain, unit: TimeUnit) -> tuple[list[float], list[int]]:
     """Steps from nothing at the start to all at the end; as many as a screen can show."""
-    at = sorted(one["t"] for one in run["preemptions"] for _ in one["victims"])
+    at = sorted(pod["ended"] for pod in run["pods"] if pod["end"] == "preempted")
     shown = chunk_starts(len(at))
     times = [0.0, *(unit.of(at[place]) for place in shown), unit.of(run["seconds"])]
     return times, [0, *(place + 1 for place in shown), len(at)]

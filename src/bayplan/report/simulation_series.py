@@ -109,7 +109,8 @@ def _asked_for(used: dict[str, list[float]]) -> list[tuple[str, list[float]]]:
 
 def _victims_over_time(view: SimulationView) -> Figure:
     edges = np.linspace(0, max(view.seconds, 1e-9), round(_BARS * view.seen_closer) + 1)
-    at = [preemption["t"] for preemption in view.preemptions for _ in preemption["victims"]]
+    # When they went; two preemptors may have chosen the same pod.
+    at = [pod["ended"] for pod in view.result["pods"] if pod["end"] == "preempted"]
     counts, _ = np.histogram(np.clip(np.array(at, dtype=float), 0, edges[-1]), edges)
     width = view.unit.of(float(edges[1]))
     return {

@@ -203,8 +203,10 @@ class TestFigures:
         assert [one["y"] for one in lines if one["yaxis"] == "y2"] == [[50.0, 100.0], [0.0, 0.0]]
 
     def test_victims_add_up(self) -> None:
-        taking = [preemption("y", "x", at=20.0), preemption("y", "z", "w", at=60.0)]
-        line = self.lines(run([], taking), run())[2]
+        """Whoever chose a pod: it went once."""
+        gone = [pod(key, end="preempted", ended=at) for key, at in (("x", 20.0), ("z", 60.0), ("w", 60.0))]
+        taking = [preemption("y", "x", at=20.0), preemption("y", "z", "w", at=60.0), preemption("v", "w", at=60.0)]
+        line = self.lines(run(gone, taking), run())[2]
         assert (line["x"], line["y"]) == ([0.0, 20.0, 60.0, 60.0, 100.0], [0, 1, 2, 3, 3])
 
     def test_runs_of_a_class_stand_side_by_side(self) -> None:

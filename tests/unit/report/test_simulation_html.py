@@ -429,8 +429,11 @@ class TestSeries:
         assert sum(cpu["y"]) / len(cpu["y"]) == pytest.approx(50, abs=1)
 
     def test_victims_are_counted_where_they_fell(self) -> None:
-        preemptions = [preemption("a/b-1", ["a/c-1", "a/c-2"], t=0.0), preemption("a/b-2", ["a/c-3"], t=100.0)]
-        bars = over_time(SimulationView(result(preemptions=preemptions)))["data"][-1]
+        """When they went, and each once: of a pod that two have chosen there is only one."""
+        went = {"a/c-1": 0.0, "a/c-2": 0.0, "a/c-3": 100.0}
+        pods = [pod(key, end="preempted", ended=at) for key, at in went.items()]
+        preemptions = [preemption("a/b-1", ["a/c-1", "a/c-2"], t=0.0), preemption("a/b-2", ["a/c-2"], t=0.0)]
+        bars = over_time(SimulationView(result(pods=pods, preemptions=preemptions)))["data"][-1]
         assert (bars["y"][0], bars["y"][-1], sum(bars["y"])) == (2, 1, 3)
 
     def test_waiting_puts_the_most_important_class_on_top(self) -> None:
