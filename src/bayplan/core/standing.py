@@ -39,7 +39,7 @@ NOT_FEASIBLE = np.iinfo(np.int64).min
 #: `order` is total * RANKS - rank by name, so that one argmax finds the best total and the smallest name.
 RANKS = 1 << 32
 #: Up to so many changed rows are gone through one by one, which costs less than array code for so few.
-FEW_ROWS = 6
+FEW_ROWS = 8
 
 
 @dataclass(slots=True)
