@@ -19,13 +19,17 @@ from bayplan.core.actions import Evict
 from bayplan.core.refusing import Decision
 from bayplan.testing.checkers import check_always, check_not_overcommitted, check_quiet, check_settled
 from bayplan.testing.random_world import STARTED_AT, RandomWorld
-from bayplan.worlds.delays import SECOND
+from bayplan.worlds.delays import MILLISECOND, SECOND
 from bayplan.worlds.journal import JournalWriter, read_head, replay, scheduler_for
+from bayplan.worlds.simulated import SimulatedWorld
 
 FIRST = int(os.environ.get("FIRST", "0"))
 SEEDS = int(os.environ.get("SEEDS", "200"))
 #: Long enough for every backoff and grace period, and far from the five minutes after which all is tried again.
 CALM_SECONDS = 90
+REST_WITHIN_MS = 10_000
+#: A world that is still busy then must have seen more evictions than this in the meantime.
+PUSHED_OUT_AGAIN = 100
 
 
 def live_through(seed: int) -> None:
@@ -45,10 +49,24 @@ def live_through(seed: int) -> None:
         check_always(scheduler)
         check_not_overcommitted(store)
     world.run_until(end + CALM_SECONDS * SECOND)
+    evicted_before = len(evicted)
+    rests = run_to_a_moment_of_rest(world)
     check_always(scheduler)
     check_not_overcommitted(store)
+    if not rests:
+        assert len(evicted) > evicted_before + PUSHED_OUT_AGAIN, "busy for no reason"
+        return
     check_quiet(store, scheduler)
     check_settled(store, scheduler)
+
+
+def run_to_a_moment_of_rest(world: SimulatedWorld) -> bool:
+    """Whether there is one: where a preemptor and the recreated victims push each other out, as upstream, is none."""
+    for _ in range(REST_WITHIN_MS):
+        if world.is_at_rest:
+            return True
+        world.run_until(world.now + MILLISECOND)
+    return False
 
 
 @pytest.mark.slow

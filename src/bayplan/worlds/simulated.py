@@ -83,6 +83,11 @@ class SimulatedWorld:
     def _plan(self, time: int, do: Callable[[int], None]) -> None:
         heapq.heappush(self._planned, (time if time > self.now else self.now, next(self._sequence), do))
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing is on its way: no command, no action or answer, no news."""
+        return not self._planned and not self._cursor.behind and self._reflector.due == NEVER
+
     def run_until(self, end: int) -> None:
         """Let time pass up to and including `end`."""
         self.run_until_quiet(end)
