@@ -9,6 +9,8 @@ import pytest
 
 from bayplan.cli.main import run
 
+from .worlds import URGENT
+
 CLUSTER = """
 {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1000}
 ---
@@ -23,14 +25,6 @@ spec:
   template:
     metadata: {labels: {app: web}}
     spec: {containers: [{name: a, resources: {requests: {cpu: 2}}}]}
-"""
-URGENT = """
-- at: 1m
-  apply:
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: urgent}
-    spec: {priorityClassName: high, containers: [{name: a, resources: {requests: {cpu: 4}}}]}
 """
 
 

@@ -14,6 +14,8 @@ import pytest
 from bayplan.cli.main import run
 from bayplan.report.parquet import write_parquet
 
+from .worlds import URGENT
+
 CLUSTER = """
 {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1000}
 ---
@@ -30,14 +32,6 @@ spec:
   template:
     metadata: {labels: {app: web, tier: front}}
     spec: {containers: [{name: a, resources: {requests: {cpu: 2, memory: 1Gi}}}]}
-"""
-URGENT = """
-- at: 1m
-  apply:
-    apiVersion: v1
-    kind: Pod
-    metadata: {name: urgent}
-    spec: {priorityClassName: high, containers: [{name: a, resources: {requests: {cpu: 4}}}]}
 """
 RUN = ["simulate", "-f", "cluster.yaml", "--timeline", "timeline.yaml", "--until", "10m"]
 FILES = ["nodes.parquet", "pods.parquet", "preemptions.parquet", "series.parquet", "victims.parquet"]

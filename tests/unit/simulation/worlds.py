@@ -13,6 +13,15 @@ from bayplan.testing.pods import PodBuilder
 MINUTE = 60 * 1_000_000_000
 CLASSES = (make.priority_class("high", value=1000), make.priority_class("low", value=10))
 HOSTNAME = "kubernetes.io/hostname"
+#: A timeline: a pod that takes a whole small node.
+URGENT = """
+- at: 1m
+  apply:
+    apiVersion: v1
+    kind: Pod
+    metadata: {name: urgent}
+    spec: {priorityClassName: high, containers: [{name: a, resources: {requests: {cpu: 4}}}]}
+"""
 
 
 def nodes(number: int, cpu: str = "4") -> list[Any]:
