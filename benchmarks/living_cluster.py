@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import argparse
 import time
-from pathlib import Path
+
+from pod_memory import resident_bytes
 
 from bayplan.analysis.heap import keep_memory
 from bayplan.config.loading import load_configuration
@@ -28,9 +29,6 @@ STARTED_AT = 1_700_000_000 * SECOND
 ARRIVES_EVERY = 5 * MILLISECOND
 SWEPT_EVERY = 30 * SECOND
 STEPS = 10
-
-_STATISTICS = Path("/proc/self/statm")
-_PAGE_BYTES = 4096
 
 
 class LivingCluster:
@@ -78,7 +76,7 @@ def main() -> None:
     for step in range(1, STEPS + 1):
         cluster.world.run_until(STARTED_AT + span * step // STEPS)
         taken = time.perf_counter() - began
-        print(f"{step * 100 // STEPS:3} %  {taken:6.1f} s  {_resident_bytes() / (1 << 20):5.0f} MiB")
+        print(f"{step * 100 // STEPS:3} %  {taken:6.1f} s  {resident_bytes() / (1 << 20):5.0f} MiB")
     cpu_taken = time.process_time() - cpu_began
     left = cluster.store.count(Pod)
     assert left == 0, f"{left} pods are still there"
@@ -108,10 +106,6 @@ def _pod(number: int, template: int) -> Pod:
         ),
         spec=PodSpec(containers=[container]),
     )
-
-
-def _resident_bytes() -> int:
-    return int(_STATISTICS.read_text().split()[1]) * _PAGE_BYTES
 
 
 if __name__ == "__main__":

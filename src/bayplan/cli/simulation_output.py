@@ -39,9 +39,9 @@ class Output:
         try:
             require_arrow()
         except ArrowMissingError as error:
-            raise _bad("-o", str(error)) from error
+            raise bad_option("-o", str(error)) from error
         if os.path.exists(self.folder) and not os.path.isdir(self.folder):
-            raise _bad("-o", f"{self.folder} is not a folder")
+            raise bad_option("-o", f"{self.folder} is not a folder")
         _check_folder_of("-o", self.folder)
 
     def write_parquet(self, result: SimulationResult) -> None:
@@ -66,19 +66,20 @@ def check_file(option: str, path: str | None) -> None:
     if path is None:
         return
     if os.path.isdir(path):
-        raise _bad(option, f"{path} is a folder")
+        raise bad_option(option, f"{path} is a folder")
     _check_folder_of(option, path)
 
 
 def _check_folder_of(option: str, path: str) -> None:
     folder = Path(path).absolute().parent
     if not folder.is_dir():
-        raise _bad(option, f"{path}: there is no folder {Path(path).parent}")
+        raise bad_option(option, f"{path}: there is no folder {Path(path).parent}")
     if not os.access(folder, os.W_OK):
-        raise _bad(option, f"{path}: the folder {Path(path).parent} cannot be written to")
+        raise bad_option(option, f"{path}: the folder {Path(path).parent} cannot be written to")
 
 
-def _bad(option: str, message: str) -> InvalidObject:
+def bad_option(option: str, message: str) -> InvalidObject:
+    """What is wrong with an option's value, as any other bad input is told."""
     return InvalidObject([Fault("", "", option, message)])
 
 

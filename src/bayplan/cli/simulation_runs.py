@@ -21,11 +21,10 @@ from bayplan.analysis.simulation.traces import Arrivals
 from bayplan.cli.main import EXIT_INTERRUPTED
 from bayplan.cli.options import note
 from bayplan.cli.simulation_gates import Gate, judge
-from bayplan.cli.simulation_output import JSON, PARQUET, Output
+from bayplan.cli.simulation_output import JSON, PARQUET, Output, bad_option
 from bayplan.cli.simulation_progress import progress_bar
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.model.errors import Fault, InvalidObject
 from bayplan.report.comparison_tables import comparison_parts
 from bayplan.report.json_output import write_json
 from bayplan.report.terminal import show
@@ -57,15 +56,11 @@ def check_several(configs: Sequence[str | None], journal: str | None, output: Ou
     if len(configs) == 1:
         return
     if journal is not None:
-        raise _bad("--journal", "is of one run: give --config once")
+        raise bad_option("--journal", "is of one run: give --config once")
     if output.kind == PARQUET:
-        raise _bad("-o", "parquet is of one run: give --config once, or use -o json")
+        raise bad_option("-o", "parquet is of one run: give --config once, or use -o json")
     for config in configs:
         build_profiles(load_configuration(config))
-
-
-def _bad(option: str, message: str) -> InvalidObject:
-    return InvalidObject([Fault("", "", option, message)])
 
 
 def run_each(
@@ -106,7 +101,7 @@ def require_report() -> None:
     try:
         require_plotly()
     except PlotlyMissingError as error:
-        raise _bad("--report", str(error)) from error
+        raise bad_option("--report", str(error)) from error
 
 
 def write_comparison_report(comparison: Comparison, path: str | None) -> None:

@@ -15,8 +15,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.events import BindAnswered, PermitAnswered
 from bayplan.core.framework.contract import Wait
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.requeue import Action as Change
-from bayplan.core.framework.requeue import Happening, Resource
+from bayplan.core.framework.requeue import POD_GONE
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
@@ -189,7 +188,7 @@ class Binding:
         """A pod that had a node is being deleted before it was bound."""
         self._forget(way)
         self._queue.discard(way.record)
-        self._queue.move(Happening(Resource.ASSIGNED_POD, Change.DELETE), way.pod, None, now)
+        self._queue.move(POD_GONE, way.pod, None, now)
 
     def stop(self, eviction: Evict, now: int) -> tuple[Action, ...]:
         """Take its node from a victim that waits for permission or volumes; it is not bound, so nothing is deleted."""
@@ -205,7 +204,7 @@ class Binding:
     def _fall_back(self, way: OnTheWay, status: Status, now: int) -> Decision:
         """A pod that had a node loses it again."""
         self._forget(way)
-        self._queue.move(Happening(Resource.ASSIGNED_POD, Change.DELETE), way.pod, None, now, except_key=way.record.key)
+        self._queue.move(POD_GONE, way.pod, None, now, except_key=way.record.key)
         return self._refusing.fail(way.record, status, way.node, now)
 
     def _forget(self, way: OnTheWay) -> None:

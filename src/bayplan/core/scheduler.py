@@ -30,8 +30,8 @@ from bayplan.core.events import (
 )
 from bayplan.core.evictions import Evictions
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.requeue import POD_GONE, POD_PLACED, Happening, Resource
 from bayplan.core.framework.requeue import Action as Change
-from bayplan.core.framework.requeue import Happening, Resource
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.preemption.prepare import prepare
@@ -50,15 +50,6 @@ from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 
-UNSCHEDULABLE = "Unschedulable"
-SCHEDULER_ERROR = "SchedulerError"
-#: Longest note of an event; the rest is cut.
-NOTE_BYTES_MAX = 1024
-#: Longest wait that a plugin may ask for at Permit.
-PERMIT_WAIT_MAX_NS = 15 * 60 * SECOND_NS
-
-_POD_PLACED = Happening(Resource.ASSIGNED_POD, Change.ADD)
-_POD_GONE = Happening(Resource.ASSIGNED_POD, Change.DELETE)
 _RESOURCES = {
     "PersistentVolume": Resource.PERSISTENT_VOLUME,
     "PersistentVolumeClaim": Resource.PERSISTENT_VOLUME_CLAIM,
@@ -194,19 +185,19 @@ class Scheduler:
             return
         self.queue.delete(key, now, bound_to=pod.spec.node_name)
         self.cache.add_pod(pod)
-        self.queue.move(_POD_PLACED, None, pod, now)
+        self.queue.move(POD_PLACED, None, pod, now)
 
     def _confirm(self, key: str, old: Pod | None, pod: Pod, now: int) -> None:
         way = self._binding.find(key)
         self.cache.update_pod(pod, old)
         if way is not None and way.record.info.uid == pod.metadata.uid:
             self._binding.arrived(way)
-            self.queue.move(_POD_PLACED, None, pod, now)
+            self.queue.move(POD_PLACED, None, pod, now)
         elif old is not None and old.spec.node_name:
             for change in pod_changes(old, pod) if self.queue.anybody_listens else ():
                 self.queue.move(Happening(Resource.ASSIGNED_POD, change), old, pod, now)
         else:
-            self.queue.move(_POD_PLACED, None, pod, now)
+            self.queue.move(POD_PLACED, None, pod, now)
 
     def _pending_changed(self, old: Pod, new: Pod, now: int) -> None:
         key = object_key(new)
@@ -225,7 +216,7 @@ class Scheduler:
             self._binding.give_up(way, now)
         elif self.cache.stands_on_a_node(key):
             self.cache.remove_pod(key)
-            self.queue.move(_POD_GONE, pod, None, now)
+            self.queue.move(POD_GONE, pod, None, now)
         else:
             self.queue.delete(key, now)
         self._settle_eviction(pod.metadata.uid, now)

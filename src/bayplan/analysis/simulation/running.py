@@ -133,11 +133,7 @@ class Simulation:
         profiles = build_profiles(configuration)
         self.preemptions = PreemptionLog(profiles, self.started_at, self.options.records_max)
         decider = ListeningDecider(profiles, self.preemptions.choose)
-        scheduler = build_scheduler(
-            configuration,
-            started_at=self.started_at,
-            decider=decider,
-        )
+        scheduler = build_scheduler(configuration, started_at=self.started_at, decider=decider)
         store = _filled_store(objects, self.started_at)
         step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
         self.listener = Listener(Series(scheduler), self.started_at, step_ns)

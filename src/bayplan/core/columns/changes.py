@@ -16,12 +16,11 @@ LOG_LENGTH_MAX = 1 << 16
 class ChangeLog:
     """An append-only log of row numbers."""
 
-    __slots__ = ("_dropped", "_length", "_rows", "position")
+    __slots__ = ("_length", "_rows", "position")
 
     def __init__(self) -> None:
         self._rows: RowArray = np.zeros(LOG_LENGTH_MAX, dtype=np.intp)
         self._length = 0
-        self._dropped = 0
         self.position = 0
         """Where a reader that has seen everything stands; to be read only."""
 
@@ -34,7 +33,6 @@ class ChangeLog:
         if self._length == LOG_LENGTH_MAX:
             keep = LOG_LENGTH_MAX // 2
             self._rows[:keep] = self._rows[-keep:]
-            self._dropped += LOG_LENGTH_MAX - keep
             self._length = keep
         self._rows[self._length] = row
         self._length += 1
@@ -42,5 +40,5 @@ class ChangeLog:
 
     def since(self, position: int) -> RowArray | None:
         """Rows logged after `position`, some perhaps several times; None when the log does not reach back that far."""
-        start = position - self._dropped
+        start = self._length - (self.position - position)
         return self._rows[start : self._length].copy() if start >= 0 else None

@@ -79,6 +79,10 @@ class Happening(Struct, frozen=True):
         return self.resource.value + (self.action.name or "").title().replace("_", "")
 
 
+POD_PLACED = Happening(Resource.ASSIGNED_POD, Action.ADD)
+POD_GONE = Happening(Resource.ASSIGNED_POD, Action.DELETE)
+
+
 def _same_resource(registered: Resource, incoming: Resource) -> bool:
     if registered in (incoming, Resource.ANY):
         return True

@@ -26,7 +26,7 @@ from copy import copy
 from itertools import count
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.requeue import Action, Happening, Resource
+from bayplan.core.framework.requeue import POD_GONE, Action, Happening, Resource
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import figures as labels
 from bayplan.core.queue.active import SortKey, active_heap
@@ -66,7 +66,6 @@ PARKED_MAX_NS = 300 * SECOND_NS
 FLUSH_PERIOD_NS = 30 * SECOND_NS + 600_000
 
 _POD_ADDED = Happening(Resource.UNSCHEDULABLE_POD, Action.ADD).label
-_ROOM_GIVEN_BACK = Happening(Resource.ASSIGNED_POD, Action.DELETE)
 _PARKED = (PodState.UNSCHEDULABLE, PodState.GATED)
 
 
@@ -130,7 +129,7 @@ class SchedulingQueue:
             # To the pod itself it is no news that would be worth remembering behind a gate.
             is_shut_out = not may_enter(self._profile(known).pre_enqueue, info, known.gating_plugin).ok
             except_key = known.key if is_shut_out else ""
-            self.move(_ROOM_GIVEN_BACK, old, None, now, priority_max=info.priority, except_key=except_key)
+            self.move(POD_GONE, old, None, now, priority_max=info.priority, except_key=except_key)
         elif kept != self.nominations.node_of(info):
             self._give_back(known, kept, now)
 
@@ -431,7 +430,7 @@ class SchedulingQueue:
             pod = copy(record.pod)
             pod.status = copy(pod.status)
             pod.status.nominated_node_name = node_name
-            self.move(_ROOM_GIVEN_BACK, pod, None, now, priority_max=record.info.priority, except_key=record.key)
+            self.move(POD_GONE, pod, None, now, priority_max=record.info.priority, except_key=record.key)
 
     def _note(self, happening: Happening, old: Object | None, new: Object | None) -> None:
         if self._interests_anybody(happening):
