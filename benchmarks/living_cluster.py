@@ -14,10 +14,10 @@ import time
 
 from pod_memory import resident_bytes
 
-from bayplan.analysis.heap import keep_memory
+from bayplan.analysis.memory import keep_memory
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
-from bayplan.controllers.kubelet import RUN_SECONDS, Kubelet
+from bayplan.controllers.nodes.kubelet import RUN_SECONDS, Kubelet
 from bayplan.model.meta import ObjectMeta, RawQuantity
 from bayplan.model.node import Node, NodeStatus
 from bayplan.model.pod import Container, Pod, PodSpec, ResourceRequirements

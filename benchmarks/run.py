@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from bayplan.analysis.bench.apart import measure_apart
+from bayplan.analysis.bench.isolation import measure_apart
 from bayplan.analysis.bench.machine import Machine, this_machine
 from bayplan.analysis.bench.measure import Measurement
 from bayplan.analysis.bench.workloads import WORKLOADS

@@ -15,7 +15,7 @@ from rich.terminal_theme import MONOKAI
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.cli.demo import FILES, URGENT_POD, objects_of
-from bayplan.report.explanation import explanation_parts
+from bayplan.report.explain.explanation import explanation_parts
 from bayplan.report.terminal import Verbatim
 
 PICTURE = Path(__file__).with_name("explain.svg")

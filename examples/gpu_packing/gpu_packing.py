@@ -14,7 +14,7 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
 from bayplan.core.framework.per_node import NodeView, PerNodePlugin
-from bayplan.core.framework.requeue import Action, Happening, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.snapshot import View
 
@@ -69,8 +69,10 @@ class GpuPacking:
         scores: IntArray = 100 * (taken + asked) // np.maximum(there, 1)
         return scores
 
-    def registrations(self) -> tuple[Registration, ...]:
-        return (Registration(Happening(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)),)
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        return (
+            ClusterEventWithHint(ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE)),
+        )
 
     def _asked(self, pod: PodInfo) -> int:
         return pod.shape.requests.asked.get(self.resource, 0)

@@ -3,8 +3,8 @@
     python examples/openb/allocation.py openb:DIR [--policy BestFit] [--seeds 42-51] [--published fgd_summary.csv]
 
 The pods of the trace, shuffled, and then random ones of them again until they ask for 130 % of all GPUs, come one by
-one to 1,213 empty nodes. Nobody leaves; a pod that fits nowhere is dropped. Told is the share of the GPUs allocated
-when the pods that came ask for 50 ... 130 % of the cluster, as a mean over the seeds.
+one to 1,213 empty nodes. Nobody leaves; a pod that fits nowhere is dropped. Printed is the share of the GPUs
+allocated when the pods that came ask for 50 ... 130 % of the cluster, as a mean over the seeds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import click
 from msgspec.structs import replace
 
 from bayplan.admission import admit
-from bayplan.analysis.simulation.traces import load_trace
+from bayplan.analysis.simulation.inputs.traces import load_trace
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.cache import Cache

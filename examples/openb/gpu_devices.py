@@ -18,7 +18,7 @@ from bayplan.core.columns import IntArray, RowArray, Rows, distinct, every_row
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
-from bayplan.core.framework.requeue import Action, Happening, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unschedulable
 from bayplan.core.snapshot import View
 
@@ -89,10 +89,10 @@ class GpuDevices:
                     state.moved[node_row, pod_row] = devices
                 state.free[node_row, list(devices)] -= sign * milli
 
-    def registrations(self) -> tuple[Registration, ...]:
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (
-            Registration(Happening(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)),
-            Registration(Happening(Resource.ASSIGNED_POD, Action.DELETE)),
+            ClusterEventWithHint(ClusterEvent(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE)),
+            ClusterEventWithHint(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)),
         )
 
 

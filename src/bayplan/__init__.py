@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bayplan.analysis.cluster import Cluster
-    from bayplan.analysis.simulation.comparison import compare
+    from bayplan.analysis.simulation.results.comparison import compare
     from bayplan.analysis.simulation.running import simulate
 
 __all__ = ["Cluster", "__version__", "compare", "simulate"]
@@ -26,7 +26,7 @@ def __getattr__(name: str) -> Any:
 
         return Cluster
     if name == "compare":
-        from bayplan.analysis.simulation.comparison import compare
+        from bayplan.analysis.simulation.results.comparison import compare
 
         return compare
     if name == "simulate":

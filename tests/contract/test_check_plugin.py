@@ -13,7 +13,7 @@ from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, default_normalize
 from bayplan.core.framework.per_node import NodeView, PerNodePlugin
-from bayplan.core.framework.requeue import Action, Happening, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Status, unschedulable
 from bayplan.core.snapshot import View
 from bayplan.testing import check_plugin, compare_plugins
@@ -39,7 +39,7 @@ class Few:
     def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
         return 100 - 10 * np.minimum(view.usage.pod_counts[rows], 10)
 
-    def registrations(self) -> tuple[Registration, ...]:
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return on_pods_and_nodes()
 
 
@@ -47,10 +47,10 @@ def at_least_two(counts: IntArray) -> IntArray:
     return (counts >= 2).astype(np.int64)
 
 
-def on_pods_and_nodes() -> tuple[Registration, ...]:
+def on_pods_and_nodes() -> tuple[ClusterEventWithHint, ...]:
     return (
-        Registration(Happening(Resource.POD, Action.DELETE)),
-        Registration(Happening(Resource.NODE, Action.ADD)),
+        ClusterEventWithHint(ClusterEvent(EventResource.POD, ActionType.DELETE)),
+        ClusterEventWithHint(ClusterEvent(EventResource.NODE, ActionType.ADD)),
     )
 
 
@@ -267,13 +267,15 @@ class LooksAtPodsThatMoved(PerNodePlugin):
 
 
 class Deaf(Few):
-    def registrations(self) -> tuple[Registration, ...]:
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return ()
 
 
 class HardOfHearing(Few):
-    def registrations(self) -> tuple[Registration, ...]:
-        return tuple(Registration(one.happening, lambda pod, old, new: False) for one in on_pods_and_nodes())
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        return tuple(
+            ClusterEventWithHint(one.cluster_event, lambda pod, old, new: False) for one in on_pods_and_nodes()
+        )
 
 
 class PassesAll(Few):

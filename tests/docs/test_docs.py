@@ -36,7 +36,7 @@ FAMILIES = re.compile(r"parity: ([\w, ]+)")
 EXAMPLES = {
     "src/bayplan/core/plugins/my_plugin.py",
     "src/bayplan/cli/NAME.py",
-    "tests/unit/plugins/test_my_plugin.py",
+    "tests/unit/core/plugins/test_my_plugin.py",
     "tests/oracle/test_my_plugin_oracle.py",
 }
 

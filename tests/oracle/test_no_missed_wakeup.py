@@ -17,7 +17,7 @@ from tests.requeueing import is_worth_it
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.core.framework.requeue import RequeuePlugin
+from bayplan.core.framework.requeue import EnqueueExtensions
 from bayplan.core.plugins.inter_pod_affinity import InterPodAffinity
 from bayplan.core.plugins.node_affinity import NodeAffinity
 from bayplan.core.plugins.node_declared_features import NodeDeclaredFeatures
@@ -86,4 +86,4 @@ def test_every_plugin_that_can_reject_says_what_helps() -> None:
     (profile,) = build_profiles(load_configuration(None)).values()
     rejecting: set[Any] = {*profile.pre_enqueue, *profile.pre_filter, *profile.filter}
     assert len(rejecting) == 15
-    assert all(isinstance(plugin, RequeuePlugin) and plugin.registrations() for plugin in rejecting)
+    assert all(isinstance(plugin, EnqueueExtensions) and plugin.events_to_register() for plugin in rejecting)

@@ -6,9 +6,9 @@ neither the shifting of plugin states nor worlds of their own are used in it.
 
 Upstream does not count anew when pods come and go, and that can be seen. The slow version models one such trait: a
 plugin that had nothing to do with all pods in place stays out of every dry run. The generated clusters keep away from
-the others, which have tests of their own in `tests/unit/preemption/test_candidates.py`: no two pods of a node hold the
-same port, terminating pods are not those that a spread constraint selects, and the exclusive claim has one user and one
-namespace. Nodes have at most twelve potential victims, so the order of equal ones is that of the node.
+the others, which have tests of their own in `tests/unit/core/preemption/test_candidates.py`: no two pods of a node hold
+the same port, terminating pods are not those that a spread constraint selects, and the exclusive claim has one user and
+one namespace. Nodes have at most twelve potential victims, so the order of equal ones is that of the node.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from tests.preempting import default_profile
 
 from bayplan import Cluster
 from bayplan.analysis.placement import Placement, place_pods
-from bayplan.core.choosing import tie_break
+from bayplan.analysis.tie_breaks import tie_break
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import pod

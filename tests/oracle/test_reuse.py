@@ -335,7 +335,7 @@ def test_a_refusal_is_repeated_while_nothing_changes() -> None:
 
     first = refused()
     assert refused() is first
-    for happening in (
+    for cluster_event in (
         ("run", 0, 0, 0),
         ("change", 0, 1, 30),
         ("nominate", 0, 3, 0),
@@ -343,8 +343,8 @@ def test_a_refusal_is_repeated_while_nothing_changes() -> None:
         ("budget", 0, 0, 0),
     ):
         before = refused()
-        take_step(world, happening)
-        assert refused() is not before, happening
+        take_step(world, cluster_event)
+        assert refused() is not before, cluster_event
 
 
 @pytest.mark.slow

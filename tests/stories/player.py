@@ -20,13 +20,13 @@ from tests.stories.recording import MILLISECOND, Line, Story
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.controllers.budgets import Budgets
+from bayplan.controllers.budgets.disruption_controller import Budgets
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.delays import FixedDelays
-from bayplan.controllers.deployment import DeploymentController
-from bayplan.controllers.kubelet import Kubelet
-from bayplan.controllers.pod_collection import PodCollection
-from bayplan.controllers.replica_set import ReplicaSetController
+from bayplan.controllers.nodes.kubelet import Kubelet
+from bayplan.controllers.nodes.pod_garbage_collector import PodCollection
+from bayplan.controllers.workloads.deployment import DeploymentController
+from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.core.actions import Action, Bind, Emit, WriteVolumes
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.refusing import Decision
@@ -39,7 +39,7 @@ from bayplan.store import Store
 from bayplan.testing.builders import namespace
 from bayplan.testing.transcript import Seen, seen_in
 from bayplan.worlds.delays import Draws, Latencies
-from bayplan.worlds.performing import Told
+from bayplan.worlds.performing import EmittedEvent
 from bayplan.worlds.simulated import SimulatedWorld
 
 SECOND = 1000 * MILLISECOND
@@ -76,7 +76,7 @@ class Play:
         self._log = self.store.watch()
         self._sent: list[Seen] = []
         self._versions: dict[tuple[str, str], deque[str]] = defaultdict(deque)
-        self._told: list[tuple[Told, str]] = []
+        self._told: list[tuple[EmittedEvent, str]] = []
         self._load()
         self._controllers: list[Controller] = [
             Kubelet(KUBELET),
@@ -181,7 +181,7 @@ class Play:
                 version = record.pod.metadata.resource_version if record is not None else ""
                 self._versions[pod, reason].append(version)
 
-    def _note_told(self, told: Told) -> None:
+    def _note_told(self, told: EmittedEvent) -> None:
         versions = self._versions[told.pod, told.reason]
         self._told.append((told, versions.popleft() if versions else ""))
 

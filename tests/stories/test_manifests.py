@@ -15,9 +15,9 @@ import pytest
 from msgspec.structs import replace
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.simulation.commands import Apply, Command, Drain, Plan
+from bayplan.analysis.simulation.inputs.commands import Apply, Command, Drain, Plan
+from bayplan.analysis.simulation.inputs.default_storage_class import EXPLANATION
 from bayplan.analysis.simulation.running import simulate
-from bayplan.analysis.simulation.storage import EXPLANATION
 from bayplan.cli.main import run as command
 from bayplan.model.kinds import Object
 from bayplan.model.reading import read

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.analysis.simulation.running import simulate
-from bayplan.analysis.simulation.timeline import load_timeline
 from bayplan.testing import builders as make
 
 SETTLED = 30

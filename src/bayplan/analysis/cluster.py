@@ -27,13 +27,13 @@ from bayplan.analysis.references import (
     parse_reference,
     written,
 )
+from bayplan.analysis.tie_breaks import tie_break
 from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
-from bayplan.controllers.disruption import fill_budget_status
+from bayplan.controllers.budgets.status import fill_budget_status
 from bayplan.controllers.ownership import WORKLOADS
 from bayplan.core.cache import FINISHED_PHASES, Cache
-from bayplan.core.choosing import tie_break
 from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
 from bayplan.core.framework.profile import Profile

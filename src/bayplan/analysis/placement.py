@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bayplan.analysis.tie_breaks import TieBreak
 from bayplan.core.cache import Cache
-from bayplan.core.choosing import TieBreak
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.framework.profile import Profile

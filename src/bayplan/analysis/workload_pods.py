@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from bayplan.admission import admit
-from bayplan.controllers.expand import PendingWorkload, next_to_create, pods_to_create
 from bayplan.controllers.ownership import Workload
+from bayplan.controllers.workloads.expand import PendingWorkload, next_to_create, pods_to_create
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key

@@ -15,7 +15,7 @@ from typing import Any
 
 import click
 
-from bayplan.analysis.bench.apart import measure_apart
+from bayplan.analysis.bench.isolation import measure_apart
 from bayplan.analysis.bench.machine import Machine, this_machine
 from bayplan.analysis.bench.measure import Measurement
 from bayplan.analysis.bench.scaling import (

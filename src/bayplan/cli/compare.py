@@ -6,13 +6,13 @@ import sys
 
 import click
 
-from bayplan.analysis.simulation.comparison import Comparison, compare, short_names
-from bayplan.analysis.simulation.run_files import read_runs
+from bayplan.analysis.simulation.results.comparison import Comparison, compare, short_names
+from bayplan.analysis.simulation.results.run_files import read_runs
 from bayplan.cli.options import output_option
 from bayplan.cli.simulation_output import check_file
 from bayplan.cli.simulation_runs import require_report, warn, write_comparison_report
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.report.comparison_tables import comparison_parts
+from bayplan.report.comparison.tables import comparison_parts
 from bayplan.report.json_output import write_json
 from bayplan.report.terminal import show
 

@@ -18,16 +18,16 @@ from pathlib import Path
 import click
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.simulation.result import SimulationResult
+from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import simulate
 from bayplan.cli.simulation_output import check_file
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.reading import read
-from bayplan.report.explanation import explanation_parts
+from bayplan.report.explain.explanation import explanation_parts
 from bayplan.report.html_page import PlotlyMissingError
 from bayplan.report.nodes import node_table
-from bayplan.report.simulation_tables import simulation_parts
+from bayplan.report.simulation.tables import simulation_parts
 from bayplan.report.terminal import Part, Verbatim, chapter, sentence, show
 
 FILES = ("cluster.yaml", "arrivals.yaml", "urgent.yaml")

@@ -17,7 +17,7 @@ from bayplan.cli.options import (
     note_skipped,
     output_option,
 )
-from bayplan.report.explanation import DEFAULT_TOP, explanation_parts, remarks
+from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.json_output import write_json
 from bayplan.report.terminal import show
 

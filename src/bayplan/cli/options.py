@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import click
 
-from bayplan.core.choosing import tie_break
+from bayplan.analysis.tie_breaks import tie_break
 from bayplan.report.words import counted, listed
 
 _FILE_OPTIONS = ("-f", "--file")

@@ -8,7 +8,7 @@ from collections import defaultdict
 import click
 
 from bayplan.analysis.cluster import Cluster, PodQueue
-from bayplan.analysis.heap import keep_memory
+from bayplan.analysis.memory import keep_memory
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,

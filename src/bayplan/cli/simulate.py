@@ -12,10 +12,10 @@ from typing import Any, TextIO
 import click
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.simulation.node_templates import nodes_like
+from bayplan.analysis.simulation.inputs.node_templates import nodes_like
+from bayplan.analysis.simulation.inputs.timeline import load_timeline
+from bayplan.analysis.simulation.inputs.traces import Trace
 from bayplan.analysis.simulation.running import RECORDS_MAX, Options, Simulation
-from bayplan.analysis.simulation.timeline import load_timeline
-from bayplan.analysis.simulation.traces import Trace
 from bayplan.cli.options import CommandWithFiles, note_skipped
 from bayplan.cli.simulation_gates import Gate, gates_option, judge
 from bayplan.cli.simulation_output import JSON, PARQUET, Output, check_file, simulation_output_option
@@ -34,7 +34,7 @@ from bayplan.model.node import Node
 from bayplan.model.reading import ReadResult, read
 from bayplan.model.yaml_documents import parse_yaml
 from bayplan.report.json_output import write_json
-from bayplan.report.simulation_tables import simulation_parts
+from bayplan.report.simulation.tables import simulation_parts
 from bayplan.report.terminal import show
 from bayplan.worlds.journal import JournalWriter
 

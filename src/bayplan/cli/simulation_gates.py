@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.simulation.result import SimulationResult
+from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.cli.main import EXIT_INTERRUPTED, EXIT_NO, EXIT_YES
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 
 import click
 
-from bayplan.analysis.simulation.arrow import ArrowMissingError, require_arrow
-from bayplan.analysis.simulation.result import SimulationResult
+from bayplan.analysis.simulation.results.arrow import ArrowMissingError, require_arrow
+from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.cli.options import note
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.report.parquet import write_parquet
+from bayplan.report.simulation.parquet import write_parquet
 
 TABLE, JSON, PARQUET = "table", "json", "parquet"
 FOLDER = "simulation"

@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 import click
 
 from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.simulation.commands import Plan
-from bayplan.analysis.simulation.comparison import Comparison, compare, short_names
-from bayplan.analysis.simulation.result import SimulationResult
+from bayplan.analysis.simulation.inputs.commands import Plan
+from bayplan.analysis.simulation.inputs.traces import Arrivals
+from bayplan.analysis.simulation.results.comparison import Comparison, compare, short_names
+from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import Options, Simulation
-from bayplan.analysis.simulation.traces import Arrivals
 from bayplan.cli.main import EXIT_INTERRUPTED
 from bayplan.cli.options import note
 from bayplan.cli.simulation_gates import Gate, judge
@@ -25,7 +25,7 @@ from bayplan.cli.simulation_output import JSON, PARQUET, Output, bad_option
 from bayplan.cli.simulation_progress import progress_bar
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.report.comparison_tables import comparison_parts
+from bayplan.report.comparison.tables import comparison_parts
 from bayplan.report.json_output import write_json
 from bayplan.report.terminal import show
 

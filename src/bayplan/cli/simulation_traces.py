@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from bayplan.analysis.simulation.traces import REPEAT_MAX, Trace, load_trace
+from bayplan.analysis.simulation.inputs.traces import REPEAT_MAX, Trace, load_trace
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 from bayplan.core.framework import contract
 from bayplan.core.framework.contract import Reads
 from bayplan.core.framework.per_node import PerNodePlugin
-from bayplan.core.framework.requeue import RequeuePlugin
+from bayplan.core.framework.requeue import EnqueueExtensions
 
 ENTRY_POINT_GROUP: Final = "bayplan.plugins"
 
@@ -47,7 +47,7 @@ SIDE_PROTOCOLS: Final[tuple[type, ...]] = (
     contract.SelectivePlugin,
     contract.WhatIfPlugin,
     contract.NormalizePlugin,
-    RequeuePlugin,
+    EnqueueExtensions,
 )
 #: The method by which a per-node plugin takes part in a point.
 _PER_NODE_METHODS: Final = {"filter": "fits", "score": "rate"}

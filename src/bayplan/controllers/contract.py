@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Protocol
 
-from bayplan.store.log import Change
+from bayplan.store.log import WatchEvent
 from bayplan.store.objects import Store
 
 
@@ -21,7 +21,7 @@ class Controller(Protocol):
     hears: ClassVar[frozenset[str]]
     """Kinds whose changes it is told of."""
 
-    def observe(self, change: Change, now: int) -> None:
+    def observe(self, change: WatchEvent, now: int) -> None:
         """Note what the change means; nothing is written here. It must be cheap: every write passes by."""
 
     def reconcile(self, store: Store, now: int) -> None:

@@ -11,7 +11,7 @@ Read in the order in which data flows:
     filtering.py   pod + snapshot -> which nodes pass, and why the others do not
     sampling.py    which of them a search that stops early would have seen, where a configuration asks for that
     scoring.py     feasible nodes -> weighted totals
-    choosing.py    totals -> one node
+    analysis/tie_breaks.py    totals -> one node
     diagnosis.py   why nothing fits, in the scheduler's words
     preemption/    nothing fits -> who must make room
     cycle.py       the straight line through the steps above, for one pod

@@ -23,8 +23,8 @@ from bayplan.core.queue import SECOND_NS, QueuedPod, SchedulingQueue
 from bayplan.core.refusing import Decision, Refusing
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
-from bayplan.model.records import Struct, field
 from bayplan.model.storage import PersistentVolumeClaim
+from bayplan.model.structs import Struct, field
 
 #: Longest wait that a plugin may ask for at Permit.
 PERMIT_WAIT_MAX_NS = 15 * 60 * SECOND_NS

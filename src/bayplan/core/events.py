@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from bayplan.model.kinds import Object
-from bayplan.model.records import Struct
+from bayplan.model.structs import Struct
 
 
 class ObjectAdded(Struct, frozen=True):

@@ -10,7 +10,7 @@ back to one of the four places. What is deleted, or bound by somebody else, is *
 
 Two rules. A pod never returns to *unschedulable* once it is binding: what happened in the cluster is no longer
 recorded for it, so that it could wait for something that has already happened. And nothing leaves *active* but by being
-tried or by being gone: a pod that is about to be tried needs no happening, no gate and no penalty.
+tried or by being gone: a pod that is about to be tried needs no cluster event, no gate and no penalty.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from bayplan.core.actions import Action, Emit, SetCondition
 from bayplan.core.diagnosis import NO_NODES
 from bayplan.core.framework.verdict import Code, Status
 from bayplan.core.queue import QueuedPod, SchedulingQueue
-from bayplan.model.records import Struct
+from bayplan.model.structs import Struct
 
 UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"

@@ -30,8 +30,7 @@ from bayplan.core.events import (
 )
 from bayplan.core.evictions import Evictions
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.requeue import POD_GONE, POD_PLACED, Happening, Resource
-from bayplan.core.framework.requeue import Action as Change
+from bayplan.core.framework.requeue import POD_GONE, POD_PLACED, ActionType, ClusterEvent, EventResource
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.preemption.prepare import prepare
@@ -51,13 +50,13 @@ from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 
 _RESOURCES = {
-    "PersistentVolume": Resource.PERSISTENT_VOLUME,
-    "PersistentVolumeClaim": Resource.PERSISTENT_VOLUME_CLAIM,
-    "StorageClass": Resource.STORAGE_CLASS,
-    "CSINode": Resource.CSI_NODE,
-    "CSIDriver": Resource.CSI_DRIVER,
-    "CSIStorageCapacity": Resource.CSI_STORAGE_CAPACITY,
-    "VolumeAttachment": Resource.VOLUME_ATTACHMENT,
+    "PersistentVolume": EventResource.PERSISTENT_VOLUME,
+    "PersistentVolumeClaim": EventResource.PERSISTENT_VOLUME_CLAIM,
+    "StorageClass": EventResource.STORAGE_CLASS,
+    "CSINode": EventResource.CSI_NODE,
+    "CSIDriver": EventResource.CSI_DRIVER,
+    "CSIStorageCapacity": EventResource.CSI_STORAGE_CAPACITY,
+    "VolumeAttachment": EventResource.VOLUME_ATTACHMENT,
 }
 
 
@@ -124,20 +123,20 @@ class Scheduler:
             self._pod_added(new, now)
         elif isinstance(new, Node):
             self.cache.add_node(new)
-            self.queue.move(Happening(Resource.NODE, Change.ADD), None, new, now)
+            self.queue.move(ClusterEvent(EventResource.NODE, ActionType.ADD), None, new, now)
         else:
             self.cache.objects.put(new)
-            self._moved_by(new, Change.ADD, None, new, now)
+            self._moved_by(new, ActionType.ADD, None, new, now)
             self._binding.look_at_claims(new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
         if isinstance(old, Node) and isinstance(new, Node):
             self.cache.add_node(new)
             for change in node_changes(old, new):
-                self.queue.move(Happening(Resource.NODE, change), old, new, now)
+                self.queue.move(ClusterEvent(EventResource.NODE, change), old, new, now)
         else:
             self.cache.objects.put(new)
-            self._moved_by(new, Change.UPDATE, old, new, now)
+            self._moved_by(new, ActionType.UPDATE, old, new, now)
             self._binding.look_at_claims(new, now)
 
     def _removed(self, old: Object, now: int) -> None:
@@ -145,16 +144,16 @@ class Scheduler:
             self._pod_removed(old, now)
         elif isinstance(old, Node):
             # Upstream tells the queue first: hints may still see the node.
-            self.queue.move(Happening(Resource.NODE, Change.DELETE), old, None, now)
+            self.queue.move(ClusterEvent(EventResource.NODE, ActionType.DELETE), old, None, now)
             self.cache.remove_node(old.metadata.name)
         else:
             self.cache.objects.remove(old)
-            self._moved_by(old, Change.DELETE, old, None, now)
+            self._moved_by(old, ActionType.DELETE, old, None, now)
 
-    def _moved_by(self, thing: Object, change: Change, old: Object | None, new: Object | None, now: int) -> None:
+    def _moved_by(self, thing: Object, action: ActionType, old: Object | None, new: Object | None, now: int) -> None:
         resource = _RESOURCES.get(type(thing).__name__)
         if resource is not None:
-            self.queue.move(Happening(resource, change), old, new, now)
+            self.queue.move(ClusterEvent(resource, action), old, new, now)
 
     # ------------------------------------------------------------------ pods
 
@@ -195,7 +194,7 @@ class Scheduler:
             self.queue.move(POD_PLACED, None, pod, now)
         elif old is not None and old.spec.node_name:
             for change in pod_changes(old, pod) if self.queue.anybody_listens else ():
-                self.queue.move(Happening(Resource.ASSIGNED_POD, change), old, pod, now)
+                self.queue.move(ClusterEvent(EventResource.ASSIGNED_POD, change), old, pod, now)
         else:
             self.queue.move(POD_PLACED, None, pod, now)
 

@@ -6,10 +6,10 @@ for admission. See `meta` for the conventions.
 
 import msgspec
 
-from bayplan.model.meta import Int32, ObjectMeta, Record, TopLevel
+from bayplan.model.meta import Int32, ObjectMeta, ObjectPart, TopLevel
 
 
-class NamespaceStatus(Record, kw_only=True):
+class NamespaceStatus(ObjectPart, kw_only=True):
     phase: str = ""
 
 
@@ -27,7 +27,7 @@ class PriorityClass(TopLevel, kw_only=True):
     preemption_policy: str | None = None
 
 
-class ServiceSpec(Record, kw_only=True):
+class ServiceSpec(ObjectPart, kw_only=True):
     selector: dict[str, str] = {}
 
 

@@ -19,15 +19,15 @@ Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
-class Record(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
+class ObjectPart(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
     """Any part of an object. Without garbage-collector tracking, as no part ever refers back to its owner."""
 
 
-class TopLevel(Record, tag_field="kind", tag=True):
+class TopLevel(ObjectPart, tag_field="kind", tag=True):
     """An object with a kind of its own; the kind is the class name, checked and written by msgspec."""
 
 
-class OwnerReference(Record, kw_only=True):
+class OwnerReference(ObjectPart, kw_only=True):
     api_version: str = ""
     kind: str = ""
     name: str = ""
@@ -36,7 +36,7 @@ class OwnerReference(Record, kw_only=True):
     block_owner_deletion: bool | None = None
 
 
-class ObjectMeta(Record, kw_only=True):
+class ObjectMeta(ObjectPart, kw_only=True):
     name: str = ""
     generate_name: str = ""
     namespace: str = ""
@@ -52,18 +52,18 @@ class ObjectMeta(Record, kw_only=True):
     owner_references: list[OwnerReference] = []
 
 
-class LabelSelectorRequirement(Record, kw_only=True):
+class LabelSelectorRequirement(ObjectPart, kw_only=True):
     key: str = ""
     operator: str = ""
     values: list[str] = []
 
 
-class LabelSelector(Record, kw_only=True):
+class LabelSelector(ObjectPart, kw_only=True):
     match_labels: dict[str, str] = {}
     match_expressions: list[LabelSelectorRequirement] = []
 
 
-class Condition(Record, kw_only=True):
+class Condition(ObjectPart, kw_only=True):
     """A status condition of a pod, a node, a workload or a budget."""
 
     type: str = ""
@@ -74,11 +74,11 @@ class Condition(Record, kw_only=True):
     observed_generation: Int64 | None = None
 
 
-class LocalObjectReference(Record, kw_only=True):
+class LocalObjectReference(ObjectPart, kw_only=True):
     name: str = ""
 
 
-class ObjectReference(Record, kw_only=True):
+class ObjectReference(ObjectPart, kw_only=True):
     api_version: str = ""
     kind: str = ""
     namespace: str = ""

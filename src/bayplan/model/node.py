@@ -5,28 +5,28 @@ See `meta` for the conventions. Heartbeats, addresses and daemon endpoints are l
 
 import msgspec
 
-from bayplan.model.meta import Condition, Int64, ObjectMeta, RawQuantity, Record, TopLevel
+from bayplan.model.meta import Condition, Int64, ObjectMeta, ObjectPart, RawQuantity, TopLevel
 
 
-class Taint(Record, kw_only=True):
+class Taint(ObjectPart, kw_only=True):
     key: str = ""
     value: str = ""
     effect: str = ""
     time_added: str | None = None
 
 
-class NodeSpec(Record, kw_only=True):
+class NodeSpec(ObjectPart, kw_only=True):
     unschedulable: bool = False
     taints: list[Taint] = []
     provider_id: str = msgspec.field(default="", name="providerID")
 
 
-class ContainerImage(Record, kw_only=True):
+class ContainerImage(ObjectPart, kw_only=True):
     names: list[str] = []
     size_bytes: Int64 = 0
 
 
-class NodeStatus(Record, kw_only=True):
+class NodeStatus(ObjectPart, kw_only=True):
     allocatable: dict[str, RawQuantity] = {}
     capacity: dict[str, RawQuantity] = {}
     images: list[ContainerImage] = []

@@ -7,38 +7,38 @@ Volume sources live in `volumes`.
 
 import msgspec
 
-from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, RawQuantity, Record, TopLevel
+from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, ObjectPart, RawQuantity, TopLevel
 from bayplan.model.volumes import Volume
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-class ResourceClaimRequest(Record, kw_only=True):
+class ResourceClaimRequest(ObjectPart, kw_only=True):
     """An entry of `resources.claims`."""
 
     name: str = ""
     request: str = ""
 
 
-class ResourceRequirements(Record, kw_only=True):
+class ResourceRequirements(ObjectPart, kw_only=True):
     requests: dict[str, RawQuantity] = {}
     limits: dict[str, RawQuantity] = {}
     claims: list[ResourceClaimRequest] = []
 
 
-class ContainerPort(Record, kw_only=True):
+class ContainerPort(ObjectPart, kw_only=True):
     container_port: Int32 = 0
     host_port: Int32 = 0
     host_ip: str = msgspec.field(default="", name="hostIP")
     protocol: str = ""
 
 
-class ContainerRestartRule(Record, kw_only=True):
+class ContainerRestartRule(ObjectPart, kw_only=True):
     action: str = ""
 
 
-class Container(Record, kw_only=True):
+class Container(ObjectPart, kw_only=True):
     """A container, or an init container (`restart_policy` Always makes that one a sidecar)."""
 
     name: str = ""
@@ -49,32 +49,32 @@ class Container(Record, kw_only=True):
     restart_policy_rules: list[ContainerRestartRule] = []
 
 
-class NodeSelectorRequirement(Record, kw_only=True):
+class NodeSelectorRequirement(ObjectPart, kw_only=True):
     key: str = ""
     operator: str = ""
     values: list[str] = []
 
 
-class NodeSelectorTerm(Record, kw_only=True):
+class NodeSelectorTerm(ObjectPart, kw_only=True):
     match_expressions: list[NodeSelectorRequirement] = []
     match_fields: list[NodeSelectorRequirement] = []
 
 
-class NodeSelector(Record, kw_only=True):
+class NodeSelector(ObjectPart, kw_only=True):
     node_selector_terms: list[NodeSelectorTerm] = []
 
 
-class PreferredSchedulingTerm(Record, kw_only=True):
+class PreferredSchedulingTerm(ObjectPart, kw_only=True):
     weight: Int32 = 0
     preference: NodeSelectorTerm = msgspec.field(default_factory=NodeSelectorTerm)
 
 
-class NodeAffinity(Record, kw_only=True):
+class NodeAffinity(ObjectPart, kw_only=True):
     required: NodeSelector | None = msgspec.field(default=None, name=REQUIRED)
     preferred: list[PreferredSchedulingTerm] = msgspec.field(default_factory=list, name=PREFERRED)
 
 
-class PodAffinityTerm(Record, kw_only=True):
+class PodAffinityTerm(ObjectPart, kw_only=True):
     label_selector: LabelSelector | None = None
     namespaces: list[str] = []
     namespace_selector: LabelSelector | None = None
@@ -83,28 +83,28 @@ class PodAffinityTerm(Record, kw_only=True):
     mismatch_label_keys: list[str] = []
 
 
-class WeightedPodAffinityTerm(Record, kw_only=True):
+class WeightedPodAffinityTerm(ObjectPart, kw_only=True):
     weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = msgspec.field(default_factory=PodAffinityTerm)
 
 
-class PodAffinity(Record, kw_only=True):
+class PodAffinity(ObjectPart, kw_only=True):
     required: list[PodAffinityTerm] = msgspec.field(default_factory=list, name=REQUIRED)
     preferred: list[WeightedPodAffinityTerm] = msgspec.field(default_factory=list, name=PREFERRED)
 
 
-class PodAntiAffinity(Record, kw_only=True):
+class PodAntiAffinity(ObjectPart, kw_only=True):
     required: list[PodAffinityTerm] = msgspec.field(default_factory=list, name=REQUIRED)
     preferred: list[WeightedPodAffinityTerm] = msgspec.field(default_factory=list, name=PREFERRED)
 
 
-class Affinity(Record, kw_only=True):
+class Affinity(ObjectPart, kw_only=True):
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAntiAffinity | None = None
 
 
-class Toleration(Record, kw_only=True):
+class Toleration(ObjectPart, kw_only=True):
     key: str = ""
     operator: str = ""
     value: str = ""
@@ -112,7 +112,7 @@ class Toleration(Record, kw_only=True):
     toleration_seconds: Int64 | None = None
 
 
-class TopologySpreadConstraint(Record, kw_only=True):
+class TopologySpreadConstraint(ObjectPart, kw_only=True):
     max_skew: Int32 = 0
     topology_key: str = ""
     when_unsatisfiable: str = ""
@@ -123,17 +123,17 @@ class TopologySpreadConstraint(Record, kw_only=True):
     match_label_keys: list[str] = []
 
 
-class PodSchedulingGate(Record, kw_only=True):
+class PodSchedulingGate(ObjectPart, kw_only=True):
     name: str = ""
 
 
-class PodResourceClaim(Record, kw_only=True):
+class PodResourceClaim(ObjectPart, kw_only=True):
     name: str = ""
     resource_claim_name: str | None = None
     resource_claim_template_name: str | None = None
 
 
-class PodSpec(Record, kw_only=True):
+class PodSpec(ObjectPart, kw_only=True):
     node_name: str = ""
     scheduler_name: str = ""
     priority: Int32 | None = None
@@ -157,7 +157,7 @@ class PodSpec(Record, kw_only=True):
     active_deadline_seconds: Int64 | None = None
 
 
-class ContainerStatus(Record, kw_only=True):
+class ContainerStatus(ObjectPart, kw_only=True):
     name: str = ""
     ready: bool = False
     restart_count: Int32 = 0
@@ -165,7 +165,7 @@ class ContainerStatus(Record, kw_only=True):
     allocated_resources: dict[str, RawQuantity] = {}
 
 
-class PodStatus(Record, kw_only=True):
+class PodStatus(ObjectPart, kw_only=True):
     phase: str = ""
     conditions: list[Condition] = []
     start_time: str | None = None
@@ -182,7 +182,7 @@ class Pod(TopLevel, kw_only=True):
     status: PodStatus = msgspec.field(default_factory=PodStatus)
 
 
-class PodTemplateSpec(Record, kw_only=True):
+class PodTemplateSpec(ObjectPart, kw_only=True):
     """The pod a workload makes."""
 
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)

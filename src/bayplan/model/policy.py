@@ -6,17 +6,17 @@ disruptions. `selector` None selects no pod, an empty one every pod of the names
 
 import msgspec
 
-from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, Record, TopLevel
+from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, ObjectPart, TopLevel
 
 
-class PodDisruptionBudgetSpec(Record, kw_only=True):
+class PodDisruptionBudgetSpec(ObjectPart, kw_only=True):
     selector: LabelSelector | None = None
     min_available: Int32 | str | None = None
     max_unavailable: Int32 | str | None = None
     unhealthy_pod_eviction_policy: str | None = None
 
 
-class PodDisruptionBudgetStatus(Record, kw_only=True):
+class PodDisruptionBudgetStatus(ObjectPart, kw_only=True):
     disruptions_allowed: Int32 = 0
     disrupted_pods: dict[str, str | None] = {}
     current_healthy: Int32 = 0

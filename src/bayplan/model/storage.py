@@ -11,9 +11,9 @@ from bayplan.model.meta import (
     Int32,
     LabelSelector,
     ObjectMeta,
+    ObjectPart,
     ObjectReference,
     RawQuantity,
-    Record,
     TopLevel,
 )
 from bayplan.model.pod import NodeSelector
@@ -31,17 +31,17 @@ from bayplan.model.volumes import (
 )
 
 
-class VolumeNodeAffinity(Record, kw_only=True):
+class VolumeNodeAffinity(ObjectPart, kw_only=True):
     required: NodeSelector | None = None
 
 
-class CSIPersistentVolumeSource(Record, kw_only=True):
+class CSIPersistentVolumeSource(ObjectPart, kw_only=True):
     driver: str = ""
     volume_handle: str = ""
     read_only: bool = False
 
 
-class PersistentVolumeSpec(Record, kw_only=True):
+class PersistentVolumeSpec(ObjectPart, kw_only=True):
     capacity: dict[str, RawQuantity] = {}
     access_modes: list[str] = []
     claim_ref: ObjectReference | None = None
@@ -62,7 +62,7 @@ class PersistentVolumeSpec(Record, kw_only=True):
     vsphere_volume: VsphereVirtualDiskVolumeSource | None = None
 
 
-class PersistentVolumeStatus(Record, kw_only=True):
+class PersistentVolumeStatus(ObjectPart, kw_only=True):
     phase: str = ""
 
 
@@ -72,7 +72,7 @@ class PersistentVolume(TopLevel, kw_only=True):
     status: PersistentVolumeStatus = msgspec.field(default_factory=PersistentVolumeStatus)
 
 
-class PersistentVolumeClaimStatus(Record, kw_only=True):
+class PersistentVolumeClaimStatus(ObjectPart, kw_only=True):
     phase: str = ""
     access_modes: list[str] = []
     capacity: dict[str, RawQuantity] = {}
@@ -86,12 +86,12 @@ class PersistentVolumeClaim(TopLevel, kw_only=True):
     status: PersistentVolumeClaimStatus = msgspec.field(default_factory=PersistentVolumeClaimStatus)
 
 
-class TopologySelectorLabelRequirement(Record, kw_only=True):
+class TopologySelectorLabelRequirement(ObjectPart, kw_only=True):
     key: str = ""
     values: list[str] = []
 
 
-class TopologySelectorTerm(Record, kw_only=True):
+class TopologySelectorTerm(ObjectPart, kw_only=True):
     match_label_expressions: list[TopologySelectorLabelRequirement] = []
 
 
@@ -106,18 +106,18 @@ class StorageClass(TopLevel, kw_only=True):
     allowed_topologies: list[TopologySelectorTerm] = []
 
 
-class VolumeNodeResources(Record, kw_only=True):
+class VolumeNodeResources(ObjectPart, kw_only=True):
     count: Int32 | None = None
 
 
-class CSINodeDriver(Record, kw_only=True):
+class CSINodeDriver(ObjectPart, kw_only=True):
     name: str = ""
     node_id: str = msgspec.field(default="", name="nodeID")
     topology_keys: list[str] = []
     allocatable: VolumeNodeResources | None = None
 
 
-class CSINodeSpec(Record, kw_only=True):
+class CSINodeSpec(ObjectPart, kw_only=True):
     drivers: list[CSINodeDriver] = []
 
 
@@ -126,7 +126,7 @@ class CSINode(TopLevel, kw_only=True):
     spec: CSINodeSpec = msgspec.field(default_factory=CSINodeSpec)
 
 
-class CSIDriverSpec(Record, kw_only=True):
+class CSIDriverSpec(ObjectPart, kw_only=True):
     storage_capacity: bool | None = None
     attach_required: bool | None = None
     prevent_pod_scheduling_if_missing: bool | None = None
@@ -147,11 +147,11 @@ class CSIStorageCapacity(TopLevel, kw_only=True):
     maximum_volume_size: RawQuantity | None = None
 
 
-class VolumeAttachmentSource(Record, kw_only=True):
+class VolumeAttachmentSource(ObjectPart, kw_only=True):
     persistent_volume_name: str | None = None
 
 
-class VolumeAttachmentSpec(Record, kw_only=True):
+class VolumeAttachmentSpec(ObjectPart, kw_only=True):
     attacher: str = ""
     node_name: str = ""
     source: VolumeAttachmentSource = msgspec.field(default_factory=VolumeAttachmentSource)

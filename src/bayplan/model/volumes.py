@@ -7,20 +7,20 @@ empty directories go anywhere; such a volume is kept by its name alone.
 
 import msgspec
 
-from bayplan.model.meta import Int32, LabelSelector, ObjectMeta, RawQuantity, Record
+from bayplan.model.meta import Int32, LabelSelector, ObjectMeta, ObjectPart, RawQuantity
 
 
-class PersistentVolumeClaimVolumeSource(Record, kw_only=True):
+class PersistentVolumeClaimVolumeSource(ObjectPart, kw_only=True):
     claim_name: str = ""
     read_only: bool = False
 
 
-class VolumeResourceRequirements(Record, kw_only=True):
+class VolumeResourceRequirements(ObjectPart, kw_only=True):
     requests: dict[str, RawQuantity] = {}
     limits: dict[str, RawQuantity] = {}
 
 
-class PersistentVolumeClaimSpec(Record, kw_only=True):
+class PersistentVolumeClaimSpec(ObjectPart, kw_only=True):
     """Of a claim, of a claim template of a stateful set, and of a generic ephemeral volume."""
 
     access_modes: list[str] = []
@@ -32,77 +32,77 @@ class PersistentVolumeClaimSpec(Record, kw_only=True):
     selector: LabelSelector | None = None
 
 
-class PersistentVolumeClaimTemplate(Record, kw_only=True):
+class PersistentVolumeClaimTemplate(ObjectPart, kw_only=True):
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: PersistentVolumeClaimSpec = msgspec.field(default_factory=PersistentVolumeClaimSpec)
 
 
-class EphemeralVolumeSource(Record, kw_only=True):
+class EphemeralVolumeSource(ObjectPart, kw_only=True):
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 
 
-class GCEPersistentDiskVolumeSource(Record, kw_only=True):
+class GCEPersistentDiskVolumeSource(ObjectPart, kw_only=True):
     pd_name: str = msgspec.field(default="", name="pdName")
     read_only: bool = False
 
 
-class AWSElasticBlockStoreVolumeSource(Record, kw_only=True):
+class AWSElasticBlockStoreVolumeSource(ObjectPart, kw_only=True):
     volume_id: str = msgspec.field(default="", name="volumeID")
     read_only: bool = False
 
 
-class RBDVolumeSource(Record, kw_only=True):
+class RBDVolumeSource(ObjectPart, kw_only=True):
     monitors: list[str] = []
     image: str = ""
     pool: str = ""
     read_only: bool = False
 
 
-class ISCSIVolumeSource(Record, kw_only=True):
+class ISCSIVolumeSource(ObjectPart, kw_only=True):
     iqn: str = ""
     target_portal: str = ""
     lun: Int32 = 0
     read_only: bool = False
 
 
-class AzureDiskVolumeSource(Record, kw_only=True):
+class AzureDiskVolumeSource(ObjectPart, kw_only=True):
     disk_name: str = ""
     disk_uri: str = msgspec.field(default="", name="diskURI")
     read_only: bool = False
 
 
-class AzureFileVolumeSource(Record, kw_only=True):
+class AzureFileVolumeSource(ObjectPart, kw_only=True):
     secret_name: str = ""
     share_name: str = ""
     read_only: bool = False
 
 
-class CinderVolumeSource(Record, kw_only=True):
+class CinderVolumeSource(ObjectPart, kw_only=True):
     volume_id: str = msgspec.field(default="", name="volumeID")
     read_only: bool = False
 
 
-class PortworxVolumeSource(Record, kw_only=True):
+class PortworxVolumeSource(ObjectPart, kw_only=True):
     volume_id: str = msgspec.field(default="", name="volumeID")
     read_only: bool = False
 
 
-class VsphereVirtualDiskVolumeSource(Record, kw_only=True):
+class VsphereVirtualDiskVolumeSource(ObjectPart, kw_only=True):
     volume_path: str = ""
 
 
-class CSIVolumeSource(Record, kw_only=True):
+class CSIVolumeSource(ObjectPart, kw_only=True):
     """An inline CSI volume of a pod."""
 
     driver: str = ""
     read_only: bool = False
 
 
-class ImageVolumeSource(Record, kw_only=True):
+class ImageVolumeSource(ObjectPart, kw_only=True):
     reference: str = ""
 
 
-class Volume(Record, kw_only=True):
+class Volume(ObjectPart, kw_only=True):
     name: str = ""
     persistent_volume_claim: PersistentVolumeClaimVolumeSource | None = None
     ephemeral: EphemeralVolumeSource | None = None

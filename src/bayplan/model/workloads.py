@@ -7,12 +7,12 @@ defaults it; what an update strategy leaves out is for its controller to know.
 
 import msgspec
 
-from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, ObjectReference, Record, TopLevel
+from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, ObjectPart, ObjectReference, TopLevel
 from bayplan.model.pod import PodTemplateSpec
 from bayplan.model.storage import PersistentVolumeClaim
 
 
-class ReplicationControllerSpec(Record, kw_only=True):
+class ReplicationControllerSpec(ObjectPart, kw_only=True):
     """The one workload whose selector is a plain map of labels."""
 
     replicas: Int32 | None = None
@@ -21,7 +21,7 @@ class ReplicationControllerSpec(Record, kw_only=True):
     template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
 
 
-class ScaleStatus(Record, kw_only=True):
+class ScaleStatus(ObjectPart, kw_only=True):
     """The counts that replication controllers, replica sets, stateful sets and deployments share."""
 
     replicas: Int32 = 0
@@ -39,7 +39,7 @@ class ReplicationController(TopLevel, kw_only=True):
     status: ScaleStatus = msgspec.field(default_factory=ScaleStatus)
 
 
-class RollingUpdate(Record, kw_only=True):
+class RollingUpdate(ObjectPart, kw_only=True):
     """How far a rollout may go at once; counts, or shares such as `25%`. Each kind reads its own of these."""
 
     max_surge: Int32 | str | None = None
@@ -47,14 +47,14 @@ class RollingUpdate(Record, kw_only=True):
     partition: Int32 | None = None
 
 
-class UpdateStrategy(Record, kw_only=True):
+class UpdateStrategy(ObjectPart, kw_only=True):
     """`type` is RollingUpdate unless it says Recreate (deployments) or OnDelete (the others)."""
 
     type: str = ""
     rolling_update: RollingUpdate | None = None
 
 
-class ReplicaSetSpec(Record, kw_only=True):
+class ReplicaSetSpec(ObjectPart, kw_only=True):
     replicas: Int32 | None = None
     min_ready_seconds: Int32 = 0
     selector: LabelSelector | None = None
@@ -67,11 +67,11 @@ class ReplicaSet(TopLevel, kw_only=True):
     status: ScaleStatus = msgspec.field(default_factory=ScaleStatus)
 
 
-class StatefulSetOrdinals(Record, kw_only=True):
+class StatefulSetOrdinals(ObjectPart, kw_only=True):
     start: Int32 = 0
 
 
-class StatefulSetSpec(Record, kw_only=True):
+class StatefulSetSpec(ObjectPart, kw_only=True):
     replicas: Int32 | None = None
     min_ready_seconds: Int32 = 0
     selector: LabelSelector | None = None
@@ -89,7 +89,7 @@ class StatefulSet(TopLevel, kw_only=True):
     status: ScaleStatus = msgspec.field(default_factory=ScaleStatus)
 
 
-class DeploymentSpec(Record, kw_only=True):
+class DeploymentSpec(ObjectPart, kw_only=True):
     replicas: Int32 | None = None
     min_ready_seconds: Int32 = 0
     selector: LabelSelector | None = None
@@ -105,14 +105,14 @@ class Deployment(TopLevel, kw_only=True):
     status: ScaleStatus = msgspec.field(default_factory=ScaleStatus)
 
 
-class DaemonSetSpec(Record, kw_only=True):
+class DaemonSetSpec(ObjectPart, kw_only=True):
     min_ready_seconds: Int32 = 0
     selector: LabelSelector | None = None
     template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
     update_strategy: UpdateStrategy | None = None
 
 
-class DaemonSetStatus(Record, kw_only=True):
+class DaemonSetStatus(ObjectPart, kw_only=True):
     desired_number_scheduled: Int32 = 0
     current_number_scheduled: Int32 = 0
     number_ready: Int32 = 0
@@ -129,7 +129,7 @@ class DaemonSet(TopLevel, kw_only=True):
     status: DaemonSetStatus = msgspec.field(default_factory=DaemonSetStatus)
 
 
-class JobSpec(Record, kw_only=True):
+class JobSpec(ObjectPart, kw_only=True):
     parallelism: Int32 | None = None
     completions: Int32 | None = None
     completion_mode: str | None = None
@@ -142,7 +142,7 @@ class JobSpec(Record, kw_only=True):
     template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
 
 
-class JobStatus(Record, kw_only=True):
+class JobStatus(ObjectPart, kw_only=True):
     active: Int32 = 0
     ready: Int32 = 0
     succeeded: Int32 = 0
@@ -159,12 +159,12 @@ class Job(TopLevel, kw_only=True):
     status: JobStatus = msgspec.field(default_factory=JobStatus)
 
 
-class JobTemplateSpec(Record, kw_only=True):
+class JobTemplateSpec(ObjectPart, kw_only=True):
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: JobSpec = msgspec.field(default_factory=JobSpec)
 
 
-class CronJobSpec(Record, kw_only=True):
+class CronJobSpec(ObjectPart, kw_only=True):
     schedule: str = ""
     time_zone: str | None = None
     suspend: bool = False
@@ -175,7 +175,7 @@ class CronJobSpec(Record, kw_only=True):
     job_template: JobTemplateSpec = msgspec.field(default_factory=JobTemplateSpec)
 
 
-class CronJobStatus(Record, kw_only=True):
+class CronJobStatus(ObjectPart, kw_only=True):
     active: list[ObjectReference] = []
     last_schedule_time: str | None = None
     last_successful_time: str | None = None

@@ -6,7 +6,7 @@
     placement.py    where pods went
     nodes.py        how full the nodes are
     json_output.py  the same answers for programs
-    simulation_html.py  a run through time as one HTML page, framed by simulation_page/; its parts are
+    simulation_html.py  a run through time as one HTML page, framed by page_templates/; its parts are
                     simulation_series.py, simulation_nodes.py, chain_drawing.py and simulation_records.py,
                     and simulation_view.py is what they share
     comparison_rows.py  runs side by side, for comparison_tables.py (a terminal) and comparison_html.py (a page, with

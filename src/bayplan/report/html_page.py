@@ -1,6 +1,6 @@
 """One HTML file that works offline, from a template, parts that are filled in, and plots' data with plotly.js itself.
 
-Knows nothing of what a page shows. Templates stand in `simulation_page`; their own policy forbids a page to load
+Knows nothing of what a page shows. Templates stand in `page_templates`; their own policy forbids a page to load
 anything. A file is there whole or not at all. Needs plotly (the extra `report`) for its JavaScript only; figures are
 plain data.
 """
@@ -51,7 +51,7 @@ def _plotly_script() -> str:
 
 
 def page_file(name: str) -> str:
-    return (resources.files("bayplan.report") / "simulation_page" / name).read_text(encoding="utf-8")
+    return (resources.files("bayplan.report") / "page_templates" / name).read_text(encoding="utf-8")
 
 
 def framed(title: str, body: str, figures: Mapping[str, Any], script: str) -> str:

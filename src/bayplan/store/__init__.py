@@ -18,7 +18,7 @@ from bayplan.store.errors import (
     NotFound,
     Timeout,
 )
-from bayplan.store.log import ADDED, DELETED, MODIFIED, Bookmark, Change, Cursor, WatchLog
+from bayplan.store.log import ADDED, DELETED, MODIFIED, Bookmark, Cursor, WatchEvent, WatchLog
 from bayplan.store.objects import Deletion, Snapshot, Store
 
 __all__ = [
@@ -32,7 +32,6 @@ __all__ = [
     "ApiError",
     "BadRequest",
     "Bookmark",
-    "Change",
     "Conflict",
     "Cursor",
     "Deletion",
@@ -44,5 +43,6 @@ __all__ = [
     "Snapshot",
     "Store",
     "Timeout",
+    "WatchEvent",
     "WatchLog",
 ]

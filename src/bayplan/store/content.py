@@ -12,7 +12,7 @@ from typing import TypeAlias, TypeVar
 
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.pod import Pod
-from bayplan.store.log import ADDED, DELETED, Change
+from bayplan.store.log import ADDED, DELETED, WatchEvent
 
 Name: TypeAlias = tuple[str, str]
 """Namespace ("" for kinds that have none) and name."""
@@ -57,7 +57,7 @@ class Content:
         objects = (self.find(*key) for key in self._owned.get(uid, ()))
         return [one for one in objects if one is not None]
 
-    def apply(self, change: Change) -> None:
+    def apply(self, change: WatchEvent) -> None:
         """Makes the change; it must follow from what is stored."""
         kind, old, new = change.kind, change.old, change.new
         meta = new.metadata

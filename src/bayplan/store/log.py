@@ -18,7 +18,7 @@ ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 DEFAULT_CAPACITY = 16_384
 
 
-class Change(msgspec.Struct, frozen=True, gc=False):
+class WatchEvent(msgspec.Struct, frozen=True, gc=False):
     """One write. Both structs stay as they are for ever, whatever is written later."""
 
     type: str
@@ -46,7 +46,7 @@ class WatchLog:
         assert capacity > 0
         self._capacity = capacity
         self._length_max = capacity + capacity // 4 + 1
-        self._changes: list[Change] = []
+        self._changes: list[WatchEvent] = []
         self.resource_version = resource_version
         """Of the newest write."""
         self.expired = resource_version
@@ -55,7 +55,7 @@ class WatchLog:
     def __len__(self) -> int:
         return len(self._changes)
 
-    def append(self, change: Change) -> None:
+    def append(self, change: WatchEvent) -> None:
         assert change.resource_version == self.resource_version + 1
         self._changes.append(change)
         self.resource_version = change.resource_version
@@ -70,7 +70,7 @@ class WatchLog:
             del self._changes[: through - self.expired]
             self.expired = through
 
-    def since(self, resource_version: int) -> list[Change]:
+    def since(self, resource_version: int) -> list[WatchEvent]:
         """Every write after that version, oldest first; raises Gone, or Timeout for one still to come."""
         if resource_version < self.expired:
             raise Gone.too_old(resource_version, self.expired)
@@ -102,7 +102,7 @@ class Cursor:
         """Whether anything, of whatever kind, was written since the last reading."""
         return self.resource_version < self._log.resource_version
 
-    def read(self) -> list[Change]:
+    def read(self) -> list[WatchEvent]:
         """What was written since the last reading; raises Gone when part of that has fallen off the log.
 
         After Gone the cursor stays where it was, and raises again until its owner has listed and taken a new one.

@@ -27,7 +27,7 @@ from bayplan.model.workloads import CronJob
 from bayplan.store import arriving, deleting, pods, updating
 from bayplan.store.content import Content
 from bayplan.store.errors import AlreadyExists, Cause, Forbidden, NotFound
-from bayplan.store.log import ADDED, DEFAULT_CAPACITY, DELETED, MODIFIED, Change, Cursor, WatchLog
+from bayplan.store.log import ADDED, DEFAULT_CAPACITY, DELETED, MODIFIED, Cursor, WatchEvent, WatchLog
 from bayplan.store.rules import RULES, Kind, KindRules
 from bayplan.store.stamping import generated_name, make_uid
 
@@ -81,7 +81,7 @@ class Store:
         for one in objects:
             assert one.metadata.uid
             assert 0 < int(one.metadata.resource_version) <= resource_version
-            store._content.apply(Change(ADDED, type(one).__name__, None, one, resource_version, at=0))
+            store._content.apply(WatchEvent(ADDED, type(one).__name__, None, one, resource_version, at=0))
         store._classes = PriorityClasses(store.list(PriorityClass))
         store.log = WatchLog(log_capacity, resource_version)
         return store
@@ -342,7 +342,7 @@ class Store:
         """The one place where anything changes; `new` must have metadata of its own."""
         version = self.log.resource_version + 1
         new.metadata.resource_version = str(version)
-        change = Change(change_type, rules.kind, old, new, version, now)
+        change = WatchEvent(change_type, rules.kind, old, new, version, now)
         self._content.apply(change)
         if rules.kind == "PriorityClass":
             self._classes = PriorityClasses(self.list(PriorityClass))

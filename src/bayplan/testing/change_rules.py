@@ -16,7 +16,7 @@ from bayplan.config.plugin_loading import normalizes_usage
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, row_array
 from bayplan.core.filtering import WhatIf
 from bayplan.core.framework.contract import Reads, Ready, Skip
-from bayplan.core.framework.requeue import RequeuePlugin
+from bayplan.core.framework.requeue import EnqueueExtensions
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
@@ -33,7 +33,7 @@ from bayplan.testing.asking import (
     score_state,
     status_on,
 )
-from bayplan.testing.clusters import Change
+from bayplan.testing.clusters import ObjectChange
 from bayplan.testing.plugin_rules import Trial
 from bayplan.testing.waking import is_same_pod, is_woken
 
@@ -60,7 +60,7 @@ def reads_what_it_says(trial: Trial) -> None:
             _check_normalize(trial, case)
 
 
-def _elsewhere(trial: Trial) -> Iterator[tuple[Case, int, Change]]:
+def _elsewhere(trial: Trial) -> Iterator[tuple[Case, int, ObjectChange]]:
     """Cases with a change that is not about a node object: of a pod on a node (its row), or of anything else (-1)."""
     for pod in trial.scene.waiting:
         for old, new in trial.scene.changes:
@@ -74,7 +74,7 @@ def _elsewhere(trial: Trial) -> Iterator[tuple[Case, int, Change]]:
             yield case, row, (old, new)
 
 
-def _apply(case: Case, change: Change) -> Case:
+def _apply(case: Case, change: ObjectChange) -> Case:
     old, new = change
     if isinstance(old, Pod):
         case.cache.remove_pod(object_key(old))
@@ -85,7 +85,7 @@ def _apply(case: Case, change: Change) -> Case:
     return Case(case.cache, case.info, case.cache.view())
 
 
-def _check_kept_verdicts(trial: Trial, case: Case, node_row: int, change: Change) -> None:
+def _check_kept_verdicts(trial: Trial, case: Case, node_row: int, change: ObjectChange) -> None:
     plugin = trial.plugin
     kept = prepared(plugin, case)
     before = codes_of(plugin, kept.state, case.view, ALL_ROWS) if isinstance(kept, Ready) else None
@@ -99,7 +99,7 @@ def _check_kept_verdicts(trial: Trial, case: Case, node_row: int, change: Change
         _check_kept(case, plugin.reads, before, after, with_old_state, node_row, f"filter, after {_told(change)}")
 
 
-def _check_kept_scores(trial: Trial, case: Case, node_row: int, change: Change) -> None:
+def _check_kept_scores(trial: Trial, case: Case, node_row: int, change: ObjectChange) -> None:
     plugin, rows = trial.plugin, row_array(range(case.view.nodes.count))
     kept = score_state(plugin, case, rows)
     if isinstance(kept, Skip):
@@ -279,7 +279,7 @@ def _placed(pod: Pod, node_name: str) -> Pod:
 
 def misses_no_wake_up(trial: Trial) -> None:
     """A change after which a rejected pod fits somewhere is one that the plugin registered for; its hint agrees."""
-    if not isinstance(trial.plugin, RequeuePlugin):
+    if not isinstance(trial.plugin, EnqueueExtensions):
         return  # it is helped by anything
     for pod in trial.scene.waiting:
         if not _rejects(trial, trial.scene.objects, pod):
@@ -328,7 +328,7 @@ def _key(thing: Object) -> str:
     return object_key(thing) if isinstance(thing, Pod) else ""
 
 
-def _told(change: Change) -> str:
+def _told(change: ObjectChange) -> str:
     old, new = change
     thing = new if new is not None else old
     assert thing is not None

@@ -30,7 +30,7 @@ from bayplan.testing.builders import (
 )
 from bayplan.testing.pods import PodBuilder
 
-Change: TypeAlias = tuple[Object | None, Object | None]
+ObjectChange: TypeAlias = tuple[Object | None, Object | None]
 PodPattern: TypeAlias = Callable[[PodBuilder], PodBuilder]
 NodePattern: TypeAlias = Callable[[NodeBuilder], NodeBuilder]
 
@@ -89,7 +89,7 @@ class Scene:
     seed: int
     objects: tuple[Object, ...]  # nodes first
     waiting: tuple[Pod, ...]
-    changes: tuple[Change, ...]  # of objects that are there, that come, or of a waiting pod
+    changes: tuple[ObjectChange, ...]  # of objects that are there, that come, or of a waiting pod
 
 
 def small_scene(
@@ -177,7 +177,7 @@ class _Drawing:
         others: Sequence[Object],
         waiting: Sequence[Pod],
         names: Sequence[str],
-    ) -> Change:
+    ) -> ObjectChange:
         rng = self._rng
         match rng.choice(("node", "node", "new node", "gone", "gone", "came", "waiting", "other")):
             case "node":

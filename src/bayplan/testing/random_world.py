@@ -13,9 +13,9 @@ from typing import TypeVar
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
-from bayplan.controllers.budgets import Budgets
-from bayplan.controllers.kubelet import Kubelet
-from bayplan.controllers.replica_set import ReplicaSetController
+from bayplan.controllers.budgets.disruption_controller import Budgets
+from bayplan.controllers.nodes.kubelet import Kubelet
+from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.core.events import Event
 from bayplan.core.refusing import Decision
 from bayplan.model.node import Node
@@ -98,9 +98,9 @@ class RandomWorld:
             (self._label, 1),
             (self._taint, 1),
         )
-        happening = self.random.choices([one for one, _ in things], [weight for _, weight in things])[0]
+        cluster_event = self.random.choices([one for one, _ in things], [weight for _, weight in things])[0]
         try:
-            happening(now)
+            cluster_event(now)
         except ApiError:
             return  # users too are refused now and then
 

@@ -31,23 +31,23 @@ from msgspec.structs import replace
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.controllers.budgets import Budgets
+from bayplan.controllers.budgets.disruption_controller import Budgets
 from bayplan.controllers.contract import Controller
-from bayplan.controllers.deployment import DeploymentController
-from bayplan.controllers.kubelet import Kubelet
-from bayplan.controllers.pod_collection import PodCollection
-from bayplan.controllers.replica_set import ReplicaSetController
-from bayplan.controllers.volumes import Volumes
+from bayplan.controllers.nodes.kubelet import Kubelet
+from bayplan.controllers.nodes.pod_garbage_collector import PodCollection
+from bayplan.controllers.volumes.persistent_volume import Volumes
+from bayplan.controllers.workloads.deployment import DeploymentController
+from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, PodSchedulingGate, Toleration
-from bayplan.store import ApiError, Change, Store
+from bayplan.store import ApiError, Store, WatchEvent
 from bayplan.testing.scenario_objects import made, taint_of
 from bayplan.testing.transcript import Seen, seen_in
 from bayplan.worlds.delays import MILLISECOND, SECOND, Draws, Latencies
-from bayplan.worlds.performing import Told
+from bayplan.worlds.performing import EmittedEvent
 from bayplan.worlds.simulated import SimulatedWorld
 
 STARTED_AT = 1_700_000_000 * SECOND
@@ -103,8 +103,8 @@ class Scenario:
     def __init__(self) -> None:
         self.store = Store()
         self._log = self.store.watch()
-        self._changes: list[Change] = []  # that were not shown yet
-        self._told: list[Told] = []
+        self._changes: list[WatchEvent] = []  # that were not shown yet
+        self._told: list[EmittedEvent] = []
         self._names: dict[str, str] = {}  # pods of controllers, as the transcript calls them
         self._uids: dict[str, str] = {}
         self._last_note: dict[str, str] = {}
@@ -253,7 +253,7 @@ class Scenario:
         self._catch_up()
         return next((name for name, other in self._names.items() if other == shown), shown)
 
-    def _with_names(self, told: Told) -> str:
+    def _with_names(self, told: EmittedEvent) -> str:
         note = _PREEMPTOR.sub(lambda found: self._shown(self._uids[found[0]]), told.note)
         name = told.pod.rpartition("/")[2]
         return note.replace(told.pod, self._shown(name))
@@ -301,7 +301,7 @@ class _Pausable:
     def pause(self, paused: bool) -> None:
         self._paused = paused
 
-    def observe(self, change: Change, now: int) -> None:
+    def observe(self, change: WatchEvent, now: int) -> None:
         self._controller.observe(change, now)
 
     def reconcile(self, store: Store, now: int) -> None:

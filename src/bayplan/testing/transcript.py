@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
-from bayplan.store import DELETED, Change
+from bayplan.store import DELETED, WatchEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def differences(old: Face | None, new: Face) -> Iterator[str]:
         yield "terminating"
 
 
-def seen_in(changes: Iterable[Change]) -> Iterator[Seen]:
+def seen_in(changes: Iterable[WatchEvent]) -> Iterator[Seen]:
     """What the store's log says of pods."""
     for change in changes:
         pod = change.new

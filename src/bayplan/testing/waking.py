@@ -1,6 +1,6 @@
 """Whether a plugin that rejected a pod would have it tried again after a change.
 
-A change is an object before and after, None where it was not there. It amounts to the happenings that the scheduler
+A change is an object before and after, None where it was not there. It amounts to the cluster events that the scheduler
 tells its queue of; the plugin is asked as if it alone had rejected the pod.
 """
 
@@ -9,14 +9,14 @@ from __future__ import annotations
 from typing import Any
 
 from bayplan.core.cache import Cache
-from bayplan.core.framework.requeue import Action, Happening, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.core.queue.hints import Reactions
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 
-_RESOURCES = {resource.value.rpartition("/")[2]: resource for resource in Resource}
+_RESOURCES = {resource.value.rpartition("/")[2]: resource for resource in EventResource}
 
 
 def is_woken(plugin: Any, pod: Pod, old: Object | None, new: Object | None) -> bool:
@@ -25,37 +25,39 @@ def is_woken(plugin: Any, pod: Pod, old: Object | None, new: Object | None) -> b
         pod = new  # the queue has taken over the new version before it asks
     info = Cache().info(pod)
     reactions = Reactions((plugin,))
-    asked = [hint for happening in happenings(old, new) for hint in reactions.to(happening).get(plugin.name, ())]
+    asked = [
+        hint for cluster_event in cluster_events(old, new) for hint in reactions.to(cluster_event).get(plugin.name, ())
+    ]
     return any(hint is None or hint(info, old, new) for hint in asked)
 
 
-def happenings(old: Object | None, new: Object | None) -> list[Happening]:
+def cluster_events(old: Object | None, new: Object | None) -> list[ClusterEvent]:
     """What the change amounts to; nothing when no plugin could care."""
     subject = new if new is not None else old
     assert subject is not None, "a change has an object before or after it"
     resource = _resource(subject)
     if resource is None:
         return []
-    return [Happening(resource, action) for action in _actions(old, new)]
+    return [ClusterEvent(resource, action) for action in _actions(old, new)]
 
 
 def is_same_pod(one: Pod, other: Pod) -> bool:
     return (one.metadata.namespace, one.metadata.name) == (other.metadata.namespace, other.metadata.name)
 
 
-def _resource(subject: Object) -> Resource | None:
+def _resource(subject: Object) -> EventResource | None:
     if isinstance(subject, Pod):
-        return Resource.ASSIGNED_POD if subject.spec.node_name else Resource.UNSCHEDULABLE_POD
+        return EventResource.ASSIGNED_POD if subject.spec.node_name else EventResource.UNSCHEDULABLE_POD
     return _RESOURCES.get(type(subject).__name__)
 
 
-def _actions(old: Object | None, new: Object | None) -> list[Action]:
+def _actions(old: Object | None, new: Object | None) -> list[ActionType]:
     if old is None:
-        return [Action.ADD]
+        return [ActionType.ADD]
     if new is None:
-        return [Action.DELETE]
+        return [ActionType.DELETE]
     if isinstance(old, Node) and isinstance(new, Node):
         return node_changes(old, new)
     if isinstance(old, Pod) and isinstance(new, Pod):
         return pod_changes(old, new)
-    return [Action.UPDATE]
+    return [ActionType.UPDATE]

@@ -29,7 +29,7 @@ DISRUPTION_TARGET = "DisruptionTarget"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class EmittedEvent:
     """An event as the API would hold it."""
 
     at: int
@@ -42,7 +42,7 @@ class Told:
 class Performer:
     """Does actions on a store."""
 
-    def __init__(self, store: Store, tell: Callable[[Told], None] | None) -> None:
+    def __init__(self, store: Store, tell: Callable[[EmittedEvent], None] | None) -> None:
         self._store = store
         self._tell = tell
 
@@ -68,7 +68,7 @@ class Performer:
     def emit(self, event: Emit, now: int) -> None:
         """Tell whoever listens."""
         if self._tell is not None:
-            self._tell(Told(now, event.pod, event.type, event.reason, event.note))
+            self._tell(EmittedEvent(now, event.pod, event.type, event.reason, event.note))
 
     def _try(self, write: Callable[[], object]) -> str:
         try:
@@ -105,7 +105,7 @@ class Performer:
         except ApiError as error:
             return str(error)
         if self._tell is not None:
-            self._tell(Told(now, action.pod, "Normal", "Preempted", action.note))
+            self._tell(EmittedEvent(now, action.pod, "Normal", "Preempted", action.note))
         return ""
 
     def _write(self, action: WriteVolumes, now: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object
-from bayplan.store import DELETED, Change, Store
+from bayplan.store import DELETED, Store, WatchEvent
 
 Place = tuple[str, str, str]  # kind, namespace, name
 
@@ -28,7 +28,7 @@ class Reflector:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._told: dict[Place, Object] = {}
-        self._pending: deque[tuple[int, Change]] = deque()
+        self._pending: deque[tuple[int, WatchEvent]] = deque()
         self._last_due = 0
         self._listed_version = 0
         self._is_broken = False
@@ -39,7 +39,7 @@ class Reflector:
         """Everything there is, to be told at once."""
         return self._list()
 
-    def tell_later(self, changes: Iterable[Change], due: int) -> None:
+    def tell_later(self, changes: Iterable[WatchEvent], due: int) -> None:
         """What was written is told at `due`, and never before what was written earlier."""
         if self._is_broken:
             return
@@ -68,7 +68,7 @@ class Reflector:
         self.due = pending[0][0] if pending else NEVER
         return events
 
-    def _tell(self, change: Change) -> Event | None:
+    def _tell(self, change: WatchEvent) -> Event | None:
         """Note what is told; the old object is what was told before, whatever the log says."""
         new = change.new
         place = (change.kind, new.metadata.namespace, new.metadata.name)

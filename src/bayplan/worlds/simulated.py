@@ -20,10 +20,10 @@ from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswe
 from bayplan.core.refusing import Decision
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
-from bayplan.store import ADDED, Change, Store
+from bayplan.store import ADDED, Store, WatchEvent
 from bayplan.worlds.delays import Draws
 from bayplan.worlds.faults import CONFLICT, NO_FAULTS, TIMEOUT, Faults, Spoiled
-from bayplan.worlds.performing import Performer, Told
+from bayplan.worlds.performing import EmittedEvent, Performer
 from bayplan.worlds.reflector import NEVER, Reflector
 
 #: More steps than this at one instant mean that the world goes round in circles.
@@ -45,7 +45,7 @@ class SimulatedWorld:
         faults: Faults = NO_FAULTS,
         on_event: Callable[[Event, int], None] | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
-        on_told: Callable[[Told], None] | None = None,
+        on_told: Callable[[EmittedEvent], None] | None = None,
     ) -> None:
         self.now = started_at
         self.store = store
@@ -240,7 +240,7 @@ class SimulatedWorld:
         return self._due_min if self._due_min < due else due
 
     def _tell_controllers_of(self, thing: Object) -> None:
-        change = Change(ADDED, type(thing).__name__, None, thing, 0, self.now)
+        change = WatchEvent(ADDED, type(thing).__name__, None, thing, 0, self.now)
         for position in self._listeners[change.kind]:
             self._controllers[position].observe(change, self.now)
         self._due_min = self.now

@@ -8,7 +8,7 @@ from bayplan.analysis.bench.building import build_cache, nodes_of, pods_of
 from bayplan.analysis.bench.machine import this_machine
 from bayplan.analysis.bench.measure import decide_all
 from bayplan.analysis.bench.workloads import WORKLOADS
-from bayplan.analysis.heap import keep_memory
+from bayplan.analysis.memory import keep_memory
 
 NODES, PODS = 24, 12
 

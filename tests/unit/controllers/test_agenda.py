@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from tests.running_workloads import TEMPLATE
 
 from bayplan.controllers.agenda import BURST_MAX, RETRY_MAX_NS, RETRY_MIN_NS, WRITES_MAX, Agenda, Reconciler, Refused
-from bayplan.controllers.replica_set import ReplicaSetController
 from bayplan.controllers.tally import Tally
+from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.model.pod import Pod
 from bayplan.store.errors import Conflict
-from bayplan.store.log import Change
+from bayplan.store.log import WatchEvent
 from bayplan.store.objects import Store
 from bayplan.testing.builders import replica_set
 
@@ -24,7 +24,7 @@ class Stubborn(Reconciler[str]):
         self._refused_times = refusals
         self.tried_at: list[int] = []
 
-    def observe(self, change: Change, now: int) -> None:
+    def observe(self, change: WatchEvent, now: int) -> None:
         self._agenda.mark(change.kind)
 
     def start(self) -> None:

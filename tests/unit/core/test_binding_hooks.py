@@ -13,8 +13,7 @@ from bayplan.config.registry import build_profiles, queue_order
 from bayplan.core.actions import Action, Bind, Emit, SetCondition
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged
-from bayplan.core.framework.requeue import Action as Change
-from bayplan.core.framework.requeue import Happening, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unschedulable
 from bayplan.core.scheduler import Scheduler
 from bayplan.core.snapshot import View
@@ -53,8 +52,8 @@ class Warden:
     def permit(self, pod: PodInfo, view: View, node_row: int) -> Status:
         return self.says
 
-    def registrations(self) -> tuple[Registration, ...]:
-        return (Registration(Happening(Resource.NODE, Change.UPDATE_NODE_LABEL)),)
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        return (ClusterEventWithHint(ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_LABEL)),)
 
 
 class Herald:

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.workloads import ReplicaSet
-from bayplan.store import Bookmark, Change, Gone, Store, Timeout, WatchLog
+from bayplan.store import Bookmark, Gone, Store, Timeout, WatchEvent, WatchLog
 from bayplan.testing.builders import deployment, node, pod, priority_class, replica_set
 
 
-def change(version: int) -> Change:
-    return Change("ADDED", "Node", None, Node(), version, at=0)
+def change(version: int) -> WatchEvent:
+    return WatchEvent("ADDED", "Node", None, Node(), version, at=0)
 
 
 def filled(count: int, capacity: int) -> WatchLog:
@@ -27,7 +27,7 @@ def filled(count: int, capacity: int) -> WatchLog:
     return log
 
 
-def versions(changes: list[Change]) -> list[int]:
+def versions(changes: list[WatchEvent]) -> list[int]:
     return [one.resource_version for one in changes]
 
 

@@ -19,7 +19,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodSchedulingGate, PodSpec
 from bayplan.model.workloads import ReplicaSet
-from bayplan.store import AlreadyExists, ApiError, Change, Conflict, Cursor, Gone, NotFound, Store
+from bayplan.store import AlreadyExists, ApiError, Conflict, Cursor, Gone, NotFound, Store, WatchEvent
 from bayplan.testing.builders import replica_set
 from bayplan.testing.building import Builder
 
@@ -57,7 +57,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.store = Store(log_capacity=16)
         self.model: dict[Key, Expected] = {}
         self.now = 0
-        self.seen: list[tuple[Change, bytes]] = []
+        self.seen: list[tuple[WatchEvent, bytes]] = []
         self.replayed: dict[Key, Object] = {}
         self.reader = self.store.watch()
         self.laggard: Cursor = self.store.watch()
@@ -243,7 +243,7 @@ def _key(one: Object) -> Key:
     return type(one).__name__, one.metadata.namespace, one.metadata.name
 
 
-def _apply(view: dict[Key, Object], change: Change) -> None:
+def _apply(view: dict[Key, Object], change: WatchEvent) -> None:
     key = _key(change.new)
     assert view.get(key) == change.old
     if change.type == "DELETED":

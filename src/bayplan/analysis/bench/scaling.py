@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bayplan.analysis.bench.apart import measure_apart
+from bayplan.analysis.bench.isolation import measure_apart
 from bayplan.analysis.bench.measure import Measurement
 
 NODE_COUNTS = (500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000)

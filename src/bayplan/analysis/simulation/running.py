@@ -13,36 +13,36 @@ from pathlib import Path
 from typing import TypeAlias
 
 from bayplan.analysis.cluster import Cluster, ConfigSource
-from bayplan.analysis.simulation.cascades import Cascades, find_cascades
-from bayplan.analysis.simulation.commands import Commands, Plan
-from bayplan.analysis.simulation.inputs import inputs_mark
+from bayplan.analysis.simulation.inputs.commands import Commands, Plan
+from bayplan.analysis.simulation.inputs.default_storage_class import EXPLANATION, missing_default_class
+from bayplan.analysis.simulation.inputs.digest import inputs_mark
+from bayplan.analysis.simulation.inputs.endless_jobs import endless_jobs
+from bayplan.analysis.simulation.inputs.timeline import load_timeline
+from bayplan.analysis.simulation.inputs.traces import Arrivals, Trace, load_trace
 from bayplan.analysis.simulation.interrupts import Interrupts
-from bayplan.analysis.simulation.listening import Listener
-from bayplan.analysis.simulation.preemption_log import ListeningDecider, PreemptionLog
-from bayplan.analysis.simulation.result import Note, SimulationResult
-from bayplan.analysis.simulation.run_times import endless_jobs
-from bayplan.analysis.simulation.series import Series
-from bayplan.analysis.simulation.storage import EXPLANATION, missing_default_class
-from bayplan.analysis.simulation.timeline import load_timeline
-from bayplan.analysis.simulation.traces import Arrivals, Trace, load_trace
+from bayplan.analysis.simulation.recording.listener import Listener
+from bayplan.analysis.simulation.recording.preemption_log import ListeningDecider, PreemptionLog
+from bayplan.analysis.simulation.recording.series import Series
+from bayplan.analysis.simulation.results.cascades import Cascades, find_cascades
+from bayplan.analysis.simulation.results.result import Note, SimulationResult
 from bayplan.config.durations import parse_duration
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
-from bayplan.controllers.budgets import Budgets
+from bayplan.controllers.budgets.disruption_controller import Budgets
 from bayplan.controllers.contract import Controller
-from bayplan.controllers.cron_job import CronJobController
-from bayplan.controllers.daemon_set import DaemonSetController
-from bayplan.controllers.deployment import DeploymentController
-from bayplan.controllers.ephemeral_volume import EphemeralVolumeController
-from bayplan.controllers.garbage import GarbageCollector
-from bayplan.controllers.job import JobController
-from bayplan.controllers.kubelet import Kubelet
-from bayplan.controllers.namespaces import NamespaceController
-from bayplan.controllers.node_lifecycle import NodeLifecycle
-from bayplan.controllers.replica_set import ReplicaSetController, ReplicationManager
-from bayplan.controllers.stateful_set import StatefulSetController
-from bayplan.controllers.volumes import Volumes
+from bayplan.controllers.garbage_collector import GarbageCollector
+from bayplan.controllers.namespace import NamespaceController
+from bayplan.controllers.nodes.kubelet import Kubelet
+from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
+from bayplan.controllers.volumes.ephemeral_volume import EphemeralVolumeController
+from bayplan.controllers.volumes.persistent_volume import Volumes
+from bayplan.controllers.workloads.cron_job import CronJobController
+from bayplan.controllers.workloads.daemon_set import DaemonSetController
+from bayplan.controllers.workloads.deployment import DeploymentController
+from bayplan.controllers.workloads.job import JobController
+from bayplan.controllers.workloads.replica_set import ReplicaSetController, ReplicationManager
+from bayplan.controllers.workloads.stateful_set import StatefulSetController
 from bayplan.core.refusing import Decision
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
@@ -72,7 +72,7 @@ WorkloadController: TypeAlias = (
     | JobController
     | CronJobController
 )
-#: Told now and then: nanoseconds simulated so far, and in all.
+#: Called now and then: nanoseconds simulated so far, and in all.
 Progress = Callable[[int, int], None]
 
 
@@ -249,7 +249,7 @@ def simulate(
     Args:
         timeline: what users do and when: a file, or plans.
         trace: pods to come, as `csv:FILE`, `openb:DIR` or `azure:FILE`, or from
-            `bayplan.analysis.simulation.traces.load_trace`; its nodes join the cluster's.
+            `bayplan.analysis.simulation.inputs.traces.load_trace`; its nodes join the cluster's.
         config: None, a path or a dict: a KubeSchedulerConfiguration.
         seed: the same seed gives the same run.
         until: seconds, or such as "24h"; None for an hour beyond the last thing planned.

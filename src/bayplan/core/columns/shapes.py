@@ -18,8 +18,8 @@ from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.model.fingerprint import fingerprint
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Container, Pod, PodSpec
-from bayplan.model.records import Struct
 from bayplan.model.selectors import SelectorError
+from bayplan.model.structs import Struct
 from bayplan.model.volumes import has_source
 
 

@@ -1,7 +1,7 @@
-"""Which happenings may help a pod that a plugin has rejected.
+"""Which cluster events may help a pod that a plugin has rejected.
 
-A plugin names the happenings it cares for, each with an optional hint: a look at the pod and at the object before and
-after, which says whether a new attempt is worth it. No hint means always. The queue asks only the plugins that
+A plugin names the cluster events it cares for, each with an optional hint: a look at the pod and at the object before
+and after, which says whether a new attempt is worth it. No hint means always. The queue asks only the plugins that
 rejected the pod. Bits and matching rules are upstream's, because their odd consequences are part of the behaviour.
 """
 
@@ -14,10 +14,10 @@ from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.model.kinds import Object
-from bayplan.model.records import Struct
+from bayplan.model.structs import Struct
 
 
-class Action(IntFlag):
+class ActionType(IntFlag):
     """What happened to an object."""
 
     ADD = 1
@@ -37,7 +37,7 @@ class Action(IntFlag):
     ALL = 8191
 
 
-class Resource(Enum):
+class EventResource(Enum):
     """What it happened to; pods come in three kinds, of which the latter two are the queue's own."""
 
     POD = "Pod"
@@ -57,15 +57,15 @@ class Resource(Enum):
     ANY = "*"
 
 
-class Happening(Struct, frozen=True):
+class ClusterEvent(Struct, frozen=True):
     """Something that happened to a kind of object."""
 
-    resource: Resource
-    action: Action
+    resource: EventResource
+    action: ActionType
 
-    def covers(self, other: Happening) -> bool:
+    def covers(self, other: ClusterEvent) -> bool:
         """Whether one who registered for this wants to hear of the other."""
-        if self.resource is Resource.ANY and self.action == Action.ALL:
+        if self.resource is EventResource.ANY and self.action == ActionType.ALL:
             return True
         return (
             _same_resource(self.resource, other.resource)
@@ -79,14 +79,14 @@ class Happening(Struct, frozen=True):
         return self.resource.value + (self.action.name or "").title().replace("_", "")
 
 
-POD_PLACED = Happening(Resource.ASSIGNED_POD, Action.ADD)
-POD_GONE = Happening(Resource.ASSIGNED_POD, Action.DELETE)
+POD_PLACED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)
+POD_GONE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 
 
-def _same_resource(registered: Resource, incoming: Resource) -> bool:
-    if registered in (incoming, Resource.ANY):
+def _same_resource(registered: EventResource, incoming: EventResource) -> bool:
+    if registered in (incoming, EventResource.ANY):
         return True
-    return registered is Resource.POD and incoming in (Resource.ASSIGNED_POD, Resource.UNSCHEDULABLE_POD)
+    return registered is EventResource.POD and incoming in (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULABLE_POD)
 
 
 #: Whether a new attempt is worth it, from the rejected pod and the object before (None: new) and after (None: gone).
@@ -96,17 +96,17 @@ Hint: TypeAlias = Callable[[PodInfo, Object | None, Object | None], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Registration:
-    """A happening a plugin cares for; without a hint it is always worth a new attempt."""
+class ClusterEventWithHint:
+    """A cluster event a plugin cares for; without a hint it is always worth a new attempt."""
 
-    happening: Happening
+    cluster_event: ClusterEvent
     hint: Hint | None = None
 
 
 @runtime_checkable
-class RequeuePlugin(Protocol):
+class EnqueueExtensions(Protocol):
     """A plugin that says what may help a pod it rejected. One that does not is taken to be helped by anything."""
 
     name: ClassVar[str]
 
-    def registrations(self) -> tuple[Registration, ...]: ...
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]: ...

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.model.kinds import Object
@@ -18,12 +18,12 @@ WAITING = "waiting for the preemption for this pod to be finished"
 
 
 class DefaultPreemption:
-    """Names the one happening at which a gated preemptor is looked at again."""
+    """Names the one cluster event at which a gated preemptor is looked at again."""
 
     name: ClassVar[str] = "DefaultPreemption"
 
-    def registrations(self) -> tuple[Registration, ...]:
-        return (on(Resource.POD, Action.DELETE, after_pod_deleted),)
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        return (on(EventResource.POD, ActionType.DELETE, after_pod_deleted),)
 
 
 class PreemptionGate(DefaultPreemption):

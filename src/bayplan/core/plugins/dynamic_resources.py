@@ -14,7 +14,7 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import DynamicResourcesArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, default_normalize
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
 from bayplan.core.plugins.requeue_rules import after_own_update, on
 from bayplan.core.snapshot import View
@@ -57,16 +57,16 @@ class DynamicResources:
     def normalize(self, state: object, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
         return default_normalize(scores, reverse=False)
 
-    def registrations(self) -> tuple[Registration, ...]:
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         # Claims are not among the objects known here. Where upstream looks at them (which claim it is, what its
         # status says, whether all claims of the pod exist) these say that a new attempt is worth it.
-        nodes = Action.ADD | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_ALLOCATABLE
+        nodes = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
         return (
-            on(Resource.NODE, nodes),
-            on(Resource.RESOURCE_CLAIM, Action.ADD | Action.UPDATE),
-            on(Resource.POD, Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM, after_own_update),
-            on(Resource.DEVICE_CLASS, Action.ADD | Action.UPDATE),
-            on(Resource.RESOURCE_SLICE, Action.ADD | Action.UPDATE),
+            on(EventResource.NODE, nodes),
+            on(EventResource.RESOURCE_CLAIM, ActionType.ADD | ActionType.UPDATE),
+            on(EventResource.POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, after_own_update),
+            on(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE),
+            on(EventResource.RESOURCE_SLICE, ActionType.ADD | ActionType.UPDATE),
         )
 
 

@@ -26,7 +26,7 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeAffinityArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip, default_normalize
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
@@ -107,9 +107,9 @@ class NodeAffinity:
     def normalize(self, state: object, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
         return default_normalize(scores, reverse=False)
 
-    def registrations(self) -> tuple[Registration, ...]:
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         hint = partial(after_node_change, enforced=self._added_required)
-        return (on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL, hint),)
+        return (on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, hint),)
 
 
 def after_node_change(

@@ -13,7 +13,7 @@ import numpy as np
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import is_same_pod, on
 from bayplan.core.snapshot import View
@@ -48,10 +48,10 @@ class NodeDeclaredFeatures:
     def explain_failure(self, state: object, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(REASON)
 
-    def registrations(self) -> tuple[Registration, ...]:
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (
-            on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE, after_node_change),
-            on(Resource.POD, Action.UPDATE, after_pod_update),
+            on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_DECLARED_FEATURE, after_node_change),
+            on(EventResource.POD, ActionType.UPDATE, after_pod_update),
         )
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import Reads
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
@@ -39,5 +39,5 @@ class NodeName:
     def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(REASON)
 
-    def registrations(self) -> tuple[Registration, ...]:
-        return (on(Resource.NODE, Action.ADD),)
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        return (on(EventResource.NODE, ActionType.ADD),)

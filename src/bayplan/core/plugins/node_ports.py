@@ -15,7 +15,7 @@ from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.ports import clash
 from bayplan.core.columns.shapes import PodInfo, Port, host_ports
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unschedulable
 from bayplan.core.plugins.requeue_rules import has_place, on
 from bayplan.core.snapshot import View
@@ -66,10 +66,10 @@ class NodePorts:
                         held = state.held[port] = np.zeros(view.nodes.count, dtype=np.bool_)
                     held[node_rows[shape_ids == shape_id]] = sign > 0
 
-    def registrations(self) -> tuple[Registration, ...]:
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (
-            on(Resource.POD, Action.DELETE, after_pod_deleted),
-            on(Resource.NODE, Action.ADD),
+            on(EventResource.POD, ActionType.DELETE, after_pod_deleted),
+            on(EventResource.NODE, ActionType.ADD),
         )
 
 

@@ -34,7 +34,7 @@ from bayplan.core.framework.args import (
     ShapePoint,
 )
 from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads, Ready
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.node_amounts import (
     Amounts,
@@ -229,11 +229,11 @@ class NodeResourcesFit:
             return False
         return name in args.ignored_resources or name.partition("/")[0] in args.ignored_resource_groups
 
-    def registrations(self) -> tuple[Registration, ...]:
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (
-            on(Resource.POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN, after_pod_change),
-            on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE, after_node_change),
-            on(Resource.DEVICE_CLASS, Action.ADD | Action.UPDATE, after_device_class),
+            on(EventResource.POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN, after_pod_change),
+            on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE, after_node_change),
+            on(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE, after_device_class),
         )
 
 

@@ -21,7 +21,7 @@ from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.columns.volume_users import attachable_count
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.csi_migration import (
     DRIVERS,
@@ -143,13 +143,13 @@ class NodeVolumeLimits:
         for node_row, pod_row in moves:
             state.moved.setdefault(node_row, Counter())[pod_row] += sign
 
-    def registrations(self) -> tuple[Registration, ...]:
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (
-            on(Resource.CSI_NODE, Action.ADD),
-            on(Resource.CSI_NODE, Action.UPDATE, after_csi_node_update),
-            on(Resource.POD, Action.DELETE, after_pod_deleted),
-            on(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD, after_own_claim),
-            on(Resource.VOLUME_ATTACHMENT, Action.DELETE, after_attachment_deleted),
+            on(EventResource.CSI_NODE, ActionType.ADD),
+            on(EventResource.CSI_NODE, ActionType.UPDATE, after_csi_node_update),
+            on(EventResource.POD, ActionType.DELETE, after_pod_deleted),
+            on(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_own_claim),
+            on(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, after_attachment_deleted),
         )
 
 

@@ -7,16 +7,16 @@ and after, and look nothing up. Where upstream's hint would look something up, o
 from __future__ import annotations
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.requeue import Action, Happening, Hint, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource, Hint
 from bayplan.core.plugins.volume_claims import claim_uses
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
 
 
-def on(resource: Resource, action: Action, hint: Hint | None = None) -> Registration:
-    """A registration in one line; without a hint every such happening is worth a new attempt."""
-    return Registration(Happening(resource, action), hint)
+def on(resource: EventResource, action: ActionType, hint: Hint | None = None) -> ClusterEventWithHint:
+    """A registration in one line; without a hint every such cluster event is worth a new attempt."""
+    return ClusterEventWithHint(ClusterEvent(resource, action), hint)
 
 
 def is_same_pod(pod: PodInfo, other: Pod) -> bool:

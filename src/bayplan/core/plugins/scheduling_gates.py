@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
 from bayplan.core.plugins.requeue_rules import after_own_update, on
 
@@ -24,5 +24,5 @@ class SchedulingGates:
             return SUCCESS
         return unresolvable(f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]")
 
-    def registrations(self) -> tuple[Registration, ...]:
-        return (on(Resource.POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, after_own_update),)
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        return (on(EventResource.POD, ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED, after_own_update),)

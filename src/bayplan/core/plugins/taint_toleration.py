@@ -15,7 +15,7 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.nodes import NodeTable, TaintSet
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import Reads, default_normalize
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import after_own_update, on
 from bayplan.core.snapshot import View
@@ -56,10 +56,10 @@ class TaintToleration:
     def normalize(self, state: object, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
         return default_normalize(scores, reverse=True)
 
-    def registrations(self) -> tuple[Registration, ...]:
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (
-            on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT, after_node_change),
-            on(Resource.POD, Action.UPDATE_POD_TOLERATION, after_own_update),
+            on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, after_node_change),
+            on(EventResource.POD, ActionType.UPDATE_POD_TOLERATION, after_own_update),
         )
 
 

@@ -21,7 +21,7 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import VolumeBindingArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
 from bayplan.core.plugins.csi_migration import (
     TranslationError,
@@ -169,16 +169,16 @@ class VolumeBinding:
             return []
         return assumed(self.volumes_on(prepared.state, view, node_row), view.nodes.names[node_row])
 
-    def registrations(self) -> tuple[Registration, ...]:
-        changed = Action.ADD | Action.UPDATE
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        changed = ActionType.ADD | ActionType.UPDATE
         return (
-            on(Resource.STORAGE_CLASS, changed, after_class_change),
-            on(Resource.PERSISTENT_VOLUME_CLAIM, changed, after_own_claim),
-            on(Resource.PERSISTENT_VOLUME, changed),
-            on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
-            on(Resource.CSI_NODE, changed, after_csi_node_change),
-            on(Resource.CSI_DRIVER, Action.UPDATE, after_driver_update),
-            on(Resource.CSI_STORAGE_CAPACITY, changed, after_capacity_change),
+            on(EventResource.STORAGE_CLASS, changed, after_class_change),
+            on(EventResource.PERSISTENT_VOLUME_CLAIM, changed, after_own_claim),
+            on(EventResource.PERSISTENT_VOLUME, changed),
+            on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
+            on(EventResource.CSI_NODE, changed, after_csi_node_change),
+            on(EventResource.CSI_DRIVER, ActionType.UPDATE, after_driver_update),
+            on(EventResource.CSI_STORAGE_CAPACITY, changed, after_capacity_change),
         )
 
 

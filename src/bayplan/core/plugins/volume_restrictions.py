@@ -20,7 +20,7 @@ import numpy as np
 from bayplan.core.columns import ABSENT, IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo, PodShape
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable, unschedulable
 from bayplan.core.plugins.requeue_rules import after_named_claim, on
 from bayplan.core.plugins.volume_claims import claim_not_found
@@ -91,11 +91,11 @@ class VolumeRestrictions:
         np.add.at(state.disk_users, node_rows, sign * clashes[members])
         np.add.at(state.claim_users, node_rows, sign * uses[members])
 
-    def registrations(self) -> tuple[Registration, ...]:
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (
-            on(Resource.POD, Action.DELETE, after_pod_deleted),
-            on(Resource.NODE, Action.ADD),
-            on(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD, after_named_claim),
+            on(EventResource.POD, ActionType.DELETE, after_pod_deleted),
+            on(EventResource.NODE, ActionType.ADD),
+            on(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_named_claim),
         )
 
 

@@ -16,7 +16,7 @@ from bayplan.core.columns import ABSENT, BoolArray, IntArray, Rows
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import after_named_claim, on
 from bayplan.core.plugins.volume_claims import (
@@ -85,12 +85,12 @@ class VolumeZone:
     def explain_failure(self, state: tuple[VolumeTopology, ...], view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(CONFLICT)
 
-    def registrations(self) -> tuple[Registration, ...]:
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (
-            on(Resource.STORAGE_CLASS, Action.ADD, after_class_added),
-            on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL),
-            on(Resource.PERSISTENT_VOLUME_CLAIM, Action.ADD | Action.UPDATE, after_named_claim),
-            on(Resource.PERSISTENT_VOLUME, Action.ADD | Action.UPDATE, after_volume_change),
+            on(EventResource.STORAGE_CLASS, ActionType.ADD, after_class_added),
+            on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL),
+            on(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD | ActionType.UPDATE, after_named_claim),
+            on(EventResource.PERSISTENT_VOLUME, ActionType.ADD | ActionType.UPDATE, after_volume_change),
         )
 
 

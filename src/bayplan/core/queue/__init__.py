@@ -1,17 +1,17 @@
 """The scheduling queue: which pod is tried next, and what brings a refused one back.
 
-Takes pods and happenings with their times; gives one pod at a time. A pod rests in one of four places (`lifecycle`):
-the heap of `active` ones, the two of `backoff`, and among the `parked` ones, refused or gated. `in_flight` records what
-happens while pods are tried, `hints` says what that is worth to whom, `waking` finds whom it wakes, `nominations` knows
-who has a node kept for it. The caller updates its cache first and tells the queue then.
+Takes pods and cluster events with their times; gives one pod at a time. A pod rests in one of four places
+(`lifecycle`): the heap of `active` ones, the two of `backoff`, and among the `parked` ones, refused or gated.
+`in_flight` records what happens while pods are tried, `hints` says what that is worth to whom, `waking` finds whom it
+wakes, `nominations` knows who has a node kept for it. The caller updates its cache first and tells the queue then.
 
 No wake-up is lost. These are the gaps in which one could be, and what closes them:
 
 - Something happens while the pod is tried: recorded from pop to return, and judged when its rejectors are known.
 - The pod itself changes meanwhile: the return takes the newest copy, so that later hints see the pod as it is.
 - It returns when nothing was recorded for it any more (binding failed): it backs off, and is never parked.
-- It is activated while in flight: recorded as a happening that helps this pod alone.
-- It is woken while a gate is shut. Upstream parks it until the next happening the gating plugin registered for; a
+- It is activated while in flight: recorded as a cluster event that helps this pod alone.
+- It is woken while a gate is shut. Upstream parks it until the next cluster event the gating plugin registered for; a
   preemptor whose last victim was already gone when its preemption ended waits five minutes for the flush. Here the gate
   remembers the wake-up: whoever opens a gate calls `release`, and the pod goes on its way.
 - A nomination ends and no object says so: its pod took another node, or was deleted before the API had heard of the
@@ -26,7 +26,7 @@ from copy import copy
 from itertools import count
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.requeue import POD_GONE, Action, Happening, Resource
+from bayplan.core.framework.requeue import POD_GONE, ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import figures as labels
 from bayplan.core.queue.active import SortKey, active_heap
@@ -38,7 +38,7 @@ from bayplan.core.queue.hints import WILDCARD, NamedPlugin, QueueProfile, Reacti
 from bayplan.core.queue.in_flight import InFlight, Recorded
 from bayplan.core.queue.nominations import Mirror, Nominations
 from bayplan.core.queue.parked import Group, Parked
-from bayplan.core.queue.record import QueuedPod, Strategy, identity_of
+from bayplan.core.queue.queued_pod import QueuedPod, Strategy, identity_of
 from bayplan.core.queue.waking import CROWD_MIN, EVERYBODY, Bounds, woken
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
@@ -65,7 +65,7 @@ PARKED_MAX_NS = 300 * SECOND_NS
 #: a recording. It matters: a pod that fails right after one flush is over five minutes old ten flushes later.
 FLUSH_PERIOD_NS = 30 * SECOND_NS + 600_000
 
-_POD_ADDED = Happening(Resource.UNSCHEDULABLE_POD, Action.ADD).label
+_POD_ADDED = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD).label
 _PARKED = (PodState.UNSCHEDULABLE, PodState.GATED)
 
 
@@ -121,7 +121,7 @@ class SchedulingQueue:
         if known.key not in self.queued:
             self._in_flight.update(new, info)
             for action in pod_changes(old, new):
-                self._note(Happening(Resource.UNSCHEDULABLE_POD, action), old, new)
+                self._note(ClusterEvent(EventResource.UNSCHEDULABLE_POD, action), old, new)
         else:
             self._update_queued(known, old, new, info, now)
         told = old.status.nominated_node_name
@@ -219,7 +219,7 @@ class SchedulingQueue:
 
     def move(
         self,
-        happening: Happening,
+        cluster_event: ClusterEvent,
         old: Object | None,
         new: Object | None,
         now: int,
@@ -230,14 +230,14 @@ class SchedulingQueue:
         """Something happened: wake the parked pods it may help, and remember it for those in flight."""
         if not self.anybody_listens:
             return
-        if happening != WILDCARD and not self._interests_anybody(happening):
+        if cluster_event != WILDCARD and not self._interests_anybody(cluster_event):
             return
         bounds = Bounds(priority_max, except_key) if priority_max is not None or except_key else EVERYBODY
         if len(self._parked):
             nominated = self.nominations.keys() if len(self._parked) > CROWD_MIN else ()
-            helped = woken(self._parked, self._profiles, happening, old, new, bounds, nominated)
-            self._wake(helped, now, happening.label)
-        self._in_flight.note(happening, old, new)
+            helped = woken(self._parked, self._profiles, cluster_event, old, new, bounds, nominated)
+            self._wake(helped, now, cluster_event.label)
+        self._in_flight.note(cluster_event, old, new)
 
     def activate(self, keys: Iterable[str], now: int) -> None:
         """Try these pods as soon as possible, whatever they wait for, if the gates agree. Unknown ones are ignored."""
@@ -317,7 +317,7 @@ class SchedulingQueue:
         }
 
     def in_flight_counts(self) -> tuple[int, int]:
-        """Pods in flight, and happenings recorded for them."""
+        """Pods in flight, and cluster events recorded for them."""
         return len(self._in_flight), self._in_flight.happening_count
 
     def records(self) -> Iterator[QueuedPod]:
@@ -337,10 +337,10 @@ class SchedulingQueue:
         record.replace(new, info)
         self._parked.add(record)
         for action in pod_changes(old, new):
-            happening = Happening(Resource.UNSCHEDULABLE_POD, action)
-            strategy = judge(record, happening, self._profile(record).reactions.to(happening), old, new)
+            cluster_event = ClusterEvent(EventResource.UNSCHEDULABLE_POD, action)
+            strategy = judge(record, cluster_event, self._profile(record).reactions.to(cluster_event), old, new)
             if strategy is not Strategy.SKIP:
-                self._wake([(record, strategy)], now, happening.label)
+                self._wake([(record, strategy)], now, cluster_event.label)
                 if record.state not in _PARKED:
                     return
 
@@ -418,8 +418,8 @@ class SchedulingQueue:
         reactions = self._profile(record).reactions
         best = Strategy.SKIP
         most = Strategy.IMMEDIATELY if record.pending_plugins else Strategy.AFTER_BACKOFF
-        for happening, old, new in since:
-            best = max(best, judge(record, happening, reactions.to(happening), old, new))
+        for cluster_event, old, new in since:
+            best = max(best, judge(record, cluster_event, reactions.to(cluster_event), old, new))
             if best is most:
                 break
         return best
@@ -432,12 +432,12 @@ class SchedulingQueue:
             pod.status.nominated_node_name = node_name
             self.move(POD_GONE, pod, None, now, priority_max=record.info.priority, except_key=record.key)
 
-    def _note(self, happening: Happening, old: Object | None, new: Object | None) -> None:
-        if self._interests_anybody(happening):
-            self._in_flight.note(happening, old, new)
+    def _note(self, cluster_event: ClusterEvent, old: Object | None, new: Object | None) -> None:
+        if self._interests_anybody(cluster_event):
+            self._in_flight.note(cluster_event, old, new)
 
-    def _interests_anybody(self, happening: Happening) -> bool:
-        return any(profile.reactions.to(happening) for profile in self._profiles.values())
+    def _interests_anybody(self, cluster_event: ClusterEvent) -> bool:
+        return any(profile.reactions.to(cluster_event) for profile in self._profiles.values())
 
     def _profile(self, record: QueuedPod) -> QueueProfile:
         return self._profiles[record.info.scheduler_name]

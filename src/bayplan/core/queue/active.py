@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.queue.heap import Order, PodHeap
-from bayplan.core.queue.record import QueuedPod
+from bayplan.core.queue.pod_heap import Order, PodHeap
+from bayplan.core.queue.queued_pod import QueuedPod
 
 #: A QueueSort plugin's key, smaller first. All profiles of a scheduler share one.
 SortKey: TypeAlias = Callable[[PodInfo, int], Order]

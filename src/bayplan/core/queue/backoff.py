@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from bayplan.core.queue.active import SortKey
-from bayplan.core.queue.heap import Order, PodHeap
-from bayplan.core.queue.record import QueuedPod
+from bayplan.core.queue.pod_heap import Order, PodHeap
+from bayplan.core.queue.queued_pod import QueuedPod
 
 SECOND_NS = 10**9
 #: Before any time there is: a pod that never failed does not back off.

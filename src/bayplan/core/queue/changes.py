@@ -11,43 +11,43 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from bayplan.core.columns.resources import pod_requests, status_agrees
-from bayplan.core.framework.requeue import Action
+from bayplan.core.framework.requeue import ActionType
 from bayplan.model.meta import RawQuantity
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.quantity import parse_quantity
 
 
-def pod_changes(old: Pod, new: Pod) -> list[Action]:
+def pod_changes(old: Pod, new: Pod) -> list[ActionType]:
     if (
         old.spec is new.spec
         and old.metadata.labels is new.metadata.labels
         and status_agrees(old)
         and status_agrees(new)
     ):
-        return [Action.UPDATE]  # nearly all changes are of the status
+        return [ActionType.UPDATE]  # nearly all changes are of the status
     found = {
-        Action.UPDATE_POD_LABEL: old.metadata.labels != new.metadata.labels,
-        Action.UPDATE_POD_SCALE_DOWN: _asks_for_less(old, new),
-        Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED: bool(old.spec.scheduling_gates)
+        ActionType.UPDATE_POD_LABEL: old.metadata.labels != new.metadata.labels,
+        ActionType.UPDATE_POD_SCALE_DOWN: _asks_for_less(old, new),
+        ActionType.UPDATE_POD_SCHEDULING_GATES_ELIMINATED: bool(old.spec.scheduling_gates)
         and not new.spec.scheduling_gates,
         # Tolerations can only be added to a pod, so that their number tells.
-        Action.UPDATE_POD_TOLERATION: len(old.spec.tolerations) != len(new.spec.tolerations),
+        ActionType.UPDATE_POD_TOLERATION: len(old.spec.tolerations) != len(new.spec.tolerations),
     }
-    return [action for action, changed in found.items() if changed] or [Action.UPDATE]
+    return [action for action, changed in found.items() if changed] or [ActionType.UPDATE]
 
 
-def node_changes(old: Node, new: Node) -> list[Action]:
+def node_changes(old: Node, new: Node) -> list[ActionType]:
     """Taints may come twice: a node that is uncordoned and loses a taint at once has changed in two ways."""
     found = (
         # A node that is cordoned helps nobody.
-        (Action.UPDATE_NODE_TAINT, old.spec.unschedulable and not new.spec.unschedulable),
-        (Action.UPDATE_NODE_ALLOCATABLE, not _same_amounts(old.status.allocatable, new.status.allocatable)),
-        (Action.UPDATE_NODE_LABEL, old.metadata.labels != new.metadata.labels),
-        (Action.UPDATE_NODE_TAINT, old.spec.taints != new.spec.taints),
-        (Action.UPDATE_NODE_CONDITION, _condition_statuses(old) != _condition_statuses(new)),
-        (Action.UPDATE_NODE_ANNOTATION, old.metadata.annotations != new.metadata.annotations),
-        (Action.UPDATE_NODE_DECLARED_FEATURE, old.status.declared_features != new.status.declared_features),
+        (ActionType.UPDATE_NODE_TAINT, old.spec.unschedulable and not new.spec.unschedulable),
+        (ActionType.UPDATE_NODE_ALLOCATABLE, not _same_amounts(old.status.allocatable, new.status.allocatable)),
+        (ActionType.UPDATE_NODE_LABEL, old.metadata.labels != new.metadata.labels),
+        (ActionType.UPDATE_NODE_TAINT, old.spec.taints != new.spec.taints),
+        (ActionType.UPDATE_NODE_CONDITION, _condition_statuses(old) != _condition_statuses(new)),
+        (ActionType.UPDATE_NODE_ANNOTATION, old.metadata.annotations != new.metadata.annotations),
+        (ActionType.UPDATE_NODE_DECLARED_FEATURE, old.status.declared_features != new.status.declared_features),
     )
     return [action for action, changed in found if changed]
 

@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from bayplan.core.lifecycle import PLACES, PodState
-from bayplan.core.queue.record import QueuedPod
+from bayplan.core.queue.queued_pod import QueuedPod
 
 FORCE_ACTIVATE = "ForceActivate"
 SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"

@@ -1,8 +1,8 @@
-"""Which happenings the plugins of a profile react to, and what one is worth to a pod they rejected.
+"""Which cluster events the plugins of a profile react to, and what one is worth to a pod they rejected.
 
-Only the plugins that rejected a pod are asked. Each names happenings, perhaps with a hint; one that names none is taken
-to be helped by nearly everything. Asking ends when the answer cannot change any more. Nothing here knows where pods are
-kept.
+Only the plugins that rejected a pod are asked. Each names cluster events, perhaps with a hint; one that names none is
+taken to be helped by nearly everything. Asking ends when the answer cannot change any more. Nothing here knows where
+pods are kept.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from typing import ClassVar, Protocol, TypeAlias
 from bayplan.core.framework.contract import PreEnqueuePlugin
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import (
-    Action,
-    Happening,
+    ActionType,
+    ClusterEvent,
+    ClusterEventWithHint,
+    EnqueueExtensions,
+    EventResource,
     Hint,
-    Registration,
-    RequeuePlugin,
-    Resource,
 )
-from bayplan.core.queue.record import QueuedPod, Strategy, identity_of
+from bayplan.core.queue.queued_pod import QueuedPod, Strategy, identity_of
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 
 #: Helps whoever hears of it: an old pod is given another chance, a pod is moved by force.
-WILDCARD = Happening(Resource.ANY, Action.ALL)
+WILDCARD = ClusterEvent(EventResource.ANY, ActionType.ALL)
 
 #: For each interested plugin the hints to ask; None says yes unasked.
 Matched: TypeAlias = Mapping[str, tuple[Hint | None, ...]]
@@ -34,21 +34,21 @@ Matched: TypeAlias = Mapping[str, tuple[Hint | None, ...]]
 #: What a plugin hears of that does not say what it wants to hear of. Upstream's list leaves out volume attachments and
 #: resource slices.
 _NEARLY_EVERYTHING = tuple(
-    Registration(Happening(resource, Action.ALL))
+    ClusterEventWithHint(ClusterEvent(resource, ActionType.ALL))
     for resource in (
-        Resource.POD,
-        Resource.NODE,
-        Resource.PERSISTENT_VOLUME,
-        Resource.PERSISTENT_VOLUME_CLAIM,
-        Resource.CSI_NODE,
-        Resource.CSI_DRIVER,
-        Resource.CSI_STORAGE_CAPACITY,
-        Resource.STORAGE_CLASS,
-        Resource.RESOURCE_CLAIM,
-        Resource.DEVICE_CLASS,
+        EventResource.POD,
+        EventResource.NODE,
+        EventResource.PERSISTENT_VOLUME,
+        EventResource.PERSISTENT_VOLUME_CLAIM,
+        EventResource.CSI_NODE,
+        EventResource.CSI_DRIVER,
+        EventResource.CSI_STORAGE_CAPACITY,
+        EventResource.STORAGE_CLASS,
+        EventResource.RESOURCE_CLAIM,
+        EventResource.DEVICE_CLASS,
     )
 )
-_ANY_TAINT_CHANGE = Registration(Happening(Resource.NODE, Action.UPDATE_NODE_TAINT))
+_ANY_TAINT_CHANGE = ClusterEventWithHint(ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_TAINT))
 
 
 class NamedPlugin(Protocol):
@@ -62,22 +62,22 @@ class Reactions:
 
     def __init__(self, plugins: Iterable[NamedPlugin]) -> None:
         self._registrations = {plugin.name: _registrations_of(plugin) for plugin in plugins}
-        self._matched: dict[Happening, Matched] = {}
+        self._matched: dict[ClusterEvent, Matched] = {}
 
     def know(self, plugin: str) -> bool:
         return plugin in self._registrations
 
-    def to(self, happening: Happening) -> Matched:
-        """The plugins that registered for it, with their hints; worked out once for each happening."""
-        matched = self._matched.get(happening)
+    def to(self, cluster_event: ClusterEvent) -> Matched:
+        """The plugins that registered for it, with their hints; worked out once for each cluster event."""
+        matched = self._matched.get(cluster_event)
         if matched is None:
-            matched = self._matched[happening] = self._match(happening)
+            matched = self._matched[cluster_event] = self._match(cluster_event)
         return matched
 
-    def _match(self, happening: Happening) -> Matched:
+    def _match(self, cluster_event: ClusterEvent) -> Matched:
         hints = {
-            name: tuple(r.hint for r in registrations if r.happening.covers(happening))
-            for name, registrations in self._registrations.items()
+            name: tuple(r.hint for r in events_to_register if r.cluster_event.covers(cluster_event))
+            for name, events_to_register in self._registrations.items()
         }
         return {name: asked for name, asked in hints.items() if asked}
 
@@ -112,12 +112,12 @@ class QueueProfile:
 
 
 def judge(
-    record: QueuedPod, happening: Happening, matched: Matched, old: Object | None, new: Object | None
+    record: QueuedPod, cluster_event: ClusterEvent, matched: Matched, old: Object | None, new: Object | None
 ) -> Strategy:
-    """What the happening is worth to the pod; `matched` is what its profile's plugins registered for it."""
+    """What the cluster event is worth to the pod; `matched` is what its profile's plugins registered for it."""
     if not record.rejectors:
         return Strategy.AFTER_BACKOFF
-    if happening == WILDCARD:
+    if cluster_event == WILDCARD:
         thing = old if new is None else new
         return Strategy.SKIP if isinstance(thing, Pod) and not is_about(record, thing) else Strategy.AFTER_BACKOFF
     pending = record.pending_plugins
@@ -137,16 +137,16 @@ def is_about(record: QueuedPod, thing: Object | None) -> bool:
     return identity_of(record.info) == (meta.uid or f"{meta.namespace}/{meta.name}")
 
 
-def _registrations_of(plugin: NamedPlugin) -> tuple[Registration, ...]:
-    if not isinstance(plugin, RequeuePlugin):
+def _registrations_of(plugin: NamedPlugin) -> tuple[ClusterEventWithHint, ...]:
+    if not isinstance(plugin, EnqueueExtensions):
         return _NEARLY_EVERYTHING
-    given = plugin.registrations()
-    on_nodes = Action(0)
+    given = plugin.events_to_register()
+    on_nodes = ActionType(0)
     for registration in given:
-        if registration.happening.resource is Resource.NODE:
-            on_nodes |= registration.happening.action
+        if registration.cluster_event.resource is EventResource.NODE:
+            on_nodes |= registration.cluster_event.action
     # A plugin that waits for new nodes may be asked too late: another filter can turn a new node away before it for a
     # taint that goes later. Upstream: scheduler.go buildQueueingHintMap.
-    if on_nodes & Action.ADD and not on_nodes & Action.UPDATE_NODE_TAINT:
+    if on_nodes & ActionType.ADD and not on_nodes & ActionType.UPDATE_NODE_TAINT:
         return (*given, _ANY_TAINT_CHANGE)
     return given

@@ -1,8 +1,8 @@
 """Pods that were popped and have not come back, and what has happened since.
 
-While a pod is tried, the plugins that will reject it are not known yet, so nobody can say which happenings it should be
-woken by: all are recorded. When it comes back, those since its pop are judged as if it had been parked all along.
-The record is cut only up to the oldest pod still in flight. Nothing is recorded while nobody is in flight.
+While a pod is tried, the plugins that will reject it are not known yet, so nobody can say which cluster events it
+should be woken by: all are recorded. When it comes back, those since its pop are judged as if it had been parked all
+along. The record is cut only up to the oldest pod still in flight. Nothing is recorded while nobody is in flight.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from itertools import islice
 from typing import NamedTuple
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.requeue import Happening
-from bayplan.core.queue.record import QueuedPod, identity_of
+from bayplan.core.framework.requeue import ClusterEvent
+from bayplan.core.queue.queued_pod import QueuedPod, identity_of
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 
@@ -23,7 +23,7 @@ from bayplan.model.pod import Pod
 class Recorded(NamedTuple):
     """Something that happened, and the object before and after."""
 
-    happening: Happening
+    cluster_event: ClusterEvent
     old: Object | None
     new: Object | None
 
@@ -31,7 +31,7 @@ class Recorded(NamedTuple):
 @dataclass(slots=True)
 class _Flight:
     record: QueuedPod
-    position: int  # of the first happening after the pop, counted from the start of time
+    position: int  # of the first cluster event after the pop, counted from the start of time
     newest: tuple[Pod, PodInfo] | None = None
     is_gone: bool = False
 
@@ -43,7 +43,7 @@ class InFlight:
         self._flights: OrderedDict[str, _Flight] = OrderedDict()  # in order of pop, hence of position
         self._by_key: dict[str, list[_Flight]] = {}
         self._happenings: deque[Recorded] = deque()
-        self._cut = 0  # how many happenings have been dropped from the front
+        self._cut = 0  # how many cluster events have been dropped from the front
 
     def __len__(self) -> int:
         return len(self._flights)
@@ -72,10 +72,10 @@ class InFlight:
         self._flights[identity] = flight
         self._by_key.setdefault(record.key, []).append(flight)
 
-    def note(self, happening: Happening, old: Object | None, new: Object | None) -> None:
+    def note(self, cluster_event: ClusterEvent, old: Object | None, new: Object | None) -> None:
         """Something happened; of interest to some plugin."""
         if self._flights:
-            self._happenings.append(Recorded(happening, old, new))
+            self._happenings.append(Recorded(cluster_event, old, new))
 
     def update(self, pod: Pod, info: PodInfo) -> None:
         """The pod changed. The attempt goes on with what it has; the record gets it on return."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.queue.record import identity_of
+from bayplan.core.queue.queued_pod import identity_of
 from bayplan.model.pod import Pod
 
 

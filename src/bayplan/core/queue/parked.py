@@ -1,10 +1,10 @@
 """Pods that nothing known can help at the moment: refused ones, and gated ones.
 
-There may be tens of thousands, and most happenings help none of them. So pods that no hint can tell apart form a
+There may be tens of thousands, and most cluster events help none of them. So pods that no hint can tell apart form a
 group: same profile, shape, priority, rejectors and gate. Groups are listed under the plugins whose say matters: all
-rejectors or, for gated pods, the gating plugin alone. A happening then costs one look for each plugin that has rejected
-anybody, and one call of a hint for each group that listens; pods are touched only when they are moved. The one pod that
-may differ from its group is the one the happening is about.
+rejectors or, for gated pods, the gating plugin alone. A cluster event then costs one look for each plugin that has
+rejected anybody, and one call of a hint for each group that listens; pods are touched only when they are moved. The one
+pod that may differ from its group is the one the cluster event is about.
 
 Hints may therefore look at the shape of a pod, and at its name and uid only to see whether an object is its own. Pods
 whose names reach into other objects (claims generated for them) form groups of one.
@@ -16,8 +16,8 @@ from collections.abc import Container, Iterator, Mapping
 from typing import NamedTuple
 
 from bayplan.core.columns.shapes import PodInfo, PodShape
-from bayplan.core.queue.heap import PodHeap
-from bayplan.core.queue.record import QueuedPod
+from bayplan.core.queue.pod_heap import PodHeap
+from bayplan.core.queue.queued_pod import QueuedPod
 
 
 class Group(NamedTuple):
@@ -48,7 +48,7 @@ class Group(NamedTuple):
 
     @property
     def listeners(self) -> tuple[str, ...]:
-        """Plugins whose registrations decide whether a happening reaches the group at all."""
+        """Plugins whose events_to_register decide whether a cluster event reaches the group at all."""
         return (self.gating_plugin,) if self.gating_plugin else self.rejectors
 
 

@@ -1,4 +1,4 @@
-"""Which parked pods a happening wakes, and how urgently.
+"""Which parked pods a cluster event wakes, and how urgently.
 
 Takes the parked pods and what their profiles react to; gives the pods to be moved. Moves nothing itself.
 
@@ -12,16 +12,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from bayplan.core.framework.requeue import Happening
+from bayplan.core.framework.requeue import ClusterEvent
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, is_about, judge
 from bayplan.core.queue.parked import Group, Parked
-from bayplan.core.queue.record import QueuedPod, Strategy
+from bayplan.core.queue.queued_pod import QueuedPod, Strategy
 from bayplan.model.kinds import Object, object_key
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Whom a happening can reach at all."""
+    """Whom a cluster event can reach at all."""
 
     priority_max: int | None = None  # room that is given back is no news to those who could have taken it anyway
     except_key: str = ""
@@ -39,22 +39,22 @@ CROWD_MIN = 32
 def woken(
     parked: Parked,
     profiles: Mapping[str, QueueProfile],
-    happening: Happening,
+    cluster_event: ClusterEvent,
     old: Object | None,
     new: Object | None,
     bounds: Bounds = EVERYBODY,
     nominated: Collection[str] = (),
 ) -> list[tuple[QueuedPod, Strategy]]:
     """The pods to wake; `nominated` are the keys of those with a node kept for them."""
-    if happening == WILDCARD:
-        judged = [(record, judge(record, happening, {}, old, new)) for record in parked.all()]
+    if cluster_event == WILDCARD:
+        judged = [(record, judge(record, cluster_event, {}, old, new)) for record in parked.all()]
     else:
         judged = [
             verdict
             for name, profile in profiles.items()
-            for group, members in parked.reached(name, profile.reactions.to(happening))
+            for group, members in parked.reached(name, profile.reactions.to(cluster_event))
             if bounds.admit(group)
-            for verdict in _judge_group(group, members, profile, happening, old, new, nominated)
+            for verdict in _judge_group(group, members, profile, cluster_event, old, new, nominated)
         ]
     return [
         (record, strategy)
@@ -67,20 +67,20 @@ def _judge_group(
     group: Group,
     members: Mapping[str, QueuedPod],
     profile: QueueProfile,
-    happening: Happening,
+    cluster_event: ClusterEvent,
     old: Object | None,
     new: Object | None,
     nominated: Collection[str],
 ) -> Iterator[tuple[QueuedPod, Strategy]]:
-    """One answer for all members, but for the one whom the happening is about."""
-    matched = profile.reactions.to(happening)
+    """One answer for all members, but for the one whom the cluster event is about."""
+    matched = profile.reactions.to(cluster_event)
     own = _subject(members, old, new)
     if own is not None:
-        yield own, judge(own, happening, matched, old, new)
+        yield own, judge(own, cluster_event, matched, old, new)
     speaker = next((record for record in members.values() if record is not own), None)
     if speaker is None:
         return
-    strategy = judge(speaker, happening, matched, old, new)
+    strategy = judge(speaker, cluster_event, matched, old, new)
     if strategy is Strategy.SKIP:
         return
     going: Iterable[QueuedPod] = members.values()

@@ -12,7 +12,7 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import InterPodAffinityArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.inter_pod_affinity import filtering, hints, scoring
 from bayplan.core.plugins.inter_pod_affinity.filtering import FilterState
@@ -80,11 +80,11 @@ class InterPodAffinity:
     def normalize(self, state: IntArray, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
         return scoring.normal_scores(scores)
 
-    def registrations(self) -> tuple[Registration, ...]:
-        pods = Action.ADD | Action.UPDATE_POD_LABEL | Action.DELETE
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        pods = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
         return (
-            on(Resource.POD, pods, hints.after_pod_change),
-            on(Resource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL, hints.after_node_change),
+            on(EventResource.POD, pods, hints.after_pod_change),
+            on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, hints.after_node_change),
         )
 
 

@@ -13,7 +13,7 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import PodTopologySpreadArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
-from bayplan.core.framework.requeue import Action, Registration, Resource
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.pod_topology_spread import filtering, hints, scoring
 from bayplan.core.plugins.pod_topology_spread.constraints import HARD, SOFT, constraints_of, requires_all_keys
@@ -74,10 +74,10 @@ class PodTopologySpread:
     def normalize(self, state: SoftState, scores: IntArray, rows: RowArray) -> IntArray:
         return scoring.normal_scores(state, scores, rows)
 
-    def registrations(self) -> tuple[Registration, ...]:
-        pods = Action.ADD | Action.UPDATE_POD_LABEL | Action.UPDATE_POD_TOLERATION | Action.DELETE
-        nodes = Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        pods = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION | ActionType.DELETE
+        nodes = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT
         return (
-            on(Resource.POD, pods, partial(hints.after_pod_change, args=self.args)),
-            on(Resource.NODE, nodes, partial(hints.after_node_change, args=self.args)),
+            on(EventResource.POD, pods, partial(hints.after_pod_change, args=self.args)),
+            on(EventResource.NODE, nodes, partial(hints.after_node_change, args=self.args)),
         )

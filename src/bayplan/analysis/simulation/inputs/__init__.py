@@ -1,0 +1,1 @@
+"""What a simulation is given: timelines and their commands, traces, node templates, defaults."""

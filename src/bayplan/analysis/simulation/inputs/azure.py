@@ -1,0 +1,46 @@
+"""A day of arrivals of virtual machines in Azure, as pods: one file of the trace with bounds for each lifetime.
+
+Columns: `arrival_s`, `cores`, `memory_gib`, `duration_min_s` and `duration_max_s` (a machine runs for the middle of
+the two), `censored` (1: it was still there when the recording ended, so here it runs on). Others, as `batch`, are
+passed over. There are no nodes, no priorities and no names in this trace.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from bayplan.analysis.simulation.inputs.csv_rows import Faults, Row, read_rows, requiring
+from bayplan.analysis.simulation.inputs.recorded_trace import Arrival, Pattern, Recording, pod_spec
+
+_COLUMNS: Final = requiring("arrival_s", "cores", "memory_gib", "duration_min_s", "duration_max_s", "censored")
+_GIB: Final = 2**30
+
+
+def read_azure(path: Path) -> Recording:
+    """The trace in a file. Raises InvalidObject."""
+    faults = Faults(path)
+    recording = Recording()
+    for row in read_rows(faults, _COLUMNS):
+        arrival, run_seconds = row.seconds("arrival_s"), _run_seconds(row)
+        name = f"vm-{len(recording.arrivals):06}"
+        recording.arrivals.append(Arrival(arrival, run_seconds, name, _pattern(row, recording)))
+    faults.raise_any()
+    return recording
+
+
+def _run_seconds(row: Row) -> float | None:
+    shortest, longest = row.seconds("duration_min_s"), row.seconds("duration_max_s")
+    if longest < shortest:
+        row.reject("duration_max_s", f"{longest:.0f} is less than duration_min_s, {shortest:.0f}")
+    return None if row.whole("censored", most=1) else (shortest + longest) / 2
+
+
+def _pattern(row: Row, recording: Recording) -> Pattern:
+    key = (row.text("cores"), row.text("memory_gib"))
+    return recording.pattern_of(key) or recording.remember(key, _new_pattern(row))
+
+
+def _new_pattern(row: Row) -> Pattern:
+    cpu_milli, memory_bytes = round(row.number("cores") * 1000), round(row.number("memory_gib") * _GIB)
+    return Pattern(pod_spec({"cpu": f"{cpu_milli}m", "memory": str(memory_bytes)}))

@@ -1,0 +1,162 @@
+"""Arrivals in a CSV file of our own columns: a header, then one line for each pod or group of equal pods.
+
+    arrival           when it comes: seconds, or a duration such as 90s, 5m, 1h30m; the one column that must be there
+    duration          how long it runs, written alike; empty: until it is deleted
+    cpu, memory       requests as Kubernetes quantities (500m, 2, 1.5Gi); empty: none
+    resource:<name>   another request, such as resource:nvidia.com/gpu
+    priority          a whole number; makes a priority class where the line names none
+    class             a priority class; with a priority the line defines it, else manifests have to
+    label:<key>       a label; empty: none
+    count             how many such pods come at once; empty: 1
+    name, namespace   empty: made from the file's name and the line; `trace`
+
+Lines need not be in order. A column of any other name is a fault: a slip of the pen would silently change the trace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import repeat
+from pathlib import Path
+from typing import Final
+
+from bayplan.admission.priority import HIGHEST_USER_VALUE, SYSTEM_CLASSES, SYSTEM_PREFIX
+from bayplan.analysis.simulation.inputs.csv_rows import Faults, Row, read_rows, requiring
+from bayplan.analysis.simulation.inputs.recorded_trace import (
+    NAMESPACE,
+    Arrival,
+    Pattern,
+    Recording,
+    is_object_name,
+    pod_spec,
+)
+from bayplan.model.cluster import PriorityClass
+from bayplan.model.meta import ObjectMeta
+from bayplan.model.names import label_key_faults, label_value_faults
+from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
+
+RESOURCE: Final = "resource:"
+LABEL: Final = "label:"
+COLUMNS: Final = ("arrival", "duration", "cpu", "memory", "priority", "class", "count", "name", "namespace")
+COUNT_MAX: Final = 100_000
+_PLAIN_RESOURCES: Final = re.compile(r"cpu|memory|ephemeral-storage|hugepages-.+")
+
+
+def read_csv(path: Path) -> Recording:
+    """The trace in a file. Raises InvalidObject."""
+    return _Reading(path).run()
+
+
+class _Reading:
+    """One file on its way to a recording."""
+
+    def __init__(self, path: Path) -> None:
+        self._faults = Faults(path)
+        self._recording = Recording()
+        self._stem = _slug(path.name.removesuffix(".gz").removesuffix(".csv"))
+        self._resources: dict[str, str] = {"cpu": "cpu", "memory": "memory"}  # by column
+        self._labels: dict[str, str] = {}  # key by column
+        self._shaping: tuple[str, ...] = ()  # columns that tell one pattern from another
+        self._lines_by_pod: dict[tuple[str, str], int] = {}
+        self._priorities: dict[str, int] = {}  # by class
+        self._class_lines: dict[str, int] = {}  # where a class was first used
+
+    def run(self) -> Recording:
+        for row in read_rows(self._faults, self._take_header):
+            self._take_row(row)
+        self._faults.raise_any()
+        recording = self._recording
+        recording.classes = [
+            PriorityClass(metadata=ObjectMeta(name=name), value=value) for name, value in self._priorities.items()
+        ]
+        recording.classes_elsewhere = {
+            name: f"{self._faults.source}:{line}"
+            for name, line in self._class_lines.items()
+            if name not in self._priorities and name not in SYSTEM_CLASSES
+        }
+        return recording
+
+    def _take_header(self, header: Sequence[str], faults: Faults) -> None:
+        requiring("arrival")(header, faults)
+        for column in header:
+            if column.startswith(RESOURCE):
+                self._resources[column] = self._resource_name(column)
+            elif column.startswith(LABEL):
+                key = self._labels[column] = column.removeprefix(LABEL)
+                for message in label_key_faults(key):
+                    faults.add(1, column, message)
+            elif column not in COLUMNS:
+                known = ", ".join((*COLUMNS, f"{RESOURCE}<name>", f"{LABEL}<key>"))
+                faults.add(1, column, f"there is no such column; there are: {known}")
+        self._shaping = (*self._resources, *self._labels, "priority", "class", "namespace")
+
+    def _resource_name(self, column: str) -> str:
+        name = column.removeprefix(RESOURCE)
+        if name in self._resources.values():
+            self._faults.add(1, column, "this resource is there more than once")
+        elif not _PLAIN_RESOURCES.fullmatch(name) and ("/" not in name or label_key_faults(name)):
+            self._faults.add(1, column, f"{name!r} is no resource that Kubernetes accepts, such as nvidia.com/gpu")
+        return name
+
+    def _take_row(self, row: Row) -> None:
+        arrival = row.seconds("arrival")
+        run_seconds = row.seconds("duration") if row.text("duration") else None
+        count = row.whole("count", least=1, most=COUNT_MAX) if row.text("count") else 1
+        key = tuple(map(row.text, self._shaping))
+        recording = self._recording
+        pattern = recording.pattern_of(key) or recording.remember(key, self._new_pattern(row))
+        name = row.text("name") or f"{self._stem}-{row.line}"
+        names = [name] if count == 1 else [f"{name}-{number}" for number in range(1, count + 1)]
+        self._check_names(row, pattern.namespace, names)
+        recording.arrivals += map(Arrival, repeat(arrival), repeat(run_seconds), names, repeat(pattern))
+
+    def _check_names(self, row: Row, namespace: str, names: list[str]) -> None:
+        if not is_object_name(names[-1]):
+            row.reject("name", f"{names[-1]!r} is no name that Kubernetes accepts")
+        for name in names:
+            earlier = self._lines_by_pod.setdefault((namespace, name), row.line)
+            if earlier != row.line:
+                row.reject("name", f"{namespace}/{name} is there already, from line {earlier}")
+                return
+
+    def _new_pattern(self, row: Row) -> Pattern:
+        requests = {
+            name: self._amount(row, column, name) for column, name in self._resources.items() if row.text(column)
+        }
+        labels = {key: row.text(column) for column, key in self._labels.items() if row.text(column)}
+        for column in self._labels:
+            for message in label_value_faults(row.text(column)):
+                row.reject(column, message)
+        namespace = row.text("namespace") or NAMESPACE
+        if not is_object_name(namespace) or "." in namespace:
+            row.reject("namespace", f"{namespace!r} is no namespace that Kubernetes accepts")
+        return Pattern(pod_spec(requests, self._class_name(row)), namespace=namespace, labels=labels)
+
+    def _amount(self, row: Row, column: str, name: str) -> str:
+        written = row.quantity(column)
+        if "/" in name and parse_quantity(written) % NANO_PER_UNIT:
+            row.reject(column, f"{name} comes in whole units only, not {written}")
+        return written
+
+    def _class_name(self, row: Row) -> str:
+        """The class of the pod; notes what the row says of it."""
+        name, written = row.text("class"), row.text("priority")
+        if not name and not written:
+            return ""
+        value = row.whole("priority", least=-(2**31), most=HIGHEST_USER_VALUE) if written else 0
+        name = name or (f"priority-{value}" if value >= 0 else f"priority-minus-{-value}")
+        self._class_lines.setdefault(name, row.line)
+        if not is_object_name(name):
+            row.reject("class", f"{name!r} is no name that Kubernetes accepts")
+        elif written and name.startswith(SYSTEM_PREFIX):
+            row.reject(
+                "class", f"{name}: classes that start with {SYSTEM_PREFIX} are Kubernetes' own, without a priority"
+            )
+        elif written and self._priorities.setdefault(name, value) != value:
+            row.reject("priority", f"{value}, but class {name} had priority {self._priorities[name]} before")
+        return name
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-") or "pod"

@@ -1,0 +1,85 @@
+"""Storage for input that brings none: the default class that kind, minikube and every cloud put into a new cluster.
+
+Takes the objects of a cluster and what is applied to it later; gives a StorageClass, or None where there is nothing to
+add: no claim counts on a default, or the input says itself what storage there is, with a default class, a volume, or a
+class from a dump. A claim that names a class gets no other: if that class is missing, its pod waits, as it would
+anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from bayplan.admission.defaults import CLAIM_CLASS_ANNOTATION, DEFAULT_CLASS_ANNOTATIONS, default_storage_class
+from bayplan.admission.stored import was_created
+from bayplan.analysis.simulation.inputs.commands import Apply, Plan
+from bayplan.controllers.ownership import WORKLOADS
+from bayplan.core.plugins.volume_claims import WAIT_FOR_FIRST_CONSUMER
+from bayplan.model.kinds import Object
+from bayplan.model.meta import ObjectMeta
+from bayplan.model.pod import Pod, PodSpec
+from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from bayplan.model.volumes import PersistentVolumeClaimTemplate
+from bayplan.model.workloads import CronJob, StatefulSet
+
+CLASS_NAME: Final = "standard"
+PROVISIONER: Final = "bayplan/any"
+EXPLANATION: Final = (
+    f"the input has no default StorageClass, so there is one called {CLASS_NAME} for claims that name none: a volume "
+    "is made where the pod goes. Add a default StorageClass or a PersistentVolume to the input to have it otherwise"
+)
+
+
+def missing_default_class(objects: Iterable[Object], plans: Iterable[Plan]) -> StorageClass | None:
+    """The class to add, if the input counts on one and does not say what storage there is."""
+    counts_on_it = False
+    for one in _all_objects(objects, plans):
+        if isinstance(one, PersistentVolume) or (isinstance(one, StorageClass) and _settles_it(one)):
+            return None
+        counts_on_it = counts_on_it or any(_needs_default(claim) for claim in _claims(one))
+    if not counts_on_it:
+        return None
+    meta = ObjectMeta(name=CLASS_NAME, annotations={DEFAULT_CLASS_ANNOTATIONS[0]: "true"})
+    return StorageClass(metadata=meta, provisioner=PROVISIONER, volume_binding_mode=WAIT_FOR_FIRST_CONSUMER)
+
+
+def _settles_it(one: StorageClass) -> bool:
+    """A manifest's class may come to a cluster that has a default; a dump shows all there is."""
+    meta = one.metadata
+    return was_created(meta) or meta.name == CLASS_NAME or default_storage_class([one]) is not None
+
+
+def _all_objects(objects: Iterable[Object], plans: Iterable[Plan]) -> Iterator[Object]:
+    yield from objects
+    for plan in plans:
+        if isinstance(plan.command, Apply):
+            yield from plan.command.objects
+
+
+def _claims(one: Object) -> Iterator[PersistentVolumeClaim | PersistentVolumeClaimTemplate]:
+    """The claims that the object is, or brings as templates."""
+    if isinstance(one, PersistentVolumeClaim):
+        yield one
+        return
+    if isinstance(one, StatefulSet):
+        yield from one.spec.volume_claim_templates
+    spec = _pod_spec(one)
+    for volume in spec.volumes if spec is not None else ():
+        if volume.ephemeral is not None and volume.ephemeral.volume_claim_template is not None:
+            yield volume.ephemeral.volume_claim_template
+
+
+def _pod_spec(one: Object) -> PodSpec | None:
+    if isinstance(one, Pod):
+        return one.spec
+    if isinstance(one, CronJob):
+        return one.spec.job_template.spec.template.spec
+    return one.spec.template.spec if isinstance(one, WORKLOADS) else None
+
+
+def _needs_default(claim: PersistentVolumeClaim | PersistentVolumeClaimTemplate) -> bool:
+    """Whether a server would give it the default class; to a claim from a dump it would have done so already."""
+    spec, meta = claim.spec, claim.metadata
+    names_a_class = spec.storage_class_name is not None or CLAIM_CLASS_ANNOTATION in meta.annotations
+    return not names_a_class and not spec.volume_name and not was_created(meta)

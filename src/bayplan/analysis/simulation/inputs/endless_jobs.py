@@ -1,0 +1,43 @@
+"""Jobs that never end: nobody said how long their pods run.
+
+Takes the objects of a cluster and what is applied to it later; gives a sentence for the user, or None. Manifests do not
+tell how long work takes, and no number made up here would be right; but that nothing ends should surprise nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from bayplan.analysis.simulation.inputs.commands import Apply, Plan, target_of
+from bayplan.controllers.nodes.kubelet import RUN_SECONDS
+from bayplan.controllers.workloads.job_pods import is_finished
+from bayplan.model.kinds import Object
+from bayplan.model.workloads import CronJob, Job
+
+_EXAMPLES = 3
+
+
+def endless_jobs(objects: Iterable[Object], plans: Iterable[Plan]) -> str | None:
+    """Which Jobs and CronJobs do not say how long their pods run, and how to say it."""
+    applied = (one for plan in plans if isinstance(plan.command, Apply) for one in plan.command.objects)
+    names = list(dict.fromkeys(_endless([*objects, *applied])))
+    if not names:
+        return None
+    shown = ", ".join(names[:_EXAMPLES])
+    more = f" and {len(names) - _EXAMPLES:,} more" if len(names) > _EXAMPLES else ""
+    return (
+        f"pods of {shown}{more} run until they are deleted; "
+        f"the annotation {RUN_SECONDS} in the pod template says for how many seconds instead"
+    )
+
+
+def _endless(objects: Iterable[Object]) -> Iterator[str]:
+    for one in objects:
+        if isinstance(one, CronJob):
+            template = one.spec.job_template.spec.template
+        elif isinstance(one, Job) and not is_finished(one):
+            template = one.spec.template
+        else:
+            continue
+        if RUN_SECONDS not in template.metadata.annotations:
+            yield str(target_of(one))

@@ -1,0 +1,1 @@
+"""What is kept while a simulation runs: pods and nodes, preemptions, figures over time."""

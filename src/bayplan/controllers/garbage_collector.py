@@ -1,0 +1,190 @@
+"""What has lost its owner goes: the garbage collector.
+
+Hears of everything. When an object is gone, those that name it as an owner and have no other are deleted in the
+background; others merely lose the reference. An owner that was deleted with `Orphan` or `Foreground` bears a finalizer
+that says so: its dependents are let go, or deleted first, and then the finalizer is taken off. Owners are told apart
+by uid. An owner that never existed as far as anybody here knows is no reason to delete: dumps often lack ReplicaSets,
+though their pods are there. (The real collector asks the API server and deletes.)
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeAlias
+
+from msgspec.structs import replace
+
+from bayplan.controllers.agenda import WRITES_MAX, Reconciler
+from bayplan.model.kinds import KINDS, Object
+from bayplan.model.meta import ObjectMeta, OwnerReference
+from bayplan.store.deleting import BACKGROUND, FOREGROUND, FOREGROUND_FINALIZER, ORPHAN, ORPHAN_FINALIZER
+from bayplan.store.errors import NotFound
+from bayplan.store.log import ADDED, DELETED, WatchEvent
+from bayplan.store.objects import Store
+
+Key: TypeAlias = tuple[str, str, str, str]
+"""Kind, namespace, name and uid of an owner."""
+
+# Dependents that are created after their owner has gone come soon or never; older uids may be forgotten.
+_REMEMBERED_MAX = 10_000
+
+
+class GarbageCollector(Reconciler[Key]):
+    """Deletes what nobody owns any more."""
+
+    name: ClassVar[str] = "garbage-collector-controller"
+    hears: ClassVar[frozenset[str]] = frozenset(KINDS)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._owners: dict[str, None] = {}
+        """Uids of objects that exist or lately did. Of pods, which are many, only those that own something."""
+        self._gone: dict[str, None] = {}
+        """Those of them whose dependents were collected, oldest first."""
+        self._ending: dict[str, Key] = {}
+        """Owners, by uid, that wait for their dependents to go."""
+
+    def observe(self, change: WatchEvent, now: int) -> None:  # noqa: ARG002
+        meta = change.new.metadata
+        if change.type == DELETED:
+            self._hear_gone(change.kind, meta)
+            return
+        if change.kind != "Pod":
+            self._owners[meta.uid] = None
+        if meta.deletion_timestamp is not None and meta.finalizers:
+            self._hear_ending(change.kind, meta)
+        if change.type == ADDED:
+            for reference in meta.owner_references:
+                if reference.kind == "Pod":
+                    self._owners[reference.uid] = None
+                self._agenda.mark(_key_of(reference, meta.namespace))
+
+    def _hear_gone(self, kind: str, meta: ObjectMeta) -> None:
+        self._ending.pop(meta.uid, None)
+        if meta.uid in self._owners:
+            self._agenda.mark((kind, meta.namespace, meta.name, meta.uid))
+        if self._ending:
+            for reference in meta.owner_references:
+                if reference.uid in self._ending:
+                    self._agenda.mark(self._ending[reference.uid])
+
+    def _remember_gone(self, uid: str) -> None:
+        self._gone[uid] = None
+        if len(self._gone) > _REMEMBERED_MAX:
+            forgotten = next(iter(self._gone))
+            del self._gone[forgotten]
+            self._owners.pop(forgotten, None)
+
+    def _hear_ending(self, kind: str, meta: ObjectMeta) -> None:
+        if ORPHAN_FINALIZER in meta.finalizers or FOREGROUND_FINALIZER in meta.finalizers:
+            key = kind, meta.namespace, meta.name, meta.uid
+            self._ending[meta.uid] = key
+            self._agenda.mark(key)
+
+    def _sync(self, store: Store, key: Key, now: int) -> None:
+        kind, namespace, name, uid = key
+        owner = store.find(kind, namespace, name) if kind in KINDS else None
+        if owner is None or owner.metadata.uid != uid:
+            if uid in self._owners:
+                self._collect(store, key, now)
+        elif owner.metadata.deletion_timestamp is not None:
+            if ORPHAN_FINALIZER in owner.metadata.finalizers:
+                self._orphan_dependents(store, owner, now)
+            elif FOREGROUND_FINALIZER in owner.metadata.finalizers:
+                self._delete_dependents_first(store, owner, now)
+
+    def _collect(self, store: Store, key: Key, now: int) -> None:
+        dependents = [one for one in store.owned_by(key[3]) if one.metadata.deletion_timestamp is None]
+        if len(dependents) > WRITES_MAX:
+            self._agenda.mark(key)
+        else:
+            self._remember_gone(key[3])
+        for one in dependents[:WRITES_MAX]:
+            others = [ref for ref in one.metadata.owner_references if self._may_exist(store, ref, one.metadata)]
+            if others:
+                _keep_references(store, one, others, now)
+            else:
+                _delete(store, one, _propagation_of(one), now)
+
+    def _may_exist(self, store: Store, reference: OwnerReference, dependent: ObjectMeta) -> bool:
+        """Whether the owner is there, or was never known to be."""
+        kind, namespace, name, uid = _key_of(reference, dependent.namespace)
+        if kind not in KINDS:
+            return True
+        found = store.find(kind, namespace, name)
+        if found is not None and found.metadata.uid == uid:
+            return True
+        return uid not in self._owners
+
+    def _orphan_dependents(self, store: Store, owner: Object, now: int) -> None:
+        uid = owner.metadata.uid
+        dependents = store.owned_by(uid)
+        for one in dependents[:WRITES_MAX]:
+            _keep_references(store, one, [ref for ref in one.metadata.owner_references if ref.uid != uid], now)
+        if len(dependents) > WRITES_MAX:
+            self._agenda.mark(self._ending[uid])
+        else:
+            _take_finalizer(store, owner, ORPHAN_FINALIZER, now)
+
+    def _delete_dependents_first(self, store: Store, owner: Object, now: int) -> None:
+        # Upstream: pkg/controller/garbagecollector/garbagecollector.go processDeletingDependentsItem (v1.36).
+        uid = owner.metadata.uid
+        dependents = store.owned_by(uid)
+        if not any(_blocks(one, uid) for one in dependents):
+            _take_finalizer(store, owner, FOREGROUND_FINALIZER, now)
+            return
+        staying = [one for one in dependents if one.metadata.deletion_timestamp is None]
+        if len(staying) > WRITES_MAX:
+            self._agenda.mark(self._ending[uid])
+        for one in staying[:WRITES_MAX]:
+            if not self._has_other_owner(store, one, uid):
+                propagation = FOREGROUND if store.owned_by(one.metadata.uid) else _propagation_of(one)
+                _delete(store, one, propagation, now)
+
+    def _has_other_owner(self, store: Store, one: Object, uid: str) -> bool:
+        references = one.metadata.owner_references
+        return any(ref.uid != uid and self._may_exist(store, ref, one.metadata) for ref in references)
+
+
+def _key_of(reference: OwnerReference, namespace: str) -> Key:
+    """An owner is in the namespace of its dependent, or in none."""
+    info = KINDS.get(reference.kind)
+    within = namespace if info is None or info.namespaced else ""
+    return reference.kind, within, reference.name, reference.uid
+
+
+def _blocks(one: Object, uid: str) -> bool:
+    """Whether the owner must not go before the dependent has."""
+    return any(ref.uid == uid and bool(ref.block_owner_deletion) for ref in one.metadata.owner_references)
+
+
+def _propagation_of(one: Object) -> str:
+    """As an earlier request has left it written."""
+    if ORPHAN_FINALIZER in one.metadata.finalizers:
+        return ORPHAN
+    return FOREGROUND if FOREGROUND_FINALIZER in one.metadata.finalizers else BACKGROUND
+
+
+def _delete(store: Store, one: Object, propagation: str, now: int) -> None:
+    meta = one.metadata
+    try:
+        store.delete(type(one).__name__, meta.namespace, meta.name, now, uid=meta.uid, propagation=propagation)
+    except NotFound:
+        return
+
+
+def _keep_references(store: Store, one: Object, references: list[OwnerReference], now: int) -> None:
+    if len(references) == len(one.metadata.owner_references):
+        return
+
+    def change(stored: Object) -> Object:
+        return replace(stored, metadata=replace(stored.metadata, owner_references=references))
+
+    store.modify(type(one).__name__, one.metadata.namespace, one.metadata.name, change, now)
+
+
+def _take_finalizer(store: Store, one: Object, finalizer: str, now: int) -> None:
+    def change(stored: Object) -> Object:
+        finalizers = [other for other in stored.metadata.finalizers if other != finalizer]
+        return replace(stored, metadata=replace(stored.metadata, finalizers=finalizers))
+
+    store.modify(type(one).__name__, one.metadata.namespace, one.metadata.name, change, now)

@@ -1,0 +1,271 @@
+"""All kubelets at once: pods start, run, end and stop on the nodes they are bound to.
+
+Takes pods with a node and writes what their kubelet would: Running, Ready and the start time after a delay; Succeeded
+or Failed when a pod that has a run time has had it; and when a pod is to be deleted, it goes once its processes had
+time to stop, at the latest when its grace period ends. On a node that is missing or down nothing happens until it is
+back: processes there run on, but nobody hears of it. Containers, probes, restarts and images are not modelled.
+
+A pod costs memory only while something is due for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from math import isfinite
+from typing import ClassVar, NamedTuple, TypeAlias
+
+from msgspec.structs import replace
+
+from bayplan.controllers.conditions import FALSE, READY, TRUE, find_condition, with_condition, with_pod_condition
+from bayplan.controllers.delays import NS_PER_SECOND, Delays, FixedDelays
+from bayplan.controllers.ownership import is_active, is_terminal
+from bayplan.controllers.timers import Timers, noted_at
+from bayplan.model.meta import Condition
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
+from bayplan.model.timestamps import parse_time
+from bayplan.store.errors import Conflict, NotFound
+from bayplan.store.log import ADDED, DELETED, WatchEvent
+from bayplan.store.objects import Store
+from bayplan.store.stamping import written_time
+
+RUN_SECONDS = "bayplan/run-seconds"
+STOP_SECONDS = "bayplan/stop-seconds"
+FAILS = "bayplan/fails"
+
+PodKey: TypeAlias = tuple[str, str]
+"""Namespace and name."""
+
+_START, _END, _STOP = "start", "end", "stop"
+_RUNNING = Condition(type=READY, status=TRUE)
+_COMPLETED = Condition(type=READY, status=FALSE, reason="PodCompleted")
+_FAILED = Condition(type=READY, status=FALSE, reason="PodFailed")
+
+
+class _Plan(NamedTuple):
+    """What is due next for one pod."""
+
+    uid: str
+    node_name: str
+    action: str
+    heard_at: int
+    """When the kubelet first knew of the pod; of interest until it has started."""
+
+
+def annotated_run_seconds(pod: Pod) -> float | None:
+    """How long the pod runs by its annotation; None for one that runs until it is deleted."""
+    return _annotated_seconds(pod, RUN_SECONDS)
+
+
+class Kubelet:
+    """The kubelets of all nodes.
+
+    Args:
+        delays: start-up and stopping times.
+        run_seconds: how long a pod runs before it ends by itself; None if it does not.
+    """
+
+    name: ClassVar[str] = "kubelet"
+    hears: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
+
+    def __init__(
+        self, delays: Delays | None = None, run_seconds: Callable[[Pod], float | None] = annotated_run_seconds
+    ) -> None:
+        self._delays = delays or FixedDelays()
+        self._run_seconds = run_seconds
+        self._plans: dict[PodKey, _Plan] = {}
+        self._timers: Timers[PodKey] = Timers()
+        self._down: set[str] = set()  # only ever asked, never iterated
+        self._held: dict[str, dict[PodKey, None]] = {}
+        """By node, pods whose time came while it was away."""
+        self._back: dict[str, int] = {}
+        """Nodes that have come, and when, until their pods have been looked at."""
+
+    def node_down(self, name: str, now: int) -> None:  # noqa: ARG002
+        """From now on nothing happens on the node."""
+        self._down.add(name)
+        self._back.pop(name, None)
+
+    def node_up(self, name: str, now: int) -> None:
+        """The node is back: what should have happened on it happens now."""
+        self._down.discard(name)
+        self._back[name] = now
+
+    def observe(self, change: WatchEvent, now: int) -> None:
+        one = change.new
+        if isinstance(one, Pod):
+            key = _key(one)
+            if change.type == DELETED:
+                self._drop(key)
+            elif one.spec.node_name:
+                self._plan(key, one, now)
+        elif isinstance(one, Node) and change.type == ADDED and one.metadata.name not in self._down:
+            self._back[one.metadata.name] = now
+
+    def reconcile(self, store: Store, now: int) -> None:
+        back, self._back = self._back, {}
+        for name in back:
+            self._resume(store, name, now)
+        while (key := self._timers.pop_if_due(now)) is not None:
+            self._act(store, key, now)
+
+    def wake_at(self) -> int | None:
+        return noted_at(self._back) if self._back else self._timers.next_at()
+
+    # What is due, and when.
+
+    def _plan(self, key: PodKey, pod: Pod, now: int) -> None:
+        plan = self._plans.get(key)
+        if plan is not None and plan.uid != pod.metadata.uid:
+            self._drop(key)
+            plan = None
+        if pod.metadata.deletion_timestamp is not None:
+            self._plan_stop(key, pod, plan, now)
+        elif is_terminal(pod):
+            self._drop(key)
+        elif plan is None and pod.status.phase == "Running":
+            started_at = now if pod.status.start_time is None else parse_time(pod.status.start_time)
+            self._plan_end(key, pod, started_at)
+        elif plan is None:
+            self._schedule(key, pod, _START, now + self._delays.start_ns(pod), heard_at=now)
+
+    def _plan_stop(self, key: PodKey, pod: Pod, plan: _Plan | None, now: int) -> None:
+        grace_ns = (pod.metadata.deletion_grace_period_seconds or 0) * NS_PER_SECOND
+        if _has_only_finalizers_left(pod):
+            self._drop(key)
+        elif plan is None or plan.action != _STOP:
+            self._drop(key)
+            # What does not run has nothing to stop.
+            stop_ns = min(grace_ns, self._stop_ns(pod)) if pod.status.phase == "Running" else 0
+            self._schedule(key, pod, _STOP, now + stop_ns)
+        elif key in self._timers:
+            # A second request to delete can only shorten the grace period.
+            self._timers.set_earlier(key, now + grace_ns)
+
+    def _stop_ns(self, pod: Pod) -> int:
+        seconds = _annotated_seconds(pod, STOP_SECONDS)
+        return self._delays.stop_ns(pod) if seconds is None else _to_ns(seconds)
+
+    def _plan_end(self, key: PodKey, pod: Pod, started_at: int) -> None:
+        seconds = self._run_seconds(pod)
+        if seconds is not None:
+            self._schedule(key, pod, _END, started_at + _to_ns(seconds))
+
+    def _schedule(self, key: PodKey, pod: Pod, action: str, at: int, heard_at: int = 0) -> None:
+        self._plans[key] = _Plan(pod.metadata.uid, pod.spec.node_name, action, heard_at)
+        self._timers.set(key, at)
+
+    def _drop(self, key: PodKey) -> None:
+        plan = self._plans.pop(key, None)
+        if plan is None:
+            return
+        self._timers.cancel(key)
+        held = self._held.get(plan.node_name)
+        if held is not None and key in held:
+            del held[key]
+            if not held:
+                del self._held[plan.node_name]
+
+    # Doing it.
+
+    def _act(self, store: Store, key: PodKey, now: int) -> None:
+        plan = self._plans[key]
+        pod = store.find(Pod, *key)
+        if pod is None or pod.metadata.uid != plan.uid:
+            del self._plans[key]
+            return
+        if plan.node_name in self._down or store.find(Node, "", plan.node_name) is None:
+            self._held.setdefault(plan.node_name, {})[key] = None
+            return
+        del self._plans[key]
+        try:
+            if plan.action == _STOP:
+                _stop(store, pod, now)
+            elif is_active(pod):
+                if plan.action == _START:
+                    self._start(store, pod, plan.heard_at, now)
+                else:
+                    _end(store, pod, now)
+        except (NotFound, Conflict):
+            pass  # somebody was faster, and news of it are on the way
+
+    def _start(self, store: Store, pod: Pod, heard_at: int, now: int) -> None:
+        def start(stored: Pod) -> Pod:
+            status = stored.status
+            conditions = with_condition(status.conditions, _RUNNING, written_time(now))
+            # Kubernetes notes when the kubelet took notice of the pod, not when its containers were up.
+            since = status.start_time or written_time(heard_at)
+            return replace(stored, status=replace(status, phase="Running", start_time=since, conditions=conditions))
+
+        key = _key(pod)
+        self._plan_end(key, store.modify_status(Pod, *key, start, now), now)
+
+    def _resume(self, store: Store, node_name: str, now: int) -> None:
+        """Lets a node that is there again catch up."""
+        for key in self._held.pop(node_name, {}):
+            pod = store.find(Pod, *key)
+            if self._plans[key].action == _START and pod is not None:
+                self._schedule(key, pod, _START, now + self._delays.start_ns(pod), heard_at=now)
+            else:
+                self._timers.set(key, now)
+        for pod in store.pods_on_node(node_name):
+            if is_active(pod) and _is_thought_unready(pod):
+                with suppress(NotFound, Conflict):
+                    _write(store, pod, _RUNNING, None, now)
+
+
+def _end(store: Store, pod: Pod, now: int) -> None:
+    if pod.metadata.annotations.get(FAILS, "false") != "false":
+        _write(store, pod, _FAILED, "Failed", now)
+    else:
+        _write(store, pod, _COMPLETED, "Succeeded", now)
+
+
+def _stop(store: Store, pod: Pod, now: int) -> None:
+    meta = pod.metadata
+    if meta.deletion_timestamp is None:
+        return
+    if meta.finalizers and not is_terminal(pod):
+        # The object outlives its processes, so it has to say that these are gone.
+        _write(store, pod, _FAILED, "Failed", now)
+    if not _has_only_finalizers_left(pod):
+        store.delete(Pod, meta.namespace, meta.name, now, grace_seconds=0, uid=meta.uid)
+
+
+def _write(store: Store, pod: Pod, condition: Condition, phase: str | None, now: int) -> None:
+    def change(stored: Pod) -> Pod:
+        return with_pod_condition(stored, condition, written_time(now), phase=phase)
+
+    store.modify_status(Pod, *_key(pod), change, now)
+
+
+def _has_only_finalizers_left(pod: Pod) -> bool:
+    meta = pod.metadata
+    return bool(meta.finalizers) and meta.deletion_grace_period_seconds == 0 and is_terminal(pod)
+
+
+def _is_thought_unready(pod: Pod) -> bool:
+    """Whether its node's absence is why it counts as not ready; a kubelet would have given a reason."""
+    condition = find_condition(pod.status.conditions, READY)
+    return condition is not None and condition.status == FALSE and not condition.reason
+
+
+def _key(pod: Pod) -> PodKey:
+    return pod.metadata.namespace, pod.metadata.name
+
+
+def _annotated_seconds(pod: Pod, annotation: str) -> float | None:
+    """The number in the annotation; None when there is none, or none that makes sense."""
+    written = pod.metadata.annotations.get(annotation)
+    if written is None:
+        return None
+    try:
+        seconds = float(written)
+    except ValueError:
+        return None
+    return max(0.0, seconds) if isfinite(seconds) else None
+
+
+def _to_ns(seconds: float) -> int:
+    return round(seconds * NS_PER_SECOND)

@@ -1,0 +1,263 @@
+"""What becomes of nodes that fail, and of their pods.
+
+The world says which nodes are down; they are found out when they have been silent for the grace period: their
+conditions become Unknown, their pods count as not ready. Taints follow from conditions: NoSchedule for each that is
+bad and for cordoned nodes, NoExecute for nodes that are not ready or unreachable; `taint_eviction` and
+`pod_collection` then see to the pods. When a node is back, all of that is taken back.
+
+Heartbeats are not written: a node is healthy unless someone says otherwise. Nor are evictions slowed down when many
+nodes of a zone fail at once, as Kubernetes does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import ClassVar
+
+from msgspec.structs import replace
+
+from bayplan.controllers.conditions import FALSE, READY, TRUE, UNKNOWN, find_condition, with_condition
+from bayplan.controllers.delays import NS_PER_SECOND
+from bayplan.controllers.nodes.pod_garbage_collector import QUARANTINE_NS, PodCollection
+from bayplan.controllers.nodes.taint_eviction import TaintEviction
+from bayplan.controllers.timers import Timers, earliest, noted_at
+from bayplan.model.meta import Condition
+from bayplan.model.node import Node, Taint
+from bayplan.model.pod import Pod
+from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE
+from bayplan.store.errors import Conflict, NotFound
+from bayplan.store.log import DELETED, WatchEvent
+from bayplan.store.objects import Store
+from bayplan.store.stamping import written_time
+
+# Upstream: pkg/controller/nodelifecycle/config/v1alpha1/defaults.go NodeMonitorGracePeriod (v1.36; 40 s up to v1.31).
+MONITOR_GRACE_NS = 50 * NS_PER_SECOND
+
+NOT_READY = "node.kubernetes.io/not-ready"
+UNREACHABLE = "node.kubernetes.io/unreachable"
+UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+
+# Upstream: node_lifecycle_controller.go nodeConditionToTaintKeyStatusMap (v1.36).
+_TAINTS_BY_CONDITION = {
+    (READY, FALSE): NOT_READY,
+    (READY, UNKNOWN): UNREACHABLE,
+    ("MemoryPressure", TRUE): "node.kubernetes.io/memory-pressure",
+    ("DiskPressure", TRUE): "node.kubernetes.io/disk-pressure",
+    ("NetworkUnavailable", TRUE): "node.kubernetes.io/network-unavailable",
+    ("PIDPressure", TRUE): "node.kubernetes.io/pid-pressure",
+}
+_CONDITION_TAINTS = frozenset(_TAINTS_BY_CONDITION.values())
+
+_READY_AGAIN = Condition(type=READY, status=TRUE, reason="KubeletReady", message="kubelet is posting ready status")
+# Of what the kubelet reports, all but Ready are good when False.
+_GOOD_AGAIN = (
+    Condition(
+        type="MemoryPressure",
+        status=FALSE,
+        reason="KubeletHasSufficientMemory",
+        message="kubelet has sufficient memory available",
+    ),
+    Condition(
+        type="DiskPressure", status=FALSE, reason="KubeletHasNoDiskPressure", message="kubelet has no disk pressure"
+    ),
+    Condition(
+        type="PIDPressure",
+        status=FALSE,
+        reason="KubeletHasSufficientPID",
+        message="kubelet has sufficient PID available",
+    ),
+)
+_SILENT = Condition(status=UNKNOWN, reason="NodeStatusUnknown", message="Kubelet stopped posting node status.")
+
+
+class NodeLifecycle:
+    """Finds out nodes that are down, taints bad ones, and lets their pods go.
+
+    Args:
+        grace_ns: how long a node may be silent.
+        quarantine_ns: how long pods of a node that no longer exists are kept.
+        taints_cordoned: whether an unschedulable node also gets a taint that says so.
+    """
+
+    name: ClassVar[str] = "node-lifecycle-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
+
+    def __init__(
+        self,
+        *,
+        grace_ns: int = MONITOR_GRACE_NS,
+        quarantine_ns: int = QUARANTINE_NS,
+        taints_cordoned: bool = True,
+    ) -> None:
+        self._grace_ns = grace_ns
+        self._taints_cordoned = taints_cordoned
+        self._eviction = TaintEviction()
+        self._collection = PodCollection(quarantine_ns)
+        self._down: set[str] = set()  # only ever asked, never iterated
+        self._silent: Timers[str] = Timers()
+        """Nodes that are down and have not been found out."""
+        self._up: dict[str, int] = {}
+        """Nodes that are up again, and since when, until their conditions say so."""
+        self._changed: dict[str, int] = {}
+        """Nodes whose taints may have to change, and since when."""
+        self._fallen: dict[str, int] = {}
+        """Nodes that are no longer ready, and since when, until their pods are marked."""
+
+    def node_down(self, name: str, now: int) -> None:
+        """The node falls silent."""
+        self._down.add(name)
+        self._up.pop(name, None)
+        self._silent.set_earlier(name, now + self._grace_ns)
+
+    def node_up(self, name: str, now: int) -> None:
+        """The node reports again."""
+        self._down.discard(name)
+        self._silent.cancel(name)
+        self._up[name] = now
+
+    def observe(self, change: WatchEvent, now: int) -> None:
+        self._eviction.observe(change, now)
+        self._collection.observe(change, now)
+        node, old = change.new, change.old
+        if not isinstance(node, Node):
+            return
+        name = node.metadata.name
+        if change.type == DELETED:
+            self._changed.pop(name, None)
+            self._fallen.pop(name, None)
+            return
+        if not isinstance(old, Node):
+            self._changed.setdefault(name, now)
+            if name in self._down:
+                self._silent.set_earlier(name, now + self._grace_ns)
+            return
+        if _may_matter(old, node):
+            self._changed.setdefault(name, now)
+        if _counts_as_ready(old) and not _counts_as_ready(node):
+            self._fallen.setdefault(name, now)
+
+    def reconcile(self, store: Store, now: int) -> None:
+        up, self._up = self._up, {}
+        for name in up:
+            _report_good(store, name, now)
+        for name in self._silent.pop_due(now):
+            _report_unknown(store, name, now)
+        changed, self._changed = self._changed, {}
+        for name in changed:
+            self._correct_taints(store, name, now)
+        fallen, self._fallen = self._fallen, {}
+        for name in fallen:
+            _mark_pods_unready(store, name, now)
+        self._eviction.reconcile(store, now)
+        self._collection.reconcile(store, now)
+
+    def wake_at(self) -> int | None:
+        return earliest(
+            noted_at(self._up),
+            noted_at(self._changed),
+            noted_at(self._fallen),
+            self._silent.next_at(),
+            self._eviction.wake_at(),
+            self._collection.wake_at(),
+        )
+
+    def _correct_taints(self, store: Store, name: str, now: int) -> None:
+        node = store.find(Node, "", name)
+        if node is None:
+            return
+        taints = self._wanted_taints(node, written_time(now))
+        if taints != node.spec.taints:
+            with suppress(NotFound, Conflict):
+                store.modify(Node, "", name, lambda one: replace(one, spec=replace(one.spec, taints=taints)), now)
+
+    def _wanted_taints(self, node: Node, time: str) -> list[Taint]:
+        """Those that stand, without what no longer holds, and what is new behind them."""
+        wanted = self._wanted(node)
+        kept = [one for one in node.spec.taints if (one.key, one.effect) in wanted or not self._owns(one, node)]
+        standing = {(one.key, one.effect) for one in kept}
+        missing = [pair for pair in wanted if pair not in standing]
+        return [*kept, *(Taint(key=key, effect=effect, time_added=time) for key, effect in missing)]
+
+    def _wanted(self, node: Node) -> dict[tuple[str, str], None]:
+        """Keys and effects, in order."""
+        found = (_TAINTS_BY_CONDITION.get((one.type, one.status)) for one in node.status.conditions)
+        wanted = {(key, NO_SCHEDULE): None for key in found if key is not None}
+        if node.spec.unschedulable and self._taints_cordoned:
+            wanted[UNSCHEDULABLE, NO_SCHEDULE] = None
+        for key in (NOT_READY, UNREACHABLE):
+            if (key, NO_SCHEDULE) in wanted:
+                wanted[key, NO_EXECUTE] = None
+        return wanted
+
+    def _owns(self, taint: Taint, node: Node) -> bool:
+        """Whether the taint goes when nothing calls for it."""
+        if taint.effect == NO_SCHEDULE:
+            return taint.key in _CONDITION_TAINTS or (taint.key == UNSCHEDULABLE and self._taints_cordoned)
+        if taint.effect == NO_EXECUTE and taint.key in (NOT_READY, UNREACHABLE):
+            return find_condition(node.status.conditions, READY) is not None
+        return False
+
+
+def _report_unknown(store: Store, name: str, now: int) -> None:
+    """Notes on the node that nothing is known of it any more."""
+
+    def change(node: Node) -> Node:
+        conditions: Sequence[Condition] = node.status.conditions
+        for kind in (READY, *(good.type for good in _GOOD_AGAIN)):
+            standing = find_condition(conditions, kind)
+            if kind == READY or standing is not None:
+                conditions = with_condition(conditions, replace(_SILENT, type=kind), written_time(now))
+        return replace(node, status=replace(node.status, conditions=[*conditions]))
+
+    with suppress(NotFound, Conflict):
+        store.modify_status(Node, "", name, change, now)
+
+
+def _report_good(store: Store, name: str, now: int) -> None:
+    """Writes what the kubelet reports when it is heard again; on a node nobody missed that is no news."""
+
+    def change(node: Node) -> Node:
+        conditions = node.status.conditions
+        for good in (*_GOOD_AGAIN, _READY_AGAIN):
+            standing = find_condition(conditions, good.type)
+            if standing is not None and standing.status == UNKNOWN:
+                conditions = with_condition(conditions, good, written_time(now))
+        return replace(node, status=replace(node.status, conditions=conditions))
+
+    with suppress(NotFound, Conflict):
+        store.modify_status(Node, "", name, change, now)
+
+
+def _mark_pods_unready(store: Store, name: str, now: int) -> None:
+    node = store.find(Node, "", name)
+    if node is not None and not _counts_as_ready(node):
+        for pod in store.pods_on_node(name):
+            _mark_unready(store, pod, now)
+
+
+def _mark_unready(store: Store, pod: Pod, now: int) -> None:
+    # Upstream: pkg/controller/util/node/controller_utils.go MarkPodsNotReady (v1.36); the reason stays as it was.
+    def change(stored: Pod) -> Pod:
+        standing = find_condition(stored.status.conditions, READY)
+        if standing is None or standing.status == FALSE:
+            return stored
+        conditions = with_condition(stored.status.conditions, replace(standing, status=FALSE), written_time(now))
+        return replace(stored, status=replace(stored.status, conditions=conditions))
+
+    with suppress(NotFound, Conflict):
+        store.modify_status(Pod, pod.metadata.namespace, pod.metadata.name, change, now)
+
+
+def _counts_as_ready(node: Node) -> bool:
+    """A node that says nothing about itself is taken to be healthy."""
+    condition = find_condition(node.status.conditions, READY)
+    return condition is None or condition.status == TRUE
+
+
+def _may_matter(old: Node, new: Node) -> bool:
+    return (
+        old.spec.unschedulable != new.spec.unschedulable
+        or old.spec.taints != new.spec.taints
+        or old.status.conditions != new.status.conditions
+    )

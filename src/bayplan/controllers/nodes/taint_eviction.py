@@ -1,0 +1,145 @@
+"""Pods leave nodes whose NoExecute taints they do not tolerate, or tolerate only for a while.
+
+Takes nodes and pods as they change; marks and deletes pods when their time on a tainted node is over. A wait
+begins when the taint is noticed, and ends early only when no such taint is left or the pod has gone. What taints a
+node, and what becomes of a deleted pod on a node that is down, is not decided here.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import ClassVar, TypeAlias
+
+from bayplan.controllers.conditions import DISRUPTION_TARGET, TRUE, with_pod_condition
+from bayplan.controllers.delays import NS_PER_SECOND
+from bayplan.controllers.timers import Timers, earliest, noted_at
+from bayplan.model.meta import Condition
+from bayplan.model.node import Node, Taint
+from bayplan.model.pod import Pod, Toleration
+from bayplan.model.tolerations import NO_EXECUTE, tolerates
+from bayplan.store.errors import Conflict, NotFound
+from bayplan.store.log import DELETED, WatchEvent
+from bayplan.store.objects import Store
+from bayplan.store.stamping import written_time
+
+PodKey: TypeAlias = tuple[str, str]
+"""Namespace and name."""
+
+_BECAUSE_OF_TAINT = Condition(
+    type=DISRUPTION_TARGET,
+    status=TRUE,
+    reason="DeletionByTaintManager",
+    message="Taint manager: deleting due to NoExecute taint",
+)
+
+
+class TaintEviction:
+    """Evicts from tainted nodes."""
+
+    # Upstream: pkg/controller/tainteviction/taint_eviction.go (v1.36).
+    name: ClassVar[str] = "taint-eviction-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
+
+    def __init__(self) -> None:
+        self._tainted: dict[str, list[Taint]] = {}
+        """By node, its NoExecute taints, if it has any."""
+        self._nodes: dict[str, int] = {}
+        """Nodes whose taints changed, and when."""
+        self._pods: dict[PodKey, int] = {}
+        """Pods that came to a tainted node or tolerate more now, and when."""
+        self._evictions: Timers[PodKey] = Timers()
+        self._waiting_since: dict[PodKey, int] = {}
+
+    def observe(self, change: WatchEvent, now: int) -> None:
+        one, old = change.new, change.old
+        if isinstance(one, Pod):
+            if change.type == DELETED:
+                self._cancel(_key(one))
+                self._pods.pop(_key(one), None)
+            elif one.spec.node_name in self._tainted and (old is None or _may_matter(old, one)):
+                self._pods.setdefault(_key(one), now)
+        elif isinstance(one, Node):
+            self._observe_node(one, now, gone=change.type == DELETED)
+
+    def reconcile(self, store: Store, now: int) -> None:
+        nodes, self._nodes = self._nodes, {}
+        for name in nodes:
+            for pod in store.pods_on_node(name):
+                self._judge(pod, now)
+        pods, self._pods = self._pods, {}
+        for key in pods:
+            found = store.find(Pod, *key)
+            if found is not None and found.spec.node_name in self._tainted:
+                self._judge(found, now)
+        for key in self._evictions.pop_due(now):
+            del self._waiting_since[key]
+            _evict(store, key, now)
+
+    def wake_at(self) -> int | None:
+        return earliest(noted_at(self._nodes), noted_at(self._pods), self._evictions.next_at())
+
+    def _observe_node(self, node: Node, now: int, *, gone: bool) -> None:
+        name = node.metadata.name
+        taints = [] if gone else [taint for taint in node.spec.taints if taint.effect == NO_EXECUTE]
+        if taints == self._tainted.get(name, []):
+            return
+        if taints:
+            self._tainted[name] = taints
+        else:
+            del self._tainted[name]
+        # Waits on a node that is gone run on.
+        if gone:
+            self._nodes.pop(name, None)
+        else:
+            self._nodes.setdefault(name, now)
+
+    def _judge(self, pod: Pod, now: int) -> None:
+        key = _key(pod)
+        seconds = _seconds_to_stay(pod.spec.tolerations, self._tainted.get(pod.spec.node_name, []))
+        if seconds is None:
+            self._cancel(key)
+        elif seconds == 0:
+            self._wait(key, now, now)
+        elif self._waiting_since.get(key, now) == now:
+            # A wait that has begun before is not begun anew.
+            self._wait(key, now, now + seconds * NS_PER_SECOND)
+
+    def _wait(self, key: PodKey, since: int, until: int) -> None:
+        self._waiting_since[key] = since
+        self._evictions.set(key, until)
+
+    def _cancel(self, key: PodKey) -> None:
+        if self._waiting_since.pop(key, None) is not None:
+            self._evictions.cancel(key)
+
+
+def _seconds_to_stay(tolerations: list[Toleration], taints: list[Taint]) -> int | None:
+    """None for ever; the shortest time among the tolerations that are made use of, each taint's first."""
+    shortest: int | None = None
+    for taint in taints:
+        used = next((toleration for toleration in tolerations if tolerates(toleration, taint)), None)
+        if used is None:
+            return 0
+        if used.toleration_seconds is not None:
+            seconds = max(0, used.toleration_seconds)
+            shortest = seconds if shortest is None else min(shortest, seconds)
+    return shortest
+
+
+def _evict(store: Store, key: PodKey, now: int) -> None:
+    def mark(pod: Pod) -> Pod:
+        return with_pod_condition(pod, _BECAUSE_OF_TAINT, written_time(now))
+
+    with suppress(NotFound, Conflict):
+        store.modify_status(Pod, *key, mark, now)
+        store.delete(Pod, *key, now)
+
+
+def _may_matter(old: object, new: Pod) -> bool:
+    if not isinstance(old, Pod) or old.spec is new.spec:
+        return False
+    return old.spec.node_name != new.spec.node_name or old.spec.tolerations != new.spec.tolerations
+
+
+def _key(pod: Pod) -> PodKey:
+    return pod.metadata.namespace, pod.metadata.name

@@ -1,0 +1,1 @@
+"""Claims and volumes: binding, provisioning, and the claims of ephemeral volumes."""

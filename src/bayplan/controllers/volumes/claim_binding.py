@@ -1,0 +1,116 @@
+"""What claims and volumes must be like to be bound, and what they look like before and after.
+
+Takes stored objects and gives new ones that share what stays the same; looks nothing up and writes nothing.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from bayplan.controllers.volumes.provisioning import reference_to_claim
+from bayplan.core.plugins.volume_claims import (
+    BIND_COMPLETED,
+    BOUND_BY_CONTROLLER,
+    SELECTED_NODE,
+    class_of_claim,
+    class_of_volume,
+    nano_amount,
+)
+from bayplan.core.plugins.volume_matching import AVAILABLE, FILESYSTEM, is_bound_to
+from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
+
+BOUND = "Bound"
+
+
+def is_free(volume: PersistentVolume) -> bool:
+    """Whether any claim may have the volume."""
+    return (
+        volume.spec.claim_ref is None
+        and volume.status.phase == AVAILABLE
+        and volume.metadata.deletion_timestamp is None
+    )
+
+
+def could_hold(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+    """What must hold even of a volume kept for the claim; its class need not be the claim's."""
+    return (
+        nano_amount(volume.spec.capacity) >= nano_amount(claim.spec.resources.requests)
+        and set(claim.spec.access_modes).issubset(volume.spec.access_modes)
+        and (volume.spec.volume_mode or FILESYSTEM) == (claim.spec.volume_mode or FILESYSTEM)
+        and (volume.spec.volume_attributes_class_name or "") == (claim.spec.volume_attributes_class_name or "")
+        and volume.metadata.deletion_timestamp is None
+    )
+
+
+def may_have(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+    """Whether the claim gets the volume that it asks for by name."""
+    if volume.spec.claim_ref is not None:
+        return is_bound_to(volume, claim)
+    return class_of_volume(volume) == class_of_claim(claim) and could_hold(claim, volume)
+
+
+def kept_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+    """The volume with its side of the binding."""
+    reference = reference_to_claim(claim)
+    annotations = volume.metadata.annotations
+    if not is_bound_to(volume, claim) and BOUND_BY_CONTROLLER not in annotations:
+        annotations = {**annotations, BOUND_BY_CONTROLLER: "yes"}
+    return replace(
+        volume,
+        metadata=replace(volume.metadata, annotations=annotations),
+        spec=replace(volume.spec, claim_ref=reference),
+    )
+
+
+def given_back(volume: PersistentVolume) -> PersistentVolume:
+    """The volume without its claim."""
+    annotations = {key: value for key, value in volume.metadata.annotations.items() if key != BOUND_BY_CONTROLLER}
+    return replace(
+        volume,
+        metadata=replace(volume.metadata, annotations=annotations),
+        spec=replace(volume.spec, claim_ref=None),
+    )
+
+
+def turned_down(volume: PersistentVolume) -> PersistentVolume:
+    """The volume when its claim got another one; whoever made it for that claim by hand still finds it so."""
+    reference = volume.spec.claim_ref
+    if reference is None or BOUND_BY_CONTROLLER in volume.metadata.annotations:
+        return given_back(volume)
+    return replace(volume, spec=replace(volume.spec, claim_ref=replace(reference, uid="")))
+
+
+def bound_to(claim: PersistentVolumeClaim, volume_name: str) -> PersistentVolumeClaim:
+    """The claim with its side of the binding."""
+    annotations = dict(claim.metadata.annotations)
+    if claim.spec.volume_name != volume_name:
+        annotations.setdefault(BOUND_BY_CONTROLLER, "yes")
+    annotations.setdefault(BIND_COMPLETED, "yes")
+    return replace(
+        claim,
+        metadata=replace(claim.metadata, annotations=annotations),
+        spec=replace(claim.spec, volume_name=volume_name),
+    )
+
+
+def showing(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
+    """The claim with what its volume offers in its status."""
+    status = replace(
+        claim.status,
+        phase=BOUND,
+        access_modes=volume.spec.access_modes,
+        capacity=volume.spec.capacity,
+        current_volume_attributes_class_name=volume.spec.volume_attributes_class_name,
+    )
+    return replace(claim, status=status)
+
+
+def without_volume(claim: PersistentVolumeClaim, phase: str) -> PersistentVolumeClaim:
+    """The claim with a status that says it has none, or none any more."""
+    status = replace(claim.status, phase=phase, access_modes=[], capacity={}, current_volume_attributes_class_name=None)
+    return replace(claim, status=status)
+
+
+def without_selected_node(claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
+    annotations = {key: value for key, value in claim.metadata.annotations.items() if key != SELECTED_NODE}
+    return replace(claim, metadata=replace(claim.metadata, annotations=annotations))

@@ -1,0 +1,48 @@
+"""Claims for the generic ephemeral volumes of pods.
+
+Hears of pods and of claims that go. Creates for each such volume the claim `<pod>-<volume>`, owned by the pod, so that
+it goes when the pod does; a claim that is deleted while its pod lives comes again. A claim of that name that belongs to
+somebody else is left alone, and the scheduler says so. Binding is the business of the volume controller.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeAlias
+
+from bayplan.controllers.agenda import Reconciler
+from bayplan.controllers.ownership import controller_reference
+from bayplan.controllers.workloads.pods_from_templates import ephemeral_claims
+from bayplan.model.pod import Pod
+from bayplan.model.storage import PersistentVolumeClaim
+from bayplan.store.log import ADDED, DELETED, WatchEvent
+from bayplan.store.objects import Store
+
+Key: TypeAlias = tuple[str, str]
+"""Namespace and name of a pod."""
+
+
+class EphemeralVolumeController(Reconciler[Key]):
+    """Creates the claims that pods bring as templates."""
+
+    # Upstream: pkg/controller/volume/ephemeral/controller.go (v1.36).
+    name: ClassVar[str] = "ephemeral-volume-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"PersistentVolumeClaim", "Pod"})
+
+    def observe(self, change: WatchEvent, now: int) -> None:  # noqa: ARG002
+        one = change.new
+        if isinstance(one, Pod):
+            # Volumes of a pod never change, so one look is enough.
+            if change.type == ADDED and any(volume.ephemeral is not None for volume in one.spec.volumes):
+                self._agenda.mark((one.metadata.namespace, one.metadata.name))
+        elif change.type == DELETED:
+            reference = controller_reference(one.metadata)
+            if reference is not None and reference.kind == "Pod":
+                self._agenda.mark((one.metadata.namespace, reference.name))
+
+    def _sync(self, store: Store, key: Key, now: int) -> None:
+        pod = store.find(Pod, *key)
+        if pod is None or pod.metadata.deletion_timestamp is not None:
+            return
+        for claim in ephemeral_claims(pod):
+            if store.find(PersistentVolumeClaim, claim.metadata.namespace, claim.metadata.name) is None:
+                store.create(claim, now)

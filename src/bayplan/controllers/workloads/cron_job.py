@@ -1,0 +1,278 @@
+"""CronJobs: a Job for every time that the schedule names.
+
+Hears of CronJobs and of how their Jobs end. Wakes at the next time of each schedule, a tenth of a second late as
+upstream, and starts what is due: only the latest of several times that were missed, nothing that is too late, and
+beside, instead of or only after a Job that still runs, as the CronJob says. Of Jobs that ended the newest few are kept.
+A schedule or zone that cannot be read starts nothing, and no events are written. Without a zone times are UTC.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, tzinfo
+from typing import ClassVar, NamedTuple, TypeAlias
+
+import msgspec
+from msgspec.structs import replace
+
+from bayplan.admission.time_zones import find_time_zone
+from bayplan.controllers.agenda import Reconciler
+from bayplan.controllers.delays import NS_PER_SECOND
+from bayplan.controllers.ownership import controller_reference, reference_to
+from bayplan.controllers.workloads.job_pods import COMPLETE, is_finished
+from bayplan.model.cron_schedules import Schedule, ScheduleError, parse_schedule
+from bayplan.model.meta import ObjectMeta, ObjectReference
+from bayplan.model.timestamps import parse_time
+from bayplan.model.workloads import CronJob, CronJobStatus, Job, JobSpec
+from bayplan.store.deleting import BACKGROUND
+from bayplan.store.errors import AlreadyExists, NotFound
+from bayplan.store.log import DELETED, WatchEvent
+from bayplan.store.objects import Store
+from bayplan.store.stamping import written_time
+
+Key: TypeAlias = tuple[str, str]
+"""Namespace and name of a CronJob."""
+
+FORBID, REPLACE = "Forbid", "Replace"
+SCHEDULED_FOR = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+
+# Upstream: pkg/controller/cronjob/cronjob_controllerv2.go nextScheduleDelta (v1.36).
+LATE_NS = 100_000_000
+
+
+class Calendar(NamedTuple):
+    """When a CronJob is due."""
+
+    schedule: Schedule
+    zone: tzinfo
+
+    def next_after(self, at: int) -> int | None:
+        return self.schedule.next_after(at, self.zone)
+
+
+class CronJobController(Reconciler[Key]):
+    """Starts the Jobs of CronJobs."""
+
+    name: ClassVar[str] = "cronjob-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"CronJob", "Job"})
+
+    def observe(self, change: WatchEvent, now: int) -> None:
+        if change.kind == "Job":
+            self._hear_job(change)
+        elif change.kind == "CronJob" and change.type != DELETED:
+            self._hear_cron_job(change, now)
+
+    def _hear_job(self, change: WatchEvent) -> None:
+        old, new = change.old, change.new
+        assert isinstance(new, Job)
+        reference = controller_reference(new.metadata)
+        if reference is None or reference.kind != "CronJob":
+            return
+        was_running = isinstance(old, Job) and not is_finished(old)
+        if change.type == DELETED or (was_running and is_finished(new)):
+            self._agenda.mark((new.metadata.namespace, reference.name))
+
+    def _hear_cron_job(self, change: WatchEvent, now: int) -> None:
+        old, new = change.old, change.new
+        assert isinstance(new, CronJob)
+        key = new.metadata.namespace, new.metadata.name
+        if not isinstance(old, CronJob):
+            self._agenda.mark(key)
+        elif (old.spec.schedule, old.spec.time_zone) != (new.spec.schedule, new.spec.time_zone):
+            # The new schedule counts from its next time on: what it would have started before was never missed.
+            self._wake_for_next(new, calendar_of(new), now)
+        elif old.spec is not new.spec or old.metadata.deletion_timestamp != new.metadata.deletion_timestamp:
+            self._agenda.mark(key)
+
+    def _sync(self, store: Store, key: Key, now: int) -> None:
+        cron_job = store.find(CronJob, *key)
+        if cron_job is None:
+            return
+        jobs = _jobs_of(store, cron_job)
+        status = _seen(cron_job.status, jobs)
+        try:
+            if cron_job.metadata.deletion_timestamp is None:
+                status = self._start_due(store, cron_job, status, now)
+            _drop_old(store, cron_job, jobs, now)
+        finally:
+            _write_status(store, cron_job, status, now)
+
+    def _start_due(self, store: Store, cron_job: CronJob, status: CronJobStatus, now: int) -> CronJobStatus:
+        """The status after whatever is due was started; comes back for the next time."""
+        calendar = calendar_of(cron_job)
+        if calendar is None or cron_job.spec.suspend:
+            return status
+        current = replace(cron_job, status=status)
+        due = _due_time(current, calendar, now)
+        if due is not None and not _is_refused(current, due):
+            if cron_job.spec.concurrency_policy == REPLACE:
+                for running in status.active:
+                    _delete_job(store, running.namespace, running.name, now)
+                status = replace(status, active=[])
+            status = _started(store, cron_job, status, due, calendar, now)
+            current = replace(cron_job, status=status)
+        self._wake_for_next(current, calendar, now)
+        return status
+
+    def _wake_for_next(self, cron_job: CronJob, calendar: Calendar | None, now: int) -> None:
+        if calendar is None:
+            return
+        # Counted from the last time and not from now: `@every 7m` stands on it.
+        last = _latest_time(cron_job, calendar, now, since_deadline=False)
+        at = calendar.next_after(_earliest(cron_job) if last is None else last)
+        if at is not None and at <= now:
+            at = calendar.next_after(now)
+        if at is not None:
+            self._agenda.mark_at((cron_job.metadata.namespace, cron_job.metadata.name), at + LATE_NS)
+
+
+def calendar_of(cron_job: CronJob) -> Calendar | None:
+    """None if its schedule or its zone makes no sense."""
+    zone = find_time_zone(cron_job.spec.time_zone)
+    try:
+        schedule = parse_schedule(cron_job.spec.schedule)
+    except ScheduleError:
+        return None
+    return None if zone is None else Calendar(schedule, zone)
+
+
+def job_name(cron_job: CronJob, due: int) -> str:
+    """The CronJob's name and the minute since 1970."""
+    return f"{cron_job.metadata.name}-{due // (60 * NS_PER_SECOND)}"
+
+
+def _jobs_of(store: Store, cron_job: CronJob) -> list[Job]:
+    return [
+        one
+        for one in store.owned_by(cron_job.metadata.uid)
+        if isinstance(one, Job)
+        and (reference := controller_reference(one.metadata)) is not None
+        and reference.uid == cron_job.metadata.uid
+    ]
+
+
+def _seen(status: CronJobStatus, jobs: Sequence[Job]) -> CronJobStatus:
+    """The status without Jobs that ended or went, and with the time of the last success."""
+    running = {one.metadata.uid for one in jobs if not is_finished(one)}
+    successes = [one.status.completion_time for one in jobs if _succeeded(one) and one.status.completion_time]
+    last = max([*successes, *filter(None, [status.last_successful_time])], key=parse_time, default=None)
+    return replace(status, active=[one for one in status.active if one.uid in running], last_successful_time=last)
+
+
+def _succeeded(job: Job) -> bool:
+    return any(one.type == COMPLETE and one.status == "True" for one in job.status.conditions)
+
+
+def _earliest(cron_job: CronJob) -> int:
+    """All times up to this one are dealt with."""
+    last = cron_job.status.last_schedule_time or cron_job.metadata.creation_timestamp
+    return parse_time(last) if last else 0
+
+
+def _latest_time(cron_job: CronJob, calendar: Calendar, now: int, *, since_deadline: bool = True) -> int | None:
+    """The newest time of the schedule that is over and not dealt with; None if there is none."""
+    # Upstream: pkg/controller/cronjob/utils.go mostRecentScheduleTime (v1.36).
+    earliest = _earliest(cron_job)
+    deadline = cron_job.spec.starting_deadline_seconds
+    if since_deadline and deadline is not None:
+        earliest = max(earliest, now - deadline * NS_PER_SECOND)
+    first = calendar.next_after(earliest)
+    if first is None or first > now:
+        return None
+    second = calendar.next_after(first)
+    if second is None or second > now:
+        return first
+    # Many may have been missed: jump close to the end, by the distance of the first two, and walk from there.
+    step = (second - first) // NS_PER_SECOND
+    missed = (now - first) // NS_PER_SECOND // step + 1
+    found, at = None, calendar.next_after(first + (missed - 2) * step * NS_PER_SECOND)
+    while at is not None and at <= now:
+        found, at = at, calendar.next_after(at)
+    return found
+
+
+def _due_time(cron_job: CronJob, calendar: Calendar, now: int) -> int | None:
+    """The time for which a Job is to be started now."""
+    due = _latest_time(cron_job, calendar, now)
+    deadline = cron_job.spec.starting_deadline_seconds
+    is_too_late = due is not None and deadline is not None and due + deadline * NS_PER_SECOND < now
+    return None if is_too_late else due
+
+
+def _is_refused(cron_job: CronJob, due: int) -> bool:
+    """Whether that Job was started already, or one that still runs forbids it."""
+    status = cron_job.status
+    if any(one.name == job_name(cron_job, due) for one in status.active):
+        return True
+    return cron_job.spec.concurrency_policy == FORBID and bool(status.active)
+
+
+def _started(
+    store: Store, cron_job: CronJob, status: CronJobStatus, due: int, calendar: Calendar, now: int
+) -> CronJobStatus:
+    """Creates the Job for that time. One that is there already counts if it is the CronJob's own."""
+    try:
+        job = store.create(_new_job(cron_job, due, calendar.zone), now)
+    except AlreadyExists:
+        job = store.get(Job, cron_job.metadata.namespace, job_name(cron_job, due))
+        reference = controller_reference(job.metadata)
+        if reference is None or reference.uid != cron_job.metadata.uid or is_finished(job):
+            return status
+    return replace(status, active=[*status.active, _reference_to_job(job)], last_schedule_time=written_time(due))
+
+
+def _new_job(cron_job: CronJob, due: int, zone: tzinfo) -> Job:
+    template = cron_job.spec.job_template
+    meta = ObjectMeta(
+        name=job_name(cron_job, due),
+        namespace=cron_job.metadata.namespace,
+        labels=dict(template.metadata.labels),
+        annotations={**template.metadata.annotations, SCHEDULED_FOR: _written_in(zone, due)},
+        finalizers=list(template.metadata.finalizers),
+        owner_references=[reference_to(cron_job)],
+    )
+    spec = msgspec.json.decode(msgspec.json.encode(template.spec), type=JobSpec)
+    return Job(metadata=meta, spec=spec)
+
+
+def _written_in(zone: tzinfo, due: int) -> str:
+    if zone is UTC:
+        return written_time(due)
+    return datetime.fromtimestamp(due // NS_PER_SECOND, zone).isoformat()
+
+
+def _reference_to_job(job: Job) -> ObjectReference:
+    meta = job.metadata
+    return ObjectReference(api_version="batch/v1", kind="Job", namespace=meta.namespace, name=meta.name, uid=meta.uid)
+
+
+def _drop_old(store: Store, cron_job: CronJob, jobs: Sequence[Job], now: int) -> None:
+    """Deletes the oldest of the Jobs that ended, beyond as many as are to be kept."""
+    ended = [one for one in jobs if is_finished(one)]
+    for well, limit in (
+        (True, cron_job.spec.successful_jobs_history_limit),
+        (False, cron_job.spec.failed_jobs_history_limit),
+    ):
+        if limit is None:
+            continue
+        oldest_first = sorted((one for one in ended if _succeeded(one) == well), key=_age_key)
+        for job in oldest_first[: max(len(oldest_first) - limit, 0)]:
+            _delete_job(store, job.metadata.namespace, job.metadata.name, now)
+
+
+def _age_key(job: Job) -> tuple[bool, int, str]:
+    started = job.status.start_time
+    return started is None, parse_time(started) if started else 0, job.metadata.name
+
+
+def _delete_job(store: Store, namespace: str, name: str, now: int) -> None:
+    try:
+        store.delete(Job, namespace, name, now, propagation=BACKGROUND)
+    except NotFound:
+        return
+
+
+def _write_status(store: Store, cron_job: CronJob, status: CronJobStatus, now: int) -> None:
+    if status != cron_job.status:
+        meta = cron_job.metadata
+        store.modify_status(CronJob, meta.namespace, meta.name, lambda one: replace(one, status=status), now)

@@ -1,0 +1,101 @@
+"""What the Job controller remembers of a Job's pods, and the finalizer that keeps them until they are counted.
+
+A pod that bears the finalizer has not been counted; when its result is in the Job's status the finalizer goes. Marks
+say in which way a pod matters: it is active, perhaps ready; it is being deleted; it bears the finalizer; it is to be
+counted now. A pod that has ended and was counted has none and is forgotten.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from bayplan.controllers.conditions import is_ready
+from bayplan.controllers.delays import NS_PER_SECOND
+from bayplan.controllers.ownership import controller_reference, is_active, is_terminal
+from bayplan.controllers.tally import Tally
+from bayplan.controllers.workloads.job_pods import job_labels
+from bayplan.controllers.workloads.pods_from_templates import Stamp
+from bayplan.model.pod import Pod, PodTemplateSpec
+from bayplan.model.workloads import Job
+from bayplan.store.errors import NotFound
+from bayplan.store.objects import Store
+
+TRACKING = "batch.kubernetes.io/job-tracking"
+BACKOFF_MIN_NS = 10 * NS_PER_SECOND
+BACKOFF_MAX_NS = 6 * 60 * NS_PER_SECOND
+
+ACTIVE, READY, TERMINATING, TRACKED, COUNTABLE = 1, 2, 4, 8, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """The failures since the last success, and what follows from them."""
+
+    number: int = 0
+    last_at: int = 0
+
+    @property
+    def penalty_ends_at(self) -> int:
+        """No pod is started before."""
+        if not self.number:
+            return 0
+        # Beyond a few doublings it is the longest anyway; without a bound the number would grow for ever.
+        penalty = BACKOFF_MIN_NS << min(self.number - 1, 16)
+        return self.last_at + min(penalty, BACKOFF_MAX_NS)
+
+    def and_then(self, pod: Pod, now: int) -> Failures:
+        """With one more pod that ended."""
+        return Failures() if pod.status.phase == "Succeeded" else Failures(self.number + 1, now)
+
+
+@dataclass(slots=True)
+class Progress:
+    """What is known of one Job beyond what it says itself."""
+
+    pods: Tally = field(default_factory=Tally)
+    counted: dict[str, None] = field(default_factory=dict)
+    """Uids of pods that the status counts, until their finalizer is off."""
+    failures: Failures = field(default_factory=Failures)
+    _stamp: tuple[PodTemplateSpec, Stamp] | None = None
+
+    def stamp(self, job: Job) -> Stamp:
+        template = job.spec.template
+        if self._stamp is None or self._stamp[0] is not template:
+            self._stamp = template, Stamp(template, job, job_labels(job))
+        return self._stamp[1]
+
+
+def marks_of(pod: Pod) -> int:
+    """Why the pod matters to its Job."""
+    tracked = TRACKING in pod.metadata.finalizers
+    if is_active(pod):
+        return (TRACKED if tracked else 0) | (ACTIVE | READY if is_ready(pod) else ACTIVE)
+    return (TRACKED | COUNTABLE if tracked else 0) | (0 if is_terminal(pod) else TERMINATING)
+
+
+def tally_of(store: Store, job: Job) -> Tally:
+    """The marks of all pods that are stored for the Job."""
+    uid, tally = job.metadata.uid, Tally()
+    for one in store.owned_by(uid):
+        reference = controller_reference(one.metadata)
+        if isinstance(one, Pod) and reference is not None and reference.uid == uid:
+            tally.note(one.metadata.name, marks_of(one))
+    return tally
+
+
+def release(store: Store, namespace: str, name: str, now: int) -> Pod | None:
+    """Takes the finalizer from the pod; None if it is gone, perhaps because nothing else had kept it."""
+
+    def change(pod: Pod) -> Pod:
+        if TRACKING not in pod.metadata.finalizers:
+            return pod
+        finalizers = [one for one in pod.metadata.finalizers if one != TRACKING]
+        return replace(pod, metadata=replace(pod.metadata, finalizers=finalizers))
+
+    try:
+        store.modify(Pod, namespace, name, change, now)
+    except NotFound:
+        return None
+    return store.find(Pod, namespace, name)

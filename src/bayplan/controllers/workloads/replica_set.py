@@ -1,0 +1,232 @@
+"""ReplicaSets and ReplicationControllers: as many pods as they say, no more and no fewer.
+
+Hears of pods and of their owners, and keeps count, so that a change costs the same however many pods there are. A pod
+that ended or is being deleted no longer counts, and is replaced at once. Only when pods are to go are all of an owner's
+looked at, to choose which. Pods are an owner's by their controller reference alone: none are adopted by their labels,
+and none are let go when these change. The condition ReplicaFailure is not written.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeAlias
+
+from msgspec.structs import replace
+
+from bayplan.controllers.agenda import BURST_MAX, Reconciler
+from bayplan.controllers.conditions import is_ready
+from bayplan.controllers.ownership import controller_reference, is_active
+from bayplan.controllers.tally import Tally
+from bayplan.controllers.workloads.availability import available_at
+from bayplan.controllers.workloads.deletion_order import first_to_delete
+from bayplan.controllers.workloads.pods_from_templates import Stamp
+from bayplan.model.meta import ObjectMeta
+from bayplan.model.pod import Pod, PodTemplateSpec
+from bayplan.model.workloads import ReplicaSet, ReplicationController, ScaleStatus
+from bayplan.store.log import ADDED, DELETED, WatchEvent
+from bayplan.store.objects import Store
+
+Replicated: TypeAlias = ReplicaSet | ReplicationController
+Key: TypeAlias = tuple[str, str]
+"""Namespace and name of an owner."""
+
+_ACTIVE, _READY = 1, 2
+
+
+class ReplicaSetController(Reconciler[Key]):
+    """Keeps the pods of ReplicaSets at the wanted number."""
+
+    name: ClassVar[str] = "replicaset-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"Pod", "ReplicaSet"})
+    _struct: ClassVar[type[ReplicaSet] | type[ReplicationController]] = ReplicaSet
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._kind = self._struct.__name__
+        self._pods: dict[str, Tally] = {}
+        """By the owner's uid; an owner without active pods has none."""
+        self._uncounted: dict[str, None] = {}
+        """Owners that were listed anew: what happened to their pods before may never have been told."""
+        self._stamps: dict[str, tuple[PodTemplateSpec, Stamp]] = {}
+
+    def observe(self, change: WatchEvent, now: int) -> None:  # noqa: ARG002
+        if change.kind == "Pod":
+            self._hear_pod(change)
+        elif change.kind == self._kind:
+            self._hear_owner(change)
+
+    def _hear_pod(self, change: WatchEvent) -> None:
+        pod, old = change.new, change.old
+        references = pod.metadata.owner_references
+        if old is not None and old.metadata.owner_references is not references:
+            self._note(old.metadata, 0)
+        if references:
+            assert isinstance(pod, Pod)
+            self._note(pod.metadata, 0 if change.type == DELETED else _marks(pod))
+
+    def _note(self, meta: ObjectMeta, marks: int) -> None:
+        """The pod with this metadata has these marks now."""
+        reference = controller_reference(meta)
+        if reference is None or reference.kind != self._kind:
+            return
+        tally = self._pods.get(reference.uid)
+        if tally is None:
+            if not marks:
+                return
+            tally = self._pods[reference.uid] = Tally()
+        if tally.note(meta.name, marks):
+            self._agenda.mark((meta.namespace, reference.name))
+            if not tally:
+                del self._pods[reference.uid]
+
+    def _hear_owner(self, change: WatchEvent) -> None:
+        meta = change.new.metadata
+        if change.type == DELETED:
+            self._uncounted.pop(meta.uid, None)
+            self._stamps.pop(meta.uid, None)
+            return
+        if change.type == ADDED:
+            self._uncounted[meta.uid] = None
+        elif _is_status_alone(change):
+            return
+        self._agenda.mark((meta.namespace, meta.name))
+
+    def _sync(self, store: Store, key: Key, now: int) -> None:
+        owner = store.find(self._struct, *key)
+        if owner is None:
+            return
+        if owner.metadata.uid in self._uncounted:
+            self._recount(store, owner)
+        if owner.metadata.deletion_timestamp is None:
+            missing = _wanted(owner) - self._count(owner, _ACTIVE)
+            if missing > 0:
+                self._create(store, owner, min(missing, BURST_MAX), now)
+            elif missing < 0:
+                self._delete(store, owner, now)
+            if abs(missing) > BURST_MAX:
+                self._agenda.mark(key)
+        self._write_status(store, owner, now)
+
+    def _count(self, owner: Replicated, marks: int) -> int:
+        tally = self._pods.get(owner.metadata.uid)
+        return 0 if tally is None else tally.having(marks)
+
+    def _recount(self, store: Store, owner: Replicated) -> list[Pod]:
+        """Counts the active pods that are stored, and returns them."""
+        uid = owner.metadata.uid
+        active = [pod for pod in _pods_of(store, owner) if is_active(pod)]
+        tally = Tally()
+        for pod in active:
+            tally.note(pod.metadata.name, _marks(pod))
+        self._pods.pop(uid, None)
+        if tally:
+            self._pods[uid] = tally
+        self._uncounted.pop(uid, None)
+        return active
+
+    def _create(self, store: Store, owner: Replicated, number: int, now: int) -> None:
+        stamp = self._stamp(owner)
+        for _ in range(number):
+            made = store.create(stamp.pod_alike(), now)
+            # Counted here and not only when it is heard of, or it might be created twice.
+            self._note(made.metadata, _marks(made))
+
+    def _stamp(self, owner: Replicated) -> Stamp:
+        uid, template = owner.metadata.uid, owner.spec.template
+        known = self._stamps.get(uid)
+        if known is None or known[0] is not template:
+            known = self._stamps[uid] = template, Stamp(template, owner)
+        return known[1]
+
+    def _delete(self, store: Store, owner: Replicated, now: int) -> None:
+        active = self._recount(store, owner)
+        number = min(len(active) - _wanted(owner), BURST_MAX)
+        if number <= 0:
+            return
+        for pod in first_to_delete(active, number, now, _crowds(store, owner, active)):
+            meta = pod.metadata
+            store.delete(Pod, meta.namespace, meta.name, now, uid=meta.uid)
+            self._note(meta, 0)
+
+    def _write_status(self, store: Store, owner: Replicated, now: int) -> None:
+        ready = self._count(owner, _ACTIVE | _READY)
+        available = ready if owner.spec.min_ready_seconds == 0 else self._count_available(store, owner, now)
+        status: ScaleStatus = replace(
+            owner.status,
+            replicas=self._count(owner, _ACTIVE),
+            ready_replicas=ready,
+            available_replicas=available,
+            observed_generation=owner.metadata.generation,
+        )
+        if status != owner.status:
+            meta = owner.metadata
+            store.modify_status(self._struct, meta.namespace, meta.name, lambda one: replace(one, status=status), now)
+
+    def _count_available(self, store: Store, owner: Replicated, now: int) -> int:
+        """How many have been ready long enough; comes back when the next one has."""
+        available = 0
+        for pod in _pods_of(store, owner):
+            at = available_at(pod, owner.spec.min_ready_seconds) if is_active(pod) else None
+            if at is not None and at <= now:
+                available += 1
+            elif at is not None:
+                self._agenda.mark_at((owner.metadata.namespace, owner.metadata.name), at)
+        return available
+
+
+class ReplicationManager(ReplicaSetController):
+    """Keeps the pods of ReplicationControllers at the wanted number."""
+
+    name: ClassVar[str] = "replication-controller"
+    hears: ClassVar[frozenset[str]] = frozenset({"Pod", "ReplicationController"})
+    _struct: ClassVar[type[ReplicaSet] | type[ReplicationController]] = ReplicationController
+
+
+def _marks(pod: Pod) -> int:
+    if not is_active(pod):
+        return 0
+    return _ACTIVE | _READY if is_ready(pod) else _ACTIVE
+
+
+def _wanted(owner: Replicated) -> int:
+    return 1 if owner.spec.replicas is None else owner.spec.replicas
+
+
+def _is_status_alone(change: WatchEvent) -> bool:
+    old, new = change.old, change.new
+    assert isinstance(old, ReplicaSet | ReplicationController)
+    assert isinstance(new, ReplicaSet | ReplicationController)
+    return old.spec is new.spec and old.metadata.deletion_timestamp == new.metadata.deletion_timestamp
+
+
+def _pods_of(store: Store, owner: Replicated) -> list[Pod]:
+    uid = owner.metadata.uid
+    pods = []
+    for one in store.owned_by(uid):
+        if isinstance(one, Pod):
+            reference = controller_reference(one.metadata)
+            if reference is not None and reference.uid == uid:
+                pods.append(one)
+    return pods
+
+
+def _crowds(store: Store, owner: Replicated, active: list[Pod]) -> dict[str, int]:
+    """How many active pods of the owner and its siblings, the other ReplicaSets of a rollout, are on each node."""
+    # Upstream: pkg/controller/replicaset/replica_set.go getIndirectlyRelatedPods (v1.36).
+    crowds: dict[str, int] = {}
+    for pod in [*active, *_pods_of_siblings(store, owner)]:
+        node_name = pod.spec.node_name
+        if node_name:
+            crowds[node_name] = crowds.get(node_name, 0) + 1
+    return crowds
+
+
+def _pods_of_siblings(store: Store, owner: Replicated) -> list[Pod]:
+    above = controller_reference(owner.metadata)
+    if above is None:
+        return []
+    siblings = [
+        one
+        for one in store.owned_by(above.uid)
+        if isinstance(one, ReplicaSet) and one.metadata.uid != owner.metadata.uid
+    ]
+    return [pod for one in siblings for pod in _pods_of(store, one) if is_active(pod)]

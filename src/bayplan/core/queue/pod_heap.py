@@ -1,0 +1,82 @@
+"""A heap of pods that also knows them by key.
+
+Removal marks: the entry stays in the heap until it comes to the top or until dead entries are the majority. So every
+change costs O(log n) on average, and memory stays within a small factor of what lives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from heapq import heapify, heappop, heappush
+from itertools import count
+from typing import TypeAlias
+
+from bayplan.core.queue.queued_pod import QueuedPod
+
+Order: TypeAlias = tuple[int, ...]
+#: Order, number of arrival, number of the push (so that records are never compared), the record.
+_Entry: TypeAlias = tuple[Order, int, int, QueuedPod]
+
+_DEAD_TOLERATED = 64
+
+
+class PodHeap:
+    """Smallest order first, of equal ones the earlier arrival."""
+
+    def __init__(self, order: Callable[[QueuedPod], Order]) -> None:
+        self._order = order
+        self._entries: list[_Entry] = []
+        self.live: dict[str, _Entry] = {}
+        """What is in the heap, by key; to be read only."""
+        self._pushes = count()
+
+    def __len__(self) -> int:
+        return len(self.live)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.live
+
+    def push(self, record: QueuedPod) -> None:
+        assert record.key not in self.live
+        entry = (self._order(record), record.number, next(self._pushes), record)
+        self.live[record.key] = entry
+        heappush(self._entries, entry)
+
+    def remove(self, key: str) -> QueuedPod | None:
+        entry = self.live.pop(key, None)
+        if entry is None:
+            return None
+        if len(self._entries) > 2 * len(self.live) + _DEAD_TOLERATED:
+            self._entries = list(self.live.values())
+            heapify(self._entries)
+        return entry[3]
+
+    def refresh(self, record: QueuedPod) -> None:
+        """The record changed in place: find its position again."""
+        self.remove(record.key)
+        self.push(record)
+
+    def first(self) -> QueuedPod | None:
+        entries = self._entries
+        while entries and self.live.get(entries[0][3].key) is not entries[0]:
+            heappop(entries)
+        return entries[0][3] if entries else None
+
+    def below(self, limit: Order) -> list[QueuedPod]:
+        """All of smaller order than that, in order. They stay."""
+        self.first()  # drops what is dead at the top: nearly everything after those found were removed
+        entries, found, ahead = self._entries, [], [0]
+        while ahead:
+            place = ahead.pop()
+            if place < len(entries) and entries[place][0] < limit:
+                if self.live.get(entries[place][3].key) is entries[place]:
+                    found.append(entries[place])
+                ahead += (2 * place + 1, 2 * place + 2)
+        return [entry[3] for entry in sorted(found)]
+
+    def pop(self) -> QueuedPod | None:
+        record = self.first()
+        if record is not None:
+            heappop(self._entries)
+            del self.live[record.key]
+        return record

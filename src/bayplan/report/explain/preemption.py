@@ -1,0 +1,184 @@
+"""Who would have to make room, why there, and why not elsewhere.
+
+Takes the `preemption` part of an explanation. Says in this order: may the pod evict others at all; the chosen node and
+its victims; why it is the cheapest; what was tried pod by pod on that node; the other candidates; and for all other
+nodes why evicting pods does not help there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.table import Table
+
+from bayplan.analysis.explanation import Subject
+from bayplan.core.framework.verdict import Code
+from bayplan.core.preemption.candidates import NO_VICTIMS
+from bayplan.report.explain.choice import LOST_BY, choice_sentence, lost_by
+from bayplan.report.explain.failures import grouped, reason_text
+from bayplan.report.terminal import Part, heading, sentence, table
+from bayplan.report.words import counted, examples, listed
+
+Plain = Mapping[str, Any]
+_EXAMPLES = 3
+_CANDIDATES = 5
+
+
+def preemption_parts(subject: Subject, plain: Plain, *, all_nodes: bool) -> Iterator[Part]:
+    """Nothing when something is feasible: then nobody has to go."""
+    found: Plain | None = plain["preemption"]
+    if found is None:
+        return
+    yield heading("Could evicting pods make room?")
+    yield sentence(_eligibility(subject, plain, found))
+    if not found["ran"] or found["record"] is None:
+        return
+    if found["selected"]:
+        yield from _chosen_parts(found, all_nodes=all_nodes)
+    elif not found["candidates"]:
+        yield sentence("On no node would it be enough to evict pods of lower priority.")
+    yield from _elsewhere_parts(plain, found, all_nodes=all_nodes)
+
+
+def evicted_from(found: Plain) -> tuple[str, list[str]] | None:
+    """The cheapest node and its victims, if there is one."""
+    if not found["selected"]:
+        return None
+    node = found["selected"][0]
+    return node, found["candidates"][node]["victims"]
+
+
+def _eligibility(subject: Subject, plain: Plain, found: Plain) -> str:
+    if not found["eligible"]:
+        if subject.preemption_policy == "Never":
+            return f"No: {subject.key} may not evict anybody, its preemptionPolicy is Never."
+        return f"Not now: {found['ineligibleReason'].rstrip('.')}; pods it evicted earlier are still leaving."
+    if not found["ran"]:
+        if plain["prefilter"]["code"] != Code.SUCCESS.value:
+            return "No: the pod was turned away before any node was looked at, whoever runs there."
+        return "It was not tried: this configuration has no preemption, or a step before it failed."
+    return f"{subject.key} has priority {subject.priority:,} and may evict pods of lower priority."
+
+
+def _chosen_parts(found: Plain, *, all_nodes: bool) -> Iterator[Part]:
+    record, node = found["record"], found["selected"][0]
+    candidates = {one["node"]: one for one in record["candidates"]}
+    chosen = candidates[node]
+    yield sentence(f"The cheapest way: {node}, where {_must_go(chosen)}.")
+    yield sentence("")
+    yield _victim_table(chosen)
+    yield sentence("")
+    yield sentence(choice_sentence(record, node, found["selected"]))
+    yield from _reprieve_parts(chosen)
+    yield from _other_candidate_parts(record, node, None if all_nodes else _CANDIDATES)
+
+
+def _must_go(candidate: Plain) -> str:
+    victims = candidate["victims"]
+    return f"{counted(len(victims), 'pod')} must go" if len(victims) != 1 else f"{victims[0]['pod']} must go"
+
+
+def _victim_table(candidate: Plain) -> Table:
+    made = table("victim", "priority", "started", "budget", numeric=["priority"], flexible=["victim", "budget"])
+    for victim in candidate["victims"]:
+        budget = f"breaks {listed(victim['breaks'])}" if victim["breaks"] else "none broken"
+        made.add_row(victim["pod"], f"{victim['priority']:,}", victim["startTime"] or "unknown", budget)
+    return made
+
+
+def _reprieve_parts(candidate: Plain) -> Iterator[Part]:
+    """What was tried on the chosen node. Not worth a table when the only pod there is the victim."""
+    attempts = candidate["reprieves"]
+    if len(attempts) < 2:
+        return
+    yield heading(f"What was tried on {candidate['node']}")
+    yield sentence(
+        f"All {counted(len(attempts), 'pod')} of lower priority were taken off, then put back one at a time as long as "
+        "the new pod still fits: first those whose budget is used up, then by importance."
+    )
+    made = table("pod", "priority", "budget", "outcome", numeric=["priority"], flexible=["pod", "outcome"])
+    for tried in attempts:
+        outcome = "stays" if tried["kept"] else f"must go: {', '.join(tried['reasons'])} ({tried['stoppedBy']})"
+        used_up = "used up" if tried["budgetUsedUp"] else ""
+        made.add_row(tried["pod"], f"{tried['priority']:,}", used_up, outcome, style="" if tried["kept"] else "yellow")
+    yield made
+
+
+def _other_candidate_parts(record: Plain, chosen: str, at_most: int | None) -> Iterator[Part]:
+    others = [one for one in record["candidates"] if one["node"] != chosen]
+    if not others:
+        return
+    losers = lost_by(record)
+    order = {criterion: -place for place, criterion in enumerate(LOST_BY)}
+    # Those that lasted longest come first: they are the next best.
+    others.sort(key=lambda one: (order.get(losers.get(one["node"], ""), -len(order)), one["node"]))
+    yield heading(f"{counted(len(others), 'other node')} where evicting pods would make room")
+    made = table(
+        "node",
+        "budgets\nbroken",
+        "highest\npriority",
+        "victims",
+        "who",
+        "why not",
+        numeric=["budgets\nbroken", "highest\npriority", "victims"],
+        flexible=["node", "who", "why not"],
+    )
+    for one in others[:at_most]:
+        victims = one["victims"]
+        made.add_row(
+            one["node"],
+            str(one["numPDBViolations"]),
+            f"{max(victim['priority'] for victim in victims):,}",
+            str(len(victims)),
+            examples([victim["pod"] for victim in victims], 2),
+            LOST_BY.get(losers.get(one["node"], ""), "equally cheap"),
+        )
+    yield made
+    if at_most is not None and len(others) > at_most:
+        yield sentence(f"and {len(others) - at_most:,} more; --all-nodes shows all.", "dim")
+
+
+def _elsewhere_parts(plain: Plain, found: Plain, *, all_nodes: bool) -> Iterator[Part]:
+    """Nodes that were tried in vain, and those where nothing could be gained by trying."""
+    tried: Mapping[str, Plain] = found["nodeStatuses"]
+    hopeless = {node: status for node, status in plain["filter"].items() if status["code"] == Code.UNRESOLVABLE.value}
+    untouched = [
+        node
+        for node in plain["filter"]
+        if node not in tried and node not in hopeless and node not in found["candidates"]
+    ]
+    count = len(tried) + len(hopeless) + len(untouched)
+    if not count:
+        return
+    yield heading(
+        f"Why evicting pods does not help on {counted(count, 'other node' if found['candidates'] else 'node')}"
+    )
+    title = "node" if all_nodes else "which"
+    made = table("nodes", "why", title, numeric=["nodes"], flexible=["why", title])
+    rows = [(f"with all of lower priority gone still: {_said(status)}", nodes) for status, nodes in _in_vain(tried)]
+    rows += [(f"no eviction changes this: {_said(status)}", nodes) for status, nodes in grouped(hopeless)]
+    if untouched:
+        rows.append(("not looked at: enough candidates were found before", sorted(untouched)))
+    rows += [
+        ("no pod of lower priority to evict", nodes) for status, nodes in grouped(tried) if _is_without_victims(status)
+    ]
+    for why, nodes in rows:
+        if all_nodes:
+            for node in nodes:
+                made.add_row("1", why, node)
+        else:
+            made.add_row(f"{len(nodes):,}", why, examples(nodes, _EXAMPLES))
+    yield made
+
+
+def _in_vain(tried: Mapping[str, Plain]) -> list[tuple[Plain, list[str]]]:
+    return [(status, nodes) for status, nodes in grouped(tried) if not _is_without_victims(status)]
+
+
+def _is_without_victims(status: Plain) -> bool:
+    return tuple(status["reasons"]) == NO_VICTIMS.reasons
+
+
+def _said(status: Plain) -> str:
+    return reason_text(status)

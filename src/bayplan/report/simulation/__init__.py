@@ -1,0 +1,1 @@
+"""One simulated run: tables in the terminal, an HTML page, Parquet files."""

@@ -1,0 +1,240 @@
+"""A run over time and its waiting times, as figures for plotly: plain data, nothing is drawn here.
+
+    over_time   used shares, queue lengths and victims, one above the other on one time axis
+    waiting     p50, p90, p99 and longest wait for each priority class
+    who_evicted how many pods of which class were evicted for which class
+
+Text of users is escaped, because plotly reads a part of HTML in labels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from bayplan.report.durations import duration_text
+from bayplan.report.simulation.view import ALARM, NO_CLASS, PALETTE, SimulationView
+from bayplan.report.words import counted
+
+Figure = dict[str, Any]
+GRID = "#E3E6EA"
+INK = "#1F2933"
+_POINTS_MAX = 1_200
+_BARS = 120
+_SHORTEST_WAIT = 0.01  # seconds; a logarithmic axis has no zero
+_WAIT_TICKS = (0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 86_400, 864_000)
+_QUEUE_COLOURS = {"active": "#56B4E9", "backoff": "#E69F00", "unschedulable": ALARM, "gated": "#999999"}
+DASHES = ("solid", "dash", "dot", "dashdot")
+QUANTILE_NAMES = {"p50": "median", "p90": "p90", "p99": "p99", "max": "longest"}
+#: With the symbol and its size.
+QUANTILES = (("p50", "circle", 11), ("p90", "diamond", 12), ("p99", "square", 10), ("max", "line-ns-open", 16))
+
+
+def layout(height: int, **more: Any) -> Figure:
+    """What all figures share."""
+    return {
+        "height": height,
+        "paper_bgcolor": "#FFFFFF",
+        "plot_bgcolor": "#FFFFFF",
+        "font": {"family": "system-ui, sans-serif", "size": 13, "color": INK},
+        "margin": {"l": 70, "r": 20, "t": 40, "b": 50},
+        "hoverlabel": {"align": "left"},
+    } | more
+
+
+def whole_run(view: SimulationView) -> Figure:
+    """What a double click shows."""
+    return {"wholeRun": [0, view.unit.of(view.seconds)]}
+
+
+def axis(title: str = "", **more: Any) -> Figure:
+    return {"title": {"text": title}, "gridcolor": GRID, "zerolinecolor": GRID, "linecolor": "#9AA5B1", **more}
+
+
+def time_axis(view: SimulationView, **more: Any) -> Figure:
+    """The whole run, or what comes after a long time in which hardly anything happens; the page can show the rest."""
+    start, end = view.unit.of(view.shown_from), view.unit.of(view.seconds)
+    return axis(f"simulated time, {view.unit.name}", range=[start, end], zeroline=False, **more)
+
+
+def over_time(view: SimulationView) -> Figure:
+    """Used shares above, the queue in the middle, victims below; zooming one zooms all."""
+    series = view.result["series"]
+    starts = chunk_starts(len(series["t"]))
+    times = [view.unit.of(series["t"][start]) for start in starts]
+    data: list[Figure] = [
+        {
+            "type": "scatter", "mode": "lines", "name": escape(resource), "x": times,
+            "y": means(shares, starts), "yaxis": "y", "legend": "legend",
+            "line": {"color": PALETTE[position % len(PALETTE)], "width": 2, "dash": DASHES[position % len(DASHES)]},
+            "hovertemplate": "%{y:.1f} %",
+        }
+        for position, (resource, shares) in enumerate(_asked_for(series["used"]))
+    ]  # fmt: skip
+    data += [
+        {
+            "type": "scatter", "mode": "lines", "name": escape(name), "x": times, "y": maxima(lengths, starts),
+            "yaxis": "y2", "legend": "legend2", "stackgroup": "queue", "hovertemplate": "%{y:,}",
+            "line": {"width": 0.5, "shape": "hv", "color": _QUEUE_COLOURS.get(name, "#666666")},
+        }
+        for name, lengths in series["queue"].items()
+        if any(lengths) or name in ("active", "unschedulable")
+    ]  # fmt: skip
+    queued = [length for trace in data if trace["yaxis"] == "y2" for length in trace["y"]]
+    victims = _victims_over_time(view)
+    data.append(victims)
+    drawn = layout(
+        640,
+        hovermode="x unified",
+        bargap=0,
+        meta=whole_run(view),
+        xaxis=time_axis(view, anchor="y3"),
+        yaxis=axis("used, %", domain=[0.62, 1], range=[0, 102]),
+        yaxis2=axis("pods waiting", domain=[0.24, 0.55], rangemode="tozero", **whole_ticks(queued, 6)),
+        yaxis3=axis("evicted", domain=[0, 0.17], rangemode="tozero", **whole_ticks(victims["y"], 3)),
+        legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"},
+        legend2={"orientation": "h", "x": 0, "y": 0.555, "yanchor": "bottom"},
+    )
+    return {"data": data, "layout": drawn}
+
+
+def _asked_for(used: dict[str, list[float]]) -> list[tuple[str, list[float]]]:
+    """Resources some pod takes; nodes may offer others, whose line would lie on the axis."""
+    return [(resource, shares) for resource, shares in used.items() if any(shares)]
+
+
+def _victims_over_time(view: SimulationView) -> Figure:
+    edges = np.linspace(0, max(view.seconds, 1e-9), round(_BARS * view.seen_closer) + 1)
+    # When they went; two preemptors may have chosen the same pod.
+    at = [pod["ended"] for pod in view.result["pods"] if pod["end"] == "preempted"]
+    counts, _ = np.histogram(np.clip(np.array(at, dtype=float), 0, edges[-1]), edges)
+    width = view.unit.of(float(edges[1]))
+    return {
+        "type": "bar", "name": "evicted by preemption", "yaxis": "y3", "showlegend": False,
+        "x": [view.unit.of(float(edge)) for edge in edges[:-1]], "y": counts.tolist(),
+        "width": width, "offset": 0, "marker": {"color": ALARM}, "hovertemplate": "%{y:,}",
+    }  # fmt: skip
+
+
+def whole_ticks(counts: Sequence[int], at_most: int) -> Figure:
+    """There is no half of a pod; plotly's own ticks are fine where there are many."""
+    return {"dtick": 1} if max(counts, default=0) <= at_most else {"tickformat": ",d", "nticks": at_most}
+
+
+def chunk_starts(count: int) -> list[int]:
+    if not count:
+        return []
+    step = -(-count // _POINTS_MAX)
+    return list(range(0, count, step))
+
+
+def means(shares: Sequence[float], starts: Sequence[int]) -> list[float]:
+    if not starts:
+        return []
+    lengths = np.diff([*starts, len(shares)])
+    means = np.add.reduceat(np.asarray(shares, dtype=float), starts) / lengths
+    return [round(100 * float(mean), 2) for mean in means]
+
+
+def maxima(lengths: Sequence[float], starts: Sequence[int]) -> list[int]:
+    """A queue that was long for a moment must not vanish between two points."""
+    return [int(length) for length in np.maximum.reduceat(np.asarray(lengths), starts)] if starts else []
+
+
+def waiting(view: SimulationView) -> Figure:
+    """One row for each class, the most important on top; the line reaches from the median to the longest wait."""
+    waits = {name or NO_CLASS: wait for name, wait in view.result["summary"]["waiting"].items() if wait["count"]}
+    names = [name for name in view.classes if name in waits]
+    rows = {name: f"{escape(name)} ({view.classes[name]:,})" for name in names}
+    data: list[Figure] = [
+        {
+            "type": "scatter", "mode": "lines", "showlegend": False, "hoverinfo": "skip",
+            "x": [shown_wait(waits[name]["p50"]), shown_wait(waits[name]["max"])], "y": [rows[name]] * 2,
+            "line": {"color": view.colours[name], "width": 4}, "opacity": 0.45,
+        }
+        for name in names
+    ]  # fmt: skip
+    for quantile, symbol, size in QUANTILES:
+        data.append(
+            {
+                "type": "scatter", "mode": "markers", "name": QUANTILE_NAMES[quantile],
+                "x": [shown_wait(waits[name][quantile]) for name in names], "y": [rows[name] for name in names],
+                "marker": {
+                    "symbol": symbol, "size": size, "color": [view.colours[name] for name in names],
+                    "line": {"width": 2 if quantile == "max" else 0},
+                },
+                "hoverinfo": "text",
+                "text": [
+                    f"{rows[name]}: {QUANTILE_NAMES[quantile]} {duration_text(waits[name][quantile])}"
+                    f"<br>of {counted(waits[name]['count'], 'pod')} placed"
+                    for name in names
+                ],
+            }
+        )  # fmt: skip
+    drawn = layout(
+        130 + 44 * max(len(names), 1),
+        hovermode="closest",
+        xaxis=wait_axis([waits[name]["max"] for name in names]),
+        yaxis=axis(type="category", categoryarray=[rows[name] for name in reversed(names)], automargin=True),
+        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"},
+        margin={"l": 150, "r": 20, "t": 40, "b": 50},
+    )
+    return {"data": data, "layout": drawn}
+
+
+def shown_wait(seconds: float) -> float:
+    return round(max(seconds, _SHORTEST_WAIT), 4)
+
+
+def wait_axis(longest: Sequence[float]) -> Figure:
+    top = max([*longest, 10])
+    ticks = [tick for tick in _WAIT_TICKS if tick <= top]
+    return axis(
+        "from creation to placement (logarithmic)",
+        type="log",
+        range=[float(np.log10(_SHORTEST_WAIT * 0.8)), float(np.log10(top * 1.4))],
+        tickvals=ticks,
+        ticktext=[f"≤ {duration_text(ticks[0])}", *(duration_text(tick) for tick in ticks[1:])],
+    )
+
+
+def who_evicted(view: SimulationView) -> Figure:
+    """Preemptors' classes to the left, victims' to the right."""
+    flows = Counter(
+        (view.class_by_key.get(preemption["preemptor"], NO_CLASS), view.class_by_key.get(victim["pod"], NO_CLASS))
+        for preemption in view.preemptions
+        for victim in preemption["victims"]
+    )
+    order = [*view.classes, *([] if NO_CLASS in view.classes else [NO_CLASS])]
+    left = [name for name in order if any(flow[0] == name for flow in flows)]
+    right = [name for name in order if any(flow[1] == name for flow in flows)]
+    colours = {NO_CLASS: "#666666"} | view.colours
+    links = sorted(flows.items(), key=lambda item: (order.index(item[0][0]), order.index(item[0][1])))
+    sankey = {
+        "type": "sankey",
+        "arrangement": "fixed",
+        "node": {
+            "label": [f"{escape(name)} evicts" for name in left] + [f"{escape(name)} evicted" for name in right],
+            "color": [colours[name] for name in [*left, *right]],
+            "pad": 18, "thickness": 16, "line": {"width": 0},
+            "hovertemplate": "%{label}: %{value:,} pods<extra></extra>",
+        },
+        "link": {
+            "source": [left.index(preemptor) for (preemptor, _), _ in links],
+            "target": [len(left) + right.index(victim) for (_, victim), _ in links],
+            "value": [count for _, count in links],
+            "color": [_translucent(colours[preemptor]) for (preemptor, _), _ in links],
+            "hovertemplate": "%{source.label} %{target.label}: %{value:,} pods<extra></extra>",
+        },
+    }  # fmt: skip
+    height = 50 + 60 * max(len(left), len(right), 1)
+    return {"data": [sankey], "layout": layout(height, margin={"l": 10, "r": 10, "t": 10, "b": 20})}
+
+
+def _translucent(colour: str) -> str:
+    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.4)"

@@ -1,0 +1,124 @@
+"""`bayplan simulate`: output, gates, journal, and bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.unit.analysis.simulation.worlds import URGENT
+
+from bayplan.cli.main import run
+
+CLUSTER = """
+{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1000}
+---
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 20}}}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: a, resources: {requests: {cpu: 2}}}]}
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    (tmp_path / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    (tmp_path / "timeline.yaml").write_text(URGENT, encoding="utf-8")
+    return str(tmp_path / "cluster.yaml"), str(tmp_path / "timeline.yaml")
+
+
+def test_the_table_says_who_made_room(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["simulate", "-f", files[0], "--timeline", files[1], "--until", "10m"]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    assert "10 min on 1 node: 5 pods, 3 placed, 0 finished, 2 preempted; 2 pods wait at the end." in said.out
+    assert "the only node where evicting pods makes room" in said.out
+    assert "Without a node at the end: default/web-" in said.out
+    assert "0/1 nodes are available: 1 Insufficient cpu." in said.out
+
+
+def test_json_alone_on_stdout_and_the_same_twice(files: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    texts = []
+    for _ in range(2):
+        run(["simulate", "-f", files[0], "--timeline", files[1], "--seed", "3", "-o", "json"])
+        texts.append(capsys.readouterr().out)
+    assert texts[0] == texts[1]
+    plain = json.loads(texts[0])
+    assert (plain["format"], plain["seed"], plain["seconds"]) == ("bayplan simulation v1", 3, 3660.0)
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"), [("pending", 1), ("evicts=none", 1), ("evicts=high", 0), ("loop", 0), ("pdb", 0)]
+)
+def test_gates(files: tuple[str, str], capsys: pytest.CaptureFixture[str], gate: str, code: int) -> None:
+    assert run(["simulate", "-f", files[0], "--timeline", files[1], "--until", "10m", "--fail-on", gate]) == code
+    assert ("failed: " in capsys.readouterr().err) == bool(code)
+
+
+def test_the_journal_can_be_replayed(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = tmp_path / "journal"
+    assert run(["simulate", "-f", files[0], "--timeline", files[1], "--until", "10m", "--journal", str(journal)]) == 0
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("journal")] == ["journal"]
+    assert run(["replay", str(journal)]) == 0
+    assert "all as written" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "there is nothing to simulate"),
+        (["-f", "none.yaml"], "none.yaml: no such file"),
+        (["--until", "later"], "invalid duration"),
+        (["--until", "0s"], "must be above 0"),
+        (["--fail-on", "rain"], "expected loop, pdb, pending or evicts=CLASS"),
+        (["--fail-on", "evicts=gold"], "there is no PriorityClass gold; there are: high"),
+        (["--timeline", "none.yaml"], "none.yaml: No such file"),
+        (["--nodes", "nodes.yaml"], "'nodes.yaml': expected FILE=N"),
+        (["--nodes", "nodes.yaml=0"], "expected FILE=N with N from 1"),
+        (["--nodes", "none.yaml=2"], "none.yaml: no such file"),
+        (["--trace", "magic:x"], "expected openb:DIR"),
+        (["--config", "none.yaml"], "none.yaml"),
+    ],
+)
+def test_bad_input_is_one_message_and_writes_nothing(
+    files: tuple[str, str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    said: str,
+) -> None:
+    given = arguments if not arguments or "-f" in arguments else ["-f", files[0], *arguments]
+    assert run(["simulate", "--journal", str(tmp_path / "journal"), *given]) == 2
+    heard = capsys.readouterr()
+    assert said in heard.err
+    assert heard.out == ""
+    assert not list(tmp_path.glob("journal*"))
+
+
+def test_nodes_from_a_template(files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    template = tmp_path / "node.yaml"
+    template.write_text(
+        "{apiVersion: v1, kind: Node, metadata: {name: big}, status: {allocatable: {cpu: 8, pods: 9}}}",
+        encoding="utf-8",
+    )
+    assert run(["simulate", "-f", files[0], "--nodes", f"{template}=11", "--until", "1m", "-o", "json"]) == 0
+    names = [one["name"] for one in json.loads(capsys.readouterr().out)["nodes"]]
+    assert names == ["n1", *(f"big-{place:02}" for place in range(11))]
+
+
+def test_a_template_without_room_is_told(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    template = tmp_path / "node.yaml"
+    template.write_text("{apiVersion: v1, kind: Node, metadata: {name: bare}}", encoding="utf-8")
+    assert run(["simulate", "-f", files[0], "--nodes", f"{template}=2"]) == 2
+    assert "Node bare: status.allocatable: is missing" in capsys.readouterr().err

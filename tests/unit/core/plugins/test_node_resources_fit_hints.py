@@ -1,0 +1,103 @@
+"""What helps a pod that found no room."""
+
+from __future__ import annotations
+
+import pytest
+from tests.requeueing import is_worth_it, registered
+from tests.support import cache_of
+
+from bayplan.core.framework.args import NodeResourcesFitArgs
+from bayplan.core.framework.requeue import ActionType, EventResource
+from bayplan.core.plugins.node_resources_fit import NodeResourcesFit, after_device_class
+from bayplan.model.kinds import Object
+from bayplan.model.pod import ContainerStatus, Pod, ResourceRequirements
+from bayplan.testing.builders import node, pod
+
+GPU = "nvidia.com/gpu"
+POD = pod("p").cpu("2").request({GPU: 1}).obj()
+ROOMY = node("n").capacity({GPU: 1})
+
+
+def resized(asked: str, held: str) -> Pod:
+    """A pod on a node that asks for so much cpu while the node still holds so much for it."""
+    made = pod("q").cpu(asked).node("n").obj()
+    holding = ResourceRequirements(requests={"cpu": held})
+    made.status.container_statuses = [ContainerStatus(name="main", resources=holding)]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "worth_it"),
+    [
+        pytest.param(pod("q").node("n").obj(), None, True, id="gone"),
+        pytest.param(pod("q").nominated("n").obj(), None, True, id="nominated-gone"),
+        pytest.param(pod("q").obj(), None, False, id="it-had-no-place"),
+        pytest.param(None, pod("q").node("n").obj(), False, id="added"),
+        pytest.param(pod("q").cpu("2").node("n").obj(), pod("q").cpu("1").node("n").obj(), True, id="scaled-down"),
+        pytest.param(pod("q").cpu("1").node("n").obj(), pod("q").cpu("2").node("n").obj(), False, id="scaled-up"),
+        pytest.param(resized("1", "2"), resized("1", "1"), True, id="resize-done"),
+        pytest.param(resized("2", "2"), resized("1", "2"), False, id="resize-asked-for"),
+        pytest.param(
+            pod("q").memory("2Gi").node("n").obj(),
+            pod("q").memory("1Gi").node("n").obj(),
+            False,
+            id="in-what-nobody-asks",
+        ),
+        pytest.param(pod("q").cpu("2").obj(), pod("q").cpu("1").obj(), False, id="scaled-down-while-waiting"),
+        pytest.param(POD, pod("p").cpu("1").request({GPU: 1}).obj(), True, id="scaled-down-itself"),
+        pytest.param(pod("q").node("n").obj(), pod("q").node("n").labels(a="1").obj(), False, id="labels"),
+    ],
+)
+def test_pod_changes(old: Pod | None, new: Pod | None, worth_it: bool) -> None:
+    """Queue or skip."""
+    assert is_worth_it(NodeResourcesFit(), POD, old, new) == worth_it
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "worth_it"),
+    [
+        pytest.param(None, ROOMY.obj(), True, id="new"),
+        pytest.param(None, node("n").obj(), False, id="new-without-the-device"),
+        pytest.param(None, node("n").capacity({GPU: 1}, cpu="1").obj(), False, id="new-too-small"),
+        pytest.param(None, node("n").capacity({GPU: 1}, pods=0).obj(), False, id="new-takes-no-pods"),
+        pytest.param(node("n").obj(), ROOMY.obj(), True, id="got-the-device"),
+        pytest.param(node("n").capacity({GPU: 1}, cpu="1").obj(), ROOMY.obj(), True, id="grew"),
+        pytest.param(ROOMY.obj(), node("n").capacity({GPU: 1}, cpu="3").obj(), False, id="shrank"),
+        pytest.param(ROOMY.obj(), node("n").capacity({GPU: 1}, memory="64Gi").obj(), False, id="grew-elsewhere"),
+        pytest.param(ROOMY.obj(), node("n").capacity({GPU: 1}, pods=111).obj(), True, id="more-pods"),
+        pytest.param(node("n").obj(), node("n").capacity(cpu="9").obj(), False, id="grew-but-lacks-the-device"),
+        pytest.param(ROOMY.obj(), node("n").capacity({GPU: 1}).label("a").obj(), False, id="labels"),
+        pytest.param(ROOMY.obj(), None, False, id="gone"),
+    ],
+)
+def test_node_changes(old: Object | None, new: Object | None, worth_it: bool) -> None:
+    """The empty node must fit, and have more than before of what the pod asks for."""
+    assert is_worth_it(NodeResourcesFit(), POD, old, new) == worth_it
+
+
+@pytest.mark.parametrize(("pods", "worth_it"), [(110, False), (111, True)])
+def test_a_pod_without_requests_waits_for_a_place(pods: int, worth_it: bool) -> None:
+    """More cpu does not help it."""
+    new = node("n").capacity(cpu="9", pods=pods).obj()
+    assert is_worth_it(NodeResourcesFit(), pod("p").cpu(0).obj(), node("n").obj(), new) == worth_it
+
+
+def test_ignored_resources_must_be_there_all_the_same() -> None:
+    """Upstream's hint does not know what the profile ignores: here a wake-up is missed."""
+    plugin = NodeResourcesFit(NodeResourcesFitArgs(ignored_resources=frozenset({GPU})))
+    assert not is_worth_it(plugin, POD, None, node("n").obj())
+
+
+@pytest.mark.parametrize(("asking", "worth_it"), [(POD, True), (pod("p").cpu("1").obj(), False)])
+def test_device_classes(asking: Pod, worth_it: bool) -> None:
+    """They may stand for any resource but the basic ones."""
+    assert after_device_class(cache_of().info(asking), None, None) == worth_it
+
+
+def test_registers() -> None:
+    """As upstream."""
+    assert registered(NodeResourcesFit()) == {
+        EventResource.POD: ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN,
+        EventResource.NODE: ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE,
+        EventResource.DEVICE_CLASS: ActionType.ADD | ActionType.UPDATE,
+    }

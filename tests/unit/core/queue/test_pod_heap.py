@@ -1,0 +1,92 @@
+"""The heap that knows its pods by key."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayplan.core.cache import Cache
+from bayplan.core.queue.pod_heap import PodHeap
+from bayplan.core.queue.queued_pod import QueuedPod
+from bayplan.testing.builders import pod
+
+INFO = Cache().info
+
+
+def record(number: int, timestamp: int) -> QueuedPod:
+    thing = pod(f"p{number}").obj()
+    return QueuedPod(thing, INFO(thing), number, timestamp)
+
+
+def by_time() -> PodHeap:
+    return PodHeap(lambda queued: (queued.timestamp,))
+
+
+def popped(heap: PodHeap) -> list[int]:
+    numbers = []
+    while (first := heap.pop()) is not None:
+        numbers.append(first.number)
+    return numbers
+
+
+def test_equal_orders_go_by_arrival() -> None:
+    heap = by_time()
+    for number in (3, 1, 2):
+        heap.push(record(number, timestamp=7))
+    assert popped(heap) == [1, 2, 3]
+
+
+def test_a_removed_pod_never_comes_out() -> None:
+    heap = by_time()
+    for number in range(3):
+        heap.push(record(number, timestamp=number))
+    removed = heap.remove("default/p0")
+    assert removed is not None
+    assert removed.number == 0
+    assert heap.remove("default/p0") is None
+    assert "default/p0" not in heap
+    assert popped(heap) == [1, 2]
+
+
+def test_a_changed_pod_finds_its_new_position() -> None:
+    heap = by_time()
+    records = [record(number, timestamp=number) for number in range(3)]
+    for queued in records:
+        heap.push(queued)
+    records[0].timestamp = 9
+    heap.refresh(records[0])
+    assert popped(heap) == [1, 2, 0]
+
+
+def test_dead_entries_are_swept_out() -> None:
+    """A thousand changes of one pod leave no thousand entries."""
+    heap = by_time()
+    queued = record(0, timestamp=0)
+    heap.push(queued)
+    for time in range(1000):
+        queued.timestamp = -time
+        heap.refresh(queued)
+    assert len(heap._entries) < 100
+    assert popped(heap) == [0]
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 30), st.integers(0, 5)), max_size=200))
+def test_agrees_with_a_sorted_list(steps: list[tuple[int, int, int]]) -> None:
+    heap, living = by_time(), dict[int, QueuedPod]()
+    for action, number, time in steps:
+        if action == 0 and number not in living:
+            living[number] = record(number, time)
+            heap.push(living[number])
+        elif action == 1:
+            heap.remove(f"default/p{number}")
+            living.pop(number, None)
+        elif action == 2 and number in living:
+            living[number].timestamp = time
+            heap.refresh(living[number])
+        elif action == 3 and living:
+            first = min(living.values(), key=lambda queued: (queued.timestamp, queued.number))
+            assert heap.pop() is living.pop(first.number)
+        assert len(heap) == len(living)
+        older = [queued for queued in living.values() if queued.timestamp < time]
+        assert heap.below((time,)) == sorted(older, key=lambda queued: (queued.timestamp, queued.number))
+    assert popped(heap) == [q.number for q in sorted(living.values(), key=lambda q: (q.timestamp, q.number))]

@@ -1,0 +1,549 @@
+"""The report of a simulation: offline, safe, the same bytes each time, and readable for few and for many nodes."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("plotly", reason="the extra `report` is not installed")
+
+from bayplan.core.preemption.select import HIGHEST_PRIORITY, PRIORITY_SUM
+from bayplan.report.durations import duration_text, unit_for
+from bayplan.report.html_page import PlotlyMissingError, require_plotly
+from bayplan.report.simulation.node_figures import nodes_over_time, shortened
+from bayplan.report.simulation.page import report_page, write_report
+from bayplan.report.simulation.time_figures import over_time, waiting, who_evicted
+from bayplan.report.simulation.view import SimulationView
+
+Plain = dict[str, Any]
+_CLASSES = {"critical": 1_000_000, "service": 10_000, "batch": 100}
+_GIB = 1 << 30
+
+
+def pod(key: str, **changed: Any) -> Plain:
+    made = {
+        "key": key, "class": "batch", "priority": 100, "owner": f"ReplicaSet {key.rsplit('-', 1)[0]}", "node": "node-1",
+        "created": 0.0, "bound": 1.0, "started": 2.0, "ended": None, "end": "running", "cpu": 1000, "memory": _GIB,
+    }  # fmt: skip
+    return made | changed
+
+
+def node(name: str, **changed: Any) -> Plain:
+    return {"name": name, "from": 0.0, "until": None, "allocatable": {"cpu": 4000, "memory": 8 * _GIB}} | changed
+
+
+def preemption(preemptor: str, victims: list[str], **changed: Any) -> Plain:
+    made = {
+        "t": 50.0, "preemptor": preemptor, "priority": 1_000_000, "node": "node-1",
+        "victims": [{"pod": key, "priority": 100, "breaks": []} for key in victims],
+        "decided": "fewest victims: 1 against 2 on node-2", "record": None,
+    }  # fmt: skip
+    return made | changed
+
+
+def record(chosen: str = "node-1") -> Plain:
+    victim = {"pod": "prod/low-1", "priority": 100, "startTime": "2026-01-01T00:00:00Z", "breaks": ["prod/guard"]}
+    other = victim | {"pod": "prod/low-2", "breaks": []}
+    kept = {"pod": "prod/mid-1", "priority": 500, "startTime": None, "budgetUsedUp": False, "kept": True}
+    gone = kept | {
+        "pod": "prod/low-1", "kept": False, "stoppedBy": "NodeResourcesFit", "reasons": ["Insufficient cpu"]
+    }  # fmt: skip
+    return {
+        "candidates": [
+            {"node": chosen, "numPDBViolations": 0, "victims": [victim], "reprieves": [kept, gone]},
+            {"node": "another", "numPDBViolations": 0, "victims": [victim, other], "reprieves": []},
+        ],
+        "choice": [
+            {"criterion": HIGHEST_PRIORITY, "values": {chosen: 100, "another": 100}, "kept": [chosen, "another"]},
+            {"criterion": PRIORITY_SUM, "values": {chosen: 100, "another": 200}, "kept": [chosen]},
+        ],
+    }
+
+
+def result(**changed: Any) -> Plain:
+    """Nothing but one node; tests add what they are about."""
+    made = {
+        "format": "bayplan simulation v1", "seed": 7, "configs": "default", "seconds": 100.0, "partial": False,
+        "classes": _CLASSES,
+        "summary": {
+            "pods": {"created": 0, "placed": 0, "finished": 0, "deleted": 0, "preempted": 0, "pending": 0},
+            "waiting": {}, "evictions": {}, "evictionsByPreemptor": {}, "budgetsBroken": 0, "utilisation": {},
+            "fragmentation": {},
+        },
+        "series": {"t": [], "queue": {}, "used": {}, "running": []},
+        "nodes": [node("node-1")], "pods": [], "preemptions": [], "chains": [], "loops": [],
+    }  # fmt: skip
+    return made | changed
+
+
+def busy_result(nodes: int, pods: int, seconds: float, seed: int = 1) -> Plain:
+    """A made-up day: workloads of three classes, some of the least important evicted."""
+    rng = random.Random(seed)
+    made, preemptions = [], []
+    for number in range(pods):
+        name = rng.choices(list(_CLASSES), [1, 4, 7])[0]
+        created = rng.uniform(0, seconds * 0.9)
+        bound = created + rng.expovariate(1.0) * {"critical": 0.4, "service": 8, "batch": 240}[name]
+        ended = bound + rng.expovariate(1.0) * seconds / 6
+        runs = ended >= seconds
+        waits = name == "batch" and (rng.random() < 0.02 or bound >= seconds)
+        made.append(
+            pod(
+                f"prod/{name}-{number // 20}-{number}",
+                **{"class": name, "priority": _CLASSES[name], "owner": f"ReplicaSet prod/{name}-{number // 20}"},
+                node=None if waits else f"node-{rng.randrange(nodes)}",
+                created=created, bound=None if waits else min(bound, seconds), started=None if waits else bound + 1,
+                ended=None if waits or runs else ended, end="pending" if waits else "running" if runs else "finished",
+                cpu=rng.choice([250, 500, 1000]), memory=rng.choice([1, 2, 4]) * _GIB // 4,
+            )
+        )  # fmt: skip
+    urgent = [one for one in made if one["class"] == "critical"]
+    for one in [one for one in made if one["class"] == "batch" and one["end"] == "finished"][: max(pods // 60, 3)]:
+        one["end"] = "preempted"
+        by = rng.choice(urgent)
+        taking = preemption(by["key"], [one["key"]], t=one["ended"], node=one["node"], record=record(one["node"]))
+        taking["victims"][0]["breaks"] = ["prod/guard"] if rng.random() < 0.1 else []
+        preemptions.append(taking)
+    preemptions.sort(key=lambda one: one["t"])
+    return _summed_up(made, preemptions, nodes, seconds)
+
+
+def _summed_up(pods: list[Plain], preemptions: list[Plain], nodes: int, seconds: float) -> Plain:
+    waits = {
+        name: sorted(one["bound"] - one["created"] for one in pods if one["class"] == name and one["bound"] is not None)
+        for name in _CLASSES
+    }
+    times = [seconds * step / 400 for step in range(401)]
+    by_end = {end: sum(one["end"] == end for one in pods) for end in ("finished", "deleted", "preempted", "pending")}
+    victims = [victim["pod"] for one in preemptions for victim in one["victims"]]
+    return result(
+        seconds=seconds,
+        summary={
+            "pods": {"created": len(pods), "placed": len(pods) - by_end["pending"], **by_end},
+            "waiting": {
+                name: {"count": len(all_)}
+                | {key: all_[min(int(share * len(all_)), len(all_) - 1)]
+                   for key, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0))}
+                for name, all_ in waits.items() if all_
+            },
+            "evictions": {"preemption": len(victims), "node": 2},
+            "evictionsByPreemptor": {one["preemptor"]: len(one["victims"]) for one in preemptions},
+            "budgetsBroken": 2, "utilisation": {"cpu": 0.63, "memory": 0.41}, "fragmentation": {"cpu": 0.127},
+        },
+        series={
+            "t": times,
+            "queue": {
+                "active": [step % 3 for step in range(401)], "backoff": [step % 7 for step in range(401)],
+                "unschedulable": [abs(200 - step) // 8 for step in range(401)], "gated": [0] * 401,
+            },
+            "used": {
+                "cpu": [0.6 + 0.3 * (step % 50) / 50 for step in range(401)],
+                "memory": [0.4 + step / 1600 for step in range(401)],
+            },
+            "running": list(range(401)),
+        },
+        nodes=[node(f"node-{number}", until=seconds / 2 if number == 3 else None) for number in range(nodes)],
+        pods=pods, preemptions=preemptions,
+        chains=[
+            {"pods": [preemptions[0]["preemptor"], *victims[:2]], "depth": 2, "downtime": 75.0},
+            {"pods": [preemptions[0]["preemptor"], victims[2], "prod/a-pod-with-a-very-long-name-5f6d7c8b9-x2v4q"],
+             "depth": 2, "downtime": 30.0},
+            {"pods": [preemptions[1]["preemptor"], victims[1]], "depth": 1, "downtime": 5.0},
+        ],
+        loops=[{"pods": [preemptions[0]["preemptor"], victims[0]], "priorities": [1_000_000, 100], "times": 12}],
+    )  # fmt: skip
+
+
+class Elements(HTMLParser):
+    """Tags with their attributes, and the text outside scripts and styles."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.titles: list[str | None] = []
+        self.text = ""
+        self._inside = ""
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self.titles += [value for name, value in attrs if name in ("data-title", "title", "aria-label")]
+        self._inside = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._inside not in ("script", "style"):
+            self.text += data
+
+
+def figures_of(page: str) -> Plain:
+    found = re.search(r'<script type="application/json" id="figures">(.*?)</script>', page, re.DOTALL)
+    assert found
+    figures: Plain = json.loads(found[1])
+    return figures
+
+
+class TestPage:
+    def test_answer_comes_first(self) -> None:
+        """The first sentence says who found a place, who was evicted, and whether there is a loop."""
+        text = Elements(report_page(busy_result(10, 300, 3600.0))).text
+        order = [text.index(said) for said in ("found a place", "evicted by preemption", "loop found", "Use and queue")]
+        assert order == sorted(order)
+
+    def test_every_class_has_its_p90_in_the_header(self) -> None:
+        made = busy_result(10, 300, 3600.0)
+        header = report_page(made).split("</header>")[0]
+        for name, wait in made["summary"]["waiting"].items():
+            assert name in header
+            assert f">{duration_text(wait['p90'])}<" in header
+
+    def test_partial_run_is_marked(self) -> None:
+        assert "Interrupted" in Elements(report_page(result(partial=True))).text
+        assert "Interrupted" not in Elements(report_page(result())).text
+
+    def test_each_preemption_opens_its_record(self) -> None:
+        """Victims with budgets, the deciding criterion, the candidate that lost and why, and what was tried."""
+        one = preemption("prod/urgent-1", ["prod/low-1"], record=record())
+        page = report_page(result(preemptions=[one, preemption("prod/urgent-2", ["prod/low-9"])]))
+        elements = Elements(page)
+        ids = [attributes.get("id") for tag, attributes in elements.tags if tag == "details"]
+        assert ids == ["preemption-0", "preemption-1"]
+        for said in ("fewest victims: 1 against 2 on node-2", "victims weigh more in sum", "must go: Insufficient cpu"):
+            assert said in elements.text
+
+    def test_record_says_how_the_candidates_compared(self) -> None:
+        page = report_page(result(preemptions=[preemption("a/b-1", ["prod/low-1"], record=record())]))
+        assert "node-1 is cheapest" in Elements(page).text
+
+    def test_loop_is_named_with_pods_and_priorities(self) -> None:
+        loop = {"pods": ["a/high-1", "a/low-1"], "priorities": [500, 20], "times": 9}
+        text = Elements(report_page(result(loops=[loop]))).text
+        assert "9 times a/high-1 (500) → a/low-1 (20)" in text
+
+    def test_what_could_not_be_done_is_told(self) -> None:
+        note = {"t": 60.0, "source": "day.yaml:7", "message": "no such node: <n1>"}
+        text = Elements(report_page(result(notes=[note]))).text
+        assert "1 note on this run" in text
+        assert "day.yaml:7no such node: <n1>" in text
+
+    def test_workload_hit_hardest_stands_first(self) -> None:
+        pods = [
+            pod("a/calm-1", end="preempted", ended=10.0),
+            *(pod(f"a/poor-{number}", end="preempted", ended=10.0) for number in range(3)),
+            pod("a/fine-1"),
+        ]
+        table = report_page(result(pods=pods)).split("Worst-hit workloads")[1].split("</table>")[0]
+        assert table.index("ReplicaSet a/poor") < table.index("ReplicaSet a/calm")
+        assert "a/fine" not in table
+
+    def test_chains_with_the_same_beginning_share_it(self) -> None:
+        chains = [
+            {"pods": ["a/one-1", "a/two-1"], "depth": 1, "downtime": 3.0},
+            {"pods": ["a/one-1", "a/two-2"], "depth": 1, "downtime": 4.0},
+        ]
+        drawn = report_page(result(chains=chains)).split("<svg")[1].split("</svg>")[0]
+        assert drawn.count("<rect") == 3
+        assert drawn.count("marker-end") == 2
+
+    def test_something_else_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="not a simulation's result"):
+            report_page({"format": "something else"})
+
+    def test_resources_have_short_names_and_those_nobody_asks_for_are_left_out(self) -> None:
+        """A node may offer what no pod takes: 0 % of it says nothing, and its line lies on the axis."""
+        made = busy_result(3, 40, 600.0)
+        made["summary"]["utilisation"] |= {"example.com/gpu": 0.5, "example.com/idle": 0.0}
+        made["series"]["used"] |= {"example.com/gpu": [0.5] * 401, "example.com/idle": [0.0] * 401}
+        page = report_page(made)
+        assert "<span>gpu used</span>" in page
+        assert "idle used" not in page
+        names = {trace.get("name") for figure in figures_of(page).values() for trace in figure["data"]}
+        assert "example.com/gpu" in names
+        assert "example.com/idle" not in names
+
+    def test_empty_run_makes_a_page(self) -> None:
+        assert "No pod was preempted and none waits." in report_page(result(nodes=[]))
+
+
+class TestSafety:
+    def test_nothing_is_loaded_from_elsewhere(self) -> None:
+        """No element names a resource, no style imports one, and the page's policy forbids it to its scripts."""
+        page = report_page(busy_result(10, 300, 3600.0))
+        elements = Elements(page)
+        loading = [
+            (tag, name, value)
+            for tag, attributes in elements.tags
+            for name, value in attributes.items()
+            if name in ("src", "href", "srcset", "data", "action", "poster", "xlink:href")
+        ]
+        assert loading == []
+        assert not any(tag in ("link", "iframe", "object", "embed", "base") for tag, _ in elements.tags)
+        style = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+        assert len(style) == 1
+        assert not re.search(r"@import|url\(", style[0])
+        policy = next(a["content"] for tag, a in elements.tags if tag == "meta" and "http-equiv" in a)
+        assert policy is not None
+        assert policy.startswith("default-src 'none'")
+        assert "http" not in policy
+
+    def test_text_of_users_stays_text(self) -> None:
+        """Names that are markup, end a script or name a part of the template change nothing but what is read."""
+        evil = (
+            "x/</script><script>alert(1)</script><img src=http://evil.example/x>{{plotly}}<a href='http://e.example'>"
+        )
+        one = preemption(evil, [evil], node=evil, decided=evil, record=None)
+        one["victims"][0]["breaks"] = [evil]
+        made = busy_result(3, 40, 600.0) | {
+            "configs": evil, "classes": {evil: 5}, "nodes": [node(evil)], "preemptions": [one],
+            "pods": [pod(evil, **{"class": evil}, owner=evil, node=evil, end="preempted", ended=60.0)],
+            "chains": [{"pods": [evil, evil], "depth": 1, "downtime": 1.0}],
+            "loops": [{"pods": [evil], "priorities": [5], "times": 3}],
+        }  # fmt: skip
+        made["summary"] |= {"evictionsByPreemptor": {evil: 1}, "evictions": {evil: 1}, "fragmentation": {evil: evil}}
+        made["summary"]["utilisation"] = {evil: 0.5}
+        made["series"]["used"] = {evil: made["series"]["used"]["cpu"]}
+        page = report_page(made)
+        elements = Elements(page)
+        assert [tag for tag, _ in elements.tags if tag in ("img", "a")] == []
+        assert [tag for tag, _ in elements.tags].count("script") == 3
+        assert page.count("plotly.js v") == report_page(result()).count("plotly.js v")
+        # Plotly reads a part of HTML in labels: there, too, a name must not become a link.
+        assert "<a " not in json.dumps(figures_of(page))
+        assert "<img" not in json.dumps(figures_of(page))
+
+    def test_missing_plotly_can_be_asked_for_before_a_run(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        require_plotly()
+        monkeypatch.setattr("bayplan.report.html_page.find_spec", lambda name: None)
+        with pytest.raises(PlotlyMissingError, match="needs plotly"):
+            require_plotly()
+
+    def test_missing_plotly_is_said_clearly(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "plotly.offline", None)
+        with pytest.raises(PlotlyMissingError, match=r"pip install 'bayplan\[report\]'"):
+            write_report(result(), tmp_path / "report.html")
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestFile:
+    def test_same_result_same_bytes(self, tmp_path: Path) -> None:
+        for name in ("a.html", "b.html"):
+            write_report(json.loads(json.dumps(busy_result(10, 300, 3600.0))), tmp_path / name)
+        assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+    def test_order_of_hashes_does_not_matter(self, tmp_path: Path) -> None:
+        """Two processes with different hash seeds write the same bytes."""
+        (tmp_path / "result.json").write_text(json.dumps(busy_result(10, 120, 3600.0)))
+        code = (
+            "import json, sys; from bayplan.report.simulation.page import write_report; "
+            "write_report(json.load(open('result.json')), sys.argv[1])"
+        )
+        for seed in ("1", "2"):
+            command = [sys.executable, "-c", code, f"{seed}.html"]
+            subprocess.run(command, cwd=tmp_path, env={"PYTHONHASHSEED": seed}, check=True)
+        assert (tmp_path / "1.html").read_bytes() == (tmp_path / "2.html").read_bytes()
+
+    def test_nothing_is_left_half_written(self, tmp_path: Path) -> None:
+        with pytest.raises(OSError, match="directory"):
+            write_report(result(), tmp_path / "absent" / "report.html")
+        (tmp_path / "taken").mkdir()
+        with pytest.raises(OSError, match="directory"):
+            write_report(result(), tmp_path / "taken")
+        assert [one.name for one in tmp_path.iterdir()] == ["taken"]
+
+
+class TestNodes:
+    def test_few_nodes_show_each_pod_and_mark_victims(self) -> None:
+        pods = [
+            pod("a/x-1", end="preempted", ended=60.0),
+            pod("a/y-1", bound=2.0),
+            pod("a/z-1", bound=70.0),
+            pod("a/w-1", node=None, bound=None),
+        ]
+        made = result(pods=pods, preemptions=[preemption("a/z-1", ["a/x-1"])])
+        *bars, marks = nodes_over_time(SimulationView(made))["data"]
+        assert sum(len(trace["x"]) for trace in bars) == 3
+        heights = bars[0]["y"]
+        assert heights[0] != heights[1], "pods that run together must not hide each other"
+        assert heights[2] == heights[0], "a lane that is free again is used again"
+        assert (marks["x"], marks["customdata"]) == ([60.0], [0])
+
+    def test_recreated_under_the_same_name_each_has_its_own_preemption(self) -> None:
+        pods = [
+            pod("a/x-0", end="preempted", ended=20.0),
+            pod("a/x-0", end="preempted", created=30.0, bound=31.0, ended=60.0),
+        ]
+        preemptions = [preemption("a/y-1", ["a/x-0"], t=19.0), preemption("a/y-2", ["a/x-0"], t=59.0)]
+        marks = nodes_over_time(SimulationView(result(pods=pods, preemptions=preemptions)))["data"][-1]
+        assert marks["customdata"] == [0, 1]
+
+    def test_many_nodes_become_a_heat_map_of_used_shares(self) -> None:
+        nodes = [node(f"node-{number}") for number in range(100)]
+        nodes[5]["until"] = 50.0
+        pods = [pod("a/x-1", node="node-10", bound=0.0, ended=50.0), pod("a/x-2", node="node-10", bound=0.0)]
+        cpu, memory, evictions = nodes_over_time(SimulationView(result(nodes=nodes, pods=pods)))["data"]
+        assert cpu["y"][:3] == ["node-0", "node-1", "node-2"]
+        row = cpu["z"][cpu["y"].index("node-10")]
+        assert (row[0], row[-1]) == (50, 25)
+        assert memory["z"][10][0] == 25
+        assert (cpu["z"][5][0], cpu["z"][5][-1]) == (0, None)
+        assert sum(map(sum, evictions["z"])) == 0
+
+    def test_many_pods_on_few_nodes_become_a_heat_map(self) -> None:
+        pods = [pod(f"a/x-{number}", ended=2.0) for number in range(5_001)]
+        assert nodes_over_time(SimulationView(result(pods=pods)))["data"][0]["type"] == "heatmap"
+
+    def test_shortened_names_keep_both_ends(self) -> None:
+        assert shortened("node-1") == "node-1"
+        name = shortened("gke-production-cluster-default-pool-12345-x7k2")
+        assert len(name) == 28
+        assert name.startswith("gke-prod")
+        assert name.endswith("-x7k2")
+
+
+class TestSeries:
+    def test_long_series_keep_their_peaks(self) -> None:
+        """A queue that was long for one sample of thousands is still seen, and a mean stays a mean."""
+        count = 10_000
+        lengths = [0] * count
+        lengths[5_003] = 77
+        series = {
+            "t": [step / 100 for step in range(count)],
+            "queue": {"active": lengths},
+            "used": {"cpu": [0.25, 0.75] * (count // 2)},
+            "running": lengths,
+        }
+        cpu, active, _ = over_time(SimulationView(result(series=series)))["data"]
+        assert len(active["y"]) < 2_000
+        assert max(active["y"]) == 77
+        assert sum(cpu["y"]) / len(cpu["y"]) == pytest.approx(50, abs=1)
+
+    def test_victims_are_counted_where_they_fell(self) -> None:
+        """When they went, and each once: of a pod that two have chosen there is only one."""
+        went = {"a/c-1": 0.0, "a/c-2": 0.0, "a/c-3": 100.0}
+        pods = [pod(key, end="preempted", ended=at) for key, at in went.items()]
+        preemptions = [preemption("a/b-1", ["a/c-1", "a/c-2"], t=0.0), preemption("a/b-2", ["a/c-2"], t=0.0)]
+        bars = over_time(SimulationView(result(pods=pods, preemptions=preemptions)))["data"][-1]
+        assert (bars["y"][0], bars["y"][-1], sum(bars["y"])) == (2, 1, 3)
+
+    def test_waiting_puts_the_most_important_class_on_top(self) -> None:
+        made = result()
+        made["summary"]["waiting"] = {
+            name: {"count": 3, "p50": 0.0, "p90": 2.0, "p99": 3.0, "max": 4000.0} for name in ("batch", "critical")
+        }
+        figure = waiting(SimulationView(made))
+        assert figure["layout"]["yaxis"]["categoryarray"][-1].startswith("critical")
+        medians = next(trace for trace in figure["data"] if trace.get("name") == "median")
+        assert min(medians["x"]) > 0, "a logarithmic axis has no zero"
+
+    def test_who_evicted_counts_by_class(self) -> None:
+        pods = [pod("a/u-1", **{"class": "critical"}, priority=1_000_000), pod("a/l-1"), pod("a/l-2")]
+        made = result(pods=pods, preemptions=[preemption("a/u-1", ["a/l-1", "a/l-2"])])
+        sankey = who_evicted(SimulationView(made))["data"][0]
+        assert sankey["node"]["label"] == ["critical evicts", "batch evicted"]
+        assert sankey["link"]["value"] == [2]
+
+
+# A run in which hardly anything happens for long.
+
+
+def late_result(early: int) -> Plain:
+    """A hundred seconds; so many pods come at the start, and a hundred after the ninetieth."""
+    pods = [pod(f"prod/early-{number}", created=float(number)) for number in range(early)]
+    pods += [pod(f"prod/late-{number}", created=90 + number / 20) for number in range(100)]
+    return result(pods=pods, preemptions=[preemption("prod/late-1", ["prod/early-0"], t=95.0)])
+
+
+@pytest.mark.parametrize(
+    ("early", "begins", "bars"),
+    [pytest.param(2, 90, 1200, id="hardly any pod"), pytest.param(10, 0, 120, id="some pods")],
+)
+def test_time_axes_begin_where_pods_come(early: int, begins: float, bars: int) -> None:
+    """A long time with hardly any pod is left out at first; both plots agree, keep it, and say so."""
+    view = SimulationView(late_result(early))
+    for figure in (over_time(view), nodes_over_time(view)):
+        assert figure["layout"]["xaxis"]["range"] == pytest.approx([begins, 100], abs=0.5)
+        assert figure["layout"]["meta"]["wholeRun"] == [0, 100]
+    assert len(over_time(view)["data"][-1]["x"]) == pytest.approx(bars, rel=0.01)
+    said = "only 2 of 102 pods came: the time axes begin there."
+    assert (said in report_page(late_result(early))) == bool(begins)
+
+
+# Pods without a workload.
+
+
+def hit(number: int, **changed: Any) -> Plain:
+    return pod(f"trace/pod-{number}", owner=None, end="pending", bound=None, started=None, node=None, **changed)
+
+
+@pytest.mark.parametrize(
+    ("count", "named"),
+    [pytest.param(20, "trace/pod-7", id="a few by name"), pytest.param(21, "single pods of batch", id="many by class")],
+)
+def test_single_pods_among_the_workloads(count: int, named: str) -> None:
+    """A few single pods are told one by one; of a whole trace the classes say more."""
+    page = report_page(result(pods=[hit(number) for number in range(count)]))
+    table = page[page.index("Worst-hit workloads") : page.index("Evictions and packing")]
+    assert f"<td>{named}</td>" in table
+    assert ("trace/pod-7" in table) == (count <= 20)
+    assert ("does not come back" in table) == (count > 20)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (None, "–"),
+        (0.0, "0 s"),
+        (0.45, "450 ms"),
+        (0.9996, "1 s"),
+        (12.34, "12.3 s"),
+        (59.97, "1 min"),
+        (185.0, "3 min 5 s"),
+        (3600.0, "1 h"),
+        (7_800.0, "2 h 10 min"),
+        (86_400 * 4 + 3 * 3600, "4 d 3 h"),
+    ],
+)
+def test_duration_text(seconds: float | None, text: str) -> None:
+    assert duration_text(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "name"), [(100, "seconds"), (600, "minutes"), (86_400, "hours"), (86_400 * 30, "days")]
+)
+def test_unit_for(seconds: float, name: str) -> None:
+    assert unit_for(seconds).name == name
+
+
+@pytest.mark.slow
+class TestInABrowser:
+    """What the script does needs a browser; the pictures themselves are for people to look at."""
+
+    @pytest.mark.parametrize(("nodes", "pods"), [(10, 200), (1_000, 20_000)])
+    def test_all_plots_are_drawn(self, nodes: int, pods: int, tmp_path: Path) -> None:
+        browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        if browser is None:
+            pytest.skip("no Chromium on this machine")
+        write_report(busy_result(nodes, pods, 86_400.0), tmp_path / "report.html")
+        command = [
+            browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
+            "--virtual-time-budget=20000", "--dump-dom", (tmp_path / "report.html").as_uri(),
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        drawn = re.findall(r'<div class="plot js-plotly-plot" id="([a-z-]+)"', done.stdout)
+        assert drawn == ["over-time", "waiting", "nodes", "who-evicted"]
+        assert "Refused to" not in done.stderr
+        # Plotly's own button that sends a chart to its maker's server.
+        assert "modebar" in done.stdout
+        assert "Zoom" in Elements(done.stdout).titles
+        assert not [title for title in Elements(done.stdout).titles if title and "Share" in title]
