@@ -47,15 +47,15 @@ from bayplan.core.refusing import Decision
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import HOUR, SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import CronJob
 from bayplan.store import ApiError, Store
-from bayplan.worlds.delays import SECOND, Draws, Latencies
+from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.journal import JournalWriter
 from bayplan.worlds.simulated import SimulatedWorld
 
 EPOCH = parse_time("2026-01-01T00:00:00Z")
-HOUR = 3_600 * SECOND
 SAMPLES = 600
 SLICES = 200
 RECORDS_MAX = 200
