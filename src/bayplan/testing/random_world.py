@@ -16,8 +16,8 @@ from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.budgets.disruption_controller import Budgets
 from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.controllers.workloads.replica_set import ReplicaSetController
+from bayplan.core.decision import Decision
 from bayplan.core.events import Event
-from bayplan.core.refusing import Decision
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import MILLISECOND, SECOND
