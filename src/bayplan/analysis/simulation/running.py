@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TypeAlias
 
 from bayplan.analysis.cluster import Cluster, ConfigSource
-from bayplan.analysis.simulation.inputs.commands import Commands, Plan
+from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
+from bayplan.analysis.simulation.inputs.commands import Plan
 from bayplan.analysis.simulation.inputs.default_storage_class import EXPLANATION, missing_default_class
 from bayplan.analysis.simulation.inputs.digest import inputs_mark
 from bayplan.analysis.simulation.inputs.endless_jobs import endless_jobs
@@ -113,7 +114,7 @@ class Simulation:
         self._kubelet, self._lifecycle = Kubelet(draws), NodeLifecycle()
         added = missing_default_class(cluster.objects, planned)
         self._build(cluster.objects if added is None else [*cluster.objects, added], draws, journal)
-        commands = Commands(self.world, self._kubelet, self._lifecycle, self.started_at)
+        commands = PlannedCommands(CommandRunner(self.world, self._kubelet, self._lifecycle), self.started_at)
         self.notes = commands.notes
         self._tell_assumed("storage", None if added is None else EXPLANATION)
         self._tell_assumed("jobs", endless_jobs(cluster.objects, planned))

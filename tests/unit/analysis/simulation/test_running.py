@@ -10,6 +10,7 @@ import pytest
 from tests.unit.analysis.simulation.worlds import MINUTE, after, cluster, ends, nodes, objects, pattern, workload
 
 import bayplan
+from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Cordon,
@@ -18,7 +19,6 @@ from bayplan.analysis.simulation.inputs.commands import (
     NodesFail,
     NodesRecover,
     Scale,
-    Target,
 )
 from bayplan.analysis.simulation.running import simulate
 from bayplan.testing import builders as make
@@ -99,7 +99,7 @@ def test_a_drain_waits_for_the_budget() -> None:
 
 
 def test_scaling_cordoning_and_deleting() -> None:
-    web = Target("Deployment", "default", "web")
+    web = Reference("Deployment", "default", "web")
     plans = [after(1, Cordon(("n1",))), after(2, Scale((web,), 4)), after(3, Cordon(("n1",), False))]
     there = cluster(*nodes(1), workload("web", 2, "1", "low"))
     result = simulate(there, plans, until=600)
@@ -109,7 +109,7 @@ def test_scaling_cordoning_and_deleting() -> None:
 
 
 def test_what_cannot_be_done_is_noted_and_the_run_goes_on() -> None:
-    plans = [after(1, Delete((Target("Job", "default", "none"),))), after(2, HIGH)]
+    plans = [after(1, Delete((Reference("Job", "default", "none"),))), after(2, HIGH)]
     result = simulate(cluster(*nodes(1)), plans, until=600)
     assert [(one.source, "none" in one.message) for one in result.notes] == [("test", True)]
     assert result.summary["pods"]["placed"] == 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bayplan.analysis.simulation.inputs.commands import Apply, Plan, target_of
+from bayplan.analysis.simulation.inputs.commands import Apply, Plan, reference_to
 from bayplan.controllers.nodes.kubelet import RUN_SECONDS
 from bayplan.controllers.workloads.job_pods import is_finished
 from bayplan.model.kinds import Object
@@ -40,4 +40,4 @@ def _endless(objects: Iterable[Object]) -> Iterator[str]:
         else:
             continue
         if RUN_SECONDS not in template.metadata.annotations:
-            yield str(target_of(one))
+            yield str(reference_to(one))

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from bayplan.analysis.simulation.inputs.commands import Apply, Delete, Plan, target_of
+from bayplan.analysis.simulation.inputs.commands import Apply, Delete, Plan, reference_to
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
@@ -56,7 +56,7 @@ def read_simkube(path: Path) -> list[Plan]:
         if applied:
             plans.append(Plan(at, Apply(tuple(applied)), source))
         if deleted:
-            plans.append(Plan(at, Delete(tuple(target_of(one) for one in deleted)), source))
+            plans.append(Plan(at, Delete(tuple(reference_to(one) for one in deleted)), source))
     if faults:
         raise InvalidObject(faults)
     return plans

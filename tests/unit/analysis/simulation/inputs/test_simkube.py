@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bayplan.analysis.simulation.inputs.commands import Apply, Delete, Target
+from bayplan.analysis.references import Reference
+from bayplan.analysis.simulation.inputs.commands import Apply, Delete
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.model.errors import InvalidObject
 
@@ -61,7 +62,7 @@ def test_what_is_done_when(tmp_path: Path, encode: Any) -> None:
         "",
         "",
     )
-    assert last == Delete((Target("Deployment", "shop", "web"),))
+    assert last == Delete((Reference("Deployment", "shop", "web"),))
     assert plans[1].source == f"{file}: event 1"
 
 

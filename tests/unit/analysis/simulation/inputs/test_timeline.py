@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Cordon,
@@ -16,7 +17,6 @@ from bayplan.analysis.simulation.inputs.commands import (
     Scale,
     SetLabels,
     SetTaints,
-    Target,
 )
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.model.errors import InvalidObject
@@ -64,8 +64,10 @@ def test_every_verb(tmp_path: Path) -> None:
     assert isinstance(applied, Apply)
     assert [one.metadata.name for one in applied.objects] == ["from-file", "inline"]
     assert others == [
-        Scale((Target("Deployment", "shop", "web"),), 3),
-        Delete((Target("Pod", "default", "web-1"), Target("Pod", "shop", "web-2"), Target("Node", "", "n3")), 5),
+        Scale((Reference("Deployment", "shop", "web"),), 3),
+        Delete(
+            (Reference("Pod", "default", "web-1"), Reference("Pod", "shop", "web-2"), Reference("Node", "", "n3")), 5
+        ),
         Cordon(("n1",)),
         Cordon(("n1",), unschedulable=False),
         NodesFail(("n1",)),
