@@ -68,7 +68,7 @@ def before_parts() -> Iterator[Part]:
     yield node_table(Cluster(objects_of("cluster.yaml")).build_cache().view())
     yield chapter(f"2 · An urgent pod is to come. Who would have to make room? bayplan explain {URGENT_POD}")
     yield sentence(f"{URGENT_POD} is of class critical and needs 4 CPUs on one node.")
-    yield from explanation_parts(Cluster(objects_of("cluster.yaml", "urgent.yaml")).explain(URGENT_POD))
+    yield from explanation_parts(Cluster(objects_of("cluster.yaml", "urgent.yaml")).explain(URGENT_POD).document())
 
 
 def hour() -> SimulationResult:

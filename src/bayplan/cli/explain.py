@@ -60,11 +60,11 @@ def command(
     cluster = Cluster.load(*files)
     note_skipped(cluster.skipped)
     why = cluster.explain(pod, config, namespace=namespace)
+    document = why.document(all_reasons=all_reasons)
     if output == "json":
-        plain = why.to_dict(all_reasons=all_reasons)
-        for remark in remarks(why.subject, plain):
+        for remark in remarks(document):
             note(remark)
-        write_json(plain, sys.stdout)
+        write_json(document, sys.stdout)
     else:
-        show(explanation_parts(why, top=top, all_nodes=all_nodes, all_reasons=all_reasons), sys.stdout)
+        show(explanation_parts(document, top=top, all_nodes=all_nodes), sys.stdout)
     return EXIT_YES if why.fits else EXIT_NO

@@ -39,12 +39,22 @@ class Explanation:
         if attempt.pod.nominated_node_name:
             plain["nominated"] = self._nominated()
         if not self.pre_enqueue.ok:
-            plain["preEnqueue"] = _status(self.pre_enqueue)
+            plain["preEnqueue"] = plain_status(self.pre_enqueue)
         return plain
 
     def names(self, rows: RowArray) -> list[str]:
         """Node names of the rows, sorted."""
         return sorted(self.view.nodes.names[row] for row in rows)
+
+    def without_victims(self) -> list[str]:
+        """The nodes that preemption tried and where no pod is of lower priority."""
+        searched = self._searched()
+        return self.names(searched.dry_run.without_victims) if searched else []
+
+    def _searched(self) -> Searched | None:
+        post_filter = self.attempt.post_filter
+        found = post_filter.preemption.found if post_filter else None
+        return found if isinstance(found, Searched) else None
 
     def _scores(self) -> Plain:
         scored = self.attempt.scored
@@ -73,7 +83,7 @@ class Explanation:
         if post_filter is None or filtered is None:
             return None
         found, names = post_filter.preemption, self.view.nodes.names
-        searched = found.found if isinstance(found.found, Searched) else None
+        searched = self._searched()
         return {
             "ran": found.ran,
             "eligible": not found.ineligible_reason,
@@ -89,21 +99,23 @@ class Explanation:
         }
 
 
-def _status(status: Status) -> Plain:
+def plain_status(status: Status) -> Plain:
     return {"code": status.code.value, "plugin": status.plugin, "reasons": list(status.reasons)}
 
 
 def _prefilter(filtered: Filtered | None) -> Plain | None:
     if filtered is None:
         return None
-    return {**_status(filtered.pre.status), "nodes": filtered.pre.nodes}
+    return {**plain_status(filtered.pre.status), "nodes": filtered.pre.nodes}
 
 
 def _filter(filtered: Filtered | None, view: View) -> Plain:
     if filtered is None:
         return {}
     return {
-        view.nodes.names[row]: _status(group.status) for group in failure_groups(filtered, view) for row in group.rows
+        view.nodes.names[row]: plain_status(group.status)
+        for group in failure_groups(filtered, view)
+        for row in group.rows
     }
 
 

@@ -149,10 +149,14 @@ class NodeResourcesFit:
         return code
 
     def explain_failure(self, state: FilterState, view: View, code: int) -> Status:  # noqa: ARG002
-        reasons = [f"Insufficient {demand.name}" for demand in state.demands if code & demand.bit]
+        reasons = [f"Insufficient {demand.name}" for demand in self.unmet(state, code)]
         if code & TOO_MANY_PODS_BIT:
             reasons.insert(0, TOO_MANY_PODS)
         return unresolvable(*reasons) if code & UNRESOLVABLE_BIT else unschedulable(*reasons)
+
+    def unmet(self, state: FilterState, code: int) -> list[Demand]:
+        """The demands that a failure code says are not met."""
+        return [demand for demand in state.demands if code & demand.bit]
 
     def pre_score(
         self,

@@ -27,7 +27,7 @@ LOST_BY = {
 
 def choice_sentence(record: Plain, chosen: str, tied: Sequence[str]) -> str:
     """`node-2 is cheapest: no budget broken (node-1 breaks prod/db), highest victim priority 50 against …`."""
-    candidates = {one["node"]: one for one in record["candidates"]}
+    candidates = {candidate["node"]: candidate for candidate in record["candidates"]}
     if len(candidates) == 1:
         return f"{chosen} is the only node where evicting pods makes room."
     clauses = [_clause(step, chosen, candidates) for step in record["choice"] if not _says_nothing_new(step)]
