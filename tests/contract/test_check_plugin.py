@@ -9,16 +9,29 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, Rows
-from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, default_normalize
-from bayplan.core.framework.per_node import NodeView, PerNodePlugin
-from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
-from bayplan.core.framework.verdict import SUCCESS, Status, unschedulable
-from bayplan.core.snapshot import View
-from bayplan.testing import check_plugin, compare_plugins
-from bayplan.testing.check_plugin import RULES
-from bayplan.testing.clusters import small_scene
+from bayplan.plugin import (
+    ALL_ROWS,
+    SKIP,
+    SUCCESS,
+    ActionType,
+    ClusterEvent,
+    ClusterEventWithHint,
+    EventResource,
+    IntArray,
+    NodeView,
+    PerNodePlugin,
+    PodInfo,
+    PreFiltered,
+    Reads,
+    Ready,
+    RowArray,
+    Rows,
+    Status,
+    View,
+    default_normalize,
+    unschedulable,
+)
+from bayplan.testing import RULES, check_plugin, compare_plugins, small_scene
 
 SEEDS = range(10)
 

@@ -71,7 +71,7 @@ def check_plugin(
     Args:
         plugin_or_factory: A plugin, its class, or a function without arguments that makes one.
         seeds: Each gives one scene.
-        scenes: Makes the scene of a seed; see `clusters.small_scene`, which takes patterns of your own.
+        scenes: Makes the scene of a seed; see `small_scene`, which takes patterns of your own.
         waived: Names of rules that need not hold; see `RULES`.
     """
     unknown = sorted(set(waived) - set(RULES))
