@@ -1,13 +1,16 @@
 """The `bayplan` command: finds the subcommand, and turns everything that can go wrong into a message and an exit code.
 
-Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 130 interrupted. No traceback for anything a user can
-cause. Imports nothing heavy: commands are loaded when they are called.
+Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 3 a bug, 130 interrupted. A bug is any exception that no
+user can cause, broken invariants included: one line asks for a report, with a traceback only where BAYPLAN_TRACEBACK is
+set. A command says in a note on the exception where more is to be found. Imports nothing heavy: commands are loaded
+when they are called.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from signal import SIGINT, SIGPIPE
@@ -18,10 +21,14 @@ import click
 from bayplan import __version__
 from bayplan.model.errors import Fault, InvalidObject
 
-EXIT_YES, EXIT_NO, EXIT_BAD_INPUT = 0, 1, 2
+EXIT_YES, EXIT_NO, EXIT_BAD_INPUT, EXIT_BUG = 0, 1, 2, 3
 _KILLED_BY = 128  # what a shell adds to the number of the signal that ended a program
 EXIT_INTERRUPTED = _KILLED_BY + SIGINT
 _FAULTS_MAX = 20
+_TRACEBACK = "BAYPLAN_TRACEBACK"
+
+#: What a user can cause; anything else that a command raises is a bug.
+EXPECTED = (InvalidObject, click.ClickException, OSError)
 
 #: Command -> what it does, in one line. The module of the same name in this package has a `command`.
 COMMANDS = {
@@ -63,7 +70,8 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 the answer is no, 2 bad input or usage.",
+    epilog="Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 3 a bug in bayplan or in a plugin "
+    f"({_TRACEBACK}=1 shows where), 130 interrupted.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="bayplan", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -99,6 +107,8 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _bad_input([Fault("", "", "", f"{where}{error.strerror or error}")])
+    except Exception as error:
+        return _bug(error)
 
 
 def _bad_input(faults: Sequence[Fault]) -> int:
@@ -107,6 +117,21 @@ def _bad_input(faults: Sequence[Fault]) -> int:
     if len(faults) > _FAULTS_MAX:
         click.echo(f"error: and {len(faults) - _FAULTS_MAX:,} more", err=True)
     return EXIT_BAD_INPUT
+
+
+def _bug(error: Exception) -> int:
+    """Everything that a report needs in one line: what was raised, where, and what a command has noted."""
+    if os.environ.get(_TRACEBACK):
+        traceback.print_exception(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    what = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
+    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    click.echo(
+        f"error: unexpected {what} (at {frame.filename}:{frame.lineno}). This is a bug: please report it with the "
+        f"input and this line{notes}. {_TRACEBACK}=1 shows the traceback.",
+        err=True,
+    )
+    return EXIT_BUG
 
 
 def _abandon_stdout() -> None:

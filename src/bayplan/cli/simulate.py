@@ -16,6 +16,7 @@ from bayplan.analysis.simulation.inputs.node_templates import nodes_like
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.analysis.simulation.inputs.traces import Trace
 from bayplan.analysis.simulation.running import RECORDS_MAX, Options, Simulation
+from bayplan.cli.main import EXPECTED
 from bayplan.cli.options import CommandWithFiles, note_skipped
 from bayplan.cli.simulation_gates import Gate, gates_option, judge
 from bayplan.cli.simulation_output import JSON, PARQUET, Output, check_file, simulation_output_option
@@ -163,7 +164,7 @@ def _config_content(path: str | None) -> Any:
 
 @contextmanager
 def _journal_file(path: str | None) -> Iterator[TextIO | None]:
-    """A file that takes its name only when the run is over: nobody shall find half a journal."""
+    """A file that takes its name only when the run is over: nobody shall find half a journal, unless there is a bug."""
     if path is None:
         yield None
         return
@@ -172,5 +173,9 @@ def _journal_file(path: str | None) -> Iterator[TextIO | None]:
         with open(unfinished, "w", encoding="utf-8") as stream:
             yield stream
         os.replace(unfinished, path)
-    finally:
-        Path(unfinished).unlink(missing_ok=True)
+    except BaseException as error:
+        if isinstance(error, Exception) and not isinstance(error, EXPECTED):
+            error.add_note(f"the journal of what happened until then is in {unfinished}")
+        else:
+            Path(unfinished).unlink(missing_ok=True)
+        raise

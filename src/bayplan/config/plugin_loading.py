@@ -47,6 +47,8 @@ SIDE_PROTOCOLS: Final[tuple[type, ...]] = (
     contract.SelectivePlugin,
     contract.WhatIfPlugin,
     contract.NormalizePlugin,
+    contract.OneRowFilter,
+    contract.OneRowScore,
     EnqueueExtensions,
 )
 #: The method by which a per-node plugin takes part in a point.

@@ -59,8 +59,8 @@ class Case:
 
 def case_of(objects: Iterable[Object], pod: Pod) -> Case:
     cache = Cache()
-    for thing in objects:
-        cache.add(thing)
+    for obj in objects:
+        cache.add(obj)
     info = cache.info(pod)
     return Case(cache, info, cache.view())
 
@@ -188,28 +188,28 @@ def _sort_words(plugin: Any, case: Case) -> Any:
 
 
 def _reserve_words(plugin: Any, case: Case) -> Any:
-    return [fingerprint(thing) for row in _one_row(case) for thing in plugin.reserve(case.info, case.view, row)]
+    return [fingerprint(obj) for row in _first_row(case) for obj in plugin.reserve(case.info, case.view, row)]
 
 
 def _permit_words(plugin: Any, case: Case) -> Any:
-    return [plugin.permit(case.info, case.view, row) for row in _one_row(case)]
+    return [plugin.permit(case.info, case.view, row) for row in _first_row(case)]
 
 
 def _pre_bind_words(plugin: Any, case: Case) -> Any:
-    said = [plugin.pre_bind(case.info, case.view, row) for row in _one_row(case)]
-    require(all(isinstance(one, Status) for one in said), "form", f"pre_bind gives {said!r}, no Status")
+    said = [plugin.pre_bind(case.info, case.view, row) for row in _first_row(case)]
+    require(all(isinstance(status, Status) for status in said), "form", f"pre_bind gives {said!r}, no Status")
     return said
 
 
 def _bind_words(plugin: Any, case: Case) -> Any:
-    return [plugin.bind_target(case.info, case.view.nodes.names[row]) for row in _one_row(case)]
+    return [plugin.bind_target(case.info, case.view.nodes.names[row]) for row in _first_row(case)]
 
 
 def _post_bind_words(plugin: Any, case: Case) -> Any:
-    return [tuple(plugin.post_bind(case.info, case.view.nodes.names[row])) for row in _one_row(case)]
+    return [tuple(plugin.post_bind(case.info, case.view.nodes.names[row])) for row in _first_row(case)]
 
 
-def _one_row(case: Case) -> list[int]:
+def _first_row(case: Case) -> list[int]:
     return [int(row) for row in case.alive_rows[:1]]
 
 
@@ -246,7 +246,7 @@ def digest(case: Case) -> dict[str, Any]:
         "nodes.pod_rows": [list(rows) for rows in nodes.pod_rows],
         "pods.keys": list(pods.keys),
         "nominated": {name: list(rows) for name, rows in case.view.nominated.items()},
-        "objects": {kind: [fingerprint(one) for one in getattr(objects, kind).values()] for kind in kinds},
+        "objects": {kind: [fingerprint(obj) for obj in getattr(objects, kind).values()] for kind in kinds},
         "the pod": (fingerprint(case.info.spec), dict(case.info.shape.labels), case.info.nominated_node_name),
     }
 

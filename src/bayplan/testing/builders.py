@@ -67,7 +67,7 @@ ReplicatedT = TypeVar("ReplicatedT", bound=Object)
 
 
 class NodeBuilder(Builder[Node]):
-    """A node: 4 CPUs, 32Gi and 110 pods unless told."""
+    """A node: 4 CPUs, 32Gi and 110 pods unless set otherwise."""
 
     def __init__(self, name: str) -> None:
         super().__init__(Node(), name)

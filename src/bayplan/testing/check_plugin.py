@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from bayplan.config.plugin_loading import PluginError, checked_points
 from bayplan.core.framework.verdict import CycleError
-from bayplan.testing import change_rules, plugin_rules
+from bayplan.testing import change_rules, one_row_rules, plugin_rules
 from bayplan.testing.asking import Breach
 from bayplan.testing.clusters import Scene, small_scene
 from bayplan.testing.plugin_rules import Seen, Trial
@@ -36,6 +36,7 @@ RULES: Final = MappingProxyType(
         "reads": "answers that the core may keep change only as it says in `reads` and `score_reads`",
         "what-if": "each node stands in its own world, and a fork leaves its origin alone",
         "moved pods": "a what-if world is right about its node",
+        "one row": "`filter_one` and `score_one` say of a row what `filter` and `score` say of it, as plain ints",
         "wakes": "a change that lets a rejected pod fit is one it registered for",
         "exercised": "the scenes made it pass and reject nodes, or give different scores",
     }
@@ -53,6 +54,7 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Trial], None]], ...]] = (
     ("reads", change_rules.reads_what_it_says),
     ("what-if", change_rules.keeps_worlds_apart),
     ("moved pods", change_rules.follows_pods_that_move),
+    ("one row", one_row_rules.answers_for_one_row_as_for_all),
     ("wakes", change_rules.misses_no_wake_up),
 )
 
@@ -69,7 +71,7 @@ def check_plugin(
     Args:
         plugin_or_factory: A plugin, its class, or a function without arguments that makes one.
         seeds: Each gives one scene.
-        scenes: Makes the scene of a seed; see `clusters.small_scene`, which takes patterns of your own.
+        scenes: Makes the scene of a seed; see `small_scene`, which takes patterns of your own.
         waived: Names of rules that need not hold; see `RULES`.
     """
     unknown = sorted(set(waived) - set(RULES))

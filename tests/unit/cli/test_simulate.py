@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.analysis.simulation.worlds import URGENT
 
+from bayplan.analysis.simulation.recording.preemption_log import PreemptionLog
 from bayplan.cli.main import run
 
 CLUSTER = """
@@ -60,6 +62,24 @@ def test_json_alone_on_stdout_and_the_same_twice(files: tuple[str, str], capsys:
 def test_gates(files: tuple[str, str], capsys: pytest.CaptureFixture[str], gate: str, code: int) -> None:
     assert run(["simulate", "-f", files[0], "--timeline", files[1], "--until", "10m", "--fail-on", gate]) == code
     assert ("failed: " in capsys.readouterr().err) == bool(code)
+
+
+def test_a_bug_leaves_the_journal_and_says_where(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It can be replayed, up to where it ends."""
+
+    def breaks(*_: Any) -> None:
+        raise AssertionError("a pod is in two places")
+
+    journal = tmp_path / "journal"
+    with monkeypatch.context() as patched:
+        patched.setattr(PreemptionLog, "decided", breaks)
+        assert run(["simulate", "-f", files[0], "--until", "10m", "--journal", str(journal)]) == 3
+    assert f"the journal of what happened until then is in {journal}.part" in capsys.readouterr().err
+    assert not journal.exists()
+    assert run(["replay", f"{journal}.part"]) == 0
+    assert capsys.readouterr().out == "1 decisions, all as written.\n"
 
 
 def test_the_journal_can_be_replayed(

@@ -248,8 +248,8 @@ def simulate(
 
     Args:
         timeline: what users do and when: a file, or plans.
-        trace: pods to come, as `csv:FILE`, `openb:DIR` or `azure:FILE`, or from
-            `bayplan.analysis.simulation.inputs.traces.load_trace`; its nodes join the cluster's.
+        trace: pods to come, as `csv:FILE`, `openb:DIR` or `azure:FILE`, or from `bayplan.load_trace`; its nodes join
+            the cluster's.
         config: None, a path or a dict: a KubeSchedulerConfiguration.
         seed: the same seed gives the same run.
         until: seconds, or such as "24h"; None for an hour beyond the last thing planned.
