@@ -59,7 +59,13 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @click.option(
     "-f", "--file", "files", metavar="FILES", multiple=True, help="YAML or JSON files and folders; - is standard input."
 )
-@click.option("--nodes", "templates", metavar="FILE=N", multiple=True, help="Add N nodes like each one in the file.")
+@click.option(
+    "--nodes",
+    "templates",
+    metavar="FILE=N|8cpu,32Gi=N",
+    multiple=True,
+    help="Add N copies of each node in the file, or N plain nodes. Can be repeated.",
+)
 @click.option(
     "--timeline",
     metavar="FILE",

@@ -83,7 +83,7 @@ def test_the_journal_can_be_replayed(
         (["--fail-on", "evicts=gold"], "there is no PriorityClass gold; there are: high"),
         (["--timeline", "none.yaml"], "none.yaml: No such file"),
         (["--nodes", "nodes.yaml"], "'nodes.yaml': expected FILE=N"),
-        (["--nodes", "nodes.yaml=0"], "expected FILE=N with N from 1"),
+        (["--nodes", "nodes.yaml=0"], "expected FILE=N, or a node such as 8cpu,32Gi=N, with N from 1"),
         (["--nodes", "none.yaml=2"], "none.yaml: no such file"),
         (["--trace", "magic:x"], "expected openb:DIR"),
         (["--config", "none.yaml"], "none.yaml"),

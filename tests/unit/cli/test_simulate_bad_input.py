@@ -34,7 +34,8 @@ VERBS = "a step has exactly one of apply, delete, scale, cordon, uncordon, drain
 NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 NO_HEADER = "is empty: expected a header line with the names of the columns"
 NO_LIST = "expected one list of steps, such as `- {at: 10m, cordon: node-1}`"
-NO_SPEC = "expected FILE=N with N from 1 to 100,000"
+NO_SPEC = "expected FILE=N, or a node such as 8cpu,32Gi=N, with N from 1 to 100,000"
+PLAIN_NODE = "expected a node such as 8cpu,32Gi or 8cpu,32Gi,nvidia.com/gpu:4"
 
 
 @dataclass(frozen=True)
@@ -211,6 +212,16 @@ TEMPLATES = [
         f"--nodes: 'big.yaml=999999999999999999999999999999': {NO_SPEC}",
         "--nodes big.yaml=" + "9" * 30,
     ),
+    *(
+        Case(f"plain node: {spec}", f"--nodes {spec}", f"--nodes: '{spec}': {said}")
+        for spec, said in (
+            ("8cpu,32Gi", NO_SPEC),
+            ("8cpu,32Gi=0", NO_SPEC),
+            ("8cpu=5", f"memory is missing; {PLAIN_NODE}"),
+            ("8cpu,32GiB=5", f"'32GiB' is not a quantity; {PLAIN_NODE}"),
+            ("8cpu,32Gi,gpu:4=5", f"'gpu' is not the name of a resource, such as nvidia.com/gpu; {PLAIN_NODE}"),
+        )
+    ),
     template("empty", "", "big.yaml: the file is empty"),
     template(
         "no node",
@@ -220,12 +231,12 @@ TEMPLATES = [
     template(
         "nothing allocatable",
         "{apiVersion: v1, kind: Node, metadata: {name: big}}",
-        "big.yaml: Node big: status.allocatable: is missing: nothing would fit on it",
+        "big.yaml: Node big: status.allocatable: is missing: no pod would fit on this node",
     ),
     template(
         "no pods",
         NODE % ("big", "cpu: 8"),
-        "big.yaml: Node big: status.allocatable[pods]: is missing or 0: no pod would fit on it",
+        "big.yaml: Node big: status.allocatable[pods]: is missing or 0: no pod would fit on this node",
     ),
     template(
         "negative",
@@ -241,13 +252,13 @@ TEMPLATES = [
     template(
         "asked for twice",
         BIG,
-        "big.yaml: Node big-0: metadata.name: this name is taken; a template needs one of its own",
+        "big.yaml: Node big-0: metadata.name: this name is already taken",
         "--nodes big.yaml=2 --nodes big.yaml=3",
     ),
     template(
         "a name that is taken",
         NODE % ("n", "pods: 9"),
-        "big.yaml: Node n-1: metadata.name: this name is taken; a template needs one of its own",
+        "big.yaml: Node n-1: metadata.name: this name is already taken",
     ),
 ]
 OPTIONS = [
