@@ -59,7 +59,9 @@ def parse_reference(text: str, namespace: str = DEFAULT_NAMESPACE) -> Reference:
         return Reference(kind, namespace, parts[1]) if kind else Reference(POD, parts[0], parts[1])
     kind = _KINDS.get(parts[1].lower())
     if kind is None:
-        raise not_found(text, f"{parts[1]!r} is no kind that creates pods; there are: {', '.join(kind_names())}")
+        raise not_found(
+            text, f"{parts[1]!r} is not a kind that creates pods; expected one of: {', '.join(kind_names())}"
+        )
     return Reference(kind, parts[0], parts[2])
 
 

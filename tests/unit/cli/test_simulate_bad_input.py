@@ -119,7 +119,7 @@ TIMELINES = [
         "- at: 1m\n  taint: n-1\n  with: gpu\n",
         "t.yaml:3: with: 'gpu' is no taint; expected key=value:EFFECT with NoSchedule, PreferNoSchedule, NoExecute",
     ),
-    timeline("no file", "\n- at: 1m\n  apply: none.yaml\n", "t.yaml:3: none.yaml: no such file or folder"),
+    timeline("no file", "\n- at: 1m\n  apply: none.yaml\n", "t.yaml:3: none.yaml: no such file or directory"),
     timeline(
         "bad object",
         "- at: 1m\n  apply: " + NODE % ("n9", "cpu: lots"),
@@ -173,7 +173,7 @@ TRACES = [
     azure(
         "broken row", AZURE.replace("900,900", "900,60"), "t.csv:2: duration_max_s: 60 is less than duration_min_s, 900"
     ),
-    Case("openb: no such folder", "--trace openb:none", "none: no such file or folder"),
+    Case("openb: no such folder", "--trace openb:none", "none: no such file or directory"),
     Case(
         "openb: empty folder",
         "--trace openb:trace",
@@ -201,7 +201,7 @@ TRACES = [
     openb("too many nodes", "openb:trace: nodes: there are 2, so 3 cannot be taken", arguments="--trace-nodes 3"),
 ]
 TEMPLATES = [
-    Case("template: no such file", "--nodes none.yaml=2", "none.yaml: no such file or folder"),
+    Case("template: no such file", "--nodes none.yaml=2", "none.yaml: no such file or directory"),
     template("no count", BIG, f"--nodes: 'big.yaml': {NO_SPEC}", "--nodes big.yaml"),
     template("no number", BIG, f"--nodes: 'big.yaml=many': {NO_SPEC}", "--nodes big.yaml=many"),
     template("none", BIG, f"--nodes: 'big.yaml=0': {NO_SPEC}", "--nodes big.yaml=0"),
@@ -248,7 +248,7 @@ TEMPLATES = [
         NODE % ("big", "cpu: lots, pods: 9"),
         f"big.yaml: Node big: status.allocatable[cpu]: 'lots': {NO_QUANTITY}",
     ),
-    template("twice in the file", (BIG + "---\n") * 2, "big.yaml: Node big: twice in this input"),
+    template("twice in the file", (BIG + "---\n") * 2, "big.yaml: Node big: appears twice in the input"),
     template(
         "asked for twice",
         BIG,
@@ -295,16 +295,16 @@ OPTIONS = [
         "-f cluster.yaml -o parquet=",
         "Invalid value for '-o' / '--output': 'parquet=': expected table, json, parquet or parquet=DIR",
     ),
-    Case("tables into a file", "-f cluster.yaml -o parquet=cluster.yaml", "-o: cluster.yaml is not a folder"),
-    Case("tables nowhere", "-f cluster.yaml -o parquet=none/tables", "-o: none/tables: there is no folder none"),
+    Case("tables into a file", "-f cluster.yaml -o parquet=cluster.yaml", "-o: cluster.yaml is not a directory"),
+    Case("tables nowhere", "-f cluster.yaml -o parquet=none/tables", "-o: none/tables: no such directory: none"),
     Case(
         "report nowhere",
         "-f cluster.yaml --report none/report.html",
-        "--report: none/report.html: there is no folder none",
+        "--report: none/report.html: no such directory: none",
     ),
-    Case("report over a folder", "-f cluster.yaml --report tables", "--report: tables is a folder"),
+    Case("report over a folder", "-f cluster.yaml --report tables", "--report: tables is a directory"),
     Case(
-        "journal nowhere", "-f cluster.yaml --journal none/journal", "--journal: none/journal: there is no folder none"
+        "journal nowhere", "-f cluster.yaml --journal none/journal", "--journal: none/journal: no such directory: none"
     ),
     Case(
         "no such configuration",
