@@ -131,7 +131,7 @@ def test_replay_from_the_command_line(tmp_path: Path) -> None:
     runner = CliRunner()
     agreed = runner.invoke(cli, ["replay", str(file)])
     assert agreed.exit_code == 0, agreed.output
-    assert "all as written" in agreed.output
+    assert "all as recorded" in agreed.output
     file.write_text(journal.replace('"outcome":"assumed"', '"outcome":"error"', 1))
     differs = runner.invoke(cli, ["replay", str(file)])
     assert differs.exit_code == 1

@@ -223,7 +223,7 @@ class Cluster:
             pod = self.pods.get(reference.key)
             if pod is not None:
                 return _wanted(pod)
-        message = "not found among the objects given"
+        message = "not found in the input"
         close = close_matches(reference, self._references())
         raise not_found(str(reference), f"{message}; did you mean {' or '.join(close)}?" if close else message)
 
@@ -251,7 +251,7 @@ class Cluster:
             ]
             if not lacking:
                 self._wanted(text, reference.namespace)  # raises if there is no such workload
-                raise not_found(str(reference), "lacks no pods, so there is nothing to place")
+                raise not_found(str(reference), "already has all its pods, so there is nothing to place")
             return lacking
         key = text if reference.kind != POD else reference.key
         _check_pending(self.find_pod(key))
@@ -261,7 +261,7 @@ class Cluster:
 def profile_of(profiles: Mapping[str, Profile], pod: Pod) -> Profile:
     name = pod.spec.scheduler_name
     if name not in profiles:
-        message = f"no profile for scheduler {name!r}; there are: {', '.join(sorted(profiles))}"
+        message = f"no profile for scheduler {name!r}; known profiles: {', '.join(sorted(profiles))}"
         raise InvalidObject([Fault("", f"Pod {object_key(pod)}", "spec.schedulerName", message)])
     return profiles[name]
 
@@ -305,12 +305,17 @@ def _check_pending(pod: Pod) -> None:
         raise InvalidObject(
             [
                 Fault(
-                    "", f"Pod {object_key(pod)}", "spec.nodeName", f"it is on {pod.spec.node_name} already, not pending"
+                    "",
+                    f"Pod {object_key(pod)}",
+                    "spec.nodeName",
+                    f"already has node {pod.spec.node_name}, so it is not pending",
                 )
             ]
         )
     if _is_over(pod):
-        raise InvalidObject([Fault("", f"Pod {object_key(pod)}", "status.phase", f"{pod.status.phase}: it is over")])
+        raise InvalidObject(
+            [Fault("", f"Pod {object_key(pod)}", "status.phase", f"{pod.status.phase}: the pod has finished")]
+        )
 
 
 def _is_pending(pod: Pod) -> bool:

@@ -66,7 +66,7 @@ def parse_reference(text: str, namespace: str = DEFAULT_NAMESPACE) -> Reference:
         return parse_object_name(text, _POD_KINDS, namespace)
     except UnknownKindError as error:
         kinds = ", ".join(kind.lower() for kind in _POD_KINDS)
-        raise not_found(text, f"{error.kind!r} is no kind that creates pods; there are: {kinds}") from error
+        raise not_found(text, f"{error.kind!r} is not a kind that creates pods; expected one of: {kinds}") from error
     except ValueError as error:
         raise not_found(text, str(error).partition(": ")[2]) from error
 

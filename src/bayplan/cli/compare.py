@@ -1,4 +1,4 @@
-"""`bayplan compare`: results of simulations, side by side."""
+"""`bayplan compare`: simulation results side by side."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from bayplan.report.terminal import show
 @click.option("--report", metavar="FILE", help="Write an HTML report.")
 @output_option
 def command(files: tuple[str, ...], report: str | None, output: str) -> None:
-    """Hold results of `bayplan simulate -o json` against the first of them.
+    """Compare results of `bayplan simulate -o json` with the first one.
 
-    Shows figures side by side with their differences, waiting times by priority class, pods that ended on another node
-    or at another time, and preemptions that only one run had. Says so where seeds or inputs differ.
+    Shows the figures side by side, waiting times by priority class, pods that were placed on a different node or at a
+    different time, and preemptions that happened in only one run. Warns if seeds or inputs differ.
     """
     if report:
         require_report()
@@ -47,5 +47,5 @@ def _compared(files: tuple[str, ...]) -> Comparison:
         for called, run in zip(short_names(run["configs"] for run in runs), runs, strict=True)
     ]
     if len(named) < 2:
-        raise InvalidObject([Fault(files[0], "", "", "holds one run; name another file to compare it with")])
+        raise InvalidObject([Fault(files[0], "", "", "contains only one run; add another file to compare it with")])
     return compare(*(run for _, run in named), names=[name for name, _ in named])

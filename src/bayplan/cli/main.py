@@ -32,13 +32,13 @@ EXPECTED = (InvalidObject, click.ClickException, OSError)
 
 #: Command -> what it does, in one line. The module of the same name in this package has a `command`.
 COMMANDS = {
-    "explain": "Say where a pod can go, why not elsewhere, and who would have to make room.",
-    "place": "Place the pending pods now, one after another, evicting where it must be.",
-    "simulate": "Run a cluster through time: who is placed, who waits, who has to make room.",
-    "compare": "Hold results of simulations against each other: what changed for whom.",
-    "demo": "Watch a small built-in cluster place, explain and preempt.",
-    "replay": "Play a journal back and say where decisions differ.",
-    "bench": "Measure how many decisions a second this machine makes.",
+    "explain": "Explain where a pod fits, why not elsewhere, and which pods it would preempt.",
+    "place": "Place the pending pods one by one, evicting only where necessary.",
+    "simulate": "Simulate a cluster over time: which pods run, wait or get preempted.",
+    "compare": "Compare simulation results: what changed, and for which pods.",
+    "demo": "Watch preemption happen on a small built-in cluster.",
+    "replay": "Replay a journal and report decisions that differ.",
+    "bench": "Measure scheduling decisions per second on this machine.",
 }
 
 
@@ -75,10 +75,10 @@ class LazyGroup(click.Group):
 )
 @click.version_option(__version__, "-V", "--version", prog_name="bayplan", message="%(prog)s %(version)s")
 def cli() -> None:
-    """The Kubernetes scheduler as a tool: which pod goes where, who must make room, and why.
+    """The Kubernetes scheduler as a tool: which pod goes where, which pods it evicts, and why.
 
-    Reads manifests or dumps (kubectl get -o yaml|json), decides exactly as kube-scheduler does, and changes nothing.
-    Start with: bayplan demo
+    Reads manifests or dumps (kubectl get -o yaml|json), makes the same decisions as kube-scheduler, and changes
+    nothing. To get started: bayplan demo
     """
 
 

@@ -1,7 +1,7 @@
-"""Options that several commands share, and notes on the side.
+"""Options shared by several commands, and notes to standard error.
 
-`-f` takes several files at once, as a shell expands `*.yaml`: what follows it counts as a file as long as it looks like
-one, which no pod's name does.
+`-f` takes several files at once, as a shell expands `*.yaml`: arguments after it are files as long as they look like
+files, which no pod name does.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ def files_option(function: CommandT) -> CommandT:
         metavar="FILES",
         multiple=True,
         required=True,
-        help="YAML or JSON files and folders (.gz too); - is standard input. May be given several times.",
+        help="YAML or JSON files or directories (.gz too); - is standard input. Can be repeated.",
     )(function)
 
 
 def config_option(function: CommandT) -> CommandT:
     return click.option(
-        "--config", metavar="FILE", help="A KubeSchedulerConfiguration (v1); without it, the default one."
+        "--config", metavar="FILE", help="KubeSchedulerConfiguration (v1) to use. Default: kube-scheduler's defaults."
     )(function)
 
 
 def namespace_option(function: CommandT) -> CommandT:
     return click.option(
-        "-n", "--namespace", default="default", show_default=True, help="The namespace of pods named without one."
+        "-n", "--namespace", default="default", show_default=True, help="Namespace of pods named without one."
     )(function)
 
 
@@ -77,7 +77,7 @@ def output_option(function: CommandT) -> CommandT:
         type=click.Choice(["table", "json"]),
         default="table",
         show_default=True,
-        help="A report to read, or JSON for programs.",
+        help="Output format.",
     )(function)
 
 
@@ -91,12 +91,12 @@ def check_ties(ctx: click.Context, parameter: click.Parameter, value: str) -> st
 
 
 def note(text: str) -> None:
-    """Something worth knowing that is not the answer: to standard error."""
+    """Something worth knowing that is not the answer; goes to standard error."""
     click.echo(f"note: {text}", err=True)
 
 
 def note_skipped(skipped: Counter[str]) -> None:
-    """Which kinds were passed over."""
+    """Which kinds were ignored."""
     if skipped:
         kinds = listed([f"{number} {kind}" for kind, number in skipped.most_common()], _KINDS_NAMED)
-        note(f"passed over {counted(skipped.total(), 'object')} that scheduling does not look at: {kinds}")
+        note(f"ignored {counted(skipped.total(), 'object')} of kinds that do not affect scheduling: {kinds}")

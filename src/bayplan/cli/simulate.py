@@ -1,4 +1,4 @@
-"""`bayplan simulate`: a cluster through time, with its controllers, priorities and budgets."""
+"""`bayplan simulate`: a cluster over time, with its controllers, priorities and budgets."""
 
 from __future__ import annotations
 
@@ -48,41 +48,54 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     except ValueError as error:
         raise click.BadParameter(str(error), ctx, parameter) from error
     if found <= 0:
-        raise click.BadParameter("must be above 0", ctx, parameter)
+        raise click.BadParameter("must be greater than 0", ctx, parameter)
     return found
 
 
 @click.command(
     "simulate",
     cls=CommandWithFiles,
-    epilog="Exit codes: 0 done; 1 what --fail-on names has happened; 2 bad input or usage; 130 interrupted.",
+    epilog="Exit codes: 0 done; 1 a --fail-on condition was met; 2 bad input or usage; 130 interrupted.",
 )
 @click.option(
-    "-f", "--file", "files", metavar="FILES", multiple=True, help="YAML or JSON files and folders; - is standard input."
+    "-f",
+    "--file",
+    "files",
+    metavar="FILES",
+    multiple=True,
+    help="YAML or JSON files or directories; - is standard input.",
 )
-@click.option("--nodes", "templates", metavar="FILE=N", multiple=True, help="Add N nodes like each one in the file.")
+@click.option(
+    "--nodes",
+    "templates",
+    metavar="FILE=N|8cpu,32Gi=N",
+    multiple=True,
+    help="Add N copies of each node in the file, or N plain nodes. Can be repeated.",
+)
 @click.option(
     "--timeline",
     metavar="FILE",
-    help="What is done to the cluster and when (see docs/guide/simulate.md), or a recording: simkube:FILE.",
+    help="Timeline of changes to the cluster (see docs/guide/simulate.md), or a recording: simkube:FILE.",
 )
 @trace_options
 @configs_option
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same run.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed. The same seed gives the same run.")
 @click.option(
     "--until",
     callback=_duration,
     metavar="TIME",
-    help="How long, as 90s or 24h; an hour beyond the last thing planned.",
+    help="How long to simulate, such as 90s or 24h. Default: one hour past the last planned change.",
 )
 @click.option(
     "--records",
     type=click.IntRange(min=0),
     default=RECORDS_MAX,
     show_default=True,
-    help="Of how many preemptions to keep all that was tried.",
+    help="Number of preemptions to keep with all candidates.",
 )
-@click.option("--journal", metavar="FILE", help="Write all that went into and came out of the scheduler, for replay.")
+@click.option(
+    "--journal", metavar="FILE", help="Write the scheduler's input and decisions to FILE, for bayplan replay."
+)
 @click.option("--report", metavar="FILE", help="Write an HTML report.")
 @gates_option
 @simulation_output_option
@@ -100,11 +113,11 @@ def command(
     output: Output,
     **played: Any,
 ) -> int:
-    """Run a cluster through time: pods start, end and are evicted, controllers recreate them, nodes fail.
+    """Simulate a cluster over time: pods start, end and are evicted, controllers recreate them, nodes fail.
 
-    Takes manifests and dumps, and optionally a timeline of what is done when, or a trace of pods to come. Shows who
-    was placed, who waited, who had to make room for whom and why. Ctrl-C ends the run early with what there is.
-    With several --config the same story is run under each, and the runs are compared.
+    Takes manifests and dumps, and optionally a timeline of changes or a trace of arriving pods. Shows which pods were
+    placed, which had to wait, and which were preempted by which pod and why. Ctrl-C ends the run early and shows the
+    results so far. With several --config options, runs the same story under each and compares the runs.
     """
     if report:
         require_report()
@@ -134,7 +147,7 @@ def command(
     plain = result.to_dict()
     if report:
         result.report(report)
-        click.echo(f"note: the report is in {report}", err=True)
+        click.echo(f"note: report written to {report}", err=True)
     if output.kind == PARQUET:
         output.write_parquet(result)
     elif output.kind == JSON:
@@ -158,13 +171,13 @@ def _load_cluster(files: tuple[str, ...], templates: tuple[str, ...], trace: Tra
 
 
 def _config_content(path: str | None) -> Any:
-    """As data, so that the journal is good without the file."""
+    """As data, so that the journal can be replayed without the file."""
     return None if path is None else next(iter(parse_yaml(Path(path).read_bytes())))
 
 
 @contextmanager
 def _journal_file(path: str | None) -> Iterator[TextIO | None]:
-    """A file that takes its name only when the run is over: nobody shall find half a journal, unless there is a bug."""
+    """A file that gets its name only when the run is over: nobody finds half a journal, unless there is a bug."""
     if path is None:
         yield None
         return

@@ -1,4 +1,4 @@
-"""What `--fail-on` looks for: conditions under which a run counts as failed, for use in CI."""
+"""`--fail-on`: conditions under which a run counts as failed, for use in CI."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One condition; `class_name` is for `evicts` alone."""
+    """A condition; `class_name` is only for `evicts`."""
 
     kind: str
     class_name: str = ""
 
     def check(self, cluster: Cluster) -> None:
-        """A class that does not exist can never be evicted: such a gate would always be open."""
+        """Pods of a class that does not exist are never evicted: such a condition could never be met."""
         known = {one.metadata.name for one in cluster.objects if isinstance(one, PriorityClass)}
         known |= {pod.spec.priority_class_name for pod in cluster.pods.values()}
         if self.kind == _EVICTS and self.class_name not in {*known, "none"}:
-            message = f"there is no PriorityClass {self.class_name}; there are: {', '.join(sorted(known - {''}))}"
+            message = f"no PriorityClass {self.class_name}; known classes: {', '.join(sorted(known - {''}))}"
             raise InvalidObject([Fault("", "", "--fail-on", message)])
 
     def broken_by(self, result: SimulationResult) -> str:
@@ -44,7 +44,7 @@ class Gate:
             return f"{counted(len(loops), 'loop')}: {listed(loops, _PODS_NAMED)}" if loops else ""
         if self.kind == "pdb":
             broken = result.summary["budgetsBroken"]
-            return f"a budget was broken {counted(broken, 'time')}" if broken else ""
+            return f"PodDisruptionBudgets were violated {counted(broken, 'time')}" if broken else ""
         if self.kind == "pending":
             waiting = result.pending
             return f"{counted(len(waiting), 'pod')} without a node: {listed(waiting, _PODS_NAMED)}" if waiting else ""
@@ -53,7 +53,7 @@ class Gate:
 
 
 def judge(result: SimulationResult, gates: Sequence[Gate], run: str = "") -> int:
-    """Says what has failed, and gives the exit code; `run` is its name where there are several."""
+    """Reports what failed, and returns the exit code; `run` is the run's name if there are several."""
     failures = [why for gate in gates if (why := gate.broken_by(result))]
     for why in failures:
         click.echo(f"failed: {run + ': ' if run else ''}{why}", err=True)
@@ -69,7 +69,7 @@ def gates_option(function: CommandT) -> CommandT:
         multiple=True,
         metavar="loop|pdb|pending|evicts=CLASS",
         callback=_parse,
-        help="Exit with 1 if this happens. May be given several times.",
+        help="Exit with code 1 if this happens. Can be repeated.",
     )(function)
 
 

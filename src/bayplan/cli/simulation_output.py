@@ -1,6 +1,6 @@
-"""`-o` of `bayplan simulate`, and where its files go: a table to read, JSON, or a folder of Parquet files.
+"""`-o` of `bayplan simulate`, and where its files go: a table, JSON, or a directory of Parquet files.
 
-Everything that can be known to go wrong with a file to be written is found before the run, as that may take minutes.
+Checks before the run that files can be written, as a run may take minutes.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """In which form the result is wanted; `folder` is for Parquet alone."""
+    """The output format; `folder` is only for Parquet."""
 
     kind: str
     folder: str = ""
 
     def check(self) -> None:
-        """Raises InvalidObject if it will not be possible."""
+        """Raises InvalidObject if the output cannot be written."""
         if self.kind != PARQUET:
             return
         try:
@@ -41,12 +41,12 @@ class Output:
         except ArrowMissingError as error:
             raise bad_option("-o", str(error)) from error
         if os.path.exists(self.folder) and not os.path.isdir(self.folder):
-            raise bad_option("-o", f"{self.folder} is not a folder")
+            raise bad_option("-o", f"{self.folder} is not a directory")
         _check_folder_of("-o", self.folder)
 
     def write_parquet(self, result: SimulationResult) -> None:
         write_parquet(result.to_arrow(), self.folder)
-        note(f"the tables are in {self.folder}")
+        note(f"tables written to {self.folder}")
 
 
 def simulation_output_option(function: CommandT) -> CommandT:
@@ -57,29 +57,29 @@ def simulation_output_option(function: CommandT) -> CommandT:
         show_default=True,
         metavar="table|json|parquet[=DIR]",
         callback=_parse,
-        help=f"A summary to read, JSON with everything, or Parquet files in a folder ({FOLDER} if none is named).",
+        help=f"Output format: a summary, all results as JSON, or Parquet files in DIR (default: {FOLDER}).",
     )(function)
 
 
 def check_file(option: str, path: str | None) -> None:
-    """Raises InvalidObject if no file of this name can be written."""
+    """Raises InvalidObject if this file cannot be written."""
     if path is None:
         return
     if os.path.isdir(path):
-        raise bad_option(option, f"{path} is a folder")
+        raise bad_option(option, f"{path} is a directory")
     _check_folder_of(option, path)
 
 
 def _check_folder_of(option: str, path: str) -> None:
     folder = Path(path).absolute().parent
     if not folder.is_dir():
-        raise bad_option(option, f"{path}: there is no folder {Path(path).parent}")
+        raise bad_option(option, f"{path}: no such directory: {Path(path).parent}")
     if not os.access(folder, os.W_OK):
-        raise bad_option(option, f"{path}: the folder {Path(path).parent} cannot be written to")
+        raise bad_option(option, f"{path}: directory {Path(path).parent} is not writable")
 
 
 def bad_option(option: str, message: str) -> InvalidObject:
-    """What is wrong with an option's value, as any other bad input is told."""
+    """What is wrong with an option's value, reported like any other bad input."""
     return InvalidObject([Fault("", "", option, message)])
 
 

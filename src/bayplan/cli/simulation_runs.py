@@ -1,7 +1,7 @@
-"""The same story under several configurations: `--config` given more than once, and what is shown then.
+"""The same story under several configurations: what happens if `--config` is repeated.
 
-Runs are made one after another, each in a world of its own, and held against the first. Whatever can be known to go
-wrong with any of them is found before the first one starts.
+Runs one simulation after another, each in its own world, and compares them with the first. Anything that can be
+checked up front is checked before the first run starts.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def configs_option(function: CommandT) -> CommandT:
         metavar="FILE",
         multiple=True,
         callback=_sources,
-        help="A KubeSchedulerConfiguration (v1); without it, the default one. Given several times, the runs are "
-        f"compared; the word {DEFAULT} is the default one.",
+        help="KubeSchedulerConfiguration (v1) to use. Repeat it to compare runs; the word "
+        f"{DEFAULT} means kube-scheduler's defaults.",
     )(function)
 
 
@@ -52,13 +52,13 @@ def _sources(ctx: click.Context, parameter: click.Parameter, values: tuple[str, 
 
 
 def check_several(configs: Sequence[str | None], journal: str | None, output: Output) -> None:
-    """Raises InvalidObject for what only one run can have, and for a configuration that cannot be used."""
+    """Raises InvalidObject for options that need a single run, and for an invalid configuration."""
     if len(configs) == 1:
         return
     if journal is not None:
-        raise bad_option("--journal", "is of one run: give --config once")
+        raise bad_option("--journal", "works with a single run: give --config only once")
     if output.kind == PARQUET:
-        raise bad_option("-o", "parquet is of one run: give --config once, or use -o json")
+        raise bad_option("-o", "parquet works with a single run: give --config only once, or use -o json")
     for config in configs:
         build_profiles(load_configuration(config))
 
@@ -66,7 +66,7 @@ def check_several(configs: Sequence[str | None], journal: str | None, output: Ou
 def run_each(
     cluster: Cluster, plans: Sequence[Plan], runs: Iterable[Options], arrivals: Arrivals | None
 ) -> list[SimulationResult]:
-    """One after another; an interrupt ends the run at hand, and those after it are not begun."""
+    """One after another; an interrupt ends the current run, and the rest are not started."""
     results: list[SimulationResult] = []
     for options in runs:
         with progress_bar() as progress:
@@ -81,7 +81,7 @@ def show_compared(
 ) -> int:
     """The comparison, and the exit code."""
     if len(results) < 2:
-        note("interrupted in the first run: there is nothing to compare")
+        note("interrupted in the first run: nothing to compare")
         return EXIT_INTERRUPTED
     names = short_names(result.config_name for result in results)
     comparison = compare(*results, names=names)
@@ -95,7 +95,7 @@ def show_compared(
 
 
 def require_report() -> None:
-    """Raises InvalidObject if no report can be written by this installation."""
+    """Raises InvalidObject if this installation cannot write reports."""
     from bayplan.report.html_page import PlotlyMissingError, require_plotly  # noqa: PLC0415
 
     try:
@@ -108,10 +108,10 @@ def write_comparison_report(comparison: Comparison, path: str | None) -> None:
     """Nothing without a path."""
     if path is not None:
         comparison.report(path)
-        note(f"the report is in {path}")
+        note(f"report written to {path}")
 
 
 def warn(comparison: Comparison) -> None:
-    """On the side, for whoever does not look into the JSON."""
+    """To standard error, for users who do not read the JSON."""
     for warning in comparison.warnings:
         click.echo(f"warning: {warning}", err=True)

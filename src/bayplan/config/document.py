@@ -33,7 +33,7 @@ def _read_text(path: Path, faults: Faults) -> str:
     except OSError as error:
         faults.add("", f"cannot be read: {error.strerror or error}")
     except UnicodeDecodeError:
-        faults.add("", "cannot be read: it is not UTF-8 text")
+        faults.add("", "is not UTF-8 text")
     faults.raise_if_any()
     raise AssertionError("a file that cannot be read is a fault")
 

@@ -224,7 +224,7 @@ class _Outside:
         for name, (where, plugin_class) in self._found.items():
             own_name = plugin_class.make.name
             if own_name in self._taken:
-                self._faults.invalid(where, name, f'another plugin of the profile is called "{own_name}"')
+                self._faults.invalid(where, name, f'another plugin in this profile is already named "{own_name}"')
             self._taken.add(own_name)
             plugin = self._build(name, where, plugin_class)
             if plugin is not None:

@@ -89,9 +89,9 @@ def checked_points(plugin: type) -> frozenset[str]:
     points = frozenset(implemented_points(plugin))
     flaws = list(_flaws(plugin))
     if flaws:
-        raise PluginError(f"{plugin.__name__} is not a whole plugin: {'; '.join(flaws)}")
+        raise PluginError(f"{plugin.__name__} is not a complete plugin: {'; '.join(flaws)}")
     if not points:
-        raise PluginError(f"{plugin.__name__} is not a plugin: it has no method of any extension point")
+        raise PluginError(f"{plugin.__name__} is not a plugin: it implements no extension point")
     return points
 
 
@@ -121,9 +121,9 @@ def _flaws(plugin: type) -> Iterator[str]:
             yield f"it has {' and '.join(present)} but no {' and no '.join(missing)}"
     for attribute in ("reads", "score_reads"):
         if not isinstance(getattr(plugin, attribute, Reads.CLUSTER), Reads):
-            yield f"{attribute} is not made of Reads"
+            yield f"{attribute} is not a combination of Reads"
     if normalizes_usage(plugin):
-        yield "it normalises scores that follow usage, so its score_reads must have Reads.CLUSTER"
+        yield "it normalizes scores that depend on usage, so its score_reads must include Reads.CLUSTER"
 
 
 def normalizes_usage(plugin: Any) -> bool:
@@ -150,7 +150,7 @@ def _load_entry_point(name: str) -> Any:
     if not found:
         return None
     if len(found) > 1:
-        raise PluginError(f"several packages offer it: {', '.join(sorted(found))}; name one as module:Class")
+        raise PluginError(f"several packages provide it: {', '.join(sorted(found))}; pick one with module:Class")
     (point,) = found.values()
     try:
         return point.load()
@@ -179,7 +179,7 @@ def _module(name: str) -> ModuleType:
 def _module_of_file(path: Path) -> ModuleType:
     """The module in a file, executed once in a process as any module is."""
     if not path.is_file():
-        raise PluginError(f"there is no file {path}")
+        raise PluginError(f"no such file: {path}")
     name = f"bayplan_plugin_{path.stem}_{sha256(bytes(path.resolve())).hexdigest()[:12]}"
     if name in sys.modules:
         return sys.modules[name]

@@ -71,7 +71,7 @@ def _cleaned_map(value: Any, wanted: Any, path: str, faults: list[FieldFault]) -
     cleaned = {}
     for key, item in value.items():
         if not isinstance(key, str):
-            faults.append((path, f"expected text as a key, got {described(key)}"))
+            faults.append((path, f"expected a string as the key, got {described(key)}"))
         elif item is None:
             cleaned[key] = _zero(wanted)
         else:
@@ -84,7 +84,7 @@ def _cleaned_integer(value: Any, wanted: Any, path: str, faults: list[FieldFault
     bounds = wanted.__metadata__[0]
     if bounds.ge <= number <= bounds.le:
         return number
-    faults.append((path, f"{number} is not within {bounds.ge} to {bounds.le}"))
+    faults.append((path, f"{number} is not in the range {bounds.ge} to {bounds.le}"))
     return 0
 
 

@@ -229,7 +229,7 @@ class _Collector:
         if first_source is None:
             self.seen[identity] = source
         else:
-            again = "twice in this input" if first_source == source else f"already given in {first_source}"
+            again = "appears twice in the input" if first_source == source else f"already defined in {first_source}"
             self._fault(source, _label(info.kind, obj, where), "", again)
 
     def _fault(self, source: str, where: str, path: str, message: str) -> None:
@@ -245,7 +245,7 @@ def _files(paths: Sequence[str | Path], faults: list[Fault]) -> Iterator[tuple[s
         elif path.is_dir():
             inside = sorted(file for file in path.rglob("*") if _is_manifest(file))
             if not inside:
-                faults.append(Fault(str(given), "", "", f"no {', '.join(SUFFIXES)} file in this folder"))
+                faults.append(Fault(str(given), "", "", f"no {', '.join(SUFFIXES)} file in this directory"))
             yield from ((str(file), file) for file in inside)
         else:
             yield str(given), path
@@ -262,7 +262,7 @@ def _content(source: str, file: Path | None, stdin: BinaryIO | None, faults: lis
         if data[:2] == _GZIP_MAGIC:
             data = gzip.decompress(data)
     except FileNotFoundError:
-        faults.append(Fault(source, "", "", "no such file or folder"))
+        faults.append(Fault(source, "", "", "no such file or directory"))
     except (OSError, EOFError, zlib.error) as error:
         faults.append(Fault(source, "", "", f"cannot be read: {getattr(error, 'strerror', None) or error}"))
     else:
@@ -303,9 +303,9 @@ def _label(kind: str, obj: Object, where: str) -> str:
 
 def _nothing_found(result: ReadResult) -> Fault:
     sources = ", ".join(result.files) or "no files"
-    passed_over = ", ".join(f"{count} {kind}" for kind, count in sorted(result.skipped.items()))
-    note = f" (passed over: {passed_over})" if passed_over else ""
-    return Fault(sources, "", "", f"no object of a kind that matters to scheduling{note}")
+    ignored = ", ".join(f"{count} {kind}" for kind, count in sorted(result.skipped.items()))
+    note = f" (ignored: {ignored})" if ignored else ""
+    return Fault(sources, "", "", f"no objects of a kind that affects scheduling{note}")
 
 
 @contextmanager

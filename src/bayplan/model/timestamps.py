@@ -32,7 +32,7 @@ def parse_time(text: str) -> int:
 def _check_ranges(text: str, year: int, month: int, day: int, hour: int, minute: int, second: int) -> None:
     date_is_real = 1 <= month <= 12 and 1 <= day <= _days_in_month(year, month)
     if not date_is_real or hour > 23 or minute > 59 or second > 59:
-        raise ValueError(f"{text!r} is not a time that exists")
+        raise ValueError(f"{text!r} is not a valid time")
 
 
 def _offset_seconds(text: str, match: re.Match[str]) -> int:
@@ -40,7 +40,7 @@ def _offset_seconds(text: str, match: re.Match[str]) -> int:
         return 0
     hours, minutes = int(match[10]), int(match[11])
     if hours > 23 or minutes > 59:
-        raise ValueError(f"{text!r} has an impossible offset")
+        raise ValueError(f"{text!r} has an invalid UTC offset")
     return (hours * 3600 + minutes * 60) * (-1 if match[9] == "-" else 1)
 
 

@@ -174,10 +174,10 @@ class TestQueue:
     @pytest.mark.parametrize(
         ("name", "message"),
         [
-            ("r", "it is on a already"),
-            ("over", "it is over"),
+            ("r", "already has node a"),
+            ("over", "the pod has finished"),
             ("nobody", "not found"),
-            ("deployment/full", "lacks no pods"),
+            ("deployment/full", "already has all its pods"),
             ("deployment/nobody", "not found"),
         ],
     )

@@ -88,14 +88,14 @@ class TestCompare:
     def test_the_report(self, folder: Path, bayplan: Bayplan) -> None:
         pytest.importorskip("plotly", reason="the extra `report` is not installed")
         outcome = bayplan("compare", "fierce.json", "peaceful.json", "--report", "both.html")
-        assert (outcome.code, outcome.err) == (0, "note: the report is in both.html\n")
+        assert (outcome.code, outcome.err) == (0, "note: report written to both.html\n")
         assert "peaceful against fierce" in (folder / "both.html").read_text(encoding="utf-8")
 
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
             ([], "Missing argument 'RUN.json...'"),
-            (["fierce.json"], "fierce.json: holds one run; name another file to compare it with"),
+            (["fierce.json"], "fierce.json: contains only one run; add another file to compare it with"),
             (["fierce.json", "absent.json"], "absent.json: No such file"),
             (["fierce.json", "cluster.yaml"], "cluster.yaml: line 2"),
             (["fierce.json", "peaceful.json", "--report", "no/such/folder.html"], "--report: no/such/folder.html"),
@@ -142,8 +142,8 @@ class TestSeveralConfigurations:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            (["--journal", "journal"], "--journal: is of one run"),
-            (["-o", "parquet"], "-o: parquet is of one run"),
+            (["--journal", "journal"], "--journal: works with a single run"),
+            (["-o", "parquet"], "-o: parquet works with a single run"),
             (["--config", "absent.yaml"], "absent.yaml"),
             (["--config", "broken.yaml"], "broken.yaml"),
         ],
@@ -165,7 +165,7 @@ class TestSeveralConfigurations:
 
     @pytest.mark.parametrize(
         ("interrupted", "said"),
-        [(1, "note: interrupted in the first run: there is nothing to compare"), (2, "warning: peaceful ended early")],
+        [(1, "note: interrupted in the first run: nothing to compare"), (2, "warning: peaceful ended early")],
     )
     def test_an_interrupt_ends_all(
         self, bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, interrupted: int, said: str

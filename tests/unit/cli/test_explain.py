@@ -107,7 +107,7 @@ def test_kinds_passed_over_are_noted_beside_the_answer(bayplan: Bayplan, tmp_pat
         "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n"
     )
     said = bayplan("explain", "x", "-f", str(file), "-o", "json")
-    assert said.err == "note: passed over 1 object that scheduling does not look at: 1 ConfigMap\n"
+    assert said.err == "note: ignored 1 object of kinds that do not affect scheduling: 1 ConfigMap\n"
     assert said.json()["feasible"] == []
 
 
@@ -125,6 +125,4 @@ def test_configuration(bayplan: Bayplan, file_of: FileOf, tmp_path: Path) -> Non
 def test_unknown_pod_with_what_was_meant(bayplan: Bayplan, file_of: FileOf) -> None:
     said = bayplan("explain", "chekout", "-f", file_of(make.node("a"), make.pod("checkout")))
     assert said.code == 2
-    assert said.err == (
-        "error: Pod default/chekout: not found among the objects given; did you mean default/checkout?\n"
-    )
+    assert said.err == ("error: Pod default/chekout: not found in the input; did you mean default/checkout?\n")

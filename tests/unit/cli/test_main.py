@@ -86,7 +86,7 @@ BOMB = "\n".join(
             "Pod default/x: spec.tolerations[0].operator: ",
             id="unknown operator",
         ),
-        pytest.param(f"{POD}---\n{POD}", "Pod default/x: twice", id="duplicate name"),
+        pytest.param(f"{POD}---\n{POD}", "Pod default/x: appears twice", id="duplicate name"),
         pytest.param("", "the file is empty", id="empty file"),
         pytest.param("\0\1\2", "not text", id="binary file"),
         pytest.param("a: " + "x" * 10_000_000, "kind: is missing", id="10 MB line"),
@@ -112,7 +112,7 @@ def test_bad_input(bayplan: Bayplan, tmp_path: Path, content: str, expected: str
 def test_missing_file(bayplan: Bayplan, tmp_path: Path) -> None:
     said = bayplan("place", "-f", str(tmp_path / "none.yaml"))
     assert said.code == 2
-    assert said.err == f"error: {tmp_path / 'none.yaml'}: no such file or folder\n"
+    assert said.err == f"error: {tmp_path / 'none.yaml'}: no such file or directory\n"
 
 
 def test_many_faults_are_cut_short(bayplan: Bayplan, tmp_path: Path) -> None:

@@ -74,8 +74,8 @@ def test_pods_left_out_are_noted(bayplan: Bayplan, file_of: FileOf) -> None:
     said = bayplan("place", "-f", file)
     assert said.code == 0
     assert said.err.splitlines() == [
-        "note: left out default/g: waiting for scheduling gates: [example.com/later]",
-        "note: left out 2 pods (default/f1 and default/f2): no profile for scheduler 'other'",
+        "note: skipped default/g: waiting for scheduling gates: [example.com/later]",
+        "note: skipped 2 pods (default/f1 and default/f2): no profile for scheduler 'other'",
     ]
 
 
@@ -88,8 +88,8 @@ def test_gated_pod_that_was_asked_for(bayplan: Bayplan, file_of: FileOf) -> None
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("runs", "error: Pod default/runs: spec.nodeName: it is on a already, not pending\n"),
-        ("f", "no profile for scheduler 'other'; there are: default-scheduler"),
+        ("runs", "error: Pod default/runs: spec.nodeName: already has node a, so it is not pending\n"),
+        ("f", "no profile for scheduler 'other'; known profiles: default-scheduler"),
         ("nobody", "error: Pod default/nobody: not found"),
         ("job/none", "error: Job default/none: not found"),
     ],

@@ -89,7 +89,7 @@ def test_the_journal_can_be_replayed(
     assert run(["simulate", "-f", files[0], "--timeline", files[1], "--until", "10m", "--journal", str(journal)]) == 0
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("journal")] == ["journal"]
     assert run(["replay", str(journal)]) == 0
-    assert "all as written" in capsys.readouterr().out
+    assert "all as recorded" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -98,12 +98,12 @@ def test_the_journal_can_be_replayed(
         ([], "there is nothing to simulate"),
         (["-f", "none.yaml"], "none.yaml: no such file"),
         (["--until", "later"], "invalid duration"),
-        (["--until", "0s"], "must be above 0"),
+        (["--until", "0s"], "must be greater than 0"),
         (["--fail-on", "rain"], "expected loop, pdb, pending or evicts=CLASS"),
-        (["--fail-on", "evicts=gold"], "there is no PriorityClass gold; there are: high"),
+        (["--fail-on", "evicts=gold"], "no PriorityClass gold; known classes: high"),
         (["--timeline", "none.yaml"], "none.yaml: No such file"),
         (["--nodes", "nodes.yaml"], "'nodes.yaml': expected FILE=N"),
-        (["--nodes", "nodes.yaml=0"], "expected FILE=N with N from 1"),
+        (["--nodes", "nodes.yaml=0"], "expected FILE=N, or a node such as 8cpu,32Gi=N, with N from 1"),
         (["--nodes", "none.yaml=2"], "none.yaml: no such file"),
         (["--trace", "magic:x"], "expected openb:DIR"),
         (["--config", "none.yaml"], "none.yaml"),

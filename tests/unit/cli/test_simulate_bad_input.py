@@ -34,7 +34,8 @@ VERBS = "a step has exactly one of apply, delete, scale, cordon, uncordon, drain
 NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 NO_HEADER = "is empty: expected a header line with the names of the columns"
 NO_LIST = "expected one list of steps, such as `- {at: 10m, cordon: node-1}`"
-NO_SPEC = "expected FILE=N with N from 1 to 100,000"
+NO_SPEC = "expected FILE=N, or a node such as 8cpu,32Gi=N, with N from 1 to 100,000"
+PLAIN_NODE = "expected a node such as 8cpu,32Gi or 8cpu,32Gi,nvidia.com/gpu:4"
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,7 @@ TIMELINES = [
         "- at: 1m\n  taint: n-1\n  with: gpu\n",
         "t.yaml:3: with: 'gpu' is no taint; expected key=value:EFFECT with NoSchedule, PreferNoSchedule, NoExecute",
     ),
-    timeline("no file", "\n- at: 1m\n  apply: none.yaml\n", "t.yaml:3: none.yaml: no such file or folder"),
+    timeline("no file", "\n- at: 1m\n  apply: none.yaml\n", "t.yaml:3: none.yaml: no such file or directory"),
     timeline(
         "bad object",
         "- at: 1m\n  apply: " + NODE % ("n9", "cpu: lots"),
@@ -172,7 +173,7 @@ TRACES = [
     azure(
         "broken row", AZURE.replace("900,900", "900,60"), "t.csv:2: duration_max_s: 60 is less than duration_min_s, 900"
     ),
-    Case("openb: no such folder", "--trace openb:none", "none: no such file or folder"),
+    Case("openb: no such folder", "--trace openb:none", "none: no such file or directory"),
     Case(
         "openb: empty folder",
         "--trace openb:trace",
@@ -200,7 +201,7 @@ TRACES = [
     openb("too many nodes", "openb:trace: nodes: there are 2, so 3 cannot be taken", arguments="--trace-nodes 3"),
 ]
 TEMPLATES = [
-    Case("template: no such file", "--nodes none.yaml=2", "none.yaml: no such file or folder"),
+    Case("template: no such file", "--nodes none.yaml=2", "none.yaml: no such file or directory"),
     template("no count", BIG, f"--nodes: 'big.yaml': {NO_SPEC}", "--nodes big.yaml"),
     template("no number", BIG, f"--nodes: 'big.yaml=many': {NO_SPEC}", "--nodes big.yaml=many"),
     template("none", BIG, f"--nodes: 'big.yaml=0': {NO_SPEC}", "--nodes big.yaml=0"),
@@ -211,6 +212,16 @@ TEMPLATES = [
         f"--nodes: 'big.yaml=999999999999999999999999999999': {NO_SPEC}",
         "--nodes big.yaml=" + "9" * 30,
     ),
+    *(
+        Case(f"plain node: {spec}", f"--nodes {spec}", f"--nodes: '{spec}': {said}")
+        for spec, said in (
+            ("8cpu,32Gi", NO_SPEC),
+            ("8cpu,32Gi=0", NO_SPEC),
+            ("8cpu=5", f"memory is missing; {PLAIN_NODE}"),
+            ("8cpu,32GiB=5", f"'32GiB' is not a quantity; {PLAIN_NODE}"),
+            ("8cpu,32Gi,gpu:4=5", f"'gpu' is not the name of a resource, such as nvidia.com/gpu; {PLAIN_NODE}"),
+        )
+    ),
     template("empty", "", "big.yaml: the file is empty"),
     template(
         "no node",
@@ -220,12 +231,12 @@ TEMPLATES = [
     template(
         "nothing allocatable",
         "{apiVersion: v1, kind: Node, metadata: {name: big}}",
-        "big.yaml: Node big: status.allocatable: is missing: nothing would fit on it",
+        "big.yaml: Node big: status.allocatable: is missing: no pod would fit on this node",
     ),
     template(
         "no pods",
         NODE % ("big", "cpu: 8"),
-        "big.yaml: Node big: status.allocatable[pods]: is missing or 0: no pod would fit on it",
+        "big.yaml: Node big: status.allocatable[pods]: is missing or 0: no pod would fit on this node",
     ),
     template(
         "negative",
@@ -237,17 +248,17 @@ TEMPLATES = [
         NODE % ("big", "cpu: lots, pods: 9"),
         f"big.yaml: Node big: status.allocatable[cpu]: 'lots': {NO_QUANTITY}",
     ),
-    template("twice in the file", (BIG + "---\n") * 2, "big.yaml: Node big: twice in this input"),
+    template("twice in the file", (BIG + "---\n") * 2, "big.yaml: Node big: appears twice in the input"),
     template(
         "asked for twice",
         BIG,
-        "big.yaml: Node big-0: metadata.name: this name is taken; a template needs one of its own",
+        "big.yaml: Node big-0: metadata.name: this name is already taken",
         "--nodes big.yaml=2 --nodes big.yaml=3",
     ),
     template(
         "a name that is taken",
         NODE % ("n", "pods: 9"),
-        "big.yaml: Node n-1: metadata.name: this name is taken; a template needs one of its own",
+        "big.yaml: Node n-1: metadata.name: this name is already taken",
     ),
 ]
 OPTIONS = [
@@ -284,16 +295,16 @@ OPTIONS = [
         "-f cluster.yaml -o parquet=",
         "Invalid value for '-o' / '--output': 'parquet=': expected table, json, parquet or parquet=DIR",
     ),
-    Case("tables into a file", "-f cluster.yaml -o parquet=cluster.yaml", "-o: cluster.yaml is not a folder"),
-    Case("tables nowhere", "-f cluster.yaml -o parquet=none/tables", "-o: none/tables: there is no folder none"),
+    Case("tables into a file", "-f cluster.yaml -o parquet=cluster.yaml", "-o: cluster.yaml is not a directory"),
+    Case("tables nowhere", "-f cluster.yaml -o parquet=none/tables", "-o: none/tables: no such directory: none"),
     Case(
         "report nowhere",
         "-f cluster.yaml --report none/report.html",
-        "--report: none/report.html: there is no folder none",
+        "--report: none/report.html: no such directory: none",
     ),
-    Case("report over a folder", "-f cluster.yaml --report tables", "--report: tables is a folder"),
+    Case("report over a folder", "-f cluster.yaml --report tables", "--report: tables is a directory"),
     Case(
-        "journal nowhere", "-f cluster.yaml --journal none/journal", "--journal: none/journal: there is no folder none"
+        "journal nowhere", "-f cluster.yaml --journal none/journal", "--journal: none/journal: no such directory: none"
     ),
     Case(
         "no such configuration",

@@ -109,7 +109,7 @@ def test_unreadable_text(tmp_path: Path, text: str, message: str) -> None:
 def test_missing_file_and_binary_file(tmp_path: Path) -> None:
     assert messages(tmp_path / "none.yaml") == [("", "cannot be read: No such file or directory")]
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
-    assert messages(tmp_path / "binary") == [("", "cannot be read: it is not UTF-8 text")]
+    assert messages(tmp_path / "binary") == [("", "is not UTF-8 text")]
 
 
 @pytest.mark.parametrize("version", ["kubescheduler.config.k8s.io/v1beta3", "v1", "", None])

@@ -152,7 +152,7 @@ def test_pod_spec(spec: dict[str, Any], path: str, message: str, kind: str, wrap
             "Pod",
             {"metadata": {"name": "x", "deletionTimestamp": "2026-02-30T00:00:00Z"}},
             "metadata.deletionTimestamp",
-            "'2026-02-30T00:00:00Z' is not a time that exists",
+            "'2026-02-30T00:00:00Z' is not a valid time",
         ),
         ("PersistentVolume", {"spec": {"capacity": {"storage": "1GB"}}}, "spec.capacity[storage]", BAD_QUANTITY),
         (

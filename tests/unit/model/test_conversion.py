@@ -68,10 +68,10 @@ def test_null_times_stay() -> None:
         ({"spec": {"priority": "high"}}, "spec.priority", "expected an integer, got a string ('high')"),
         ({"spec": {"priority": 1.5}}, "spec.priority", "expected an integer, got a number (1.5)"),
         ({"spec": {"priority": True}}, "spec.priority", "expected an integer, got true"),
-        ({"spec": {"priority": 2**31}}, "spec.priority", "2147483648 is not within -2147483648 to 2147483647"),
+        ({"spec": {"priority": 2**31}}, "spec.priority", "2147483648 is not in the range -2147483648 to 2147483647"),
         ({"spec": {"hostNetwork": "yes"}}, "spec.hostNetwork", "expected true or false, got a string ('yes')"),
         ({"spec": {"nodeSelector": {"a": 1}}}, "spec.nodeSelector[a]", "expected a string, got an integer (1)"),
-        ({"spec": {"nodeSelector": {1: "a"}}}, "spec.nodeSelector", "expected text as a key, got an integer (1)"),
+        ({"spec": {"nodeSelector": {1: "a"}}}, "spec.nodeSelector", "expected a string as the key, got an integer (1)"),
         (
             {"spec": {"overhead": {"cpu": []}}},
             "spec.overhead[cpu]",

@@ -33,14 +33,13 @@ from bayplan.analysis.simulation.inputs.recorded_trace import (
 )
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.meta import ObjectMeta
-from bayplan.model.names import label_key_faults, label_value_faults
+from bayplan.model.names import is_resource_name, label_key_faults, label_value_faults
 from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 
 RESOURCE: Final = "resource:"
 LABEL: Final = "label:"
 COLUMNS: Final = ("arrival", "duration", "cpu", "memory", "priority", "class", "count", "name", "namespace")
 COUNT_MAX: Final = 100_000
-_PLAIN_RESOURCES: Final = re.compile(r"cpu|memory|ephemeral-storage|hugepages-.+")
 
 
 def read_csv(path: Path) -> Recording:
@@ -95,7 +94,7 @@ class _Reading:
         name = column.removeprefix(RESOURCE)
         if name in self._resources.values():
             self._faults.add(1, column, "this resource is there more than once")
-        elif not _PLAIN_RESOURCES.fullmatch(name) and ("/" not in name or label_key_faults(name)):
+        elif not is_resource_name(name):
             self._faults.add(1, column, f"{name!r} is no resource that Kubernetes accepts, such as nvidia.com/gpu")
         return name
 

@@ -72,7 +72,7 @@ def _files(place: Path) -> tuple[Path, Path]:
         there = f"; there are: {', '.join(others)} (one can be named as openb:FILE)" if others else ""
         faults.append(Fault(str(folder), "", "", f"there is no {_POD_LIST}.csv{there}"))
     if not place.exists():
-        faults = [Fault(str(place), "", "", "no such file or folder")]
+        faults = [Fault(str(place), "", "", "no such file or directory")]
     if faults or node_list is None or pod_list is None:
         raise InvalidObject(faults)
     return node_list, pod_list

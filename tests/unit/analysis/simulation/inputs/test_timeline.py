@@ -92,7 +92,7 @@ def test_every_verb(tmp_path: Path) -> None:
         ("- at: 1m\n  delete: a/b/c", "timeline.yaml:2: delete: 'a/b/c': there is no kind 'b'"),
         ("- at: 1m\n  taint: n1\n  with: a=b", "timeline.yaml:3: with: 'a=b' is no taint"),
         ("- at: 1m\n  label: n1\n  with: {a: 1}", "timeline.yaml:3: with: expected labels"),
-        ("- at: 1m\n  apply: none.yaml", "timeline.yaml:2: none.yaml: no such file or folder"),
+        ("- at: 1m\n  apply: none.yaml", "timeline.yaml:2: none.yaml: no such file or directory"),
         ("- at: 1m\n  apply: {kind: Pod}", "timeline.yaml:2: Pod ([0]): metadata.name"),
         ("- just text", "timeline.yaml:1: expected a step"),
         ("at: 1m", "timeline.yaml: expected one list of steps"),

@@ -141,7 +141,7 @@ def test_openb_files_that_are_not_there(tmp_path: Path) -> None:
     assert "openb_node_list_gpu_node.csv" in nodes
     assert "there are: openb_pod_list_x.csv" in pods
     (missing,) = faults_of(f"openb:{tmp_path / 'nowhere'}")
-    assert "no such file or folder" in missing
+    assert "no such file or directory" in missing
 
 
 # ---------------------------------------------------------------- csv
