@@ -25,19 +25,15 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from dataclasses import replace as with_fields
 from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.controllers.budgets.disruption_controller import Budgets
 from bayplan.controllers.contract import Controller
-from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.pod_garbage_collector import PodCollection
-from bayplan.controllers.volumes.persistent_volume import Volumes
-from bayplan.controllers.workloads.deployment import DeploymentController
-from bayplan.controllers.workloads.replica_set import ReplicaSetController
+from bayplan.controllers.standard import standard_controllers
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS
@@ -109,15 +105,9 @@ class Scenario:
         self._uids: dict[str, str] = {}
         self._last_note: dict[str, str] = {}
         draws = Draws(0, LATENCIES)
-        self._volumes = _Pausable(Volumes(draws))
-        self._controllers: list[Controller] = [
-            Kubelet(draws),
-            DeploymentController(),
-            ReplicaSetController(),
-            Budgets(),
-            PodCollection(),
-            self._volumes,
-        ]
+        controllers = standard_controllers(draws)
+        self._volumes = tuple(_Pausable(controller) for controller in controllers.volumes)
+        self._controllers = with_fields(controllers, volumes=self._volumes)
         self.world = self._new_world(draws, STARTED_AT)
         self._commands: dict[str, Callable[..., object]] = {
             "delete": self._delete,
@@ -130,8 +120,8 @@ class Scenario:
             "tolerate": self._tolerate,
             "nominate": self._nominate,
             "bind": lambda name, node: self.store.bind(NAMESPACE, name, node, "", self.now),
-            "pause": lambda _: self.world.at(self.now, lambda _: self._volumes.pause(True)),
-            "resume": lambda _: self.world.at(self.now, lambda _: self._volumes.pause(False)),
+            "pause": lambda _: self._pause_volumes(True),
+            "resume": lambda _: self._pause_volumes(False),
             "restart": self._restart,
             "run": self._run,
         }
@@ -209,6 +199,13 @@ class Scenario:
 
         self.store.modify_status(Pod, NAMESPACE, name, change, self.now)
 
+    def _pause_volumes(self, paused: bool) -> None:
+        def pause(_: int) -> None:
+            for controller in self._volumes:
+                controller.pause(paused)
+
+        self.world.at(self.now, pause)
+
     def _restart(self) -> None:
         self.world = self._new_world(Draws(0, LATENCIES), self.now)
 
@@ -216,7 +213,7 @@ class Scenario:
         profiles = build_profiles(load_configuration(None))
         scheduler = Scheduler(profiles, PrioritySort().sort_key, started_at=started_at)
         return SimulatedWorld(
-            self.store, scheduler, self._controllers, draws, started_at=started_at, on_told=self._told.append
+            self.store, scheduler, [*self._controllers], draws, started_at=started_at, on_told=self._told.append
         )
 
     # ------------------------------------------------------------------ what is shown
