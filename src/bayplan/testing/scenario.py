@@ -24,6 +24,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,14 +35,8 @@ from bayplan.analysis.simulation.inputs.command_runner import CommandRunner
 from bayplan.config.durations import parse_duration
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.controllers.budgets.disruption_controller import Budgets
 from bayplan.controllers.contract import Controller
-from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
-from bayplan.controllers.nodes.pod_garbage_collector import PodCollection
-from bayplan.controllers.volumes.persistent_volume import Volumes
-from bayplan.controllers.workloads.deployment import DeploymentController
-from bayplan.controllers.workloads.replica_set import ReplicaSetController
+from bayplan.controllers.standard import standard_controllers
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS
@@ -111,28 +106,17 @@ class Scenario:
         self._uids: dict[str, str] = {}
         self._last_note: dict[str, str] = {}
         draws = Draws(0, LATENCIES)
-        self._kubelet, self._lifecycle = Kubelet(draws), NodeLifecycle()
-        self._volumes = _Pausable(Volumes(draws))
-        # The recorded clusters had no such controller; it starts to work when a node fails.
-        self._paused_lifecycle = _Pausable(self._lifecycle)
-        self._paused_lifecycle.pause(True)
-        self._controllers: list[Controller] = [
-            self._kubelet,
-            self._paused_lifecycle,
-            DeploymentController(),
-            ReplicaSetController(),
-            Budgets(),
-            PodCollection(),
-            self._volumes,
-        ]
+        controllers = standard_controllers(draws)
+        self._volumes = tuple(_Pausable(controller) for controller in controllers.volumes)
+        self._controllers = with_fields(controllers, volumes=self._volumes)
         self.world = self._new_world(draws, STARTED_AT)
         self._commands: dict[str, Callable[..., object]] = {
             "ungate": self._ungate,
             "tolerate": self._tolerate,
             "nominate": self._nominate,
             "bind": lambda name, node: self.store.bind(NAMESPACE, name, node, "", self.now),
-            "pause": lambda _: self.world.at(self.now, lambda _: self._volumes.pause(True)),
-            "resume": lambda _: self.world.at(self.now, lambda _: self._volumes.pause(False)),
+            "pause": lambda _: self._pause_volumes(True),
+            "resume": lambda _: self._pause_volumes(False),
             "restart": self._restart,
             "run": self._run,
         }
@@ -165,10 +149,10 @@ class Scenario:
         self.world.run_until(self.now + parse_duration(duration))
 
     def _run_command(self, verb: str, words: list[str]) -> None:
-        if verb == "fail":
-            self._paused_lifecycle.pause(False)
         command = read_command(step_of_words(verb, [self._real(word) for word in words]), Path())
-        for _, request in CommandRunner(self.world, self._kubelet, self._lifecycle).requests(command, self.now):
+        for _, request in CommandRunner(self.world, self._controllers.kubelet, self._controllers.lifecycle).requests(
+            command, self.now
+        ):
             request()
 
     def _ungate(self, name: str, gate: str) -> None:
@@ -190,6 +174,13 @@ class Scenario:
 
         self.store.modify_status(Pod, NAMESPACE, name, change, self.now)
 
+    def _pause_volumes(self, paused: bool) -> None:
+        def pause(_: int) -> None:
+            for controller in self._volumes:
+                controller.pause(paused)
+
+        self.world.at(self.now, pause)
+
     def _restart(self) -> None:
         self.world = self._new_world(Draws(0, LATENCIES), self.now)
 
@@ -197,7 +188,7 @@ class Scenario:
         profiles = build_profiles(load_configuration(None))
         scheduler = Scheduler(profiles, PrioritySort().sort_key, started_at=started_at)
         return SimulatedWorld(
-            self.store, scheduler, self._controllers, draws, started_at=started_at, on_told=self._told.append
+            self.store, scheduler, [*self._controllers], draws, started_at=started_at, on_told=self._told.append
         )
 
     # ------------------------------------------------------------------ what is shown

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
 from bayplan.analysis.cluster import Cluster, ConfigSource
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
@@ -30,20 +29,7 @@ from bayplan.config.durations import parse_duration
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
-from bayplan.controllers.budgets.disruption_controller import Budgets
-from bayplan.controllers.contract import Controller
-from bayplan.controllers.garbage_collector import GarbageCollector
-from bayplan.controllers.namespace import NamespaceController
-from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
-from bayplan.controllers.volumes.ephemeral_volume import EphemeralVolumeController
-from bayplan.controllers.volumes.persistent_volume import Volumes
-from bayplan.controllers.workloads.cron_job import CronJobController
-from bayplan.controllers.workloads.daemon_set import DaemonSetController
-from bayplan.controllers.workloads.deployment import DeploymentController
-from bayplan.controllers.workloads.job import JobController
-from bayplan.controllers.workloads.replica_set import ReplicaSetController, ReplicationManager
-from bayplan.controllers.workloads.stateful_set import StatefulSetController
+from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision, Outcome
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
@@ -65,14 +51,6 @@ RECORDS_MAX = 200
 LOOKED_AFTER = 1_000
 TURNS_ENOUGH = 500
 
-WorkloadController: TypeAlias = (
-    DeploymentController
-    | ReplicaSetController
-    | StatefulSetController
-    | DaemonSetController
-    | JobController
-    | CronJobController
-)
 #: Called now and then: nanoseconds simulated so far, and in all.
 Progress = Callable[[int, int], None]
 
@@ -111,10 +89,11 @@ class Simulation:
         self._interrupts = Interrupts()
         self._refusals: dict[str, str] = {}  # why pods that wait were last refused
         draws = Draws(self.options.seed, self.options.latencies)
-        self._kubelet, self._lifecycle = Kubelet(draws), NodeLifecycle()
+        self._controllers = standard_controllers(draws)
         added = missing_default_class(cluster.objects, planned)
         self._build(cluster.objects if added is None else [*cluster.objects, added], draws, journal)
-        commands = PlannedCommands(CommandRunner(self.world, self._kubelet, self._lifecycle), self.started_at)
+        runner = CommandRunner(self.world, self._controllers.kubelet, self._controllers.lifecycle)
+        commands = PlannedCommands(runner, self.started_at)
         self.notes = commands.notes
         self._tell_assumed("storage", None if added is None else EXPLANATION)
         self._tell_assumed("jobs", endless_jobs(cluster.objects, planned))
@@ -139,11 +118,10 @@ class Simulation:
         self.listener = Listener(Series(scheduler), self.started_at, step_ns)
         head: dict[str, object] = {"seed": self.options.seed, "startedAt": self.started_at}
         self._journal = journal(head) if journal is not None else None
-        self._workloads = _workload_controllers()
         self.world = SimulatedWorld(
             store,
             scheduler,
-            [*self._workloads, *_other_controllers(draws), self._kubelet, self._lifecycle, self.listener],
+            [*self._controllers, self.listener],
             draws,
             started_at=self.started_at,
             on_event=self._journal.event if self._journal is not None else None,
@@ -217,7 +195,7 @@ class Simulation:
         """Why workloads have fewer pods than they want, where it is not for want of a node."""
         return [
             Note(refused.since - self.started_at, controller.name, f"{namespace}/{name}: {refused.why}")
-            for controller in self._workloads
+            for controller in self._controllers.workloads
             for (namespace, name, *_), refused in controller.refusals.items()
         ]
 
@@ -271,22 +249,6 @@ def _nanoseconds(until: float | str | None) -> int | None:
     if found <= 0:
         raise ValueError(f"until must be above 0, not {until!r}")
     return found
-
-
-def _workload_controllers() -> list[WorkloadController]:
-    return [
-        DeploymentController(),
-        ReplicaSetController(),
-        ReplicationManager(),
-        StatefulSetController(),
-        DaemonSetController(),
-        JobController(),
-        CronJobController(),
-    ]
-
-
-def _other_controllers(draws: Draws) -> list[Controller]:
-    return [GarbageCollector(), NamespaceController(), Budgets(), EphemeralVolumeController(), Volumes(draws)]
 
 
 def _start_of(objects: Iterable[Object]) -> int:
