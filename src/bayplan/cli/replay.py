@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.report.words import counted
 
 _DIFFERENCES_SHOWN = 5
 
@@ -24,8 +25,8 @@ def command(ctx: click.Context, file: str) -> None:
     try:
         with open(file, encoding="utf-8") as lines:
             head = read_head(lines)
-            counted = _Counted(lines)
-            differences = list(replay(counted, scheduler_for(head)))
+            lines_read = _CountedLines(lines)
+            differences = list(replay(lines_read, scheduler_for(head)))
     except OSError as error:
         raise InvalidObject([Fault(file, "", "", error.strerror or "cannot be read")]) from error
     except UnicodeDecodeError as error:
@@ -33,15 +34,15 @@ def command(ctx: click.Context, file: str) -> None:
     except JournalError as error:
         raise InvalidObject([Fault(file, "", "", str(error))]) from error
     if not differences:
-        click.echo(f"{counted.decisions} decisions, all as recorded.")
+        click.echo(f"{counted(lines_read.decisions, 'decision')}, all as recorded.")
         return
     for difference in differences[:_DIFFERENCES_SHOWN]:
         click.echo(f"line {difference.line}\n  recorded {difference.expected}\n  now      {difference.got}")
-    click.echo(f"{len(differences)} of {counted.decisions} decisions differ.")
+    click.echo(f"{len(differences)} of {counted(lines_read.decisions, 'decision')} differ.")
     ctx.exit(1)
 
 
-class _Counted:
+class _CountedLines:
     """Lines, counting those that contain a decision."""
 
     def __init__(self, lines: Iterable[str]) -> None:

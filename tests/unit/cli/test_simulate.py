@@ -79,7 +79,7 @@ def test_a_bug_leaves_the_journal_and_says_where(
     assert f"the journal of what happened until then is in {journal}.part" in capsys.readouterr().err
     assert not journal.exists()
     assert run(["replay", f"{journal}.part"]) == 0
-    assert capsys.readouterr().out == "1 decisions, all as written.\n"
+    assert capsys.readouterr().out == "1 decision, all as recorded.\n"
 
 
 def test_the_journal_can_be_replayed(
