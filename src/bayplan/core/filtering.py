@@ -8,7 +8,7 @@ Nothing here makes text: verdicts are plugin positions and failure codes until s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import cast
 
@@ -92,8 +92,8 @@ class Filtered:
         known = self.explained.get((position, code))
         if known is None:
             plugin = self.plugins[position]
-            said = plugin.explain_failure(self.states[position], view, code)
-            known = self.explained[position, code] = Status(said.code, said.reasons, plugin.name)
+            known = plugin.explain_failure(self.states[position], view, code)
+            known = self.explained[position, code] = replace(known, plugin=plugin.name)
         return known
 
 
