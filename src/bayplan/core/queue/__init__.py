@@ -303,10 +303,6 @@ class SchedulingQueue:
             return False
         return bool(self._active.live) or self._backoff.can_pop_early
 
-    def place_of(self, key: str) -> PodState | None:
-        queued = self.find(key)
-        return None if queued is None else queued.state
-
     def counts(self) -> dict[PodState, int]:
         """Pods in each place, as `scheduler_pending_pods` has them."""
         return {

@@ -171,4 +171,5 @@ class Stage:
         self.queue.move(cluster_event, old, new, self.now)
 
     def place(self, name: str) -> PodState | None:
-        return self.queue.place_of(f"default/{name}")
+        found = self.queue.find(f"default/{name}")
+        return None if found is None else found.state
