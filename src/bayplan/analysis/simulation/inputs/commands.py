@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from bayplan.analysis.simulation.inputs.draining import drain_node
 from bayplan.analysis.simulation.inputs.traces import Arrivals, TraceArrival
-from bayplan.analysis.simulation.results.result import Note
+from bayplan.analysis.simulation.results.run import Note
 from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
 from bayplan.model.kinds import KINDS, Object
@@ -145,7 +145,7 @@ class Commands:
             try:
                 request()
             except ApiError as error:
-                self.notes.append(Note(now - self._started_at, plan.source, f"{what}: {error}"))
+                self.notes.append(Note((now - self._started_at) / 1e9, plan.source, f"{what}: {error}"))
 
     def _requests(self, plan: Plan, now: int) -> Iterable[tuple[str, Callable[[], object]]]:
         """Each on its own, so that one that is refused does not keep the others from being done."""
