@@ -6,7 +6,8 @@ import sys
 
 import click
 
-from bayplan.analysis.simulation.results.comparison import Comparison, compare, short_names
+from bayplan.analysis.simulation.results.comparison import compare, short_names
+from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.run_files import read_runs
 from bayplan.cli.options import output_option
 from bayplan.cli.simulation_output import check_file
@@ -30,21 +31,21 @@ def command(files: tuple[str, ...], report: str | None, output: str) -> None:
     if report:
         require_report()
         check_file("--report", report)
-    comparison = _compared(files)
-    write_comparison_report(comparison, report)
+    compared = _compared(files)
+    write_comparison_report(compared, report)
     if output == "json":
-        warn(comparison)
-        write_json(comparison.to_dict(), sys.stdout)
+        warn(compared)
+        write_json(compared.comparison, sys.stdout)
     else:
-        show(comparison_parts(comparison.to_dict()), sys.stdout)
+        show(comparison_parts(compared.comparison), sys.stdout)
 
 
-def _compared(files: tuple[str, ...]) -> Comparison:
+def _compared(files: tuple[str, ...]) -> ComparedRuns:
     by_file = [(name, read_runs(path)) for name, path in zip(short_names(files), files, strict=True)]
     named = [
         (name if len(runs) == 1 else called if len(by_file) == 1 else f"{name}: {called}", run)
         for name, runs in by_file
-        for called, run in zip(short_names(run["configs"] for run in runs), runs, strict=True)
+        for called, run in zip(short_names(run.configs for run in runs), runs, strict=True)
     ]
     if len(named) < 2:
         raise InvalidObject([Fault(files[0], "", "", "contains only one run; add another file to compare it with")])

@@ -84,7 +84,7 @@ def hour_parts(result: SimulationResult) -> Iterator[Part]:
     for line in _WHAT_HAPPENS:
         yield Verbatim(line)
     yield sentence("")
-    yield from simulation_parts(result.to_dict())
+    yield from simulation_parts(result.run)
 
 
 def report_parts(result: SimulationResult, path: Path) -> Iterator[Part]:

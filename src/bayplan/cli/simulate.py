@@ -144,16 +144,15 @@ def command(
         simulation = Simulation(cluster, plans, options, arrivals, open_journal if stream is not None else None)
         with progress_bar() as progress:
             result = simulation.run(progress)
-    plain = result.to_dict()
     if report:
         result.report(report)
         click.echo(f"note: report written to {report}", err=True)
     if output.kind == PARQUET:
         output.write_parquet(result)
     elif output.kind == JSON:
-        write_json(plain, sys.stdout)
+        write_json(result.run, sys.stdout)
     else:
-        show(simulation_parts(plain), sys.stdout)
+        show(simulation_parts(result.run), sys.stdout)
     return judge(result, gates)
 
 
@@ -161,7 +160,7 @@ def _load_cluster(files: tuple[str, ...], templates: tuple[str, ...], trace: Tra
     if not files and not templates and trace is None:
         raise click.UsageError("Missing option '-f' / '--file', '--nodes' or '--trace': there is nothing to simulate.")
     given = read(files) if files else ReadResult()
-    taken = [one.metadata.name for one in given.objects if isinstance(one, Node)]
+    taken = [obj.metadata.name for obj in given.objects if isinstance(obj, Node)]
     objects = [*given.objects, *nodes_like(templates, taken)]
     if trace is not None:
         objects = trace.joined_to(objects)

@@ -10,6 +10,7 @@ import click
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.simulation.results.result import SimulationResult
+from bayplan.analysis.simulation.results.run import Cause, End, Run
 from bayplan.cli.main import EXIT_INTERRUPTED, EXIT_NO, EXIT_YES
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
@@ -31,30 +32,30 @@ class Gate:
 
     def check(self, cluster: Cluster) -> None:
         """Pods of a class that does not exist are never evicted: such a condition could never be met."""
-        known = {one.metadata.name for one in cluster.objects if isinstance(one, PriorityClass)}
+        known = {obj.metadata.name for obj in cluster.objects if isinstance(obj, PriorityClass)}
         known |= {pod.spec.priority_class_name for pod in cluster.pods.values()}
         if self.kind == _EVICTS and self.class_name not in {*known, "none"}:
             message = f"no PriorityClass {self.class_name}; known classes: {', '.join(sorted(known - {''}))}"
             raise InvalidObject([Fault("", "", "--fail-on", message)])
 
-    def broken_by(self, result: SimulationResult) -> str:
+    def broken_by(self, run: Run) -> str:
         """Why the run counts as failed, "" if it does not."""
         if self.kind == "loop":
-            loops = [f"{one['preemptor']} evicts {one['victim']}" for one in result.cascades.loops]
+            loops = [f"{loop.preemptor} evicts {loop.victim}" for loop in run.loops]
             return f"{counted(len(loops), 'loop')}: {listed(loops, _PODS_NAMED)}" if loops else ""
         if self.kind == "pdb":
-            broken = result.summary["budgetsBroken"]
+            broken = run.summary.budgets_broken
             return f"PodDisruptionBudgets were violated {counted(broken, 'time')}" if broken else ""
         if self.kind == "pending":
-            waiting = result.pending
+            waiting = [pod.key for pod in run.pods if pod.end is End.PENDING]
             return f"{counted(len(waiting), 'pod')} without a node: {listed(waiting, _PODS_NAMED)}" if waiting else ""
-        number = result.evicted_classes().get(self.class_name, 0)
+        number = sum(pod.evicted is Cause.PREEMPTION and pod.class_name == self.class_name for pod in run.pods)
         return f"{counted(number, 'pod')} of class {self.class_name} preempted" if number else ""
 
 
 def judge(result: SimulationResult, gates: Sequence[Gate], run: str = "") -> int:
     """Reports what failed, and returns the exit code; `run` is the run's name if there are several."""
-    failures = [why for gate in gates if (why := gate.broken_by(result))]
+    failures = [why for gate in gates if (why := gate.broken_by(result.run))]
     for why in failures:
         click.echo(f"failed: {run + ': ' if run else ''}{why}", err=True)
     if result.interrupted:

@@ -15,7 +15,8 @@ import click
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.simulation.inputs.commands import Plan
 from bayplan.analysis.simulation.inputs.traces import Arrivals
-from bayplan.analysis.simulation.results.comparison import Comparison, compare, short_names
+from bayplan.analysis.simulation.results.comparison import compare, short_names
+from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import Options, Simulation
 from bayplan.cli.main import EXIT_INTERRUPTED
@@ -83,14 +84,14 @@ def show_compared(
     if len(results) < 2:
         note("interrupted in the first run: nothing to compare")
         return EXIT_INTERRUPTED
-    names = short_names(result.config_name for result in results)
-    comparison = compare(*results, names=names)
-    write_comparison_report(comparison, report)
+    names = short_names(result.run.configs for result in results)
+    compared = compare(*results, names=names)
+    write_comparison_report(compared, report)
     if output.kind == JSON:
-        warn(comparison)
-        write_json(comparison.with_runs(), sys.stdout)
+        warn(compared)
+        write_json(compared, sys.stdout)
     else:
-        show(comparison_parts(comparison.to_dict()), sys.stdout)
+        show(comparison_parts(compared.comparison), sys.stdout)
     return max(judge(result, gates, name) for name, result in zip(names, results, strict=True))
 
 
@@ -104,14 +105,14 @@ def require_report() -> None:
         raise bad_option("--report", str(error)) from error
 
 
-def write_comparison_report(comparison: Comparison, path: str | None) -> None:
+def write_comparison_report(compared: ComparedRuns, path: str | None) -> None:
     """Nothing without a path."""
     if path is not None:
-        comparison.report(path)
+        compared.report(path)
         note(f"report written to {path}")
 
 
-def warn(comparison: Comparison) -> None:
+def warn(compared: ComparedRuns) -> None:
     """To standard error, for users who do not read the JSON."""
-    for warning in comparison.warnings:
+    for warning in compared.warnings:
         click.echo(f"warning: {warning}", err=True)

@@ -22,9 +22,11 @@ from bayplan.analysis.simulation.inputs.traces import Arrivals, Trace, load_trac
 from bayplan.analysis.simulation.interrupts import Interrupts
 from bayplan.analysis.simulation.recording.listener import Listener
 from bayplan.analysis.simulation.recording.preemption_log import PreemptionLog
-from bayplan.analysis.simulation.recording.series import Series
-from bayplan.analysis.simulation.results.cascades import Cascades, find_cascades
-from bayplan.analysis.simulation.results.result import Note, SimulationResult
+from bayplan.analysis.simulation.recording.series import Sampler
+from bayplan.analysis.simulation.results.cascades import Cascades
+from bayplan.analysis.simulation.results.result import SimulationResult
+from bayplan.analysis.simulation.results.run import End, Note, PendingPods, Run
+from bayplan.analysis.simulation.results.summary import summarise
 from bayplan.config.durations import parse_duration
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
@@ -104,7 +106,7 @@ class Simulation:
 
     def _tell_assumed(self, about: str, what: str | None) -> None:
         if what is not None:
-            self.notes.append(Note(0, about, what))
+            self.notes.append(Note(0.0, about, what))
 
     def _build(
         self, objects: Iterable[Object], draws: Draws, journal: Callable[[dict[str, object]], JournalWriter] | None
@@ -115,7 +117,7 @@ class Simulation:
         scheduler = build_scheduler(configuration, started_at=self.started_at, on_preemption=self.preemptions.found)
         store = _filled_store(objects, self.started_at)
         step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
-        self.listener = Listener(Series(scheduler), self.started_at, step_ns)
+        self.listener = Listener(Sampler(scheduler), self.started_at, step_ns)
         head: dict[str, object] = {"seed": self.options.seed, "startedAt": self.started_at}
         self._journal = journal(head) if journal is not None else None
         self.world = SimulatedWorld(
@@ -135,9 +137,9 @@ class Simulation:
             self._refusals.pop(decision.pod, None)
         elif decision.message:
             self._refusals[decision.pod] = decision.message
-        if self.preemptions.decided(decision, now) and len(self.preemptions.preemptions) % LOOKED_AFTER == 0:
-            loops = self._cascades(now - self.started_at).loops
-            if loops and loops[0]["times"] >= TURNS_ENOUGH:
+        if self.preemptions.decided(decision, now) and len(self.preemptions.entries) % LOOKED_AFTER == 0:
+            loops = self._cascades(now - self.started_at).loops()
+            if loops and loops[0].times >= TURNS_ENOUGH:
                 raise _EndlessLoop
         self._heed_interrupts()
 
@@ -155,9 +157,9 @@ class Simulation:
             partial = True
         except _EndlessLoop:
             partial = True
-            at = self.world.now - self.started_at
+            at = (self.world.now - self.started_at) / 1e9
             self.notes.append(Note(at, "run", "ended here, because it went in circles: see the loops"))
-        return self._result(partial)
+        return SimulationResult(self._finished_run(partial), interrupted=partial and self._interrupts.asked)
 
     def _run(self, progress: Progress | None) -> None:
         for number in range(1, SLICES + 1):
@@ -168,40 +170,50 @@ class Simulation:
             if number < SLICES:  # else it is complete
                 self._heed_interrupts()
 
-    def _result(self, partial: bool) -> SimulationResult:
-        listener = self.listener
-        pods = listener.pods
+    def _finished_run(self, partial: bool) -> Run:
+        ledger, series = self.listener.pods, self.listener.sampler.series
         passed = self.world.now - self.started_at
-        classes = dict(zip(pods.classes, pods.priorities, strict=True)) | listener.classes
-        preemptions = self.preemptions.preemptions
-        return SimulationResult(
+        priorities = {pod.class_name: pod.priority for pod in ledger.pods} | self.listener.classes
+        classes = dict(sorted(priorities.items(), key=lambda item: (-item[1], item[0])))
+        logged = self.preemptions.entries
+        cascades = self._cascades(passed)
+        return Run(
             seed=self.options.seed,
-            config_name=self.options.config_name,
-            until_ns=passed,
-            partial=partial,
-            classes=dict(sorted(classes.items(), key=lambda item: (-item[1], item[0]))),
-            pod_ledger=pods,
-            node_ledger=listener.nodes,
-            samples=listener.series,
-            preemption_log=preemptions,
-            cascades=self._cascades(passed),
-            notes=[*self.notes, *self._refused_workloads()],
-            refusals=self._refusals,
+            configs=self.options.config_name,
             inputs=self._inputs,
-            interrupted=partial and self._interrupts.asked,
+            seconds=passed / 1e9,
+            partial=partial,
+            classes=classes,
+            summary=summarise(ledger, series, logged, classes),
+            series=series,
+            nodes=self.listener.nodes.nodes,
+            pods=ledger.pods,
+            preemptions=[entry.preemption for entry in logged],
+            chains=cascades.chains(),
+            loops=cascades.loops(),
+            waiting=self._pending_pods(),
+            notes=[*self.notes, *self._refused_workloads()],
         )
+
+    def _pending_pods(self) -> list[PendingPods]:
+        """By the reason for which they were last refused, the most frequent first."""
+        groups: dict[str, list[str]] = {}
+        for pod in self.listener.pods.pods:
+            if pod.end is End.PENDING:
+                groups.setdefault(self._refusals.get(pod.key, ""), []).append(pod.key)
+        ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+        return [PendingPods(message, keys) for message, keys in ordered]
 
     def _refused_workloads(self) -> list[Note]:
         """Why workloads have fewer pods than they want, where it is not for want of a node."""
         return [
-            Note(refused.since - self.started_at, controller.name, f"{namespace}/{name}: {refused.why}")
+            Note((refused.since - self.started_at) / 1e9, controller.name, f"{namespace}/{name}: {refused.why}")
             for controller in self._controllers.workloads
             for (namespace, name, *_), refused in controller.refusals.items()
         ]
 
     def _cascades(self, passed: int) -> Cascades:
-        pods = self.listener.pods
-        return find_cascades(self.preemptions.preemptions, pods, pods.rows_ever, passed)
+        return Cascades(self.preemptions.entries, self.listener.pods, passed)
 
 
 class _Interrupted(Exception):  # noqa: N818 - ends a run, but nothing is wrong
@@ -257,12 +269,12 @@ def _start_of(objects: Iterable[Object]) -> int:
     Not later than that, or every CronJob of an old dump would at once make up for what it has missed since.
     """
     times: list[int] = []
-    for one in objects:
-        written = [one.metadata.creation_timestamp, one.metadata.deletion_timestamp]
-        if isinstance(one, Pod):
-            written.append(one.status.start_time)
-        elif isinstance(one, CronJob):
-            written.append(one.status.last_schedule_time)
+    for obj in objects:
+        written = [obj.metadata.creation_timestamp, obj.metadata.deletion_timestamp]
+        if isinstance(obj, Pod):
+            written.append(obj.status.start_time)
+        elif isinstance(obj, CronJob):
+            written.append(obj.status.last_schedule_time)
         times += [parse_time(text) for text in written if text]
     return max(times, default=EPOCH)
 

@@ -11,13 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
+from typing import NamedTuple
 
-from bayplan.report.comparison.rows import Plain, names
+from bayplan.analysis.simulation.results.differences import ClassFigures, Comparison
+from bayplan.analysis.simulation.results.run import End, Run
+from bayplan.report.comparison.rows import names
 from bayplan.report.durations import TimeUnit, duration_text, unit_for
 from bayplan.report.simulation.time_figures import (
     DASHES,
-    QUANTILE_NAMES,
-    QUANTILES,
+    QUANTILE_MARKS,
     Figure,
     axis,
     chunk_starts,
@@ -41,9 +43,9 @@ def colour_of(run: int) -> str:
     return COLOURS[run % len(COLOURS)]
 
 
-def runs_over_time(runs: Sequence[Plain], comparison: Plain) -> Figure:
+def runs_over_time(runs: Sequence[Run], comparison: Comparison) -> Figure:
     """One band for each resource, one for pods that wait, one for victims; zooming one zooms all."""
-    seconds = max(run["seconds"] for run in runs)
+    seconds = max(run.seconds for run in runs)
     unit = unit_for(seconds)
     called, resources = names(comparison), _resources(runs)
     bands = [*(f"{resource} used, %" for resource in resources), "pods waiting", "pods preempted so far"]
@@ -55,34 +57,34 @@ def runs_over_time(runs: Sequence[Plain], comparison: Plain) -> Figure:
     return {"data": data, "layout": _bands(bands, data, unit.of(seconds), unit)}
 
 
-def _lines(run: Plain, resources: Sequence[str], unit: TimeUnit) -> Iterator[tuple[list[float], Sequence[float], str]]:
+def _lines(run: Run, resources: Sequence[str], unit: TimeUnit) -> Iterator[tuple[list[float], Sequence[float], str]]:
     """For each band: times, values, and how a value is told."""
-    series = run["series"]
-    starts = chunk_starts(len(series["t"]))
-    times = [unit.of(series["t"][start]) for start in starts]
+    series = run.series
+    starts = chunk_starts(len(series.t))
+    times = [unit.of(series.t[start]) for start in starts]
     for resource in resources:
-        yield times, means(series["used"].get(resource, [0.0] * len(series["t"])), starts), "%{y:.1f} %"
+        yield times, means(series.used.get(resource, [0.0] * len(series.t)), starts), "%{y:.1f} %"
     yield times, maxima(_waiting(run), starts), "%{y:,}"
     yield *_victims_so_far(run, unit), "%{y:,}"
 
 
-def _resources(runs: Sequence[Plain]) -> list[str]:
+def _resources(runs: Sequence[Run]) -> list[str]:
     """Those that any run uses, in the order of the first run."""
-    there = dict.fromkeys(name for run in runs for name in run["series"]["used"])
-    used = [name for name in there if any(any(run["series"]["used"].get(name, ())) for run in runs)]
+    there = dict.fromkeys(name for run in runs for name in run.series.used)
+    used = [name for name in there if any(any(run.series.used.get(name, ())) for run in runs)]
     return used[:_RESOURCES_MAX]
 
 
-def _waiting(run: Plain) -> list[int]:
+def _waiting(run: Run) -> list[int]:
     """Pods in any place of the queue."""
-    return [sum(counts) for counts in zip(*run["series"]["queue"].values(), strict=True)]
+    return [sum(counts) for counts in zip(*run.series.queue.values(), strict=True)]
 
 
-def _victims_so_far(run: Plain, unit: TimeUnit) -> tuple[list[float], list[int]]:
+def _victims_so_far(run: Run, unit: TimeUnit) -> tuple[list[float], list[int]]:
     """Steps from nothing at the start to all at the end; as many as a screen can show."""
-    at = sorted(pod["ended"] for pod in run["pods"] if pod["end"] == "preempted")
+    at = sorted(pod.ended for pod in run.pods if pod.end is End.PREEMPTED and pod.ended is not None)
     shown = chunk_starts(len(at))
-    times = [0.0, *(unit.of(at[place]) for place in shown), unit.of(run["seconds"])]
+    times = [0.0, *(unit.of(at[place]) for place in shown), unit.of(run.seconds)]
     return times, [0, *(place + 1 for place in shown), len(at)]
 
 
@@ -112,7 +114,7 @@ def _bands(titles: Sequence[str], data: Sequence[Figure], end: float, unit: Time
     )
     for band, title in enumerate(titles):
         top = 1 - band * height * (1 + _GAP)
-        counts = [one for line in data if line["yaxis"] == _axis_name("y", band) for one in line["y"]]
+        counts = [count for line in data if line["yaxis"] == _axis_name("y", band) for count in line["y"]]
         shares: Figure = {"range": [0, 102]}
         scale = shares if title.endswith("%") else {"rangemode": "tozero", **whole_ticks(counts, 5)}
         drawn[f"yaxis{band + 1 if band else ''}"] = axis(domain=[max(top - height, 0), top], **scale)
@@ -131,24 +133,36 @@ def _band_title(text: str, top: float) -> Figure:
 # ---------------------------------------------------------------- waiting times
 
 
-def waits_by_class(comparison: Plain) -> Figure:
+class _Wait(NamedTuple):
+    """The waits of a class in one run, and the row on which they are drawn."""
+
+    row: float
+    class_name: str
+    placed: int
+    quantiles: Sequence[float]
+
+
+def waits_by_class(comparison: Comparison) -> Figure:
     """A row for each run within each class, the most important class on top; the line ends at the longest wait."""
-    runs = comparison["runs"]
-    classes = [one for one in comparison["classes"] if any(run["p50"] is not None for run in one["runs"])]
-    data = []
+    number = len(comparison.runs)
+    classes = [compared for compared in comparison.classes if any(map(_quantiles, compared.runs))]
+    data, longest = [], []
     for run, name in enumerate(names(comparison)):
-        rows = [(_row(len(runs), place, run), one) for place, one in enumerate(classes)
-                if one["runs"][run]["p50"] is not None]  # fmt: skip
-        data.append(_reach(run, rows))
-        data += [_marks(run, name, quantile, symbol, size, rows) for quantile, symbol, size in QUANTILES]
-    longest = [run["max"] for one in classes for run in one["runs"] if run["max"] is not None]
+        waits = [
+            _Wait(_row(number, place, run), compared.class_name, compared.runs[run].placed, quantiles)
+            for place, compared in enumerate(classes)
+            if (quantiles := _quantiles(compared.runs[run]))
+        ]
+        data.append(_reach(run, waits))
+        data += [_marks(run, name, quantile, waits) for quantile in range(len(QUANTILE_MARKS))]
+        longest += [wait.quantiles[-1] for wait in waits]
     drawn = layout(
-        140 + max(len(classes), 1) * (24 + 20 * len(runs)),
+        140 + max(len(classes), 1) * (24 + 20 * number),
         hovermode="closest",
         xaxis=wait_axis(longest),
         yaxis=axis(
             tickvals=list(range(len(classes))),
-            ticktext=[f"{escape(one['class'])} ({one['priority']:,})" for one in classes],
+            ticktext=[f"{escape(compared.class_name)} ({compared.priority:,})" for compared in classes],
             range=[len(classes) - 0.5, -0.5],
             automargin=True,
             zeroline=False,
@@ -159,6 +173,11 @@ def waits_by_class(comparison: Plain) -> Figure:
         shapes=[_rule(place) for place in range(1, len(classes))],
     )
     return {"data": data, "layout": drawn}
+
+
+def _quantiles(figures: ClassFigures) -> list[float]:
+    """None at all where no pod was placed."""
+    return [seconds for seconds in figures.quantiles if seconds is not None]
 
 
 def _row(runs: int, place: int, run: int) -> float:
@@ -172,33 +191,33 @@ def _rule(place: int) -> Figure:
     return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": place - 0.5, "y1": place - 0.5, "line": line}
 
 
-def _reach(run: int, rows: Sequence[tuple[float, Plain]]) -> Figure:
+def _reach(run: int, waits: Sequence[_Wait]) -> Figure:
     xs: list[float | None] = []
     ys: list[float | None] = []
-    for at, one in rows:
-        figures = one["runs"][run]
-        xs += [shown_wait(figures["p50"]), shown_wait(figures["max"]), None]
-        ys += [at, at, None]
+    for wait in waits:
+        xs += [shown_wait(wait.quantiles[0]), shown_wait(wait.quantiles[-1]), None]
+        ys += [wait.row, wait.row, None]
     return {
         "type": "scatter", "mode": "lines", "showlegend": False, "hoverinfo": "skip", "legendgroup": str(run),
         "x": xs, "y": ys, "line": {"color": colour_of(run), "width": 4}, "opacity": 0.4,
     }  # fmt: skip
 
 
-def _marks(run: int, name: str, quantile: str, symbol: str, size: int, rows: Sequence[tuple[float, Plain]]) -> Figure:
+def _marks(run: int, name: str, quantile: int, waits: Sequence[_Wait]) -> Figure:
     """The legend names the run once, by its first mark."""
+    title, symbol, size = QUANTILE_MARKS[quantile]
     return {
         "type": "scatter", "mode": "markers", "name": escape(name), "legendgroup": str(run),
-        "showlegend": quantile == "p50",
-        "x": [shown_wait(one["runs"][run][quantile]) for _, one in rows], "y": [at for at, _ in rows],
+        "showlegend": quantile == 0,
+        "x": [shown_wait(wait.quantiles[quantile]) for wait in waits], "y": [wait.row for wait in waits],
         "marker": {
             "symbol": symbol, "size": size, "color": colour_of(run),
-            "line": {"width": 2 if quantile == "max" else 0, "color": colour_of(run)},
+            "line": {"width": 2 if title == "longest" else 0, "color": colour_of(run)},
         },
         "hoverinfo": "text",
         "text": [
-            f"{escape(one['class'])} in {escape(name)}: {QUANTILE_NAMES[quantile]} "
-            f"{duration_text(one['runs'][run][quantile])}<br>of {one['runs'][run]['placed']:,} placed"
-            for _, one in rows
+            f"{escape(wait.class_name)} in {escape(name)}: {title} "
+            f"{duration_text(wait.quantiles[quantile])}<br>of {wait.placed:,} placed"
+            for wait in waits
         ],
     }  # fmt: skip

@@ -1,75 +1,79 @@
 """A comparison of runs as sentences and rows of text, for a terminal's tables and for a page's.
 
-Takes the plain data of a comparison (`Comparison.to_dict()`). Differences are always the later run less the first,
+Takes a comparison. Differences are always the later run less the first,
 with a sign. Nothing is cut here but what a caller asks for, and nothing is escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
+from bayplan.analysis.simulation.results.differences import (
+    Change,
+    ClassFigures,
+    Comparison,
+    Difference,
+    Fate,
+    SummaryDifference,
+)
+from bayplan.analysis.simulation.results.run import End
 from bayplan.report.durations import duration_text
 from bayplan.report.simulation.node_figures import shortened
 from bayplan.report.words import counted, examples, listed
 
-Plain: TypeAlias = Mapping[str, Any]
 Row: TypeAlias = tuple[str, ...]
 
-CLASS_FIGURES = ("placed", "preempted", "pending", "p50", "p90", "p99", "max")
 CLASS_TITLES = ("class", "priority", "run", "placed", "preempted", "pending", "p50", "p90", "p99", "longest")
 PREEMPTION_TITLES = ("only in", "at", "preemptor", "priority", "node", "victims", "budgets broken")
-_COUNTS = ("placed", "preempted", "pending")
 _CLASSES_NAMED = 3
 _SHORTEST = 0.0005  # seconds; less is shown as nothing
 
 
-def names(comparison: Plain) -> list[str]:
+def names(comparison: Comparison) -> list[str]:
     """What runs are called in titles: long names lose their middle, if they can still be told apart."""
-    whole = [run["name"] for run in comparison["runs"]]
+    whole = [run.name for run in comparison.runs]
     short = [shortened(name) for name in whole]
     return short if len(set(short)) == len(set(whole)) else whole
 
 
-def run_of(comparison: Plain, difference: Plain) -> str:
+def run_of(comparison: Comparison, difference: Difference) -> str:
     """The name of the run that is held against the first."""
-    return names(comparison)[difference["run"]]
+    return names(comparison)[difference.run]
 
 
-def difference_titles(comparison: Plain) -> list[str]:
+def difference_titles(comparison: Comparison) -> list[str]:
     """The columns that hold differences."""
-    if len(comparison["runs"]) == 2:
+    if len(comparison.runs) == 2:
         return ["difference"]
-    return [f"{run_of(comparison, one)} − {names(comparison)[0]}" for one in comparison["differences"]]
+    return [f"{run_of(comparison, difference)} − {names(comparison)[0]}" for difference in comparison.differences]
 
 
 # ---------------------------------------------------------------- sentences
 
 
-def answer(comparison: Plain, difference: Plain) -> str:
+def answer(comparison: Comparison, difference: Difference) -> str:
     """What changed, in a sentence or two."""
-    figures = difference["summary"]
-    pods = figures["pods"]
+    figures = difference.summary
+    pods = figures.pods
     counts = [
-        (pods["placed"], "pod placed", "pods placed"),
-        (pods["pending"], "pod still waiting", "pods still waiting"),
-        (pods["preempted"], "pod preempted", "pods preempted"),
-        (figures["budgetsBroken"], "budget broken", "budgets broken"),
+        (pods.placed, "pod placed", "pods placed"),
+        (pods.pending, "pod still waiting", "pods still waiting"),
+        (pods.preempted, "pod preempted", "pods preempted"),
+        (figures.budgets_broken, "budget broken", "budgets broken"),
     ]
-    said = [f"{abs(number):,} {'more' if number > 0 else 'fewer'} {one if abs(number) == 1 else many}"
-            for number, one, many in counts if number]  # fmt: skip
+    said = [f"{abs(number):,} {'more' if number > 0 else 'fewer'} {single if abs(number) == 1 else many}"
+            for number, single, many in counts if number]  # fmt: skip
     against = f"{run_of(comparison, difference)} against {names(comparison)[0]}: "
     return against + (f"{listed(said)}." if said else "as many pods placed, waiting and preempted.") + _waits(figures)
 
 
-def _waits(figures: Plain) -> str:
+def _waits(figures: SummaryDifference) -> str:
     """The classes whose p90 moved most, by as much as people notice."""
     moved = [
-        (name, waited["p90"])
-        for name, waited in figures["waiting"].items()
-        if waited["p90"] is not None and abs(waited["p90"]) >= 1
+        (name, waits.p90) for name, waits in figures.waiting.items() if waits.p90 is not None and abs(waits.p90) >= 1
     ]
-    moved.sort(key=lambda one: -abs(one[1]))
+    moved.sort(key=lambda item: -abs(item[1]))
     said = [
         f"{name} waits {duration_text(abs(seconds))} {'longer' if seconds > 0 else 'less'}"
         for name, seconds in moved[:_CLASSES_NAMED]
@@ -77,107 +81,94 @@ def _waits(figures: Plain) -> str:
     return f" At p90, {listed(said)}." if said else ""
 
 
-def change_sentence(comparison: Plain, difference: Plain) -> str:
-    pods, base, run = difference["pods"], names(comparison)[0], run_of(comparison, difference)
-    if not pods["changed"]:
-        said = f"All {pods['inBoth']:,} pods in both ended on the same node at the same time."
+def change_sentence(comparison: Comparison, difference: Difference) -> str:
+    pods, base, run = difference.pods, names(comparison)[0], run_of(comparison, difference)
+    if not pods.changed:
+        said = f"All {pods.in_both:,} pods in both ended on the same node at the same time."
     else:
-        counts, apart = pods["counts"], comparison["sameTimeSeconds"]
+        counts, apart = pods.counts, comparison.same_time_seconds
         kinds = [
-            (counts["node"], "on another node"),
-            (counts["time"], f"bound at another time (by {duration_text(apart)} or more)"),
-            (counts["placedOnlyInBase"], f"placed in {base} alone"),
-            (counts["placedOnlyInRun"], f"placed in {run} alone"),
-            (counts["preemptedOnlyInBase"], f"preempted in {base} alone"),
-            (counts["preemptedOnlyInRun"], f"preempted in {run} alone"),
+            (counts.node, "on another node"),
+            (counts.time, f"bound at another time (by {duration_text(apart)} or more)"),
+            (counts.placed_only_in_base, f"placed in {base} alone"),
+            (counts.placed_only_in_run, f"placed in {run} alone"),
+            (counts.preempted_only_in_base, f"preempted in {base} alone"),
+            (counts.preempted_only_in_run, f"preempted in {run} alone"),
         ]
         listing = listed([f"{number:,} {how}" for number, how in kinds if number])
-        said = f"Of {counted(pods['inBoth'], 'pod')} in both, {pods['changed']:,} went another way: {listing}."
-    alone = [(len(pods["onlyInBase"]), base), (len(pods["onlyInRun"]), run)]
+        said = f"Of {counted(pods.in_both, 'pod')} in both, {pods.changed:,} went another way: {listing}."
+    alone = [(len(pods.only_in_base), base), (len(pods.only_in_run), run)]
     there = [f"{counted(number, 'pod')} only in {name}" for number, name in alone if number]
     return said + (f" There {'is' if alone[0][0] + alone[1][0] == 1 else 'are'} {listed(there)}." if there else "")
 
 
-def preemption_sentence(comparison: Plain, difference: Plain) -> str:
-    found = difference["preemptions"]
-    alone = [(found["onlyInBase"], names(comparison)[0]), (found["onlyInRun"], run_of(comparison, difference))]
-    if not found["inBoth"] and not any(ones for ones, _ in alone):
+def preemption_sentence(comparison: Comparison, difference: Difference) -> str:
+    found = difference.preemptions
+    if not found.in_both and not preemptions_alone(difference):
         return "No run had a preemption."
-    said = [f"{len(ones):,} only in {name}" for ones, name in alone]
-    return f"{counted(found['inBoth'], 'preemption')} in both (the same pod for the same victims), {listed(said)}."
+    alone = [(found.only_in_base, names(comparison)[0]), (found.only_in_run, run_of(comparison, difference))]
+    said = [f"{len(preemptions):,} only in {name}" for preemptions, name in alone]
+    return f"{counted(found.in_both, 'preemption')} in both (the same pod for the same victims), {listed(said)}."
 
 
 # ---------------------------------------------------------------- figures of the whole
 
 
-def figure_rows(comparison: Plain) -> Iterator[Row]:
+def figure_rows(comparison: Comparison) -> Iterator[Row]:
     """A figure, its value in each run, and the differences."""
-    runs, differences = comparison["runs"], comparison["differences"]
-    summaries = [run["summary"] for run in runs]
-
-    def counts(label: str, group: str, name: str) -> Row:
-        return (
-            label,
-            *(f"{one[group].get(name, 0):,}" for one in summaries),
-            *(signed_count(one["summary"][group].get(name, 0)) for one in differences),
-        )
-
+    summaries = [run.summary for run in comparison.runs]
     for name in ("created", "placed", "finished", "failed", "preempted", "pending"):
-        if name != "failed" or any(one["pods"][name] for one in summaries):
-            yield counts(f"pods {name}", "pods", name)
-    for cause in _together(summaries, "evictions"):
-        yield counts(f"evicted by {cause}", "evictions", cause)
-    yield (
-        "budgets broken",
-        *(f"{one['budgetsBroken']:,}" for one in summaries),
-        *(signed_count(one["summary"]["budgetsBroken"]) for one in differences),
-    )
-    loops = [run["loops"] for run in runs]
-    yield ("loops", *(f"{one:,}" for one in loops), *(signed_count(one - loops[0]) for one in loops[1:]))
-    yield from _share_rows(summaries, differences)
+        counts: list[int] = [getattr(summary.pods, name) for summary in summaries]
+        if name != "failed" or any(counts):
+            yield _count_row(f"pods {name}", counts)
+    for cause in _together(summary.evictions for summary in summaries):
+        yield _count_row(f"evicted by {cause}", [summary.evictions.get(cause, 0) for summary in summaries])
+    yield _count_row("budgets broken", [summary.budgets_broken for summary in summaries])
+    yield _count_row("loops", [run.loops for run in comparison.runs])
+    for name in _together(summary.utilisation for summary in summaries):
+        yield from _share_row(f"{name} used, mean", [summary.utilisation.get(name, 0) for summary in summaries])
+    yield from _share_row("fragmentation, mean", [summary.fragmentation.mean for summary in summaries])
+    yield from _share_row("fragmentation, max", [summary.fragmentation.max for summary in summaries])
 
 
-def _share_rows(summaries: Sequence[Plain], differences: Sequence[Plain]) -> Iterator[Row]:
-    labels = [("utilisation", name, f"{name} used, mean") for name in _together(summaries, "utilisation")]
-    labels += [("fragmentation", name, f"fragmentation, {name}") for name in _together(summaries, "fragmentation")]
-    for group, name, label in labels:
-        if any(one[group].get(name, 0) for one in summaries):
-            yield (
-                label,
-                *(f"{one[group].get(name, 0):.1%}" for one in summaries),
-                *(signed_points(one["summary"][group][name]) for one in differences),
-            )
+def _count_row(label: str, counts: Sequence[int]) -> Row:
+    return (label, *(f"{count:,}" for count in counts), *(signed_count(count - counts[0]) for count in counts[1:]))
 
 
-def _together(summaries: Sequence[Plain], group: str) -> list[str]:
-    return list(dict.fromkeys(name for one in summaries for name in one[group]))
+def _share_row(label: str, shares: Sequence[float]) -> Iterator[Row]:
+    """Nothing where no run has a share."""
+    if any(shares):
+        changes = (signed_points(round(share - shares[0], 6)) for share in shares[1:])
+        yield (label, *(f"{share:.1%}" for share in shares), *changes)
+
+
+def _together(groups: Iterable[Mapping[str, object]]) -> list[str]:
+    return list(dict.fromkeys(name for group in groups for name in group))
 
 
 # ---------------------------------------------------------------- figures by class
 
 
-def class_rows(comparison: Plain) -> Iterator[Row]:
+def class_rows(comparison: Comparison) -> Iterator[Row]:
     """For each class a row of each run, and then of each difference; see CLASS_TITLES."""
-    for one in comparison["classes"]:
-        heads = [(one["class"], f"{one['priority']:,}")]
-        heads += [("", "")] * (2 * len(one["runs"]) - 2)
-        base = one["runs"][0]
-        rows = [(name, *_class_values(run)) for name, run in zip(names(comparison), one["runs"], strict=True)]
+    for compared in comparison.classes:
+        heads = [(compared.class_name, f"{compared.priority:,}")]
+        heads += [("", "")] * (2 * len(compared.runs) - 2)
+        base, *others = compared.runs
+        rows = [(name, *_class_values(run)) for name, run in zip(names(comparison), compared.runs, strict=True)]
         titles = difference_titles(comparison)
-        rows += [(title, *_class_change(base, run)) for title, run in zip(titles, one["runs"][1:], strict=True)]
+        rows += [(title, *_class_change(base, run)) for title, run in zip(titles, others, strict=True)]
         for head, row in zip(heads, rows, strict=True):
             yield (*head, *row)
 
 
-def _class_values(figures: Plain) -> list[str]:
-    return [f"{figures[name]:,}" if name in _COUNTS else duration_text(figures[name]) for name in CLASS_FIGURES]
+def _class_values(figures: ClassFigures) -> list[str]:
+    return [*(f"{count:,}" for count in figures.counts), *map(duration_text, figures.quantiles)]
 
 
-def _class_change(base: Plain, run: Plain) -> list[str]:
-    return [
-        signed_count(run[name] - base[name]) if name in _COUNTS else _wait_change(base[name], run[name])
-        for name in CLASS_FIGURES
-    ]
+def _class_change(base: ClassFigures, run: ClassFigures) -> list[str]:
+    counts = [signed_count(count - before) for before, count in zip(base.counts, run.counts, strict=True)]
+    return counts + [_wait_change(*waits) for waits in zip(base.quantiles, run.quantiles, strict=True)]
 
 
 def _wait_change(base: float | None, run: float | None) -> str:
@@ -187,55 +178,55 @@ def _wait_change(base: float | None, run: float | None) -> str:
 # ---------------------------------------------------------------- pods and preemptions
 
 
-def change_titles(comparison: Plain, difference: Plain) -> list[str]:
+def change_titles(comparison: Comparison, difference: Difference) -> list[str]:
     return ["pod", "class", f"in {names(comparison)[0]}", f"in {run_of(comparison, difference)}", "bound"]
 
 
-def change_rows(difference: Plain, at_most: int) -> list[Row]:
+def change_rows(difference: Difference, at_most: int) -> list[Row]:
     """The gravest changes first; a time is told where it counts as another one."""
     return [
         (
-            one["pod"] if one["pod"] == one["podInRun"] else f"{one['pod']} / {one['podInRun'].rpartition('/')[2]}",
-            one["class"],
-            _fate(one["base"]),
-            _fate(one["inRun"]),
-            signed_duration(one["boundLater"]) if "time" in one["changed"] else "",
+            change.pod if change.pod == change.pod_in_run else f"{change.pod} / {change.pod_in_run.rpartition('/')[2]}",
+            change.class_name,
+            _fate(change.base),
+            _fate(change.in_run),
+            signed_duration(change.bound_later or 0) if Change.TIME in change.changed else "",
         )
-        for one in difference["pods"]["changes"][:at_most]
+        for change in difference.pods.changes[:at_most]
     ]
 
 
-def _fate(pod: Plain) -> str:
+def _fate(fate: Fate) -> str:
     """`node-1 at 3 min, preempted at 5 min`."""
-    if pod["bound"] is None:
-        return "no node" if pod["end"] == "pending" else f"no node, {pod['end']} at {duration_text(pod['ended'])}"
-    placed = f"{pod['node']} at {duration_text(pod['bound'])}"
-    return f"{placed}, preempted at {duration_text(pod['ended'])}" if pod["end"] == "preempted" else placed
+    if fate.bound is None:
+        return "no node" if fate.end is End.PENDING else f"no node, {fate.end} at {duration_text(fate.ended)}"
+    placed = f"{fate.node} at {duration_text(fate.bound)}"
+    return f"{placed}, preempted at {duration_text(fate.ended)}" if fate.end is End.PREEMPTED else placed
 
 
-def preemption_rows(comparison: Plain, difference: Plain, at_most: int) -> list[Row]:
+def preemption_rows(comparison: Comparison, difference: Difference, at_most: int) -> list[Row]:
     """Preemptions that only one of the two had, in order of time; see PREEMPTION_TITLES."""
-    found = difference["preemptions"]
-    alone = [(names(comparison)[0], one) for one in found["onlyInBase"]]
-    alone += [(run_of(comparison, difference), one) for one in found["onlyInRun"]]
-    alone.sort(key=lambda item: item[1]["t"])  # stable: the base first where times are equal
+    found = difference.preemptions
+    alone = [(names(comparison)[0], preemption) for preemption in found.only_in_base]
+    alone += [(run_of(comparison, difference), preemption) for preemption in found.only_in_run]
+    alone.sort(key=lambda item: item[1].t)  # stable: the base first where times are equal
     return [
         (
             name,
-            duration_text(one["t"]),
-            one["preemptor"],
-            f"{one['priority']:,}",
-            one["node"],
-            examples([victim["pod"] for victim in one["victims"]], 3),
-            examples(list(dict.fromkeys(budget for victim in one["victims"] for budget in victim["breaks"])), 2),
+            duration_text(preemption.t),
+            preemption.preemptor,
+            f"{preemption.priority:,}",
+            preemption.node,
+            examples([victim.pod for victim in preemption.victims], 3),
+            examples(preemption.broken_budgets, 2),
         )
-        for name, one in alone[:at_most]
+        for name, preemption in alone[:at_most]
     ]
 
 
-def preemptions_alone(difference: Plain) -> int:
+def preemptions_alone(difference: Difference) -> int:
     """How many preemptions only one of the two had."""
-    return len(difference["preemptions"]["onlyInBase"]) + len(difference["preemptions"]["onlyInRun"])
+    return len(difference.preemptions.only_in_base) + len(difference.preemptions.only_in_run)
 
 
 # ---------------------------------------------------------------- numbers with a sign

@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from bayplan.analysis.simulation.results.run import End
 from bayplan.report.durations import duration_text
-from bayplan.report.simulation.view import ALARM, NO_CLASS, PALETTE, SimulationView
+from bayplan.report.simulation.view import ALARM, PALETTE, SimulationView
 from bayplan.report.words import counted
 
 Figure = dict[str, Any]
@@ -29,9 +30,13 @@ _SHORTEST_WAIT = 0.01  # seconds; a logarithmic axis has no zero
 _WAIT_TICKS = (0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 86_400, 864_000)
 _QUEUE_COLOURS = {"active": "#56B4E9", "backoff": "#E69F00", "unschedulable": ALARM, "gated": "#999999"}
 DASHES = ("solid", "dash", "dot", "dashdot")
-QUANTILE_NAMES = {"p50": "median", "p90": "p90", "p99": "p99", "max": "longest"}
-#: With the symbol and its size.
-QUANTILES = (("p50", "circle", 11), ("p90", "diamond", 12), ("p99", "square", 10), ("max", "line-ns-open", 16))
+#: In the order of `Waits.quantiles`: the name, the symbol and its size.
+QUANTILE_MARKS = (
+    ("median", "circle", 11),
+    ("p90", "diamond", 12),
+    ("p99", "square", 10),
+    ("longest", "line-ns-open", 16),
+)
 
 
 def layout(height: int, **more: Any) -> Figure:
@@ -63,9 +68,9 @@ def time_axis(view: SimulationView, **more: Any) -> Figure:
 
 def over_time(view: SimulationView) -> Figure:
     """Used shares above, the queue in the middle, victims below; zooming one zooms all."""
-    series = view.result["series"]
-    starts = chunk_starts(len(series["t"]))
-    times = [view.unit.of(series["t"][start]) for start in starts]
+    series = view.run.series
+    starts = chunk_starts(len(series.t))
+    times = [view.unit.of(series.t[start]) for start in starts]
     data: list[Figure] = [
         {
             "type": "scatter", "mode": "lines", "name": escape(resource), "x": times,
@@ -73,7 +78,7 @@ def over_time(view: SimulationView) -> Figure:
             "line": {"color": PALETTE[position % len(PALETTE)], "width": 2, "dash": DASHES[position % len(DASHES)]},
             "hovertemplate": "%{y:.1f} %",
         }
-        for position, (resource, shares) in enumerate(_asked_for(series["used"]))
+        for position, (resource, shares) in enumerate(_asked_for(series.used))
     ]  # fmt: skip
     data += [
         {
@@ -81,7 +86,7 @@ def over_time(view: SimulationView) -> Figure:
             "yaxis": "y2", "legend": "legend2", "stackgroup": "queue", "hovertemplate": "%{y:,}",
             "line": {"width": 0.5, "shape": "hv", "color": _QUEUE_COLOURS.get(name, "#666666")},
         }
-        for name, lengths in series["queue"].items()
+        for name, lengths in series.queue.items()
         if any(lengths) or name in ("active", "unschedulable")
     ]  # fmt: skip
     queued = [length for trace in data if trace["yaxis"] == "y2" for length in trace["y"]]
@@ -110,7 +115,7 @@ def _asked_for(used: dict[str, list[float]]) -> list[tuple[str, list[float]]]:
 def _victims_over_time(view: SimulationView) -> Figure:
     edges = np.linspace(0, max(view.seconds, 1e-9), round(_BARS * view.seen_closer) + 1)
     # When they went; two preemptors may have chosen the same pod.
-    at = [pod["ended"] for pod in view.result["pods"] if pod["end"] == "preempted"]
+    at = [pod.ended for pod in view.run.pods if pod.end is End.PREEMPTED]
     counts, _ = np.histogram(np.clip(np.array(at, dtype=float), 0, edges[-1]), edges)
     width = view.unit.of(float(edges[1]))
     return {
@@ -147,39 +152,38 @@ def maxima(lengths: Sequence[float], starts: Sequence[int]) -> list[int]:
 
 def waiting(view: SimulationView) -> Figure:
     """One row for each class, the most important on top; the line reaches from the median to the longest wait."""
-    waits = {name or NO_CLASS: wait for name, wait in view.result["summary"]["waiting"].items() if wait["count"]}
-    names = [name for name in view.classes if name in waits]
-    rows = {name: f"{escape(name)} ({view.classes[name]:,})" for name in names}
+    waits = {name: view.run.summary.waiting[name] for name in view.run.classes if name in view.run.summary.waiting}
+    rows = {name: f"{escape(name)} ({view.run.classes[name]:,})" for name in waits}
     data: list[Figure] = [
         {
             "type": "scatter", "mode": "lines", "showlegend": False, "hoverinfo": "skip",
-            "x": [shown_wait(waits[name]["p50"]), shown_wait(waits[name]["max"])], "y": [rows[name]] * 2,
+            "x": [shown_wait(wait.p50), shown_wait(wait.max)], "y": [rows[name]] * 2,
             "line": {"color": view.colours[name], "width": 4}, "opacity": 0.45,
         }
-        for name in names
+        for name, wait in waits.items()
     ]  # fmt: skip
-    for quantile, symbol, size in QUANTILES:
+    for place, (title, symbol, size) in enumerate(QUANTILE_MARKS):
         data.append(
             {
-                "type": "scatter", "mode": "markers", "name": QUANTILE_NAMES[quantile],
-                "x": [shown_wait(waits[name][quantile]) for name in names], "y": [rows[name] for name in names],
+                "type": "scatter", "mode": "markers", "name": title,
+                "x": [shown_wait(wait.quantiles[place]) for wait in waits.values()], "y": list(rows.values()),
                 "marker": {
-                    "symbol": symbol, "size": size, "color": [view.colours[name] for name in names],
-                    "line": {"width": 2 if quantile == "max" else 0},
+                    "symbol": symbol, "size": size, "color": [view.colours[name] for name in waits],
+                    "line": {"width": 2 if title == "longest" else 0},
                 },
                 "hoverinfo": "text",
                 "text": [
-                    f"{rows[name]}: {QUANTILE_NAMES[quantile]} {duration_text(waits[name][quantile])}"
-                    f"<br>of {counted(waits[name]['count'], 'pod')} placed"
-                    for name in names
+                    f"{rows[name]}: {title} {duration_text(wait.quantiles[place])}"
+                    f"<br>of {counted(wait.count, 'pod')} placed"
+                    for name, wait in waits.items()
                 ],
             }
         )  # fmt: skip
     drawn = layout(
-        130 + 44 * max(len(names), 1),
+        130 + 44 * max(len(waits), 1),
         hovermode="closest",
-        xaxis=wait_axis([waits[name]["max"] for name in names]),
-        yaxis=axis(type="category", categoryarray=[rows[name] for name in reversed(names)], automargin=True),
+        xaxis=wait_axis([wait.max for wait in waits.values()]),
+        yaxis=axis(type="category", categoryarray=list(rows.values())[::-1], automargin=True),
         legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"},
         margin={"l": 150, "r": 20, "t": 40, "b": 50},
     )
@@ -205,21 +209,20 @@ def wait_axis(longest: Sequence[float]) -> Figure:
 def who_evicted(view: SimulationView) -> Figure:
     """Preemptors' classes to the left, victims' to the right."""
     flows = Counter(
-        (view.class_by_key.get(preemption["preemptor"], NO_CLASS), view.class_by_key.get(victim["pod"], NO_CLASS))
-        for preemption in view.preemptions
-        for victim in preemption["victims"]
+        (view.class_by_key[preemption.preemptor], view.class_by_key[victim.pod])
+        for preemption in view.run.preemptions
+        for victim in preemption.victims
     )
-    order = [*view.classes, *([] if NO_CLASS in view.classes else [NO_CLASS])]
+    order = list(view.run.classes)
     left = [name for name in order if any(flow[0] == name for flow in flows)]
     right = [name for name in order if any(flow[1] == name for flow in flows)]
-    colours = {NO_CLASS: "#666666"} | view.colours
     links = sorted(flows.items(), key=lambda item: (order.index(item[0][0]), order.index(item[0][1])))
     sankey = {
         "type": "sankey",
         "arrangement": "fixed",
         "node": {
             "label": [f"{escape(name)} evicts" for name in left] + [f"{escape(name)} evicted" for name in right],
-            "color": [colours[name] for name in [*left, *right]],
+            "color": [view.colours[name] for name in [*left, *right]],
             "pad": 18, "thickness": 16, "line": {"width": 0},
             "hovertemplate": "%{label}: %{value:,} pods<extra></extra>",
         },
@@ -227,7 +230,7 @@ def who_evicted(view: SimulationView) -> Figure:
             "source": [left.index(preemptor) for (preemptor, _), _ in links],
             "target": [len(left) + right.index(victim) for (_, victim), _ in links],
             "value": [count for _, count in links],
-            "color": [_translucent(colours[preemptor]) for (preemptor, _), _ in links],
+            "color": [_translucent(view.colours[preemptor]) for (preemptor, _), _ in links],
             "hovertemplate": "%{source.label} %{target.label}: %{value:,} pods<extra></extra>",
         },
     }  # fmt: skip

@@ -12,9 +12,11 @@ import pytest
 
 pytest.importorskip("plotly", reason="the extra `report` is not installed")
 
-from tests.unit.analysis.simulation.runs import Plain, pod, preemption, run, summary
+from tests.unit.analysis.simulation.runs import pod, preemption, run, summary
 
-from bayplan.analysis.simulation.results.comparison import Comparison, compare
+from bayplan.analysis.simulation.results.comparison import compare
+from bayplan.analysis.simulation.results.differences import ComparedRuns
+from bayplan.analysis.simulation.results.run import End, Run, Series
 from bayplan.report.comparison.figures import runs_over_time, waits_by_class
 from bayplan.report.comparison.page import comparison_page
 from bayplan.report.comparison.rows import signed_count, signed_duration, signed_points
@@ -22,17 +24,17 @@ from bayplan.report.comparison.tables import comparison_parts
 from bayplan.report.terminal import rendered
 
 
-def text_of(comparison: Comparison) -> str:
-    return rendered(comparison_parts(comparison.to_dict()))
+def text_of(compared: ComparedRuns) -> str:
+    return rendered(comparison_parts(compared.comparison))
 
 
-def page_of(comparison: Comparison) -> str:
-    return comparison_page(comparison.runs, comparison.to_dict())
+def page_of(compared: ComparedRuns) -> str:
+    return comparison_page(compared.runs, compared.comparison)
 
 
-def two(base: Plain | None = None, other: Plain | None = None) -> Comparison:
+def two(base: Run | None = None, other: Run | None = None) -> ComparedRuns:
     """A run in which one pod is preempted, and one in which it is not but waits longer."""
-    victim = pod("x", end="preempted", ended=50.0)
+    victim = pod("x", end=End.PREEMPTED, ended=50.0)
     base = base or run([victim, pod("y")], [preemption("y", "x")], configs="a.yaml")
     other = other or run([pod("x", bound=9.0), pod("y", "n2"), pod("z", None)], configs="b.yaml")
     return compare(base, other)
@@ -159,13 +161,13 @@ class TestPage:
 
     def test_text_of_users_stays_text(self) -> None:
         evil = "</script><img src=http://evil.example>{{plotly}}<a href='http://e.example'>"
-        one = pod(evil) | {"class": evil, "owner": evil}
+        here, there = (pod(evil, node=node, class_name=evil, owner=evil) for node in ("n1", evil))
         taking = preemption(evil, evil)
-        taking["victims"][0]["breaks"] = [evil]
-        base = run([one], [taking], configs=evil, classes={evil: 5}, inputs=evil)
-        base["series"]["used"] = {evil: [0.5, 0.5]}
-        base["summary"] = summary([one], evictions={evil: 1}, utilisation={evil: 0.5}, fragmentation={evil: 0.5})
-        page = page_of(two(base, run([one | {"node": evil}], configs=f"b{evil}")))
+        taking.victims[0].breaks = [evil]
+        base = run([here], [taking], configs=evil, classes={evil: 5}, inputs=evil)
+        base.series.used = {evil: [0.5, 0.5]}
+        base.summary = summary([here], evictions={evil: 1}, utilisation={evil: 0.5})
+        page = page_of(two(base, run([there], configs=f"b{evil}")))
         tags = [tag for tag, _ in Elements(page).tags]
         assert [tag for tag in tags if tag in ("img", "a")] == []
         assert tags.count("script") == 3
@@ -179,13 +181,13 @@ class TestPage:
         assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
     def test_runs_without_pods_make_a_page(self) -> None:
-        empty = run(series={"t": [], "queue": {"active": []}, "used": {}})
+        empty = run(series=Series([], {"active": []}, {}, [], []))
         assert "No run had a preemption." in page_of(compare(empty, empty))
 
 
 class TestFigures:
-    def lines(self, *runs: Plain) -> list[Any]:
-        data: list[Any] = runs_over_time(runs, compare(*runs).to_dict())["data"]
+    def lines(self, *runs: Run) -> list[Any]:
+        data: list[Any] = runs_over_time(runs, compare(*runs).comparison)["data"]
         return data
 
     def test_each_run_has_a_line_in_each_band(self) -> None:
@@ -198,24 +200,24 @@ class TestFigures:
 
     def test_a_resource_that_one_run_lacks_is_nothing_there(self) -> None:
         gpu = run()
-        gpu["series"]["used"]["gpu"] = [0.5, 1.0]
+        gpu.series.used["gpu"] = [0.5, 1.0]
         lines = self.lines(gpu, run())
         assert [one["y"] for one in lines if one["yaxis"] == "y2"] == [[50.0, 100.0], [0.0, 0.0]]
 
     def test_victims_add_up(self) -> None:
         """Whoever chose a pod: it went once."""
-        gone = [pod(key, end="preempted", ended=at) for key, at in (("x", 20.0), ("z", 60.0), ("w", 60.0))]
+        gone = [pod(key, end=End.PREEMPTED, ended=at) for key, at in (("x", 20.0), ("z", 60.0), ("w", 60.0))]
         taking = [preemption("y", "x", at=20.0), preemption("y", "z", "w", at=60.0), preemption("v", "w", at=60.0)]
         line = self.lines(run(gone, taking), run())[2]
         assert (line["x"], line["y"]) == ([0.0, 20.0, 60.0, 60.0, 100.0], [0, 1, 2, 3, 3])
 
     def test_runs_of_a_class_stand_side_by_side(self) -> None:
-        figure = waits_by_class(two().to_dict())
+        figure = waits_by_class(two().comparison)
         medians = [one for one in figure["data"] if one.get("showlegend")]
         assert [(one["name"], one["x"]) for one in medians] == [("a", [1.0]), ("b", [9.0])]
         assert medians[0]["y"] != medians[1]["y"]
         assert figure["layout"]["yaxis"]["ticktext"] == ["low (10)"]
 
     def test_a_class_without_a_wait_in_one_run_has_no_mark_there(self) -> None:
-        figure = waits_by_class(two(run([pod("x")]), run([pod("x", None)])).to_dict())
+        figure = waits_by_class(two(run([pod("x")]), run([pod("x", None)])).comparison)
         assert [one["x"] for one in figure["data"] if one.get("showlegend")] == [[1.0], []]

@@ -31,7 +31,7 @@ from bayplan.analysis.simulation.inputs.commands import (
 )
 from bayplan.analysis.simulation.inputs.draining import drain_node
 from bayplan.analysis.simulation.inputs.traces import Arrivals, TraceArrival
-from bayplan.analysis.simulation.results.result import Note
+from bayplan.analysis.simulation.results.run import Note
 from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
 from bayplan.model.kinds import Object
@@ -77,7 +77,7 @@ class PlannedCommands:
             try:
                 request()
             except ApiError as error:
-                self.notes.append(Note(now - self._started_at, plan.source, f"{what}: {error}"))
+                self.notes.append(Note((now - self._started_at) / SECOND, plan.source, f"{what}: {error}"))
 
 
 class CommandRunner:

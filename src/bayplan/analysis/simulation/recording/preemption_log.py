@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+import msgspec
 import numpy as np
 
+from bayplan.analysis.simulation.results.run import Preemption, Record, Victim
 from bayplan.core.actions import Evict
 from bayplan.core.columns import row_array
 from bayplan.core.columns.shapes import PodInfo
@@ -24,7 +25,6 @@ from bayplan.core.preemption.record import short_record
 from bayplan.core.preemption.search import Searched
 from bayplan.core.snapshot import View
 
-Plain = dict[str, Any]
 #: Candidates kept in a record, the chosen one among them; a large cluster has thousands of them.
 CANDIDATES_KEPT = 12
 ONLY_ONE = "the only node where evicting pods makes room"
@@ -32,29 +32,13 @@ EQUAL = "equal by every criterion; the first by name"
 
 
 @dataclass(slots=True)
-class Preemption:
-    """One decision to evict."""
+class LoggedPreemption:
+    """A preemption with the exact time and the uids by which cascades are found."""
 
-    at: int  # nanoseconds since the start
-    preemptor: str
+    preemption: Preemption
     preemptor_uid: str
-    priority: int
-    node: str
-    victims: list[Plain]
+    at: int = 0  # nanoseconds since the start
     evicted: list[str] = field(default_factory=list)  # uids of those that were not leaving already
-    decided: str = ""
-    record: Plain | None = None
-
-    def to_dict(self) -> Plain:
-        return {
-            "t": self.at / 1e9,
-            "preemptor": self.preemptor,
-            "priority": self.priority,
-            "node": self.node,
-            "victims": self.victims,
-            "decided": self.decided,
-            "record": self.record,
-        }
 
 
 class PreemptionLog:
@@ -64,51 +48,42 @@ class PreemptionLog:
         self._profiles = profiles
         self._started_at = started_at
         self._records_max = records_max
-        self._chosen: Preemption | None = None  # found, not yet decided
-        self.preemptions: list[Preemption] = []
+        self._chosen: LoggedPreemption | None = None  # found, not yet decided
+        self.entries: list[LoggedPreemption] = []
 
     def found(self, pod: PodInfo, view: View, choice: NeedsPreemption) -> None:
         """The scheduler has found victims."""
         row = choice.row
-        victims = choice.victims_on(row)
         broken = _broken_budgets(pod, view, row) if view.objects.budgets else {}
-        self._chosen = Preemption(
-            at=0,
-            preemptor=pod.key,
-            preemptor_uid=pod.uid,
-            priority=pod.priority,
-            node=view.nodes.names[row],
-            victims=[
-                {
-                    "pod": view.pods.keys[victim],
-                    "priority": int(view.pods.priorities[victim]),
-                    "breaks": broken.get(int(victim), []),
-                }
-                for victim in victims
-            ],
-        )
-        if len(self.preemptions) < self._records_max:
-            self._explain(self._chosen, pod, view, choice.search_start)
+        victims = [
+            Victim(view.pods.keys[victim], int(view.pods.priorities[victim]), broken.get(int(victim), []))
+            for victim in choice.victims_on(row)
+        ]
+        is_recorded = len(self.entries) < self._records_max
+        decided, record = self._explain(pod, view, row, choice.search_start) if is_recorded else ("", None)
+        made = Preemption(0.0, pod.key, pod.priority, view.nodes.names[row], victims, decided, record)
+        self._chosen = LoggedPreemption(made, pod.uid)
 
     def decided(self, decision: Decision, now: int) -> bool:
         """The scheduler has made up its mind; whether that was to preempt."""
         chosen, self._chosen = self._chosen, None
-        if decision.outcome is not Outcome.NOMINATED or chosen is None or chosen.preemptor != decision.pod:
+        if decision.outcome is not Outcome.NOMINATED or chosen is None or chosen.preemption.preemptor != decision.pod:
             return False
         chosen.at = now - self._started_at
+        chosen.preemption.t = chosen.at / 1e9
         chosen.evicted = [action.uid for action in decision.actions if isinstance(action, Evict)]
-        self.preemptions.append(chosen)
+        self.entries.append(chosen)
         return True
 
-    def _explain(self, made: Preemption, pod: PodInfo, view: View, start: int) -> None:
+    def _explain(self, pod: PodInfo, view: View, chosen_row: int, start: int) -> tuple[str, Record | None]:
+        """What decided, and all that was tried."""
         found = attempt(self._profiles[pod.scheduler_name], pod, view, start)
         if found.post_filter is None or found.filtered is None:
-            return
+            return "", None
         preemption = found.post_filter.preemption
-        chosen_row = view.nodes.rows_by_name[made.node]
-        made.record = short_record(preemption, view, found.filtered, chosen_row, CANDIDATES_KEPT)
-        if isinstance(preemption.found, Searched):
-            made.decided = _deciding(preemption.found)
+        record = short_record(preemption, view, found.filtered, chosen_row, CANDIDATES_KEPT)
+        decided = _deciding(preemption.found) if isinstance(preemption.found, Searched) else ""
+        return decided, msgspec.convert(record, Record | None)
 
 
 def _broken_budgets(pod: PodInfo, view: View, node_row: int) -> dict[int, list[str]]:

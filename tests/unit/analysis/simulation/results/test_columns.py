@@ -53,12 +53,12 @@ def test_pods(result: SimulationResult) -> None:
     assert still.any()
     assert np.isnan(pods["bound"][still]).all()
     assert np.isnan(pods["waiting"][still]).all()
-    assert (pods["evicted"] == "preemption").sum() == result.summary["pods"]["preempted"] == 1
+    assert (pods["evicted"] == "preemption").sum() == result.summary.pods.preempted == 1
 
 
 def test_waiting_is_what_the_summary_tells(result: SimulationResult) -> None:
     low = result.pods["waiting"][result.pods["class"] == "low"]
-    assert np.nanmax(low) == pytest.approx(result.summary["waiting"]["low"]["max"], abs=1e-6)
+    assert np.nanmax(low) == pytest.approx(result.summary.waiting["low"].max, abs=1e-6)
 
 
 def test_nodes(result: SimulationResult) -> None:
@@ -79,7 +79,7 @@ def test_preemptions_and_their_victims(result: SimulationResult) -> None:
 
 def test_series(result: SimulationResult) -> None:
     assert result.series["t"][0] == 0
-    assert result.series["used.cpu"].max() == result.to_dict()["series"]["used"]["cpu"][-1] == 1.0
+    assert result.series["used.cpu"].max() == result.run.series.used["cpu"][-1] == 1.0
     assert result.series["queue.unschedulable"].max() >= 1
 
 
