@@ -36,7 +36,7 @@ def _cleaned(value: Any, wanted: Any, path: str, faults: list[FieldFault]) -> An
     if origin is dict:
         return _cleaned_map(value, get_args(wanted)[1], path, faults)
     if origin is Annotated:
-        return _cleaned_integer(value, wanted, path, faults)
+        return _bounded(_cleaned_scalar(value, (int,), path, faults), wanted, path, faults)
     if origin in (Union, types.UnionType):
         return _cleaned_union(value, get_args(wanted), path, faults)
     return _cleaned_scalar(value, (wanted,), path, faults)
@@ -79,8 +79,7 @@ def _cleaned_map(value: Any, wanted: Any, path: str, faults: list[FieldFault]) -
     return cleaned
 
 
-def _cleaned_integer(value: Any, wanted: Any, path: str, faults: list[FieldFault]) -> Any:
-    number = _cleaned_scalar(value, (int,), path, faults)
+def _bounded(number: int, wanted: Any, path: str, faults: list[FieldFault]) -> int:
     bounds = wanted.__metadata__[0]
     if bounds.ge <= number <= bounds.le:
         return number
@@ -92,8 +91,10 @@ def _cleaned_union(value: Any, members: tuple[Any, ...], path: str, faults: list
     present = tuple(member for member in members if member is not type(None))
     if len(present) == 1:
         return _cleaned(value, present[0], path, faults)
-    scalars = tuple(int if get_origin(member) is Annotated else member for member in present)
-    return _cleaned_scalar(value, scalars, path, faults)
+    bounded = next((member for member in present if get_origin(member) is Annotated), None)
+    scalars = tuple(int if member is bounded else member for member in present)
+    scalar = _cleaned_scalar(value, scalars, path, faults)
+    return _bounded(scalar, bounded, path, faults) if bounded is not None and isinstance(scalar, int) else scalar
 
 
 def _cleaned_scalar(value: Any, wanted: tuple[type, ...], path: str, faults: list[FieldFault]) -> Any:
