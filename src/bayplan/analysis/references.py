@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 POD = "Pod"
-DEFAULT_NAMESPACE = "default"
 
 _ALIASES: dict[str, tuple[str, ...]] = {
     POD: ("po", "pod", "pods"),

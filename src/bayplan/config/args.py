@@ -11,13 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from bayplan.config.decoding import Int32, Int64, decode_struct
-from bayplan.config.durations import SECOND, Duration
 from bayplan.config.faults import Faults, child, element
 from bayplan.config.names import qualified_name_errors
 from bayplan.config.node_selectors import check_node_affinity
 from bayplan.config.schema import API_VERSION, Part
 from bayplan.core.framework import args as core
+from bayplan.model.durations import Duration
 from bayplan.model.pod import NodeAffinity, TopologySpreadConstraint
+from bayplan.model.time_units import SECOND
 
 _STRATEGIES = (core.LEAST_ALLOCATED, core.MOST_ALLOCATED, core.REQUESTED_TO_CAPACITY_RATIO)
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")

@@ -17,8 +17,8 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 import msgspec
 from msgspec import UNSET
 
-from bayplan.config.durations import Duration, parse_duration
 from bayplan.config.faults import Faults, child, element
+from bayplan.model.durations import Duration, parse_duration
 
 Int32 = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.core.deciding import Decider
-from bayplan.core.queue import SECOND_NS
 from bayplan.core.scheduler import Scheduler
+from bayplan.model.time_units import SECOND
 
 
 def build_scheduler(configuration: Configuration, *, started_at: int, decider: Decider | None = None) -> Scheduler:
@@ -16,7 +16,7 @@ def build_scheduler(configuration: Configuration, *, started_at: int, decider: D
         profiles,
         queue_order(profiles),
         started_at=started_at,
-        initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND_NS,
-        max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND_NS,
+        initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND,
+        max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND,
         decider=decider,
     )

@@ -19,15 +19,16 @@ from bayplan.core.framework.requeue import POD_GONE
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
-from bayplan.core.queue import SECOND_NS, QueuedPod, SchedulingQueue
+from bayplan.core.queue import QueuedPod, SchedulingQueue
 from bayplan.core.refusing import Decision, Refusing
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
 from bayplan.model.structs import Struct, field
+from bayplan.model.time_units import MINUTE
 
 #: Longest wait that a plugin may ask for at Permit.
-PERMIT_WAIT_MAX_NS = 15 * 60 * SECOND_NS
+PERMIT_WAIT_MAX_NS = 15 * MINUTE
 
 
 class OnTheWay(Struct, eq=False):

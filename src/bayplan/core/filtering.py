@@ -282,18 +282,6 @@ def _compose(rows: Rows, positions: Rows) -> Rows:
     return positions if isinstance(rows, slice) else rows[positions]
 
 
-def all_failures(filtered: Filtered, view: View, row: int) -> list[Status]:
-    """Every filter that stands in the way of one node, not only the first."""
-    rows = row_array([row])
-    statuses = []
-    for position, (plugin, state) in enumerate(zip(filtered.plugins, filtered.states, strict=True)):
-        if state is not SKIP:
-            code = int(plugin.filter(state, view, rows)[0])
-            if code:
-                statuses.append(filtered.explain(view, position, code))
-    return statuses
-
-
 def _rows_to_search(pre: PreFilterResult, view: View) -> RowArray:
     if pre.nodes is None:
         return np.flatnonzero(view.nodes.alive)

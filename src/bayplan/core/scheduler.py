@@ -15,7 +15,7 @@ from copy import copy
 
 from bayplan.core.actions import Action, ClearNomination, Evict
 from bayplan.core.binding import Binding
-from bayplan.core.cache import FINISHED_PHASES, Cache
+from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Choice, Decider
 from bayplan.core.events import (
@@ -36,7 +36,6 @@ from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.preemption.prepare import prepare
 from bayplan.core.queue import (
     PARKED_MAX_NS,
-    SECOND_NS,
     QueuedPod,
     QueueProfile,
     SchedulingQueue,
@@ -47,7 +46,8 @@ from bayplan.core.queue.active import SortKey
 from bayplan.core.refusing import Decision, Refusing, failed_event
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
+from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.time_units import MINUTE, SECOND
 
 _RESOURCES = {
     "PersistentVolume": EventResource.PERSISTENT_VOLUME,
@@ -69,10 +69,10 @@ class Scheduler:
         sort_key: SortKey,
         *,
         started_at: int,
-        initial_backoff_ns: int = SECOND_NS,
-        max_backoff_ns: int = 10 * SECOND_NS,
+        initial_backoff_ns: int = SECOND,
+        max_backoff_ns: int = 10 * SECOND,
         parked_max_ns: int = PARKED_MAX_NS,
-        bind_timeout_ns: int = 600 * SECOND_NS,
+        bind_timeout_ns: int = 10 * MINUTE,
         decider: Decider | None = None,
     ) -> None:
         self.profiles = profiles

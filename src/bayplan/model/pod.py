@@ -12,6 +12,8 @@ from bayplan.model.volumes import Volume
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+#: Phases in which a pod no longer takes up room on its node.
+FINISHED_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 class ResourceClaimRequest(ObjectPart, kw_only=True):
@@ -129,8 +131,6 @@ class PodSchedulingGate(ObjectPart, kw_only=True):
 
 class PodResourceClaim(ObjectPart, kw_only=True):
     name: str = ""
-    resource_claim_name: str | None = None
-    resource_claim_template_name: str | None = None
 
 
 class PodSpec(ObjectPart, kw_only=True):

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 
-from bayplan.core.cache import FINISHED_PHASES, Cache
+from bayplan.core.cache import Cache
 from bayplan.core.columns.resources import allocatable_amounts, pod_requests
 from bayplan.core.deciding import Decider
 from bayplan.core.lifecycle import PodState
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import object_key
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
+from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.store import Store
 
 

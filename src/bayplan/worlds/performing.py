@@ -22,10 +22,8 @@ from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.timestamps import format_time
+from bayplan.model.well_known import DISRUPTION_TARGET, POD_SCHEDULED
 from bayplan.store import ApiError, NotFound, Store
-
-POD_SCHEDULED = "PodScheduled"
-DISRUPTION_TARGET = "DisruptionTarget"
 
 
 @dataclass(frozen=True, slots=True)

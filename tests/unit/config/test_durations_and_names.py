@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayplan.config.durations import NANOSECONDS_BY_UNIT, parse_duration
 from bayplan.config.names import extended_resource_errors, label_value_errors, qualified_name_errors
+from bayplan.model.durations import NANOSECONDS_BY_UNIT, parse_duration
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,6 @@ from bayplan.analysis.simulation.recording.preemption_log import ListeningDecide
 from bayplan.analysis.simulation.recording.series import Series
 from bayplan.analysis.simulation.results.cascades import Cascades, find_cascades
 from bayplan.analysis.simulation.results.result import Note, SimulationResult
-from bayplan.config.durations import parse_duration
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
@@ -44,18 +43,19 @@ from bayplan.controllers.workloads.job import JobController
 from bayplan.controllers.workloads.replica_set import ReplicaSetController, ReplicationManager
 from bayplan.controllers.workloads.stateful_set import StatefulSetController
 from bayplan.core.refusing import Decision
+from bayplan.model.durations import parse_duration
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import HOUR, SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import CronJob
 from bayplan.store import ApiError, Store
-from bayplan.worlds.delays import SECOND, Draws, Latencies
+from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.journal import JournalWriter
 from bayplan.worlds.simulated import SimulatedWorld
 
 EPOCH = parse_time("2026-01-01T00:00:00Z")
-HOUR = 3_600 * SECOND
 SAMPLES = 600
 SLICES = 200
 RECORDS_MAX = 200

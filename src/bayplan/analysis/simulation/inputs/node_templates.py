@@ -17,9 +17,9 @@ from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.node import Node
 from bayplan.model.quantity import parse_quantity
 from bayplan.model.reading import read
+from bayplan.model.well_known import HOSTNAME
 
 NODES_MAX = 100_000
-_HOSTNAME = "kubernetes.io/hostname"
 _PODS = "pods"
 _WHOLE = re.compile(r"[0-9]{1,9}")
 
@@ -68,7 +68,7 @@ def _copies(template: Node, number: int) -> list[Node]:
 
 
 def _copy(template: Node, name: str) -> Node:
-    labels = {**template.metadata.labels, _HOSTNAME: name}
+    labels = {**template.metadata.labels, HOSTNAME: name}
     metadata = replace(template.metadata, name=name, labels=labels, uid="", resource_version="")
     return replace(template, metadata=metadata)
 

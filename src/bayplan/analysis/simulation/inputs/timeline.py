@@ -44,14 +44,14 @@ from bayplan.analysis.simulation.inputs.commands import (
 )
 from bayplan.analysis.simulation.inputs.simkube import read_simkube
 from bayplan.analysis.simulation.inputs.targets import parse_target
-from bayplan.config.durations import parse_duration
+from bayplan.model.durations import parse_duration
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.node import Taint
 from bayplan.model.reading import from_dicts, read
+from bayplan.model.time_units import SECOND
 from bayplan.model.yaml_documents import YamlError, parse_yaml
 
-_SECOND = 1_000_000_000
 _SIMKUBE = "simkube:"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _SCALED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job")
@@ -213,7 +213,7 @@ def _targets(step: dict[str, Any], verb: str) -> tuple[Target, ...]:
 
 
 def _delete(step: dict[str, Any], folder: Path) -> Command:  # noqa: ARG001
-    grace = _duration(step, "grace") // _SECOND if "grace" in step else None
+    grace = _duration(step, "grace") // SECOND if "grace" in step else None
     return Delete(_targets(step, "delete"), grace)
 
 
