@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bayplan.config.decoding import Int32, Int64, decode_struct
-from bayplan.config.faults import Faults, child, element
+from bayplan.config.decoding import decode_struct
+from bayplan.config.faults import Faults, element
 from bayplan.config.names import qualified_name_errors
 from bayplan.config.node_selectors import check_node_affinity
 from bayplan.config.schema import API_VERSION, Part
 from bayplan.core.framework import args as core
+from bayplan.model.conversion import child
 from bayplan.model.durations import Duration
+from bayplan.model.meta import Int32, Int64
 from bayplan.model.pod import NodeAffinity, TopologySpreadConstraint
 from bayplan.model.time_units import SECOND
 

@@ -19,7 +19,7 @@ from bayplan.config.args import DEFAULT_ARGS, read_args
 from bayplan.config.decoding import decode_struct
 from bayplan.config.defaults import EXTENSION_POINTS, IMPLEMENTED_POINTS
 from bayplan.config.document import read_document
-from bayplan.config.faults import CONFIGURATION_KIND, Faults, child, element
+from bayplan.config.faults import CONFIGURATION_KIND, Faults, element
 from bayplan.config.merge import MULTI_POINT, expand_plugins
 from bayplan.config.plugin_loading import PluginClass, PluginError, find_plugin
 from bayplan.config.schema import (
@@ -32,6 +32,7 @@ from bayplan.config.schema import (
 )
 from bayplan.config.validation import check_configuration
 from bayplan.core.framework.args import NodeResourcesFitArgs
+from bayplan.model.conversion import child
 from bayplan.model.durations import Duration
 from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 
-from bayplan.config.faults import Faults, child, element
+from bayplan.config.faults import Faults, element
 from bayplan.config.names import label_value_errors, qualified_name_errors
+from bayplan.model.conversion import child
 from bayplan.model.pod import PREFERRED, REQUIRED, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm
 
 _LABEL_OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from bayplan.config.decoding import Int32, Int64
 from bayplan.model.durations import Duration
+from bayplan.model.meta import Int32, Int64
 from bayplan.model.time_units import SECOND
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"

@@ -7,7 +7,7 @@ args are checked in `args`, plugin names and orders in `merge`.
 from __future__ import annotations
 
 from bayplan.config.defaults import EXTENSION_POINTS, REMOVED_PLUGINS
-from bayplan.config.faults import Faults, child, element
+from bayplan.config.faults import Faults, element
 from bayplan.config.names import extended_resource_errors
 from bayplan.config.schema import (
     API_VERSION,
@@ -17,6 +17,7 @@ from bayplan.config.schema import (
     PluginConfig,
     Profile,
 )
+from bayplan.model.conversion import child
 
 _REMOVED_DETAIL = f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
 

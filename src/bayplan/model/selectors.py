@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import msgspec
 
+from bayplan.model.conversion import child
 from bayplan.model.meta import LabelSelector
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
@@ -131,15 +132,15 @@ def compile_node_field(requirement: NodeSelectorRequirement, path: str = "") -> 
     if requirement.operator not in (IN, NOT_IN):
         raise _not_supported(path, requirement.operator, (IN, NOT_IN))
     if requirement.key != NODE_NAME_FIELD:
-        raise SelectorError(_invalid(_child(path, "key"), requirement.key, "not a valid field selector key"))
+        raise SelectorError(_invalid(child(path, "key"), requirement.key, "not a valid field selector key"))
     if len(requirement.values) != 1:
-        raise SelectorError(_invalid(_child(path, "values"), requirement.values, "must have one element"))
+        raise SelectorError(_invalid(child(path, "values"), requirement.values, "must have one element"))
     return LabelRequirement(requirement.key, requirement.operator, tuple(requirement.values))
 
 
 def compile_node_term(term: NodeSelectorTerm, path: str = "") -> CompiledNodeTerm:
     """Both kinds of conditions of a term; SelectorError when any is invalid."""
-    expressions, fields = _child(path, "matchExpressions"), _child(path, "matchFields")
+    expressions, fields = child(path, "matchExpressions"), child(path, "matchFields")
     labels = [
         compile_node_requirement(requirement, f"{expressions}[{position}]")
         for position, requirement in enumerate(term.match_expressions)
@@ -198,11 +199,11 @@ def _requirement(key: str, operator: str, values: tuple[str, ...], path: str = "
 
 def _key_faults(key: str, path: str) -> list[str]:
     faults = label_key_faults(key)
-    return [_invalid(_child(path, "key"), key, "; ".join(faults))] if faults else []
+    return [_invalid(child(path, "key"), key, "; ".join(faults))] if faults else []
 
 
 def _operand_faults(operator: str, values: tuple[str, ...], path: str) -> list[str]:
-    at = _child(path, "values")
+    at = child(path, "values")
     if operator in (IN, NOT_IN):
         if not values:
             return [_invalid(at, values, "for 'in', 'notin' operators, values set can't be empty")]
@@ -227,7 +228,7 @@ def _bound_faults(values: tuple[str, ...], at: str) -> list[str]:
 
 
 def _value_faults(key: str, values: tuple[str, ...], path: str) -> list[str]:
-    at = _child(path, "values")
+    at = child(path, "values")
     return [
         _invalid(f"{at}[{position}][{key}]", value, "; ".join(faults))
         for position, value in enumerate(values)
@@ -238,7 +239,7 @@ def _value_faults(key: str, values: tuple[str, ...], path: str) -> list[str]:
 def _not_supported(path: str, operator: str, supported: tuple[str, ...]) -> SelectorError:
     listed = ", ".join(_quoted(name) for name in supported)
     return SelectorError(
-        f"{_child(path, 'operator')}: Unsupported value: {_quoted(operator)}: supported values: {listed}"
+        f"{child(path, 'operator')}: Unsupported value: {_quoted(operator)}: supported values: {listed}"
     )
 
 
@@ -246,10 +247,6 @@ def _invalid(at: str, value: str | Iterable[str], message: str) -> str:
     # An empty list reaches upstream as a nil slice, which it shows as null.
     shown = value if isinstance(value, str) else list(value) or None
     return f"{at}: Invalid value: {json.dumps(shown, ensure_ascii=False, separators=(',', ':'))}: {message}"
-
-
-def _child(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
 
 
 def _quoted(text: str) -> str:
