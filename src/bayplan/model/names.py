@@ -1,4 +1,4 @@
-"""What Kubernetes accepts as a label key and as a label value, with the sentences it refuses them with.
+"""What Kubernetes accepts as label keys, label values and extended resources, with the sentences it refuses them with.
 
 Takes text, gives the complaints about it; none means that the text is fine. Verdicts are remembered, as a
 cluster holds few distinct keys and values among many labels.
@@ -56,6 +56,17 @@ def label_value_faults(value: str) -> tuple[str, ...]:
     if value and not _NAME.fullmatch(value):
         faults.append(_VALUE_MUST_CONSIST)
     return tuple(faults)
+
+
+def extended_resource_faults(name: str) -> tuple[str, ...]:
+    """Why the text is no extended resource, such as `example.com/gpu`; empty when it is one."""
+    if faults := label_key_faults(name):
+        return faults
+    native = "/" not in name or "kubernetes.io/" in name
+    # A quota names it with this prefix, so the prefixed name must be valid too.
+    if native or name.startswith("requests.") or label_key_faults(f"requests.{name}"):
+        return ("is an invalid extended resource name",)
+    return ()
 
 
 def _subdomain_faults(prefix: str) -> list[str]:
