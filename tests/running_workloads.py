@@ -8,11 +8,12 @@ from typing import Any
 from msgspec.structs import replace
 from tests.controlling import Stage
 
-from bayplan.controllers.conditions import FALSE, READY, TRUE, with_pod_condition
+from bayplan.controllers.conditions import FALSE, TRUE, with_pod_condition
 from bayplan.controllers.ownership import is_active
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.model.well_known import READY
 from bayplan.store.stamping import written_time
 from bayplan.testing.builders import pod
 

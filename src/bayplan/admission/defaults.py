@@ -24,6 +24,13 @@ from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, Stora
 from bayplan.model.timestamps import parse_time
 from bayplan.model.tolerations import NO_EXECUTE
 from bayplan.model.volumes import PersistentVolumeClaimSpec
+from bayplan.model.well_known import (
+    BETA_STORAGE_CLASS,
+    DEFAULT_NAMESPACE,
+    DEFAULT_SCHEDULER_NAME,
+    NOT_READY,
+    UNREACHABLE,
+)
 from bayplan.model.workloads import (
     CronJob,
     DaemonSet,
@@ -35,14 +42,9 @@ from bayplan.model.workloads import (
     StatefulSet,
 )
 
-DEFAULT_NAMESPACE = "default"
-DEFAULT_SCHEDULER = "default-scheduler"
 GRACE_SECONDS = 30
 NAME_LABEL = "kubernetes.io/metadata.name"
-NOT_READY_TAINT = "node.kubernetes.io/not-ready"
-UNREACHABLE_TAINT = "node.kubernetes.io/unreachable"
 TOLERATION_SECONDS = 300
-CLAIM_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 DEFAULT_CLASS_ANNOTATIONS = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
@@ -78,7 +80,7 @@ def default_pod(pod: Pod) -> None:
 
 def default_pod_spec(spec: PodSpec) -> None:
     """What templates get too."""
-    spec.scheduler_name = spec.scheduler_name or DEFAULT_SCHEDULER
+    spec.scheduler_name = spec.scheduler_name or DEFAULT_SCHEDULER_NAME
     spec.restart_policy = spec.restart_policy or "Always"
     if spec.termination_grace_period_seconds is None:
         spec.termination_grace_period_seconds = GRACE_SECONDS
@@ -104,7 +106,7 @@ def _open_host_ports(containers: Iterable[Container]) -> None:
 
 def tolerate_for_a_while(spec: PodSpec) -> None:
     """Five minutes on a node that is not ready or unreachable, unless the pod says something about that."""
-    for key in (NOT_READY_TAINT, UNREACHABLE_TAINT):
+    for key in (NOT_READY, UNREACHABLE):
         if not any(t.key in (key, "") and t.effect in (NO_EXECUTE, "") for t in spec.tolerations):
             spec.tolerations.append(
                 Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=TOLERATION_SECONDS)
@@ -163,7 +165,7 @@ def set_storage_class(claim: PersistentVolumeClaim, default: StorageClass) -> No
     A claim stored before there was a default gets it as well: in a cluster a controller sees to that.
     """
     spec = claim.spec
-    names_a_class = spec.storage_class_name is not None or CLAIM_CLASS_ANNOTATION in claim.metadata.annotations
+    names_a_class = spec.storage_class_name is not None or BETA_STORAGE_CLASS in claim.metadata.annotations
     if not names_a_class and not spec.volume_name:
         spec.storage_class_name = default.metadata.name
 

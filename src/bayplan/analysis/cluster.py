@@ -18,15 +18,7 @@ from typing import Any
 from bayplan.admission import admit
 from bayplan.analysis.explanation import PodExplanation, Subject
 from bayplan.analysis.placement import Placement, place_pods
-from bayplan.analysis.references import (
-    DEFAULT_NAMESPACE,
-    POD,
-    Reference,
-    close_matches,
-    not_found,
-    parse_reference,
-    written,
-)
+from bayplan.analysis.references import POD, Reference, close_matches, not_found, parse_reference, written
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
 from bayplan.config.loading import load_configuration
@@ -43,6 +35,7 @@ from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.reading import ReadResult, from_dicts, read, without_garbage_collection
+from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 ConfigSource = str | Path | Mapping[str, Any] | None
 

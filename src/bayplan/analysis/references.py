@@ -12,9 +12,9 @@ from difflib import get_close_matches
 
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import KINDS
+from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 POD = "Pod"
-DEFAULT_NAMESPACE = "default"
 
 #: Kinds whose pods can be asked about.
 _POD_KINDS = (POD, "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Job", "ReplicationController")

@@ -30,7 +30,7 @@ from bayplan.cli.simulation_runs import (
     show_compared,
 )
 from bayplan.cli.simulation_traces import given_trace, trace_options
-from bayplan.config.durations import parse_duration
+from bayplan.model.durations import parse_duration
 from bayplan.model.node import Node
 from bayplan.model.reading import ReadResult, read
 from bayplan.model.yaml_documents import parse_yaml

@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bayplan.config.decoding import Int32, Int64, decode_struct
-from bayplan.config.durations import SECOND, Duration
-from bayplan.config.faults import Faults, child, element
-from bayplan.config.names import qualified_name_errors
+from bayplan.config.decoding import decode_struct
+from bayplan.config.faults import Faults, element
 from bayplan.config.node_selectors import check_node_affinity
 from bayplan.config.schema import API_VERSION, Part
 from bayplan.core.framework import args as core
+from bayplan.model.conversion import child
+from bayplan.model.durations import Duration
+from bayplan.model.meta import Int32, Int64
+from bayplan.model.names import label_key_faults
 from bayplan.model.pod import NodeAffinity, TopologySpreadConstraint
+from bayplan.model.time_units import SECOND
 
 _STRATEGIES = (core.LEAST_ALLOCATED, core.MOST_ALLOCATED, core.REQUESTED_TO_CAPACITY_RATIO)
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
@@ -240,7 +243,7 @@ def _check_constraint(constraint: TopologySpreadConstraint, path: str, faults: F
     key, key_path = constraint.topology_key, child(path, "topologyKey")
     if not key:
         faults.required(key_path, "can not be empty")
-    for error in qualified_name_errors(key) if key else ():
+    for error in label_key_faults(key) if key else ():
         faults.invalid(key_path, key, error)
     action, action_path = constraint.when_unsatisfiable, child(path, "whenUnsatisfiable")
     if not action:
@@ -294,7 +297,7 @@ def _check_range(value: int, highest: int, path: str, faults: Faults) -> None:
 
 def _check_names(names: tuple[str, ...], path: str, faults: Faults) -> None:
     for position, name in enumerate(names):
-        for error in qualified_name_errors(name):
+        for error in label_key_faults(name):
             faults.invalid(element(path, position), name, error)
 
 

@@ -12,8 +12,6 @@ from typing import Final
 
 from bayplan.config.schema import Plugin, PluginSet
 
-DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
-
 EXTENSION_POINTS: Final = (
     "preEnqueue",
     "queueSort",

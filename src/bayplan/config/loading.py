@@ -17,15 +17,13 @@ import msgspec
 
 from bayplan.config.args import DEFAULT_ARGS, read_args
 from bayplan.config.decoding import decode_struct
-from bayplan.config.defaults import DEFAULT_SCHEDULER_NAME, EXTENSION_POINTS, IMPLEMENTED_POINTS
+from bayplan.config.defaults import EXTENSION_POINTS, IMPLEMENTED_POINTS
 from bayplan.config.document import read_document
-from bayplan.config.durations import SECOND, Duration
-from bayplan.config.faults import Faults, child, element
+from bayplan.config.faults import CONFIGURATION_KIND, Faults, element
 from bayplan.config.merge import MULTI_POINT, expand_plugins
 from bayplan.config.plugin_loading import PluginClass, PluginError, find_plugin
 from bayplan.config.schema import (
     API_VERSION,
-    KIND,
     ClientConnection,
     Extender,
     KubeSchedulerConfiguration,
@@ -34,6 +32,10 @@ from bayplan.config.schema import (
 )
 from bayplan.config.validation import check_configuration
 from bayplan.core.framework.args import NodeResourcesFitArgs
+from bayplan.model.conversion import child
+from bayplan.model.durations import Duration
+from bayplan.model.time_units import SECOND
+from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 
 DEFAULT_EXTENDER_TIMEOUT = Duration(5 * SECOND)
 
@@ -106,7 +108,7 @@ def load_configuration(
 
 def _read_file(source: str | Path | Mapping[str, Any] | None, faults: Faults) -> KubeSchedulerConfiguration:
     if source is None:
-        return KubeSchedulerConfiguration(api_version=API_VERSION, kind=KIND)
+        return KubeSchedulerConfiguration(api_version=API_VERSION, kind=CONFIGURATION_KIND)
     data = dict(source) if isinstance(source, Mapping) else read_document(Path(source), faults)
     _check_version(data, faults)
     # Fields of another kind or version would only give faults that mislead.
@@ -117,8 +119,8 @@ def _read_file(source: str | Path | Mapping[str, Any] | None, faults: Faults) ->
 def _check_version(data: Mapping[str, Any], faults: Faults) -> None:
     if data.get("apiVersion") != API_VERSION:
         faults.unsupported("apiVersion", data.get("apiVersion"), (API_VERSION,))
-    if data.get("kind") != KIND:
-        faults.unsupported("kind", data.get("kind"), (KIND,))
+    if data.get("kind") != CONFIGURATION_KIND:
+        faults.unsupported("kind", data.get("kind"), (CONFIGURATION_KIND,))
 
 
 def _with_defaults(file: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:

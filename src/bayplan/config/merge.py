@@ -12,8 +12,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bayplan.config.defaults import DEFAULT_MULTI_POINT, EXTENSION_POINTS, PLACEMENT_POINTS, REMOVED_PLUGINS
-from bayplan.config.faults import Faults, child, element
+from bayplan.config.faults import Faults, element
 from bayplan.config.schema import Plugin, Plugins, PluginSet
+from bayplan.model.conversion import child
 
 ALL = "*"
 MULTI_POINT = "multiPoint"

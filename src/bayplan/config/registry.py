@@ -31,6 +31,7 @@ from bayplan.core.plugins.taint_toleration import TaintToleration
 from bayplan.core.plugins.volume_binding import VolumeBinding
 from bayplan.core.plugins.volume_restrictions import VolumeRestrictions
 from bayplan.core.plugins.volume_zone import VolumeZone
+from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
 from bayplan.core.queue.active import SortKey
 
 PluginFactory = Callable[..., Any]
@@ -61,7 +62,6 @@ WITH_ARGS: tuple[PluginFactory, ...] = (
     NodeResourcesBalancedAllocation,
 )
 #: Preemption is a stage of the core; in a configuration it goes by the name of a plugin.
-DEFAULT_PREEMPTION = "DefaultPreemption"
 
 
 def build_profiles(configuration: Configuration) -> dict[str, Profile]:

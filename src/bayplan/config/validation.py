@@ -7,8 +7,7 @@ args are checked in `args`, plugin names and orders in `merge`.
 from __future__ import annotations
 
 from bayplan.config.defaults import EXTENSION_POINTS, REMOVED_PLUGINS
-from bayplan.config.faults import Faults, child, element
-from bayplan.config.names import extended_resource_errors
+from bayplan.config.faults import Faults, element
 from bayplan.config.schema import (
     API_VERSION,
     Extender,
@@ -17,6 +16,8 @@ from bayplan.config.schema import (
     PluginConfig,
     Profile,
 )
+from bayplan.model.conversion import child
+from bayplan.model.names import extended_resource_faults
 
 _REMOVED_DETAIL = f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
 
@@ -131,7 +132,7 @@ def _check_extenders(extenders: tuple[Extender, ...], path: str, faults: Faults)
             faults.invalid(child(extender_path, "weight"), extender.weight, detail)
         for index, resource in enumerate(extender.managed_resources):
             name_path = child(element(child(extender_path, "managedResources"), index), "name")
-            for error in extended_resource_errors(resource.name):
+            for error in extended_resource_faults(resource.name):
                 faults.invalid(name_path, resource.name, error)
             if resource.name in managed:
                 faults.invalid(name_path, resource.name, "duplicate extender managed resource name")

@@ -12,9 +12,8 @@ from msgspec.structs import replace
 
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.model.well_known import READY
 
-READY = "Ready"
-DISRUPTION_TARGET = "DisruptionTarget"
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 
 

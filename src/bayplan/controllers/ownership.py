@@ -11,7 +11,7 @@ from typing import TypeAlias, TypeVar
 
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import ObjectMeta, OwnerReference
-from bayplan.model.pod import Pod
+from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.workloads import (
     DaemonSet,
     Deployment,
@@ -24,7 +24,6 @@ from bayplan.model.workloads import (
 Workload: TypeAlias = Deployment | ReplicaSet | ReplicationController | StatefulSet | DaemonSet | Job
 WORKLOADS = (Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job)
 TEMPLATE_HASH = "pod-template-hash"
-TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
 Key: TypeAlias = tuple[str, str, str]
 """Kind, namespace, name."""
@@ -108,7 +107,7 @@ def reference_to(owner: Object) -> OwnerReference:
 
 
 def is_terminal(pod: Pod) -> bool:
-    return pod.status.phase in TERMINAL_PHASES
+    return pod.status.phase in FINISHED_PHASES
 
 
 def is_active(pod: Pod) -> bool:

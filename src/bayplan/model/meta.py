@@ -74,10 +74,6 @@ class Condition(ObjectPart, kw_only=True):
     observed_generation: Int64 | None = None
 
 
-class LocalObjectReference(ObjectPart, kw_only=True):
-    name: str = ""
-
-
 class ObjectReference(ObjectPart, kw_only=True):
     api_version: str = ""
     kind: str = ""

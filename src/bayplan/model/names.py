@@ -64,6 +64,17 @@ def is_resource_name(text: str) -> bool:
     return _NATIVE_RESOURCE.fullmatch(text) is not None or ("/" in text and not label_key_faults(text))
 
 
+def extended_resource_faults(name: str) -> tuple[str, ...]:
+    """Why the text is no extended resource, such as `example.com/gpu`; empty when it is one."""
+    if faults := label_key_faults(name):
+        return faults
+    native = "/" not in name or "kubernetes.io/" in name
+    # A quota names it with this prefix, so the prefixed name must be valid too.
+    if native or name.startswith("requests.") or label_key_faults(f"requests.{name}"):
+        return ("is an invalid extended resource name",)
+    return ()
+
+
 def _subdomain_faults(prefix: str) -> list[str]:
     if not prefix:
         return [_EMPTY]

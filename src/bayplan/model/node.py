@@ -18,7 +18,6 @@ class Taint(ObjectPart, kw_only=True):
 class NodeSpec(ObjectPart, kw_only=True):
     unschedulable: bool = False
     taints: list[Taint] = []
-    provider_id: str = msgspec.field(default="", name="providerID")
 
 
 class ContainerImage(ObjectPart, kw_only=True):

@@ -131,8 +131,6 @@ class PodSchedulingGate(ObjectPart, kw_only=True):
 
 class PodResourceClaim(ObjectPart, kw_only=True):
     name: str = ""
-    resource_claim_name: str | None = None
-    resource_claim_template_name: str | None = None
 
 
 class PodSpec(ObjectPart, kw_only=True):

@@ -24,11 +24,11 @@ from bayplan.model.conversion import FieldFault, convert, described
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.json_documents import JsonError, as_text, parse_json, split_json
 from bayplan.model.kinds import KINDS, KindInfo, Object, kind_info
+from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.yaml_documents import YamlError, parse_yaml
 
 STDIN = "-"
 STDIN_NAME = "standard input"
-DEFAULT_NAMESPACE = "default"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 _GZIP_MAGIC = b"\x1f\x8b"

@@ -13,6 +13,7 @@ from typing import ClassVar
 
 import msgspec
 
+from bayplan.model.conversion import FieldFault, child
 from bayplan.model.meta import LabelSelector
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
@@ -121,25 +122,39 @@ def compile_match_labels(labels: Mapping[str, str]) -> CompiledSelector:
 
 def compile_node_requirement(requirement: NodeSelectorRequirement, path: str = "") -> LabelRequirement:
     """A condition on node labels; `path` is where it stands, for the message."""
+    faults = node_requirement_faults(requirement, path)
+    return _requirement(requirement.key, requirement.operator, tuple(requirement.values), faults)
+
+
+def node_requirement_faults(requirement: NodeSelectorRequirement, path: str = "") -> list[FieldFault]:
+    """All that Kubernetes finds wrong with a condition on node labels."""
     if requirement.operator not in NODE_OPERATORS:
-        raise _not_supported(path, requirement.operator, (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT))
-    return _requirement(requirement.key, requirement.operator, tuple(requirement.values), path)
+        return [_not_supported(path, requirement.operator, (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT))]
+    return _requirement_faults(requirement.key, requirement.operator, tuple(requirement.values), path)
 
 
 def compile_node_field(requirement: NodeSelectorRequirement, path: str = "") -> LabelRequirement:
     """A condition on the node's name, the only field a node can be selected by."""
-    if requirement.operator not in (IN, NOT_IN):
-        raise _not_supported(path, requirement.operator, (IN, NOT_IN))
-    if requirement.key != NODE_NAME_FIELD:
-        raise SelectorError(_invalid(_child(path, "key"), requirement.key, "not a valid field selector key"))
-    if len(requirement.values) != 1:
-        raise SelectorError(_invalid(_child(path, "values"), requirement.values, "must have one element"))
+    faults = node_field_faults(requirement, path)
+    if requirement.operator in (IN, NOT_IN) and requirement.key != NODE_NAME_FIELD:
+        faults = [_invalid(child(path, "key"), requirement.key, "not a valid field selector key")]
+    if faults:
+        raise _refused(faults)
     return LabelRequirement(requirement.key, requirement.operator, tuple(requirement.values))
+
+
+def node_field_faults(requirement: NodeSelectorRequirement, path: str = "") -> list[FieldFault]:
+    """What is wrong with a condition on a field of a node, whichever field it is."""
+    if requirement.operator not in (IN, NOT_IN):
+        return [_not_supported(path, requirement.operator, (IN, NOT_IN))]
+    if len(requirement.values) != 1:
+        return [_invalid(child(path, "values"), requirement.values, "must have one element")]
+    return []
 
 
 def compile_node_term(term: NodeSelectorTerm, path: str = "") -> CompiledNodeTerm:
     """Both kinds of conditions of a term; SelectorError when any is invalid."""
-    expressions, fields = _child(path, "matchExpressions"), _child(path, "matchFields")
+    expressions, fields = child(path, "matchExpressions"), child(path, "matchFields")
     labels = [
         compile_node_requirement(requirement, f"{expressions}[{position}]")
         for position, requirement in enumerate(term.match_expressions)
@@ -163,11 +178,11 @@ def parse_go_integer(text: str) -> int | None:
 def _compile(
     labels: tuple[tuple[str, str], ...], expressions: tuple[tuple[str, str, tuple[str, ...]], ...]
 ) -> CompiledSelector:
-    requirements = [_requirement(key, IN, (value,)) for key, value in labels]
+    requirements = [_checked_requirement(key, IN, (value,)) for key, value in labels]
     for key, operator, values in expressions:
         if operator not in LABEL_OPERATORS:
             raise SelectorError(f"{_quoted(operator)} is not a valid label selector operator")
-        requirements.append(_requirement(key, operator, values))
+        requirements.append(_checked_requirement(key, operator, values))
     return _selector(requirements)
 
 
@@ -183,26 +198,34 @@ def _canonical(requirements: Iterable[LabelRequirement]) -> tuple[LabelRequireme
     return tuple(sorted(set(requirements)))
 
 
-def _requirement(key: str, operator: str, values: tuple[str, ...], path: str = "") -> LabelRequirement:
-    faults = [
-        *_key_faults(key, path),
-        *_operand_faults(operator, values, path),
-        *_value_faults(key, values, path),
-    ]
+def _checked_requirement(key: str, operator: str, values: tuple[str, ...]) -> LabelRequirement:
+    return _requirement(key, operator, values, _requirement_faults(key, operator, values, ""))
+
+
+def _requirement(key: str, operator: str, values: tuple[str, ...], faults: list[FieldFault]) -> LabelRequirement:
     if faults:
-        raise SelectorError(faults[0] if len(faults) == 1 else f"[{', '.join(dict.fromkeys(faults))}]")
+        raise _refused(faults)
     if operator in (GT, LT):
         return LabelRequirement(key, operator, (str(int(values[0])),))
     return LabelRequirement(key, operator, tuple(sorted(set(values))))
 
 
-def _key_faults(key: str, path: str) -> list[str]:
+def _refused(faults: list[FieldFault]) -> SelectorError:
+    texts = [*dict.fromkeys(f"{path}: {message}" for path, message in faults)]
+    return SelectorError(texts[0] if len(faults) == 1 else f"[{', '.join(texts)}]")
+
+
+def _requirement_faults(key: str, operator: str, values: tuple[str, ...], path: str) -> list[FieldFault]:
+    return [*_key_faults(key, path), *_operand_faults(operator, values, path), *_value_faults(key, values, path)]
+
+
+def _key_faults(key: str, path: str) -> list[FieldFault]:
     faults = label_key_faults(key)
-    return [_invalid(_child(path, "key"), key, "; ".join(faults))] if faults else []
+    return [_invalid(child(path, "key"), key, "; ".join(faults))] if faults else []
 
 
-def _operand_faults(operator: str, values: tuple[str, ...], path: str) -> list[str]:
-    at = _child(path, "values")
+def _operand_faults(operator: str, values: tuple[str, ...], path: str) -> list[FieldFault]:
+    at = child(path, "values")
     if operator in (IN, NOT_IN):
         if not values:
             return [_invalid(at, values, "for 'in', 'notin' operators, values set can't be empty")]
@@ -214,7 +237,7 @@ def _operand_faults(operator: str, values: tuple[str, ...], path: str) -> list[s
     return []
 
 
-def _bound_faults(values: tuple[str, ...], at: str) -> list[str]:
+def _bound_faults(values: tuple[str, ...], at: str) -> list[FieldFault]:
     faults = []
     if len(values) != 1:
         faults.append(_invalid(at, values, "for 'Gt', 'Lt' operators, exactly one value is required"))
@@ -226,8 +249,8 @@ def _bound_faults(values: tuple[str, ...], at: str) -> list[str]:
     return faults
 
 
-def _value_faults(key: str, values: tuple[str, ...], path: str) -> list[str]:
-    at = _child(path, "values")
+def _value_faults(key: str, values: tuple[str, ...], path: str) -> list[FieldFault]:
+    at = child(path, "values")
     return [
         _invalid(f"{at}[{position}][{key}]", value, "; ".join(faults))
         for position, value in enumerate(values)
@@ -235,21 +258,15 @@ def _value_faults(key: str, values: tuple[str, ...], path: str) -> list[str]:
     ]
 
 
-def _not_supported(path: str, operator: str, supported: tuple[str, ...]) -> SelectorError:
+def _not_supported(path: str, operator: str, supported: tuple[str, ...]) -> FieldFault:
     listed = ", ".join(_quoted(name) for name in supported)
-    return SelectorError(
-        f"{_child(path, 'operator')}: Unsupported value: {_quoted(operator)}: supported values: {listed}"
-    )
+    return child(path, "operator"), f"Unsupported value: {_quoted(operator)}: supported values: {listed}"
 
 
-def _invalid(at: str, value: str | Iterable[str], message: str) -> str:
+def _invalid(at: str, value: str | Iterable[str], message: str) -> FieldFault:
     # An empty list reaches upstream as a nil slice, which it shows as null.
     shown = value if isinstance(value, str) else list(value) or None
-    return f"{at}: Invalid value: {json.dumps(shown, ensure_ascii=False, separators=(',', ':'))}: {message}"
-
-
-def _child(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+    return at, f"Invalid value: {json.dumps(shown, ensure_ascii=False, separators=(',', ':'))}: {message}"
 
 
 def _quoted(text: str) -> str:

@@ -100,7 +100,6 @@ class StorageClass(TopLevel, kw_only=True):
 
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     provisioner: str = ""
-    parameters: dict[str, str] = {}
     reclaim_policy: str | None = None
     volume_binding_mode: str | None = None
     allowed_topologies: list[TopologySelectorTerm] = []
@@ -112,7 +111,6 @@ class VolumeNodeResources(ObjectPart, kw_only=True):
 
 class CSINodeDriver(ObjectPart, kw_only=True):
     name: str = ""
-    node_id: str = msgspec.field(default="", name="nodeID")
     topology_keys: list[str] = []
     allocatable: VolumeNodeResources | None = None
 
@@ -128,8 +126,6 @@ class CSINode(TopLevel, kw_only=True):
 
 class CSIDriverSpec(ObjectPart, kw_only=True):
     storage_capacity: bool | None = None
-    attach_required: bool | None = None
-    prevent_pod_scheduling_if_missing: bool | None = None
 
 
 class CSIDriver(TopLevel, kw_only=True):

@@ -6,13 +6,14 @@ Pure text to integer: no clock, no local zone. Fractions finer than a nanosecond
 import re
 from functools import lru_cache
 
+from bayplan.model.time_units import SECOND
+
 _RFC3339 = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
     r"(?:([Zz])|([+-])([0-9]{2}):([0-9]{2}))"
 )
 _DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _DAYS_0000_TO_1970 = 719_528
-_NS_PER_SECOND = 1_000_000_000
 
 
 @lru_cache(maxsize=65_536)
@@ -26,7 +27,7 @@ def parse_time(text: str) -> int:
     seconds = (_days_since_epoch(year, month, day) * 24 + hour) * 3600 + minute * 60 + second
     seconds -= _offset_seconds(text, match)
     fraction_ns = int((match[7] or "").ljust(9, "0")[:9])
-    return seconds * _NS_PER_SECOND + fraction_ns
+    return seconds * SECOND + fraction_ns
 
 
 def _check_ranges(text: str, year: int, month: int, day: int, hour: int, minute: int, second: int) -> None:
@@ -60,7 +61,7 @@ def _days_since_epoch(year: int, month: int, day: int) -> int:
 
 def format_time(nanoseconds: int) -> str:
     """The RFC 3339 text of a time, in UTC and whole seconds, as Kubernetes writes it."""
-    seconds = nanoseconds // _NS_PER_SECOND
+    seconds = nanoseconds // SECOND
     days, second_of_day = divmod(seconds, 24 * 3600)
     hour, rest = divmod(second_of_day, 3600)
     return f"{_date(days)}T{hour:02}:{rest // 60:02}:{rest % 60:02}Z"

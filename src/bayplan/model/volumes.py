@@ -7,7 +7,7 @@ empty directories go anywhere; such a volume is kept by its name alone.
 
 import msgspec
 
-from bayplan.model.meta import Int32, LabelSelector, ObjectMeta, ObjectPart, RawQuantity
+from bayplan.model.meta import LabelSelector, ObjectMeta, ObjectPart, RawQuantity
 
 
 class PersistentVolumeClaimVolumeSource(ObjectPart, kw_only=True):
@@ -60,20 +60,15 @@ class RBDVolumeSource(ObjectPart, kw_only=True):
 
 class ISCSIVolumeSource(ObjectPart, kw_only=True):
     iqn: str = ""
-    target_portal: str = ""
-    lun: Int32 = 0
     read_only: bool = False
 
 
 class AzureDiskVolumeSource(ObjectPart, kw_only=True):
-    disk_name: str = ""
     disk_uri: str = msgspec.field(default="", name="diskURI")
     read_only: bool = False
 
 
 class AzureFileVolumeSource(ObjectPart, kw_only=True):
-    secret_name: str = ""
-    share_name: str = ""
     read_only: bool = False
 
 
@@ -88,7 +83,7 @@ class PortworxVolumeSource(ObjectPart, kw_only=True):
 
 
 class VsphereVirtualDiskVolumeSource(ObjectPart, kw_only=True):
-    volume_path: str = ""
+    """Only that it is one is of interest."""
 
 
 class CSIVolumeSource(ObjectPart, kw_only=True):

@@ -77,7 +77,6 @@ class StatefulSetSpec(ObjectPart, kw_only=True):
     selector: LabelSelector | None = None
     template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
     volume_claim_templates: list[PersistentVolumeClaim] = []
-    service_name: str = ""
     pod_management_policy: str = ""
     update_strategy: UpdateStrategy | None = None
     ordinals: StatefulSetOrdinals | None = None
@@ -138,7 +137,6 @@ class JobSpec(ObjectPart, kw_only=True):
     ttl_seconds_after_finished: Int32 | None = None
     suspend: bool = False
     selector: LabelSelector | None = None
-    manual_selector: bool = False
     template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
 
 

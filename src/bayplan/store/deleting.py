@@ -16,17 +16,18 @@ from bayplan.admission.priority import SYSTEM_CLASSES
 from bayplan.model.cluster import Namespace, NamespaceStatus
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
-from bayplan.model.pod import Pod
+from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
+from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store.errors import UNSUPPORTED, Cause, Conflict, Forbidden, Invalid
-from bayplan.store.pods import TERMINAL_PHASES
 from bayplan.store.rules import KindRules
-from bayplan.store.stamping import NS_PER_SECOND, written_time
+from bayplan.store.stamping import written_time
 
 FOREGROUND, BACKGROUND, ORPHAN = "Foreground", "Background", "Orphan"
 ORPHAN_FINALIZER, FOREGROUND_FINALIZER = "orphan", "foregroundDeletion"
 
-_LASTING_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
+_LASTING_NAMESPACES = frozenset({DEFAULT_NAMESPACE, "kube-system", "kube-public"})
 
 
 class Request(NamedTuple):
@@ -109,7 +110,7 @@ def _shorten(one: Object, finalizers: list[str], request: Request) -> Outcome:
     grace = _no_less_than_now(request.grace_seconds)
     if grace is None or grace >= running:
         return Outcome(one, goes=False)
-    ends_at = parse_time(meta.deletion_timestamp) + (grace - running) * NS_PER_SECOND
+    ends_at = parse_time(meta.deletion_timestamp) + (grace - running) * SECOND
     ending = replace(
         meta,
         deletion_timestamp=written_time(ends_at),
@@ -124,12 +125,12 @@ def _end_gracefully(pod: Pod, finalizers: list[str], request: Request, now: int)
     if grace is None:
         grace = _no_less_than_now(pod.spec.termination_grace_period_seconds) or 0
     # Upstream: pkg/registry/core/pod/strategy.go CheckGracefulDelete (v1.36).
-    if not pod.spec.node_name or pod.status.phase in TERMINAL_PHASES:
+    if not pod.spec.node_name or pod.status.phase in FINISHED_PHASES:
         grace = 0
     meta = pod.metadata
     ending = replace(
         meta,
-        deletion_timestamp=written_time(now + grace * NS_PER_SECOND),
+        deletion_timestamp=written_time(now + grace * SECOND),
         deletion_grace_period_seconds=grace,
         finalizers=finalizers,
         generation=meta.generation + 1 if meta.generation else 0,

@@ -15,15 +15,14 @@ from msgspec.structs import replace
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Affinity, Container, NodeSelectorTerm, Pod, PodSpec
+from bayplan.model.well_known import POD_SCHEDULED, REGION, ZONE
 from bayplan.store.errors import FORBIDDEN, Cause, Conflict, Invalid, field_cause
 from bayplan.store.rules import RULES
 from bayplan.store.stamping import written_time
 
 POD_RULES = RULES[Pod]
-SCHEDULED = "PodScheduled"
-TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 # Copied from the node to the pod that is bound to it.
-TOPOLOGY_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+TOPOLOGY_LABELS = (ZONE, REGION)
 
 _GATED = "SchedulingGated"
 _GATED_MESSAGE = "Scheduling is blocked due to non-empty scheduling gates"
@@ -42,7 +41,7 @@ def start_out(pod: Pod, now: int) -> None:
         text = "cannot be set until all schedulingGates have been cleared"
         raise _invalid(pod, [field_cause(FORBIDDEN, "spec.nodeName", text)])
     gated = Condition(
-        type=SCHEDULED,
+        type=POD_SCHEDULED,
         status="False",
         reason=_GATED,
         message=_GATED_MESSAGE,
@@ -87,9 +86,9 @@ def bound(
 
 
 def _with_scheduled(conditions: Sequence[Condition], time: str) -> list[Condition]:
-    scheduled = Condition(type=SCHEDULED, status="True", last_transition_time=time)
+    scheduled = Condition(type=POD_SCHEDULED, status="True", last_transition_time=time)
     for position, condition in enumerate(conditions):
-        if condition.type == SCHEDULED:
+        if condition.type == POD_SCHEDULED:
             if condition.status == "True":
                 scheduled.last_transition_time = condition.last_transition_time
             return [*conditions[:position], scheduled, *conditions[position + 1 :]]

@@ -32,13 +32,13 @@ from msgspec.structs import replace
 
 from bayplan.analysis.simulation.inputs.command_language import VERBS, BadStep, read_command, step_of_words
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner
-from bayplan.config.durations import parse_duration
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.scheduler import Scheduler
+from bayplan.model.durations import parse_duration
 from bayplan.model.kinds import KINDS
 from bayplan.model.pod import Pod, PodSchedulingGate, Toleration
 from bayplan.model.time_units import SECOND

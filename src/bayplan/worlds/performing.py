@@ -7,7 +7,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import partial
 
-from bayplan.controllers.conditions import DISRUPTION_TARGET, FALSE, TRUE, find_condition, with_pod_condition
+from bayplan.controllers.conditions import FALSE, TRUE, find_condition, with_pod_condition
 from bayplan.core.actions import (
     Action,
     Bind,
@@ -23,9 +23,8 @@ from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.timestamps import format_time
+from bayplan.model.well_known import DISRUPTION_TARGET, POD_SCHEDULED
 from bayplan.store import ApiError, NotFound, Store
-
-POD_SCHEDULED = "PodScheduled"
 
 
 @dataclass(frozen=True, slots=True)

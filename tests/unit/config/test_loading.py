@@ -287,7 +287,7 @@ def test_selectors_in_args_are_read_strictly() -> None:
     }
     path = "profiles[0].pluginConfig[0].args.defaultConstraints[0].labelSelector"
     assert messages(configuration(profiles=[{"pluginConfig": [entry]}])) == [
-        (f"{path}.matchLabels.a", "expected string, got integer"),
+        (f"{path}.matchLabels[a]", "expected string, got integer"),
         (path, "Forbidden: constraint must not define a selector, as they deduced for each pod"),
     ]
 

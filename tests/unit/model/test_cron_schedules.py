@@ -43,6 +43,8 @@ def following(schedule: str, after: str, count: int = 1, zone: tzinfo = UTC) -> 
         ("@yearly", "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"),
         ("@every 1h30m", "2026-01-01T00:10:05.7Z", "2026-01-01T01:40:05Z"),
         ("@every 10ms", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
+        ("@every 0", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
+        ("@every -5m", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
     ],
 )
 def test_what_is_due_next(schedule: str, after: str, expected: str) -> None:

@@ -27,12 +27,12 @@ from bayplan.analysis.simulation.results.cascades import Cascades
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run import End, Note, PendingPods, Run
 from bayplan.analysis.simulation.results.summary import summarise
-from bayplan.config.durations import parse_duration
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision, Outcome
+from bayplan.model.durations import parse_duration
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod

@@ -14,21 +14,16 @@ from typing import ClassVar, TypeAlias
 from msgspec.structs import replace
 
 from bayplan.controllers.budgets.status import DISRUPTED_FOR_NS, BudgetedPods, Scales, SyncFailed, synced_status
-from bayplan.controllers.conditions import (
-    DISRUPTION_TARGET,
-    FALSE,
-    TRUE,
-    find_condition,
-    with_condition,
-    with_pod_condition,
-)
+from bayplan.controllers.conditions import FALSE, TRUE, find_condition, with_condition, with_pod_condition
 from bayplan.controllers.ownership import WORKLOADS, Workload, controller_reference, is_active
 from bayplan.controllers.timers import Timers, earliest
 from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
+from bayplan.model.time_units import MINUTE
 from bayplan.model.timestamps import parse_time
+from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from bayplan.store.errors import Conflict, NotFound
 from bayplan.store.log import DELETED, WatchEvent
@@ -36,7 +31,7 @@ from bayplan.store.objects import Store
 from bayplan.store.stamping import written_time
 
 # Upstream: pkg/controller/disruption/disruption.go stalePodDisruptionTimeout (v1.36).
-STALE_AFTER_NS = 120 * 1_000_000_000
+STALE_AFTER_NS = 2 * MINUTE
 
 Key: TypeAlias = tuple[str, str]
 """Namespace and name, of a budget or a pod."""

@@ -18,10 +18,11 @@ from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
+from bayplan.model.time_units import MINUTE
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import DaemonSet, Deployment, Job, ReplicaSet
 
-DISRUPTED_FOR_NS = 120 * 1_000_000_000
+DISRUPTED_FOR_NS = 2 * MINUTE
 
 _Reference: TypeAlias = tuple[str, str, str, str]
 """API version, kind, name and uid of a controller."""
@@ -46,11 +47,6 @@ def fill_budget_status(objects: Sequence[Object]) -> None:
             budget.status = _failed(budget, str(error))
         else:
             budget.status = budget_status(budget, pods.selected(budget.metadata.namespace, selector), scales)
-
-
-def disruptions_allowed(budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Scales) -> int:
-    """How many of the pods, all those the budget selects, may be disrupted now."""
-    return budget_status(budget, pods, scales).disruptions_allowed
 
 
 def budget_status(

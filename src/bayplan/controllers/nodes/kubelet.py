@@ -17,14 +17,16 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
-from bayplan.controllers.conditions import FALSE, READY, TRUE, find_condition, with_condition, with_pod_condition
-from bayplan.controllers.delays import NS_PER_SECOND, Delays, FixedDelays
+from bayplan.controllers.conditions import FALSE, TRUE, find_condition, with_condition, with_pod_condition
+from bayplan.controllers.delays import Delays, FixedDelays
 from bayplan.controllers.ownership import is_active, is_terminal
 from bayplan.controllers.timers import Timers, noted_at
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
+from bayplan.model.well_known import READY
 from bayplan.store.errors import Conflict, NotFound
 from bayplan.store.log import ADDED, DELETED, WatchEvent
 from bayplan.store.objects import Store
@@ -131,7 +133,7 @@ class Kubelet:
             self._schedule(key, pod, _START, now + self._delays.start_ns(pod), heard_at=now)
 
     def _plan_stop(self, key: PodKey, pod: Pod, plan: _Plan | None, now: int) -> None:
-        grace_ns = (pod.metadata.deletion_grace_period_seconds or 0) * NS_PER_SECOND
+        grace_ns = (pod.metadata.deletion_grace_period_seconds or 0) * SECOND
         if _has_only_finalizers_left(pod):
             self._drop(key)
         elif plan is None or plan.action != _STOP:
@@ -268,4 +270,4 @@ def _annotated_seconds(pod: Pod, annotation: str) -> float | None:
 
 
 def _to_ns(seconds: float) -> int:
-    return round(seconds * NS_PER_SECOND)
+    return round(seconds * SECOND)

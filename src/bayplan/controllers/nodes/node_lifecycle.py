@@ -17,35 +17,41 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from bayplan.controllers.conditions import FALSE, READY, TRUE, UNKNOWN, find_condition, with_condition
-from bayplan.controllers.delays import NS_PER_SECOND
+from bayplan.controllers.conditions import FALSE, TRUE, UNKNOWN, find_condition, with_condition
 from bayplan.controllers.nodes.pod_garbage_collector import QUARANTINE_NS, PodCollection
 from bayplan.controllers.nodes.taint_eviction import TaintEviction
 from bayplan.controllers.timers import Timers, earliest, noted_at
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE
+from bayplan.model.well_known import (
+    DISK_PRESSURE,
+    MEMORY_PRESSURE,
+    NETWORK_UNAVAILABLE,
+    NOT_READY,
+    PID_PRESSURE,
+    READY,
+    UNREACHABLE,
+    UNSCHEDULABLE,
+)
 from bayplan.store.errors import Conflict, NotFound
 from bayplan.store.log import DELETED, WatchEvent
 from bayplan.store.objects import Store
 from bayplan.store.stamping import written_time
 
 # Upstream: pkg/controller/nodelifecycle/config/v1alpha1/defaults.go NodeMonitorGracePeriod (v1.36; 40 s up to v1.31).
-MONITOR_GRACE_NS = 50 * NS_PER_SECOND
-
-NOT_READY = "node.kubernetes.io/not-ready"
-UNREACHABLE = "node.kubernetes.io/unreachable"
-UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+MONITOR_GRACE_NS = 50 * SECOND
 
 # Upstream: node_lifecycle_controller.go nodeConditionToTaintKeyStatusMap (v1.36).
 _TAINTS_BY_CONDITION = {
     (READY, FALSE): NOT_READY,
     (READY, UNKNOWN): UNREACHABLE,
-    ("MemoryPressure", TRUE): "node.kubernetes.io/memory-pressure",
-    ("DiskPressure", TRUE): "node.kubernetes.io/disk-pressure",
-    ("NetworkUnavailable", TRUE): "node.kubernetes.io/network-unavailable",
-    ("PIDPressure", TRUE): "node.kubernetes.io/pid-pressure",
+    ("MemoryPressure", TRUE): MEMORY_PRESSURE,
+    ("DiskPressure", TRUE): DISK_PRESSURE,
+    ("NetworkUnavailable", TRUE): NETWORK_UNAVAILABLE,
+    ("PIDPressure", TRUE): PID_PRESSURE,
 }
 _CONDITION_TAINTS = frozenset(_TAINTS_BY_CONDITION.values())
 

@@ -10,20 +10,21 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import ClassVar
 
-from bayplan.controllers.conditions import DISRUPTION_TARGET, TRUE, with_pod_condition
-from bayplan.controllers.delays import NS_PER_SECOND
+from bayplan.controllers.conditions import TRUE, with_pod_condition
 from bayplan.controllers.ownership import is_terminal
 from bayplan.controllers.timers import Timers
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
+from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.store.errors import Conflict, NotFound
 from bayplan.store.log import DELETED, WatchEvent
 from bayplan.store.objects import Store
 from bayplan.store.stamping import written_time
 
 # Upstream: pkg/controller/podgc/gc_controller.go quarantineTime (v1.36), which looks only every 20 s.
-QUARANTINE_NS = 40 * NS_PER_SECOND
+QUARANTINE_NS = 40 * SECOND
 
 _BECAUSE_OF_NODE = Condition(
     type=DISRUPTION_TARGET, status=TRUE, reason="DeletionByPodGC", message="PodGC: node no longer exists"

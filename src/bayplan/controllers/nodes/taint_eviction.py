@@ -10,13 +10,14 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import ClassVar, TypeAlias
 
-from bayplan.controllers.conditions import DISRUPTION_TARGET, TRUE, with_pod_condition
-from bayplan.controllers.delays import NS_PER_SECOND
+from bayplan.controllers.conditions import TRUE, with_pod_condition
 from bayplan.controllers.timers import Timers, earliest, noted_at
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, Toleration
+from bayplan.model.time_units import SECOND
 from bayplan.model.tolerations import NO_EXECUTE, tolerates
+from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.store.errors import Conflict, NotFound
 from bayplan.store.log import DELETED, WatchEvent
 from bayplan.store.objects import Store
@@ -102,7 +103,7 @@ class TaintEviction:
             self._wait(key, now, now)
         elif self._waiting_since.get(key, now) == now:
             # A wait that has begun before is not begun anew.
-            self._wait(key, now, now + seconds * NS_PER_SECOND)
+            self._wait(key, now, now + seconds * SECOND)
 
     def _wait(self, key: PodKey, since: int, until: int) -> None:
         self._waiting_since[key] = since

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bayplan.core.plugins.csi_migration import DRIVERS, ZONE
+from bayplan.core.plugins.csi_migration import DRIVERS
 from bayplan.model.meta import ObjectMeta, ObjectReference
 from bayplan.model.node import Node
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -23,6 +23,7 @@ from bayplan.model.storage import (
     TopologySelectorTerm,
     VolumeNodeAffinity,
 )
+from bayplan.model.well_known import ZONE
 
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 

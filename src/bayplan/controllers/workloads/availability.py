@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from bayplan.controllers.conditions import READY, TRUE, find_condition
-from bayplan.controllers.delays import NS_PER_SECOND
+from bayplan.controllers.conditions import TRUE, find_condition
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
+from bayplan.model.well_known import READY
 
 
 def available_at(pod: Pod, min_ready_seconds: int) -> int | None:
@@ -15,4 +16,4 @@ def available_at(pod: Pod, min_ready_seconds: int) -> int | None:
         return None
     if min_ready_seconds == 0 or not condition.last_transition_time:
         return 0
-    return parse_time(condition.last_transition_time) + min_ready_seconds * NS_PER_SECOND
+    return parse_time(condition.last_transition_time) + min_ready_seconds * SECOND

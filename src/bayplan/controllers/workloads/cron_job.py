@@ -17,11 +17,11 @@ from msgspec.structs import replace
 
 from bayplan.admission.time_zones import find_time_zone
 from bayplan.controllers.agenda import Reconciler
-from bayplan.controllers.delays import NS_PER_SECOND
 from bayplan.controllers.ownership import controller_reference, reference_to
 from bayplan.controllers.workloads.job_pods import COMPLETE, is_finished
 from bayplan.model.cron_schedules import Schedule, ScheduleError, parse_schedule
 from bayplan.model.meta import ObjectMeta, ObjectReference
+from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import CronJob, CronJobStatus, Job, JobSpec
 from bayplan.store.deleting import BACKGROUND
@@ -138,7 +138,7 @@ def calendar_of(cron_job: CronJob) -> Calendar | None:
 
 def job_name(cron_job: CronJob, due: int) -> str:
     """The CronJob's name and the minute since 1970."""
-    return f"{cron_job.metadata.name}-{due // (60 * NS_PER_SECOND)}"
+    return f"{cron_job.metadata.name}-{due // (60 * SECOND)}"
 
 
 def _jobs_of(store: Store, cron_job: CronJob) -> list[Job]:
@@ -175,7 +175,7 @@ def _latest_time(cron_job: CronJob, calendar: Calendar, now: int, *, since_deadl
     earliest = _earliest(cron_job)
     deadline = cron_job.spec.starting_deadline_seconds
     if since_deadline and deadline is not None:
-        earliest = max(earliest, now - deadline * NS_PER_SECOND)
+        earliest = max(earliest, now - deadline * SECOND)
     first = calendar.next_after(earliest)
     if first is None or first > now:
         return None
@@ -183,9 +183,9 @@ def _latest_time(cron_job: CronJob, calendar: Calendar, now: int, *, since_deadl
     if second is None or second > now:
         return first
     # Many may have been missed: jump close to the end, by the distance of the first two, and walk from there.
-    step = (second - first) // NS_PER_SECOND
-    missed = (now - first) // NS_PER_SECOND // step + 1
-    found, at = None, calendar.next_after(first + (missed - 2) * step * NS_PER_SECOND)
+    step = (second - first) // SECOND
+    missed = (now - first) // SECOND // step + 1
+    found, at = None, calendar.next_after(first + (missed - 2) * step * SECOND)
     while at is not None and at <= now:
         found, at = at, calendar.next_after(at)
     return found
@@ -195,7 +195,7 @@ def _due_time(cron_job: CronJob, calendar: Calendar, now: int) -> int | None:
     """The time for which a Job is to be started now."""
     due = _latest_time(cron_job, calendar, now)
     deadline = cron_job.spec.starting_deadline_seconds
-    is_too_late = due is not None and deadline is not None and due + deadline * NS_PER_SECOND < now
+    is_too_late = due is not None and deadline is not None and due + deadline * SECOND < now
     return None if is_too_late else due
 
 
@@ -238,7 +238,7 @@ def _new_job(cron_job: CronJob, due: int, zone: tzinfo) -> Job:
 def _written_in(zone: tzinfo, due: int) -> str:
     if zone is UTC:
         return written_time(due)
-    return datetime.fromtimestamp(due // NS_PER_SECOND, zone).isoformat()
+    return datetime.fromtimestamp(due // SECOND, zone).isoformat()
 
 
 def _reference_to_job(job: Job) -> ObjectReference:

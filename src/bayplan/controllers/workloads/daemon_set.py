@@ -15,16 +15,17 @@ from msgspec.structs import replace
 
 from bayplan.controllers.agenda import Reconciler
 from bayplan.controllers.conditions import is_ready
-from bayplan.controllers.delays import NS_PER_SECOND
 from bayplan.controllers.int_or_percent import resolved
 from bayplan.controllers.ownership import controller_reference, is_terminal
 from bayplan.controllers.tally import Tally
 from bayplan.controllers.workloads.availability import available_at
 from bayplan.controllers.workloads.daemon_placement import DaemonPlaces, daemon_template, pin, pinned_to
 from bayplan.controllers.workloads.pods_from_templates import Stamp
+from bayplan.controllers.workloads.rollout import ON_DELETE
 from bayplan.controllers.workloads.templates import REVISION_HASH, Revisions
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodTemplateSpec
+from bayplan.model.time_units import SECOND
 from bayplan.model.workloads import DaemonSet, DaemonSetStatus, RollingUpdate
 from bayplan.store.errors import ApiError
 from bayplan.store.log import ADDED, DELETED, MODIFIED, WatchEvent
@@ -35,10 +36,9 @@ SetKey: TypeAlias = tuple[str, str]
 Key: TypeAlias = tuple[SetKey, str]
 """A set and the node to look at, "" for all."""
 
-ON_DELETE = "OnDelete"
 # Upstream: cmd/kube-controller-manager/app/apps.go, the backoff given to the daemon controller (v1.36).
-FAILED_WAIT_MIN_NS = NS_PER_SECOND
-FAILED_WAIT_MAX_NS = 15 * 60 * NS_PER_SECOND
+FAILED_WAIT_MIN_NS = SECOND
+FAILED_WAIT_MAX_NS = 15 * 60 * SECOND
 
 _ALL_NODES = ""
 _DESIRED, _CURRENT, _READY, _AVAILABLE, _UPDATED, _MISPLACED = 1, 2, 4, 8, 16, 32

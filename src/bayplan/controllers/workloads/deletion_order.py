@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from bayplan.controllers.conditions import READY, TRUE, find_condition
+from bayplan.controllers.conditions import TRUE, find_condition
 from bayplan.model.pod import Pod
 from bayplan.model.timestamps import parse_time
+from bayplan.model.well_known import READY
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 

@@ -77,11 +77,6 @@ def next_to_create(objects: Sequence[Object], kind: str, namespace: str, name: s
     return expansion.next(workload)
 
 
-def next_pod(objects: Sequence[Object], kind: str, namespace: str, name: str) -> Pod:
-    """The pod of `next_to_create` alone."""
-    return next_to_create(objects, kind, namespace, name).pods[0]
-
-
 class _Expansion:
     """What expanding needs to know of the cluster: owners, nodes, and names in use."""
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import ClassVar, TypeAlias
 
 from bayplan.controllers.agenda import Reconciler
-from bayplan.controllers.delays import NS_PER_SECOND
 from bayplan.controllers.ownership import controller_reference
 from bayplan.controllers.workloads.job_attempt import Attempt, deadline_at, restarts_of
 from bayplan.controllers.workloads.job_pods import COMPLETE, FAILED, is_finished
@@ -28,6 +27,7 @@ from bayplan.controllers.workloads.job_tracking import (
 )
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import Job
 from bayplan.store.errors import ApiError
@@ -38,7 +38,7 @@ Key: TypeAlias = tuple[str, str, str]
 """Namespace, name and uid of a Job."""
 
 # Upstream: pkg/controller/job/job_controller.go syncJobBatchPeriod (v1.36).
-BATCH_NS = NS_PER_SECOND
+BATCH_NS = SECOND
 
 
 class JobController(Reconciler[Key]):
@@ -153,7 +153,7 @@ class JobController(Reconciler[Key]):
         if seconds is None or not is_finished(job) or meta.deletion_timestamp is not None:
             return
         ended = [parse_time(one.last_transition_time) for one in _end_conditions(job) if one.last_transition_time]
-        expires_at = max(ended, default=now) + seconds * NS_PER_SECOND
+        expires_at = max(ended, default=now) + seconds * SECOND
         if expires_at <= now:
             store.delete(Job, meta.namespace, meta.name, now, uid=meta.uid, propagation="Foreground")
         else:

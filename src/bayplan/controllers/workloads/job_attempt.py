@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from bayplan.controllers.agenda import BURST_MAX
 from bayplan.controllers.conditions import FALSE, TRUE, find_condition, with_condition
-from bayplan.controllers.delays import NS_PER_SECOND
 from bayplan.controllers.workloads.deletion_order import first_to_delete
 from bayplan.controllers.workloads.job_pods import (
     COMPLETE,
@@ -35,6 +34,7 @@ from bayplan.controllers.workloads.job_tracking import (
 )
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import Job, JobStatus
 from bayplan.store.objects import Store
@@ -260,4 +260,4 @@ def deadline_at(job: Job) -> int | None:
     seconds, started = job.spec.active_deadline_seconds, job.status.start_time
     if seconds is None or started is None:
         return None
-    return parse_time(started) + seconds * NS_PER_SECOND
+    return parse_time(started) + seconds * SECOND

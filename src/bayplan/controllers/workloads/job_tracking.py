@@ -12,19 +12,19 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from bayplan.controllers.conditions import is_ready
-from bayplan.controllers.delays import NS_PER_SECOND
 from bayplan.controllers.ownership import controller_reference, is_active, is_terminal
 from bayplan.controllers.tally import Tally
 from bayplan.controllers.workloads.job_pods import job_labels
 from bayplan.controllers.workloads.pods_from_templates import Stamp
 from bayplan.model.pod import Pod, PodTemplateSpec
+from bayplan.model.time_units import SECOND
 from bayplan.model.workloads import Job
 from bayplan.store.errors import NotFound
 from bayplan.store.objects import Store
 
 TRACKING = "batch.kubernetes.io/job-tracking"
-BACKOFF_MIN_NS = 10 * NS_PER_SECOND
-BACKOFF_MAX_NS = 6 * 60 * NS_PER_SECOND
+BACKOFF_MIN_NS = 10 * SECOND
+BACKOFF_MAX_NS = 6 * 60 * SECOND
 
 ACTIVE, READY, TERMINATING, TRACKED, COUNTABLE = 1, 2, 4, 8, 16
 

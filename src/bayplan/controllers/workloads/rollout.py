@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from bayplan.controllers.int_or_percent import resolved
 from bayplan.model.workloads import Deployment, RollingUpdate
 
-RECREATE = "Recreate"
+RECREATE, ON_DELETE = "Recreate", "OnDelete"
 _DEFAULT_SHARE = "25%"
 
 

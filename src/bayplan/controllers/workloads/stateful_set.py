@@ -20,6 +20,7 @@ from bayplan.controllers.ownership import controller_reference, is_terminal
 from bayplan.controllers.workloads.availability import available_at
 from bayplan.controllers.workloads.expand import POD_INDEX_LABEL, POD_NAME_LABEL
 from bayplan.controllers.workloads.pods_from_templates import Stamp, mount_claims
+from bayplan.controllers.workloads.rollout import ON_DELETE
 from bayplan.controllers.workloads.templates import REVISION_HASH, Revisions
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
@@ -30,7 +31,7 @@ from bayplan.store.objects import Store
 Key: TypeAlias = tuple[str, str]
 """Namespace and name of a set."""
 
-PARALLEL, ON_DELETE = "Parallel", "OnDelete"
+PARALLEL = "Parallel"
 
 
 class StatefulSetController(Reconciler[Key]):

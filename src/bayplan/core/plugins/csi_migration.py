@@ -14,6 +14,7 @@ from typing import NamedTuple
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.model.storage import CSINode, PersistentVolume
 from bayplan.model.volumes import Volume
+from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 AWS_EBS = "kubernetes.io/aws-ebs"
 GCE_PD = "kubernetes.io/gce-pd"
@@ -39,8 +40,6 @@ ZONE_LABELS = {
     GCE_PD: "topology.gke.io/zone",
     CINDER: "topology.cinder.csi.openstack.org/zone",
 }
-ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
-BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 ZONE_SEPARATOR = "__"
 
 _UNSPECIFIED = "UNSPECIFIED"

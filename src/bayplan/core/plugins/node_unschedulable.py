@@ -21,10 +21,11 @@ from bayplan.model.kinds import Object
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
 from bayplan.model.tolerations import NO_SCHEDULE, any_tolerates
+from bayplan.model.well_known import UNSCHEDULABLE
 
 REASON = "node(s) were unschedulable"
 
-CORDON = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
+CORDON = Taint(key=UNSCHEDULABLE, effect=NO_SCHEDULE)
 
 
 class NodeUnschedulable:

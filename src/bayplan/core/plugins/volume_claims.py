@@ -14,11 +14,11 @@ from bayplan.model.meta import RawQuantity
 from bayplan.model.quantity import parse_quantity
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 from bayplan.model.volumes import Volume
+from bayplan.model.well_known import BETA_STORAGE_CLASS
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 STORAGE = "storage"

@@ -30,16 +30,13 @@ from bayplan.core.plugins.volume_claims import (
 from bayplan.core.snapshot import Objects, View
 from bayplan.model.kinds import Object
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 CONFLICT = "node(s) had no available volume zone"
 CLAIM_WITHOUT_NAME = "PersistentVolumeClaim had no name"
 CLAIM_WITHOUT_CLASS = "PersistentVolumeClaim had no pv name and storageClass name"
 VOLUME_WITHOUT_NAME = "PersistentVolume had no name"
 
-BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
-BETA_REGION = "failure-domain.beta.kubernetes.io/region"
-ZONE = "topology.kubernetes.io/zone"
-REGION = "topology.kubernetes.io/region"
 TOPOLOGY_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 CURRENT_LABELS = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 ZONE_SEPARATOR = "__"

@@ -5,10 +5,6 @@ from __future__ import annotations
 import pytest
 
 from bayplan.core.plugins.csi_migration import (
-    BETA_REGION,
-    BETA_ZONE,
-    REGION,
-    ZONE,
     TranslationError,
     aws_handle,
     inline_disk,
@@ -29,11 +25,12 @@ from bayplan.model.volumes import (
     Volume,
     VsphereVirtualDiskVolumeSource,
 )
+from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 from bayplan.testing.builders import csi_node, node_term, volume
 
 AWS = {"aws_elastic_block_store": AWSElasticBlockStoreVolumeSource(volume_id="vol-1")}
 GCE = {"gce_persistent_disk": GCEPersistentDiskVolumeSource(pd_name="disk")}
-AZURE = {"azure_disk": AzureDiskVolumeSource(disk_name="d", disk_uri="/subscriptions/d")}
+AZURE = {"azure_disk": AzureDiskVolumeSource(disk_uri="/subscriptions/d")}
 CINDER = {"cinder": CinderVolumeSource(volume_id="c1")}
 PORTWORX = {"portworx_volume": PortworxVolumeSource(volume_id="p1")}
 

@@ -15,7 +15,7 @@ from bayplan.testing.builders import node, pod
 
 def claiming(*names: str) -> Pod:
     made = pod("p").obj()
-    made.spec.resource_claims = [PodResourceClaim(name=name, resource_claim_name=f"{name}-1") for name in names]
+    made.spec.resource_claims = [PodResourceClaim(name=name) for name in names]
     return made
 
 

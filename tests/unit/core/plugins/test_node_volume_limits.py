@@ -199,7 +199,7 @@ def test_nothing_to_do(waiting: object) -> None:
 
 def test_azure_file_is_not_counted() -> None:
     """A share is not attached, so it is within every limit."""
-    share = Volume(name="v", azure_file=AzureFileVolumeSource(share_name="s"))
+    share = Volume(name="v", azure_file=AzureFileVolumeSource())
     cache = cache_of(node("n").obj(), limited(0, "file.csi.azure.com"), *bound_disk("b"))
     assert verdicts(NodeVolumeLimits(), cache, pod("p").claim("b").volume(share).obj())["n"].ok
 

@@ -7,7 +7,7 @@ from tests.support import cache_of, prepared, verdicts
 
 from bayplan.core.framework.contract import Ready
 from bayplan.core.framework.verdict import Code, CycleError
-from bayplan.core.plugins.csi_migration import MIGRATED_PLUGINS_ANNOTATION, ZONE
+from bayplan.core.plugins.csi_migration import MIGRATED_PLUGINS_ANNOTATION
 from bayplan.core.plugins.volume_binding import (
     BIND_CONFLICT,
     NODE_CONFLICT,
@@ -17,7 +17,7 @@ from bayplan.core.plugins.volume_binding import (
     VolumeBinding,
     assumed,
 )
-from bayplan.core.plugins.volume_claims import BETA_STORAGE_CLASS, BOUND_BY_CONTROLLER, SELECTED_NODE
+from bayplan.core.plugins.volume_claims import BOUND_BY_CONTROLLER, SELECTED_NODE
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Pod
@@ -32,6 +32,7 @@ from bayplan.model.storage import (
     TopologySelectorTerm,
 )
 from bayplan.model.volumes import AWSElasticBlockStoreVolumeSource
+from bayplan.model.well_known import BETA_STORAGE_CLASS, ZONE
 from bayplan.testing.builders import claim, csi_node, node, pod, selector, storage_class, volume
 
 NODES = [node("a").zone("x").obj(), node("b").zone("y").obj()]

@@ -32,7 +32,7 @@ from bayplan.analysis.simulation.inputs.commands import (
     SetLabels,
     SetTaints,
 )
-from bayplan.config.durations import parse_duration
+from bayplan.model.durations import parse_duration
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.node import Taint
 from bayplan.model.reading import from_dicts, read

@@ -16,9 +16,10 @@ from math import isfinite
 from pathlib import Path
 from typing import IO, Final, Protocol, TypeAlias
 
-from bayplan.config.durations import SECOND, parse_duration
+from bayplan.model.durations import parse_duration
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.quantity import parse_quantity
+from bayplan.model.time_units import SECOND
 
 #: More would scroll the first ones, which usually explain the rest, out of sight.
 FAULTS_SHOWN: Final = 20

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from bayplan.admission.defaults import CLAIM_CLASS_ANNOTATION, DEFAULT_CLASS_ANNOTATIONS, default_storage_class
+from bayplan.admission.defaults import DEFAULT_CLASS_ANNOTATIONS, default_storage_class
 from bayplan.admission.stored import was_created
 from bayplan.analysis.simulation.inputs.commands import Apply, Plan
 from bayplan.controllers.ownership import WORKLOADS
@@ -21,6 +21,7 @@ from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodSpec
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from bayplan.model.volumes import PersistentVolumeClaimTemplate
+from bayplan.model.well_known import BETA_STORAGE_CLASS
 from bayplan.model.workloads import CronJob, StatefulSet
 
 CLASS_NAME: Final = "standard"
@@ -81,5 +82,5 @@ def _pod_spec(one: Object) -> PodSpec | None:
 def _needs_default(claim: PersistentVolumeClaim | PersistentVolumeClaimTemplate) -> bool:
     """Whether a server would give it the default class; to a claim from a dump it would have done so already."""
     spec, meta = claim.spec, claim.metadata
-    names_a_class = spec.storage_class_name is not None or CLAIM_CLASS_ANNOTATION in meta.annotations
+    names_a_class = spec.storage_class_name is not None or BETA_STORAGE_CLASS in meta.annotations
     return not names_a_class and not spec.volume_name and not was_created(meta)

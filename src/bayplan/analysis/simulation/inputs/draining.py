@@ -9,12 +9,13 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from bayplan.analysis.simulation.recording.pod_ledger import DRAIN_REASON
-from bayplan.controllers.conditions import DISRUPTION_TARGET, TRUE, with_pod_condition
+from bayplan.controllers.conditions import TRUE, with_pod_condition
 from bayplan.controllers.ownership import controller_reference, is_active
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.selectors import SelectorError, compile_label_selector
+from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.store import Store
 from bayplan.store.stamping import written_time
 

@@ -23,9 +23,9 @@ from bayplan.model.names import is_resource_name
 from bayplan.model.node import Node, NodeStatus
 from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 from bayplan.model.reading import read
+from bayplan.model.well_known import HOSTNAME
 
 NODES_MAX = 100_000
-_HOSTNAME = "kubernetes.io/hostname"
 _CPU, _MEMORY, _PODS = "cpu", "memory", "pods"
 _PODS_BY_DEFAULT = "110"  # as a kubelet has it
 _MEMORY_MIN = "1Mi"  # below this somebody forgot the unit
@@ -126,7 +126,7 @@ def _copies(template: Node, number: int) -> list[Node]:
 
 
 def _copy(template: Node, name: str) -> Node:
-    labels = {**template.metadata.labels, _HOSTNAME: name}
+    labels = {**template.metadata.labels, HOSTNAME: name}
     metadata = replace(template.metadata, name=name, labels=labels, uid="", resource_version="")
     return replace(template, metadata=metadata)
 

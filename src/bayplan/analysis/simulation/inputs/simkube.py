@@ -20,9 +20,9 @@ from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.reading import from_dicts
+from bayplan.model.time_units import SECOND
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
-_SECOND: Final = 1_000_000_000
 _VERSION: Final = 2
 
 
@@ -52,7 +52,7 @@ def read_simkube(path: Path) -> list[Plan]:
         except InvalidObject as error:
             faults += error.faults
             continue
-        at = (event.ts - events[0][1].ts) * _SECOND
+        at = (event.ts - events[0][1].ts) * SECOND
         if applied:
             plans.append(Plan(at, Apply(tuple(applied)), source))
         if deleted:

@@ -8,13 +8,14 @@ from __future__ import annotations
 from array import array
 
 from bayplan.analysis.simulation.results.run import Cause, End, NodeRow, PodRow
-from bayplan.controllers.conditions import DISRUPTION_TARGET, TRUE, find_condition
+from bayplan.controllers.conditions import TRUE, find_condition
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import ReplicaSet
 from bayplan.store import ADDED, DELETED, WatchEvent
 
