@@ -1,10 +1,10 @@
 """The Kubernetes scheduler in Python.
 
 `bayplan.Cluster` answers questions about a cluster: why a pod is pending, where pods would go, who would be evicted.
-`bayplan.simulate` runs a cluster through time, `bayplan.load_trace` reads pods to come for it, and `bayplan.compare`
-compares runs. Input that cannot be used raises `bayplan.InvalidObject`. All are imported on first use only, so that
-`bayplan --help` and plain imports of one part stay fast. Those who write plugins need `bayplan.plugin` and
-`bayplan.testing`; every other module is internal.
+`bayplan.simulate` runs a cluster through time, `bayplan.load_trace` reads pods to come for it, `bayplan.compare`
+compares runs, and `bayplan.write_report` writes a page about either. Input that cannot be used raises
+`bayplan.InvalidObject`. All are imported on first use only, so that `bayplan --help` and plain imports of one part stay
+fast. Plugin authors need `bayplan.plugin` and `bayplan.testing`; every other module is internal.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from bayplan.analysis.simulation.results.comparison import compare
     from bayplan.analysis.simulation.running import simulate
     from bayplan.model.errors import InvalidObject
+    from bayplan.report.writing import write_report
 
-__all__ = ["Cluster", "InvalidObject", "__version__", "compare", "load_trace", "simulate"]
+__all__ = ["Cluster", "InvalidObject", "__version__", "compare", "load_trace", "simulate", "write_report"]
 
 __version__ = "0.1.0.dev0"
 
@@ -30,6 +31,7 @@ _HOMES = {
     "compare": "bayplan.analysis.simulation.results.comparison",
     "load_trace": "bayplan.analysis.simulation.inputs.traces",
     "simulate": "bayplan.analysis.simulation.running",
+    "write_report": "bayplan.report.writing",
 }
 
 

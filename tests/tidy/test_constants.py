@@ -22,18 +22,6 @@ APART = {
 }
 """Constants that equal others by chance, with what they are."""
 
-TO_DO = frozenset(
-    {
-        "bayplan.analysis.simulation.results.result.FORMAT",
-        "bayplan.report.simulation.view.FORMAT",
-        "bayplan.core.plugins.node_volume_limits.CLAIM_WITHOUT_NAME",
-        "bayplan.core.plugins.volume_zone.CLAIM_WITHOUT_NAME",
-        "bayplan.model.well_known.DEFAULT_NAMESPACE",
-        "bayplan.testing.scenario.NAMESPACE",
-    }
-)
-"""Constants that still stand twice; the list only shrinks."""
-
 _PLAIN_TEXT_MAX = 4
 _PLAIN_NUMBER_MAX = 999
 _TIMES_FROM = 1_000_000_000
@@ -117,7 +105,7 @@ def repeated_names(tree: Tree) -> dict[str, set[str]]:
 
 def test_no_constant_is_defined_in_two_modules() -> None:
     found = repeated_constants(read_tree(), frozenset(APART))
-    assert {name for names in found for name in names} == TO_DO
+    assert {name for names in found for name in names} == set()
 
 
 def test_names_of_kubernetes_are_written_out_once() -> None:

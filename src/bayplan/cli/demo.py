@@ -29,6 +29,7 @@ from bayplan.report.html_page import PlotlyMissingError
 from bayplan.report.nodes import node_table
 from bayplan.report.simulation.tables import simulation_parts
 from bayplan.report.terminal import Part, Verbatim, chapter, sentence, show
+from bayplan.report.writing import write_report
 
 FILES = ("cluster.yaml", "arrivals.yaml", "urgent.yaml")
 STORY = "story.timeline"
@@ -93,7 +94,7 @@ def report_parts(result: SimulationResult, path: Path) -> Iterator[Part]:
         "4 · The same hour as an HTML report: pods on their nodes over time, and every preemption with its candidates"
     )
     try:
-        result.report(path)
+        write_report(result, path)
     except PlotlyMissingError as error:
         yield sentence(f"Not written: {error}")
     else:

@@ -37,6 +37,7 @@ from bayplan.model.yaml_documents import parse_yaml
 from bayplan.report.json_output import write_json
 from bayplan.report.simulation.tables import simulation_parts
 from bayplan.report.terminal import show
+from bayplan.report.writing import write_report
 from bayplan.worlds.journal import JournalWriter
 
 
@@ -145,7 +146,7 @@ def command(
         with progress_bar() as progress:
             result = simulation.run(progress)
     if report:
-        result.report(report)
+        write_report(result, report)
         click.echo(f"note: report written to {report}", err=True)
     if output.kind == PARQUET:
         output.write_parquet(result)

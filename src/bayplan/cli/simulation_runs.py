@@ -29,6 +29,7 @@ from bayplan.config.registry import build_profiles
 from bayplan.report.comparison.tables import comparison_parts
 from bayplan.report.json_output import write_json
 from bayplan.report.terminal import show
+from bayplan.report.writing import write_report
 
 DEFAULT = "default"
 
@@ -108,7 +109,7 @@ def require_report() -> None:
 def write_comparison_report(compared: ComparedRuns, path: str | None) -> None:
     """Nothing without a path."""
     if path is not None:
-        compared.report(path)
+        write_report(compared, path)
         note(f"report written to {path}")
 
 

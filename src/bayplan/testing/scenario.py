@@ -42,6 +42,7 @@ from bayplan.model.durations import parse_duration
 from bayplan.model.kinds import KINDS
 from bayplan.model.pod import Pod, PodSchedulingGate, Toleration
 from bayplan.model.time_units import SECOND
+from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store import ApiError, Store, WatchEvent
 from bayplan.testing.scenario_objects import made
 from bayplan.testing.transcript import Seen, seen_in
@@ -50,7 +51,6 @@ from bayplan.worlds.performing import EmittedEvent
 from bayplan.worlds.simulated import SimulatedWorld
 
 STARTED_AT = 1_700_000_000 * SECOND
-NAMESPACE = "default"
 SEPARATOR = "----"
 #: Pods use all of their grace, whatever it is.
 LATENCIES = Latencies(pod_stop_ns=24 * 3600 * SECOND, jitter=0.0)
@@ -114,7 +114,7 @@ class Scenario:
             "ungate": self._ungate,
             "tolerate": self._tolerate,
             "nominate": self._nominate,
-            "bind": lambda name, node: self.store.bind(NAMESPACE, name, node, "", self.now),
+            "bind": lambda name, node: self.store.bind(DEFAULT_NAMESPACE, name, node, "", self.now),
             "pause": lambda _: self._pause_volumes(True),
             "resume": lambda _: self._pause_volumes(False),
             "restart": self._restart,
@@ -156,23 +156,23 @@ class Scenario:
             request()
 
     def _ungate(self, name: str, gate: str) -> None:
-        pod = self.store.get(Pod, NAMESPACE, name)
+        pod = self.store.get(Pod, DEFAULT_NAMESPACE, name)
         left = [one for one in pod.spec.scheduling_gates if one != PodSchedulingGate(name=gate)]
         self._change_pod(name, scheduling_gates=left)
 
     def _tolerate(self, name: str, key: str) -> None:
-        pod = self.store.get(Pod, NAMESPACE, name)
+        pod = self.store.get(Pod, DEFAULT_NAMESPACE, name)
         self._change_pod(name, tolerations=[*pod.spec.tolerations, Toleration(key=key, operator="Exists")])
 
     def _change_pod(self, name: str, **fields: Any) -> None:
         change = lambda one: replace(one, spec=replace(one.spec, **fields))  # noqa: E731
-        self.store.modify(Pod, NAMESPACE, name, change, self.now)
+        self.store.modify(Pod, DEFAULT_NAMESPACE, name, change, self.now)
 
     def _nominate(self, name: str, node: str) -> None:
         def change(one: Pod) -> Pod:
             return replace(one, status=replace(one.status, nominated_node_name=node))
 
-        self.store.modify_status(Pod, NAMESPACE, name, change, self.now)
+        self.store.modify_status(Pod, DEFAULT_NAMESPACE, name, change, self.now)
 
     def _pause_volumes(self, paused: bool) -> None:
         def pause(_: int) -> None:
@@ -250,7 +250,7 @@ class Scenario:
         """The pods in order of creation."""
         self._catch_up()
         rows = []
-        for pod in self.store.list(Pod, NAMESPACE):
+        for pod in self.store.list(Pod, DEFAULT_NAMESPACE):
             place = pod.spec.node_name or "-"
             if pod.status.nominated_node_name:
                 place = f"({pod.status.nominated_node_name})"

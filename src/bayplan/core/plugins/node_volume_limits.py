@@ -38,6 +38,7 @@ from bayplan.core.plugins.node_volume_limits_hints import (
 )
 from bayplan.core.plugins.requeue_rules import after_own_claim, on
 from bayplan.core.plugins.volume_claims import (
+    CLAIM_WITHOUT_NAME,
     PodIdentity,
     claim_not_found,
     claim_use,
@@ -51,7 +52,6 @@ from bayplan.model.volumes import Volume
 
 NAME = "NodeVolumeLimits"
 EXCEEDED = "node(s) exceed max volume count"
-CLAIM_WITHOUT_NAME = "PersistentVolumeClaim had no name"
 
 CODE_EXCEEDED = 1
 CODE_CLAIM_MISSING = 2

@@ -16,6 +16,7 @@ from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 from bayplan.model.volumes import Volume
 from bayplan.model.well_known import BETA_STORAGE_CLASS
 
+CLAIM_WITHOUT_NAME = "PersistentVolumeClaim had no name"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"

@@ -20,6 +20,7 @@ from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, Eve
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import after_named_claim, on
 from bayplan.core.plugins.volume_claims import (
+    CLAIM_WITHOUT_NAME,
     WAIT_FOR_FIRST_CONSUMER,
     binding_mode_not_set,
     claim_not_found,
@@ -33,7 +34,6 @@ from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, Stora
 from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 CONFLICT = "node(s) had no available volume zone"
-CLAIM_WITHOUT_NAME = "PersistentVolumeClaim had no name"
 CLAIM_WITHOUT_CLASS = "PersistentVolumeClaim had no pv name and storageClass name"
 VOLUME_WITHOUT_NAME = "PersistentVolume had no name"
 

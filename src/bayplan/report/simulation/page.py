@@ -32,7 +32,7 @@ _NOTES_MAX = 100
 _SINGLE = "single pods of"
 
 
-def write_report(run: Run, path: Path | str) -> None:
+def write_run(run: Run, path: Path | str) -> None:
     """One page for one run; PlotlyMissingError without the extra."""
     write_page(report_page(run), path)
 

@@ -17,7 +17,6 @@ from bayplan.report.durations import TimeUnit, unit_for
 #: Okabe and Ito's colours, told apart by colour-blind readers too; yellow is left out, it is lost on white.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#7A5195", "#8C6D31", "#666666")
 ALARM = "#D55E00"
-UNKNOWN = "#666666"
 #: Of the pods, the first to come that may be left out of sight at first, and how much of the time that must save.
 _FEW_PODS = 0.02
 _LONG_BEFORE = 0.5

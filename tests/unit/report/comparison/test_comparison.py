@@ -22,6 +22,7 @@ from bayplan.report.comparison.page import comparison_page
 from bayplan.report.comparison.rows import signed_count, signed_duration, signed_points
 from bayplan.report.comparison.tables import comparison_parts
 from bayplan.report.terminal import rendered
+from bayplan.report.writing import write_report
 
 
 def text_of(compared: ComparedRuns) -> str:
@@ -177,7 +178,7 @@ class TestPage:
 
     def test_same_runs_same_bytes(self, tmp_path: Path) -> None:
         for name in ("a.html", "b.html"):
-            two().report(tmp_path / name)
+            write_report(two(), tmp_path / name)
         assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
     def test_runs_without_pods_make_a_page(self) -> None:

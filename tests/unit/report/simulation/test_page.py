@@ -43,7 +43,7 @@ from bayplan.core.preemption.select import HIGHEST_PRIORITY, PRIORITY_SUM
 from bayplan.report.durations import duration_text, unit_for
 from bayplan.report.html_page import PlotlyMissingError, require_plotly
 from bayplan.report.simulation.node_figures import nodes_over_time, shortened
-from bayplan.report.simulation.page import report_page, write_report
+from bayplan.report.simulation.page import report_page, write_run
 from bayplan.report.simulation.time_figures import over_time, waiting, who_evicted
 from bayplan.report.simulation.view import SimulationView
 
@@ -363,23 +363,23 @@ class TestSafety:
     def test_missing_plotly_is_said_clearly(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "plotly.offline", None)
         with pytest.raises(PlotlyMissingError, match=r"pip install 'bayplan\[report\]'"):
-            write_report(result(), tmp_path / "report.html")
+            write_run(result(), tmp_path / "report.html")
         assert list(tmp_path.iterdir()) == []
 
 
 class TestFile:
     def test_same_result_same_bytes(self, tmp_path: Path) -> None:
         for name in ("a.html", "b.html"):
-            write_report(busy_result(10, 300, 3600.0), tmp_path / name)
+            write_run(busy_result(10, 300, 3600.0), tmp_path / name)
         assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
     def test_order_of_hashes_does_not_matter(self, tmp_path: Path) -> None:
         """Two processes with different hash seeds write the same bytes."""
         (tmp_path / "result.json").write_bytes(msgspec.json.encode(busy_result(10, 120, 3600.0)))
         code = (
-            "import sys; from bayplan.report.simulation.page import write_report; "
+            "import sys; from bayplan.report.simulation.page import write_run; "
             "from bayplan.analysis.simulation.results.run_files import read_runs; "
-            "write_report(read_runs('result.json')[0], sys.argv[1])"
+            "write_run(read_runs('result.json')[0], sys.argv[1])"
         )
         for seed in ("1", "2"):
             command = [sys.executable, "-c", code, f"{seed}.html"]
@@ -388,10 +388,10 @@ class TestFile:
 
     def test_nothing_is_left_half_written(self, tmp_path: Path) -> None:
         with pytest.raises(OSError, match="directory"):
-            write_report(result(), tmp_path / "absent" / "report.html")
+            write_run(result(), tmp_path / "absent" / "report.html")
         (tmp_path / "taken").mkdir()
         with pytest.raises(OSError, match="directory"):
-            write_report(result(), tmp_path / "taken")
+            write_run(result(), tmp_path / "taken")
         assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
@@ -566,7 +566,7 @@ class TestInABrowser:
         browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if browser is None:
             pytest.skip("no Chromium on this machine")
-        write_report(busy_result(nodes, pods, 86_400.0), tmp_path / "report.html")
+        write_run(busy_result(nodes, pods, 86_400.0), tmp_path / "report.html")
         command = [
             browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
             "--virtual-time-budget=20000", "--dump-dom", (tmp_path / "report.html").as_uri(),

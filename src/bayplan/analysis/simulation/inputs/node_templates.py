@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from bayplan.analysis.simulation.inputs.recorded_trace import is_object_name
+from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.names import is_resource_name
@@ -26,7 +27,7 @@ from bayplan.model.reading import read
 from bayplan.model.well_known import HOSTNAME
 
 NODES_MAX = 100_000
-_CPU, _MEMORY, _PODS = "cpu", "memory", "pods"
+_PODS = "pods"
 _PODS_BY_DEFAULT = "110"  # as a kubelet has it
 _MEMORY_MIN = "1Mi"  # below this somebody forgot the unit
 _WHOLE = re.compile(r"[0-9]{1,9}")
@@ -91,7 +92,7 @@ def _plain_node(text: str) -> Node:
         if resource in amounts:
             raise ValueError(f"{resource} is given twice")
         amounts[resource] = amount
-    for required in (_CPU, _MEMORY):
+    for required in (CPU_NAME, MEMORY_NAME):
         if required not in amounts:
             raise ValueError(f"{required} is missing")
     name = re.sub(r"[^a-z0-9.]+", "-", text.lower())
@@ -102,7 +103,7 @@ def _resource_and_amount(part: str) -> tuple[str, str]:
     resource, colon, amount = part.rpartition(":")
     if colon:
         return resource, amount
-    return (_CPU, part.removesuffix(_CPU)) if part.endswith(_CPU) else (_MEMORY, part)
+    return (CPU_NAME, part.removesuffix(CPU_NAME)) if part.endswith(CPU_NAME) else (MEMORY_NAME, part)
 
 
 def _check_amount(resource: str, amount: str) -> None:
@@ -116,7 +117,7 @@ def _check_amount(resource: str, amount: str) -> None:
         raise ValueError(f"{resource} must be greater than 0")
     if ("/" in resource or resource == _PODS) and nano % NANO_PER_UNIT:
         raise ValueError(f"{resource} must be a whole number, not {amount}")
-    if resource == _MEMORY and nano < parse_quantity(_MEMORY_MIN):
+    if resource == MEMORY_NAME and nano < parse_quantity(_MEMORY_MIN):
         raise ValueError(f"{resource} of {amount} is less than {_MEMORY_MIN}")
 
 

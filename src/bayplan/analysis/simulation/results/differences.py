@@ -7,8 +7,6 @@ here.
 from __future__ import annotations
 
 from enum import StrEnum
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -182,8 +180,3 @@ class ComparedRuns(JsonStruct, tag_field="format", tag=RUNS_FORMAT):
         """The comparison alone, as plain data."""
         plain: dict[str, Any] = msgspec.to_builtins(self.comparison)
         return plain
-
-    def report(self, path: str | Path) -> None:
-        """Write the HTML report; needs the extra `bayplan[report]`."""
-        # By name, as reports stand above analyses: nothing here may depend on them.
-        import_module("bayplan.report.comparison.page").write_comparison(self.runs, self.comparison, path)

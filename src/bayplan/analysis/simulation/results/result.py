@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -90,8 +88,3 @@ class SimulationResult:
             "partial": run.partial,
         }
         return arrow_tables(self.tables, about)
-
-    def report(self, path: str | Path) -> None:
-        """Write the HTML report; needs the extra `bayplan[report]`."""
-        # By name, as reports stand above analyses: nothing here may depend on them.
-        import_module("bayplan.report.simulation.page").write_report(self.run, path)
