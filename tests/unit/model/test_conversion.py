@@ -126,5 +126,5 @@ def test_moments_become_text(moment: date, text: str) -> None:
 @pytest.mark.parametrize("number", [2**31, -(2**31) - 1, 2**63, 2**64, 10**40])
 def test_a_number_or_percentage_has_the_bounds_of_its_number(number: int) -> None:
     budget, found = convert({"spec": {"minAvailable": number}}, PodDisruptionBudget)
-    assert found == [("spec.minAvailable", f"{number} is not within -2147483648 to 2147483647")]
+    assert found == [("spec.minAvailable", f"{number} is not in the range -2147483648 to 2147483647")]
     assert budget.spec.min_available == 0
