@@ -236,7 +236,7 @@ class Scheduler:
             return None
         if record.pod.metadata.deletion_timestamp:
             note = f"skip schedule deleting pod: {record.key}"
-            self.queue.discard(record)
+            self.queue.skip(record)
             return Decision(record.key, "skipped", message=note, actions=(failed_event(record, note),))
         return self._attempt(record, now)
 

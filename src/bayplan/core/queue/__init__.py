@@ -94,6 +94,7 @@ class SchedulingQueue:
         self._backoff = Backoff(sort_key, initial_backoff_ns, max_backoff_ns)
         self._parked = Parked()
         self._in_flight = InFlight()
+        self._skipped: dict[str, QueuedPod] = {}  # pods that are being deleted, with a node kept for them
         self._arrivals = count()
         self._scouts: dict[str, Group] = {}  # pods that were woken for a crowd that waits behind them
 
@@ -135,7 +136,7 @@ class SchedulingQueue:
 
     def delete(self, key: str, now: int, *, bound_to: str = "") -> None:
         """The pod is gone, or somebody bound it to a node. Unknown ones are ignored."""
-        record = self.find(key)
+        record = self.find(key) or self._skipped.pop(key, None)
         if record is None:
             return
         self._in_flight.mark_gone(key)
@@ -185,6 +186,12 @@ class SchedulingQueue:
         """The attempt is over and the pod does not come back: skipped, deleted or bound."""
         self._in_flight.finish(record)
         self._end(record)
+
+    def skip(self, record: QueuedPod) -> None:
+        """The pod is being deleted and not tried again. The node kept for it stays so until it is gone."""
+        self.discard(record)
+        if self.nominations.node_of(record.info):
+            self._skipped[record.key] = record
 
     def return_failed(self, record: QueuedPod, rejectors: Iterable[str], pending: Iterable[str], now: int) -> PodState:
         """The attempt failed, by those plugins or (none) by an error. Gives where the pod is now."""
