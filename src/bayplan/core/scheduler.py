@@ -127,7 +127,7 @@ class Scheduler:
         else:
             self.cache.objects.put(new)
             self._moved_by(new, ActionType.ADD, None, new, now)
-            self._binding.look_at_claims(new, now)
+            self._binding.look_at_volumes(new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
         if isinstance(old, Node) and isinstance(new, Node):
@@ -137,7 +137,7 @@ class Scheduler:
         else:
             self.cache.objects.put(new)
             self._moved_by(new, ActionType.UPDATE, old, new, now)
-            self._binding.look_at_claims(new, now)
+            self._binding.look_at_volumes(new, now)
 
     def _removed(self, old: Object, now: int) -> None:
         if isinstance(old, Pod):
@@ -146,9 +146,11 @@ class Scheduler:
             # Upstream tells the queue first: hints may still see the node.
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.DELETE), old, None, now)
             self.cache.remove_node(old.metadata.name)
+            self._binding.look_at_volumes(old, now)
         else:
             self.cache.objects.remove(old)
             self._moved_by(old, ActionType.DELETE, old, None, now)
+            self._binding.look_at_volumes(old, now)
 
     def _moved_by(self, thing: Object, action: ActionType, old: Object | None, new: Object | None, now: int) -> None:
         resource = _RESOURCES.get(type(thing).__name__)
