@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles, queue_order
-from bayplan.core.scheduler import PreemptionObserver, Scheduler
+from bayplan.core.scheduler import ChoiceObserver, Scheduler
 from bayplan.model.time_units import SECOND
 
 
 def build_scheduler(
-    configuration: Configuration, *, started_at: int, on_preemption: PreemptionObserver | None = None
+    configuration: Configuration, *, started_at: int, on_choice: ChoiceObserver | None = None
 ) -> Scheduler:
-    """A fresh scheduler; `on_preemption` is called with what it found before a preemption changes anything."""
+    """A fresh scheduler; `on_choice` is called with each choice before it changes anything."""
     profiles = build_profiles(configuration)
     return Scheduler(
         profiles,
@@ -19,5 +19,5 @@ def build_scheduler(
         started_at=started_at,
         initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND,
         max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND,
-        on_preemption=on_preemption,
+        on_choice=on_choice,
     )

@@ -20,11 +20,13 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
+from bayplan.core.plugins.volume_binding_wait import why_in_vain
 from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
 from bayplan.core.queue import QueuedPod, SchedulingQueue
 from bayplan.model.kinds import Object
+from bayplan.model.node import Node
 from bayplan.model.pod import Pod
-from bayplan.model.storage import PersistentVolumeClaim
+from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 from bayplan.model.structs import Struct, field
 from bayplan.model.time_units import MINUTE
 
@@ -40,6 +42,7 @@ class OnTheWay(Struct, eq=False):
     node: str
     reserved: list[Object] = field(default_factory=list)  # objects as they were before Reserve changed them
     volumes: tuple[Object, ...] = ()  # to be written before the pod can be bound
+    written: tuple[Object, ...] = ()  # the same, once that is done
     claims: tuple[tuple[str, str], ...] = ()  # whose binding is waited for
     waits: dict[str, int] = field(default_factory=dict)  # plugin at Permit -> deadline
     deadline: int | None = None  # of the volumes
@@ -268,23 +271,33 @@ class Binding:
             status = Status(Code.ERROR, (f'running PreBind plugin "VolumeBinding": {error}',))
             self._outbox += self._fall_back(way, status, now).actions
             return
-        way.volumes = ()
+        way.volumes, way.written = (), way.volumes
         self._bind_if_ready(way, now)
 
-    def look_at_claims(self, obj: Object, now: int) -> None:
-        if not isinstance(obj, PersistentVolumeClaim):
-            return
-        place = (obj.metadata.namespace, obj.metadata.name)
-        for way in list(self._timed.values()):
-            if place in way.claims and not way.volumes and way.queued.state is PodState.BINDING:
-                self._bind_if_ready(way, now)
+    def look_at_volumes(self, changed: Object, now: int) -> None:
+        """Someobj that pods may wait for, or on, has come, changed or gone."""
+        if isinstance(changed, PersistentVolumeClaim | PersistentVolume | Node):
+            for way in list(self._timed.values()):
+                if way.written:
+                    self._bind_if_ready(way, now)
 
     def _bind_if_ready(self, way: OnTheWay, now: int) -> None:
+        reason = self._why_in_vain(way)
+        if reason:
+            text = f'running PreBind plugin "VolumeBinding": binding volumes: {reason}'
+            self._outbox += self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
+            return
         claims = self._cache.objects.claims
         if way.claims and all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
             way.claims, way.deadline = (), None
             del self._timed[way.queued.key]
             self._outbox += self._bind(way, now).actions
+
+    def _why_in_vain(self, way: OnTheWay) -> str:
+        nodes = self._cache.nodes
+        if not nodes.alive[nodes.rows_by_name[way.node]]:
+            return f'failed to get node "{way.node}": node "{way.node}" not found'
+        return why_in_vain(self._cache.objects, way.written, way.node)
 
     def permit_answered(self, event: PermitAnswered, now: int) -> None:
         way = self._on_the_way.get(event.pod)

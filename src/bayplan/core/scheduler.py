@@ -19,7 +19,7 @@ from bayplan.core.binding import Binding
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
-from bayplan.core.decision import Decision, Fits, NeedsPreemption, Outcome
+from bayplan.core.decision import Choice, Decision, Fits, NeedsPreemption, Outcome
 from bayplan.core.events import (
     BindAnswered,
     Event,
@@ -52,8 +52,8 @@ from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.time_units import MINUTE, SECOND
 
-#: Is given the pod, and what was found for it before anything changes.
-PreemptionObserver: TypeAlias = Callable[[PodInfo, View, NeedsPreemption], None]
+#: Is given the pod, the view and what was chosen, or the error of the attempt, before anything changes.
+ChoiceObserver: TypeAlias = Callable[[PodInfo, View, Choice | CycleError], None]
 
 _RESOURCES = {
     "PersistentVolume": EventResource.PERSISTENT_VOLUME,
@@ -79,7 +79,7 @@ class Scheduler:
         max_backoff_ns: int = 10 * SECOND,
         parked_max_ns: int = PARKED_MAX_NS,
         bind_timeout_ns: int = 10 * MINUTE,
-        on_preemption: PreemptionObserver | None = None,
+        on_choice: ChoiceObserver | None = None,
     ) -> None:
         self.profiles = profiles
         self.cache = Cache()
@@ -95,7 +95,7 @@ class Scheduler:
             mirror=self.cache,
         )
         self._decider = Decider(profiles)
-        self._on_preemption = on_preemption
+        self._on_choice = on_choice
         self._failures = FailureHandler(self.queue)
         self._binding = Binding(self.cache, self.queue, self._failures, bind_timeout_ns)
 
@@ -134,7 +134,7 @@ class Scheduler:
         else:
             self.cache.objects.put(new)
             self._moved_by(new, ActionType.ADD, None, new, now)
-            self._binding.look_at_claims(new, now)
+            self._binding.look_at_volumes(new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
         if isinstance(old, Node) and isinstance(new, Node):
@@ -144,7 +144,7 @@ class Scheduler:
         else:
             self.cache.objects.put(new)
             self._moved_by(new, ActionType.UPDATE, old, new, now)
-            self._binding.look_at_claims(new, now)
+            self._binding.look_at_volumes(new, now)
 
     def _removed(self, old: Object, now: int) -> None:
         if isinstance(old, Pod):
@@ -153,9 +153,11 @@ class Scheduler:
             # The queue first, as upstream: hints may still see the node.
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.DELETE), old, None, now)
             self.cache.remove_node(old.metadata.name)
+            self._binding.look_at_volumes(old, now)
         else:
             self.cache.objects.remove(old)
             self._moved_by(old, ActionType.DELETE, old, None, now)
+            self._binding.look_at_volumes(old, now)
 
     def _moved_by(self, obj: Object, action: ActionType, old: Object | None, new: Object | None, now: int) -> None:
         resource = _RESOURCES.get(type(obj).__name__)
@@ -242,7 +244,7 @@ class Scheduler:
             return None
         if queued.pod.metadata.deletion_timestamp:
             note = f"skip schedule deleting pod: {queued.key}"
-            self.queue.discard(queued)
+            self.queue.skip(queued)
             return Decision(queued.key, Outcome.SKIPPED, message=note, actions=(failed_event(queued, note),))
         return self._attempt(queued, now)
 
@@ -272,7 +274,11 @@ class Scheduler:
         try:
             choice = self._decider.decide(info, view)
         except CycleError as error:
+            if self._on_choice is not None:
+                self._on_choice(info, view, error)
             return self._failures.failed(queued, Status(Code.ERROR, (error.message,), error.plugin), "", now)
+        if self._on_choice is not None:
+            self._on_choice(info, view, choice)
         if isinstance(choice, Fits):
             return self._binding.take(queued, profile, view.nodes.names[choice.row], now)
         if isinstance(choice, NeedsPreemption):
@@ -284,8 +290,6 @@ class Scheduler:
     def _preempt(self, queued: QueuedPod, info: PodInfo, choice: NeedsPreemption, now: int) -> Decision:
         diagnosis = choice.diagnosis
         view = self.cache.view()
-        if self._on_preemption is not None:
-            self._on_preemption(info, view, choice)
         victim_rows = choice.victims_on(choice.row)
         node = view.nodes.names[choice.row]
         victims = tuple(view.pods.keys[row] for row in victim_rows)

@@ -44,6 +44,7 @@ from bayplan.model.pod import Pod, PodSchedulingGate, Toleration
 from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store import ApiError, Store, WatchEvent
+from bayplan.testing.checkers import check_always, check_quiet
 from bayplan.testing.scenario_objects import made
 from bayplan.testing.transcript import Seen, seen_in
 from bayplan.worlds.delays import Draws, Latencies
@@ -89,6 +90,7 @@ def _played(scenario: Scenario, block: list[str], first: int) -> str:
             shown += scenario.do(line)
         except (ApiError, BadStep, ValueError, KeyError) as error:
             raise ScenarioError(f"line {number}: {line}: {error}") from error
+    scenario.check()
     if all(line.lstrip().startswith("#") for line in commands):
         return "\n".join([*commands, ""])
     return "\n".join([*commands, SEPARATOR, *scenario.transcript(), *shown, ""])
@@ -142,6 +144,12 @@ class Scenario:
         else:
             raise ValueError("no such command")
         return []
+
+    def check(self) -> None:
+        """What must hold of any world between two blocks; raises AssertionError."""
+        check_always(self.world.scheduler)
+        if self.world.is_at_rest and not self.world.scheduler.pods_on_the_way():
+            check_quiet(self.store, self.world.scheduler)
 
     # ------------------------------------------------------------------ commands
 

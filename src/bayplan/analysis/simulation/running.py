@@ -114,7 +114,7 @@ class Simulation:
         configuration = load_configuration(self.options.config)
         profiles = build_profiles(configuration)
         self.preemptions = PreemptionLog(profiles, self.started_at, self.options.records_max)
-        scheduler = build_scheduler(configuration, started_at=self.started_at, on_preemption=self.preemptions.found)
+        scheduler = build_scheduler(configuration, started_at=self.started_at, on_choice=self.preemptions.chosen)
         store = _filled_store(objects, self.started_at)
         step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
         self.listener = Listener(Sampler(scheduler), self.started_at, step_ns)

@@ -94,6 +94,7 @@ class SchedulingQueue:
         self._backoff = Backoff(sort_key, initial_backoff_ns, max_backoff_ns)
         self._parked = Parked()
         self._in_flight = InFlight()
+        self._skipped: dict[str, QueuedPod] = {}  # pods that are being deleted, with a node kept for them
         self._arrivals = count()
         self._scouts: dict[str, Group] = {}  # pods that were woken for a crowd that waits behind them
 
@@ -135,7 +136,7 @@ class SchedulingQueue:
 
     def delete(self, key: str, now: int, *, bound_to: str = "") -> None:
         """The pod is gone, or somebody bound it to a node. Unknown ones are ignored."""
-        queued = self.find(key)
+        queued = self.find(key) or self._skipped.pop(key, None)
         if queued is None:
             return
         self._in_flight.mark_gone(key)
@@ -185,6 +186,12 @@ class SchedulingQueue:
         """The attempt is over and the pod does not come back: skipped, deleted or bound."""
         self._in_flight.finish(queued)
         self._end(queued)
+
+    def skip(self, queued: QueuedPod) -> None:
+        """The pod is being deleted and not tried again. The node kept for it stays so until it is gone."""
+        self.discard(queued)
+        if self.nominations.node_of(queued.info):
+            self._skipped[queued.key] = queued
 
     def return_failed(self, queued: QueuedPod, rejectors: Iterable[str], pending: Iterable[str], now: int) -> PodState:
         """The attempt failed: those plugins rejected the pod, or (none) it met an error. Gives where the pod is now."""

@@ -135,6 +135,19 @@ class Standoff(Stage):
         return [n for n in ("low", "equal", "high", "preemptor") if self.place(n) not in rested]
 
 
+def test_a_pod_that_is_skipped_has_its_node_kept_until_it_is_gone() -> None:
+    """It is being deleted, and so not tried; whoever stood back for it hears when that is over."""
+    stage = Standoff()
+    stage.queue.activate([stage.preemptor.key], stage.now)
+    stage.queue.skip(stage.pop())
+    assert names_on(stage, KEPT) == ["preemptor"]
+    assert stage.woken() == []
+    stage.queue.delete(stage.preemptor.key, stage.now)
+    assert names_on(stage, KEPT) == []
+    assert stage.cache.nominated == {}
+    assert stage.woken() == ["low", "equal"]
+
+
 def test_nobody_is_woken_by_a_new_nomination() -> None:
     assert Standoff().woken() == []
 

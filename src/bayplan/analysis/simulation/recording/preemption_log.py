@@ -18,8 +18,9 @@ from bayplan.core.actions import Evict
 from bayplan.core.columns import row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
-from bayplan.core.decision import Decision, NeedsPreemption, Outcome
+from bayplan.core.decision import Choice, Decision, NeedsPreemption, Outcome
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.verdict import CycleError
 from bayplan.core.preemption.candidates import find_potential_victims
 from bayplan.core.preemption.record import short_record
 from bayplan.core.preemption.search import Searched
@@ -51,8 +52,10 @@ class PreemptionLog:
         self._chosen: LoggedPreemption | None = None  # found, not yet decided
         self.entries: list[LoggedPreemption] = []
 
-    def found(self, pod: PodInfo, view: View, choice: NeedsPreemption) -> None:
-        """The scheduler has found victims."""
+    def chosen(self, pod: PodInfo, view: View, choice: Choice | CycleError) -> None:
+        """The scheduler has made its choice; those with victims are remembered."""
+        if not isinstance(choice, NeedsPreemption):
+            return
         row = choice.row
         broken = _broken_budgets(pod, view, row) if view.objects.budgets else {}
         victims = [
