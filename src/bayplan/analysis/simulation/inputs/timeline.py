@@ -56,6 +56,8 @@ _SIMKUBE = "simkube:"
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _SCALED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 
+_REPLICAS_MAX = 2**31 - 1  # as in any workload
+
 #: What each verb may have beside `at` and itself.
 _COMPANIONS: Mapping[str, tuple[str, ...]] = {
     "apply": (),
@@ -221,6 +223,8 @@ def _scale(step: dict[str, Any], folder: Path) -> Command:  # noqa: ARG001
     targets, replicas = _targets(step, "scale"), step.get("replicas")
     if type(replicas) is not int or replicas < 0:
         raise _Wrong("replicas", "expected a whole number of at least 0")
+    if replicas > _REPLICAS_MAX:
+        raise _Wrong("replicas", f"{replicas} is more than {_REPLICAS_MAX}")
     for one in targets:
         if one.kind not in _SCALED:
             raise _Wrong("scale", f"{one.kind} cannot be scaled; these can: {', '.join(_SCALED)}")
