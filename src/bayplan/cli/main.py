@@ -25,6 +25,7 @@ EXIT_YES, EXIT_NO, EXIT_BAD_INPUT, EXIT_BUG = 0, 1, 2, 3
 _KILLED_BY = 128  # what a shell adds to the number of the signal that ended a program
 EXIT_INTERRUPTED = _KILLED_BY + SIGINT
 _FAULTS_MAX = 20
+_LINE_MAX = 900
 _TRACEBACK = "BAYPLAN_TRACEBACK"
 
 #: What a user can cause; anything else that a command raises is a bug.
@@ -113,7 +114,10 @@ def run(arguments: Sequence[str]) -> int:
 
 def _bad_input(faults: Sequence[Fault]) -> int:
     for fault in faults[:_FAULTS_MAX]:
-        click.echo(f"error: {' '.join(str(fault).split())}", err=True)
+        line = " ".join(str(fault).split())
+        if len(line) > _LINE_MAX:  # a value of megabytes; what is wrong with it stands at the end
+            line = f"{line[: _LINE_MAX // 2]} … {line[-_LINE_MAX // 2 :]}"
+        click.echo(f"error: {line}", err=True)
     if len(faults) > _FAULTS_MAX:
         click.echo(f"error: and {len(faults) - _FAULTS_MAX:,} more", err=True)
     return EXIT_BAD_INPUT

@@ -66,6 +66,13 @@ def check(obj: Object) -> list[FieldFault]:
 def _metadata(metadata: ObjectMeta, may_generate_name: bool, faults: list[FieldFault]) -> None:
     if not metadata.name and not (may_generate_name and metadata.generate_name):
         faults.append(("metadata.name", "is missing"))
+    for field, text in (
+        ("name", metadata.name),
+        ("generateName", metadata.generate_name),
+        ("namespace", metadata.namespace),
+    ):
+        if "/" in text:  # it is what keeps namespace and name apart
+            faults.append((f"metadata.{field}", f"{_shown(text)}: may not contain '/'"))
     if metadata.creation_timestamp is not None:
         _time(metadata.creation_timestamp, "metadata.creationTimestamp", faults)
     if metadata.deletion_timestamp is not None:

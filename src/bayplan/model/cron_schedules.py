@@ -79,15 +79,18 @@ class WallClock:
     """Whether one of the two day fields is enough."""
 
     def next_after(self, at: int, zone: tzinfo = UTC) -> int | None:
-        """The first time after `at` (both in nanoseconds), or None if there is none for years."""
-        after = at // SECOND
+        """The first time after `at` (both in nanoseconds), or None if there is none for years, or the calendar ends."""
+        try:
+            found = self._first_after(at // SECOND, zone)
+        except (OverflowError, ValueError):  # Python knows the years 1 to 9999
+            return None
+        return None if found is None else found * SECOND
+
+    def _first_after(self, after: int, zone: tzinfo) -> int | None:
         # From the day before on: where clocks are turned back at midnight, its end comes twice.
         start = datetime.fromtimestamp(after, zone).date() - timedelta(days=1)
-        for day in self._days_from(start):
-            found = self._first_on(day, after, zone)
-            if found is not None:
-                return found * SECOND
-        return None
+        found = (self._first_on(day, after, zone) for day in self._days_from(start))
+        return next((second for second in found if second is not None), None)
 
     def _days_from(self, start: date) -> Iterator[date]:
         day, last_year = start, start.year + _YEARS_AHEAD

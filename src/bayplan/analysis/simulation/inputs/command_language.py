@@ -39,6 +39,7 @@ from bayplan.model.reading import from_dicts, read
 from bayplan.model.time_units import SECOND
 
 _EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_REPLICAS_MAX = 2**31 - 1  # as in any workload
 _SCALED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 
 Step = Mapping[str, Any]
@@ -155,6 +156,8 @@ def _scale(step: Step, _: Path) -> Command:
     targets, replicas = _references(step, "scale"), step.get("replicas")
     if type(replicas) is not int or replicas < 0:
         raise BadStep("replicas", "expected a whole number of at least 0")
+    if replicas > _REPLICAS_MAX:
+        raise BadStep("replicas", f"{replicas} is more than {_REPLICAS_MAX}")
     for target in targets:
         if target.kind not in _SCALED:
             raise BadStep("scale", f"{target.kind} cannot be scaled; these can: {', '.join(_SCALED)}")

@@ -88,6 +88,7 @@ def test_every_verb(tmp_path: Path) -> None:
         ("- at: 1m\n  cordon: n1\n  drain: n2", "timeline.yaml:3: drain: both cordon and drain"),
         ("- at: 1m\n  cordon: n1\n  replicas: 2", "timeline.yaml:3: replicas: unknown beside cordon"),
         ("- at: 1m\n  scale: deploy/web", "timeline.yaml:1: replicas: expected a whole number"),
+        ("- at: 1m\n  scale: deploy/web\n  replicas: 2147483648", "timeline.yaml:3: replicas: 2147483648 is more"),
         ("- at: 1m\n  scale: ds/web\n  replicas: 1", "timeline.yaml:2: scale: DaemonSet cannot be scaled"),
         ("- at: 1m\n  delete: a/b/c", "timeline.yaml:2: delete: 'a/b/c': there is no kind 'b'"),
         ("- at: 1m\n  taint: n1\n  with: a=b", "timeline.yaml:3: with: 'a=b' is no taint"),
