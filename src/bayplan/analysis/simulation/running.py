@@ -97,16 +97,14 @@ class Simulation:
         runner = CommandRunner(self.world, self._controllers.kubelet, self._controllers.lifecycle)
         commands = PlannedCommands(runner, self.started_at)
         self.notes = commands.notes
-        self._tell_assumed("storage", None if added is None else EXPLANATION)
-        self._tell_assumed("jobs", endless_jobs(cluster.objects, planned))
+        if added is not None:
+            self.notes.append(Note(0.0, "storage", EXPLANATION))
+        if endless := endless_jobs(cluster.objects, planned):
+            self.notes.append(Note(0.0, "jobs", endless))
         for plan in planned:
             commands.plan(plan)
         if arrivals is not None:
             commands.plan_arrivals(arrivals)
-
-    def _tell_assumed(self, about: str, what: str | None) -> None:
-        if what is not None:
-            self.notes.append(Note(0.0, about, what))
 
     def _build(
         self, objects: Iterable[Object], draws: Draws, journal: Callable[[dict[str, object]], JournalWriter] | None

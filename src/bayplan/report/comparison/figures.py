@@ -77,7 +77,8 @@ def _resources(runs: Sequence[Run]) -> list[str]:
 
 def _waiting(run: Run) -> list[int]:
     """Pods in any place of the queue."""
-    return [sum(counts) for counts in zip(*run.series.queue.values(), strict=True)]
+    places = run.series.queue.values()
+    return [sum(counts[sample] for counts in places) for sample in range(len(run.series.t))]
 
 
 def _victims_so_far(run: Run, unit: TimeUnit) -> tuple[list[float], list[int]]:

@@ -17,7 +17,7 @@ from bayplan.report.comparison.figures import colour_of, runs_over_time, waits_b
 from bayplan.report.comparison.rows import Row
 from bayplan.report.durations import duration_text
 from bayplan.report.html_page import filled, framed, page_file, require_plotly, write_page
-from bayplan.report.simulation.preemption_list import html_table
+from bayplan.report.simulation.preemption_list import and_more, html_table
 from bayplan.report.words import counted, listed
 
 _CHANGES_MAX = 1_000
@@ -93,7 +93,6 @@ def _filtered(titles: Sequence[str], shown: Sequence[Row], total: int, numeric: 
     """A table in a window of its own, with a field to search it."""
     if not shown:
         return ""
-    rest = total - len(shown)
-    more = f"<p>and {rest:,} more, which the JSON of the comparison holds.</p>" if rest > 0 else ""
+    more = and_more(total - len(shown), which=", which the JSON of the comparison holds")
     search = '<p><label>Show only those that name <input type="search" placeholder="pod, node or class"></label></p>'
     return f'{search}<div class="window">{html_table(titles, shown, numeric)}</div>{more}'

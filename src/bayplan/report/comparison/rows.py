@@ -117,10 +117,14 @@ def preemption_sentence(comparison: Comparison, difference: Difference) -> str:
 def figure_rows(comparison: Comparison) -> Iterator[Row]:
     """A figure, its value in each run, and the differences."""
     summaries = [run.summary for run in comparison.runs]
-    for name in ("created", "placed", "finished", "failed", "preempted", "pending"):
-        counts: list[int] = [getattr(summary.pods, name) for summary in summaries]
-        if name != "failed" or any(counts):
-            yield _count_row(f"pods {name}", counts)
+    pods = [summary.pods for summary in summaries]
+    yield _count_row("pods created", [figures.created for figures in pods])
+    yield _count_row("pods placed", [figures.placed for figures in pods])
+    yield _count_row("pods finished", [figures.finished for figures in pods])
+    if any(figures.failed for figures in pods):
+        yield _count_row("pods failed", [figures.failed for figures in pods])
+    yield _count_row("pods preempted", [figures.preempted for figures in pods])
+    yield _count_row("pods pending", [figures.pending for figures in pods])
     for cause in _together(summary.evictions for summary in summaries):
         yield _count_row(f"evicted by {cause}", [summary.evictions.get(cause, 0) for summary in summaries])
     yield _count_row("budgets broken", [summary.budgets_broken for summary in summaries])

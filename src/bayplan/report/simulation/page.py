@@ -19,7 +19,7 @@ from bayplan.report.durations import duration_text
 from bayplan.report.html_page import filled, framed, page_file, require_plotly, write_page
 from bayplan.report.simulation.chain_drawing import draw_chains
 from bayplan.report.simulation.node_figures import NODES_MAX, PODS_MAX, is_aggregated, nodes_over_time, shortened
-from bayplan.report.simulation.preemption_list import html_table, preemption_list
+from bayplan.report.simulation.preemption_list import and_more, html_table, preemption_list
 from bayplan.report.simulation.time_figures import over_time, waiting, who_evicted
 from bayplan.report.simulation.view import SimulationView
 from bayplan.report.words import counted
@@ -188,8 +188,7 @@ def _loops(view: SimulationView) -> str:
         said.append(f'<li><span class="flag">{counted(loop.times, "time")}</span> {steps} → and again</li>')
     if not said:
         return ""
-    rest = len(loops) - _LOOPS_MAX
-    more = f"<p>and {rest:,} more.</p>" if rest > 0 else ""
+    more = and_more(len(loops) - _LOOPS_MAX)
     return f'<h3 class="alarm">Preempt–recreate loops</h3><ul class="loops">{"".join(said)}</ul>{more}'
 
 
@@ -199,10 +198,8 @@ def _notes(view: SimulationView) -> str:
     if not notes:
         return ""
     rows = [(duration_text(note.t), note.source, note.message) for note in notes[:_NOTES_MAX]]
-    rest = len(notes) - _NOTES_MAX
-    more = f"<p>and {rest:,} more.</p>" if rest > 0 else ""
-    table = html_table(["at", "where", "what"], rows)
-    return f"<details><summary>{counted(len(notes), 'note')} on this run</summary>{table}{more}</details>"
+    table = html_table(["at", "where", "what"], rows) + and_more(len(notes) - _NOTES_MAX)
+    return f"<details><summary>{counted(len(notes), 'note')} on this run</summary>{table}</details>"
 
 
 @dataclass
@@ -242,8 +239,7 @@ def _workloads(view: SimulationView) -> str:
         for name, harm in hit[:_WORKLOADS_MAX]
     ]
     titles = ["workload", "pods", "preempted", "work lost", "against a budget", "still waiting", "longest wait"]
-    rest = len(hit) - _WORKLOADS_MAX
-    more = f"<p>and {counted(rest, 'workload')} more.</p>" if rest > 0 else ""
+    more = and_more(len(hit) - _WORKLOADS_MAX, "workload")
     if any(name.startswith(_SINGLE) for name, _ in hit):
         more += "<p>Single pods belong to no workload: one that is evicted does not come back.</p>"
     return html_table(titles, rows, titles[1:]) + more

@@ -43,6 +43,12 @@ def html_table(titles: Sequence[str], rows: Iterable[Sequence[Any]], numeric: Se
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
+def and_more(rest: int, noun: str = "", which: str = "") -> str:
+    """What a list leaves out; nothing if it is whole."""
+    number = counted(rest, noun) if noun else f"{rest:,}"
+    return f"<p>and {number} more{which}.</p>" if rest > 0 else ""
+
+
 def _cell(cell: Any) -> str:
     return f"{cell:,}" if isinstance(cell, int) else escape(str(cell))
 
@@ -96,8 +102,7 @@ def _candidates(record: Record, losers: Mapping[str, str], chosen: str) -> str:
     ]
     titles = ["node", "outcome", "budgets broken", "highest priority", "victims", "who"]
     count = len(record.candidates) + record.candidates_left_out
-    rest = count - len(rows)
-    more = f"<p>and {counted(rest, 'candidate')} more.</p>" if rest > 0 else ""
+    more = and_more(count - len(rows), "candidate")
     return f"<h4>{counted(count, 'candidate')}</h4>{html_table(titles, rows, titles[2:5])}{more}"
 
 
@@ -117,11 +122,7 @@ def _reprieves(record: Record, chosen: str) -> str:
         )
         for reprieve in ordered[:_REPRIEVES_MAX]
     ]
-    rest = len(tried) - _REPRIEVES_MAX
-    more = (
-        f"<p>and {rest:,} more, which {'stay' if ordered[_REPRIEVES_MAX].kept else 'go or stay'}.</p>"
-        if rest > 0
-        else ""
-    )
+    all_stay = all(reprieve.kept for reprieve in ordered[_REPRIEVES_MAX:])
+    more = and_more(len(tried) - len(rows), which=", which stay" if all_stay else ", which go or stay")
     titles = ["pod", "priority", "budget", "outcome"]
     return f"<h4>Tried on {escape(chosen)}</h4>{html_table(titles, rows, ['priority'])}{more}"

@@ -205,6 +205,11 @@ class TestFigures:
         lines = self.lines(gpu, run())
         assert [one["y"] for one in lines if one["yaxis"] == "y2"] == [[50.0, 100.0], [0.0, 0.0]]
 
+    def test_a_file_that_names_no_place_of_the_queue_has_nobody_waiting(self) -> None:
+        silent = run()
+        silent.series.queue = {}
+        assert self.lines(silent, run())[1]["y"] == [0, 0]
+
     def test_victims_add_up(self) -> None:
         """Whoever chose a pod: it went once."""
         gone = [pod(key, end=End.PREEMPTED, ended=at) for key, at in (("x", 20.0), ("z", 60.0), ("w", 60.0))]

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
 from pathlib import Path
-from typing import IO, Final, Protocol, TypeAlias
+from typing import IO, Final, TypeAlias
 
 from bayplan.model.durations import parse_duration
 from bayplan.model.errors import Fault, InvalidObject
@@ -27,18 +27,7 @@ FAULTS_SHOWN: Final = 20
 SECONDS_MAX: Final = 9e9
 WHOLE_MAX: Final = 2**53
 
-
 HeaderCheck: TypeAlias = Callable[[Sequence[str], "Faults"], None]
-
-
-class _Reader(Protocol):
-    """What `csv.reader` makes."""
-
-    line_num: int
-
-    def __next__(self) -> list[str]: ...
-
-    def __iter__(self) -> _Reader: ...
 
 
 class Faults:
@@ -151,17 +140,20 @@ def read_rows(faults: Faults, check_header: HeaderCheck) -> Iterator[Row]:
     """
     with _opened(faults.source) as file:
         reader = csv.reader(file, strict=True)
-        header = [name.strip() for name in _next_fields(reader, faults) or ()]
-        _check_header(header, check_header, faults)
         empty = True
-        while (fields := _next_fields(reader, faults)) is not None:
-            if not fields:
-                continue  # a blank line
-            empty = False
-            if len(fields) != len(header):
-                faults.add(reader.line_num, "", f"has {len(fields)} fields where the header has {len(header)}")
-                continue
-            yield Row(reader.line_num, dict(zip(header, fields, strict=True)), faults)
+        try:
+            header = [name.strip() for name in next(reader, ())]
+            _check_header(header, check_header, faults)
+            for fields in filter(None, reader):  # without blank lines
+                empty = False
+                if len(fields) == len(header):
+                    yield Row(reader.line_num, dict(zip(header, fields, strict=True)), faults)
+                else:
+                    faults.add(reader.line_num, "", f"has {len(fields)} fields where the header has {len(header)}")
+        except csv.Error as error:
+            # What follows a stray quote cannot be told apart into rows.
+            faults.add(reader.line_num, "", f"is not CSV: {error}")
+            faults.raise_any()
         if empty:
             faults.add(0, "", "holds no rows")
 
@@ -175,18 +167,6 @@ def requiring(*names: str) -> HeaderCheck:
                 faults.add(1, name, f"this column is missing; there are: {', '.join(header)}")
 
     return check
-
-
-def _next_fields(reader: _Reader, faults: Faults) -> list[str] | None:
-    try:
-        return next(reader)
-    except StopIteration:
-        return None
-    except csv.Error as error:
-        # What follows a stray quote cannot be told apart into rows.
-        faults.add(reader.line_num, "", f"is not CSV: {error}")
-        faults.raise_any()
-        raise AssertionError("a fault was just added") from error
 
 
 def _check_header(header: list[str], check_header: HeaderCheck, faults: Faults) -> None:

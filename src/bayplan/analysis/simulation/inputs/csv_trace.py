@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Final
@@ -103,12 +104,11 @@ class _Reading:
         run_seconds = row.seconds("duration") if row.text("duration") else None
         count = row.whole("count", least=1, most=COUNT_MAX) if row.text("count") else 1
         key = tuple(map(row.text, self._shaping))
-        recording = self._recording
-        pattern = recording.pattern_of(key) or recording.remember(key, self._new_pattern(row))
+        pattern = self._recording.pattern(key, partial(self._new_pattern, row))
         name = row.text("name") or f"{self._stem}-{row.line}"
         names = [name] if count == 1 else [f"{name}-{number}" for number in range(1, count + 1)]
         self._check_names(row, pattern.namespace, names)
-        recording.arrivals += map(Arrival, repeat(arrival), repeat(run_seconds), names, repeat(pattern))
+        self._recording.arrivals += map(Arrival, repeat(arrival), repeat(run_seconds), names, repeat(pattern))
 
     def _check_names(self, row: Row, namespace: str, names: list[str]) -> None:
         if not is_object_name(names[-1]):

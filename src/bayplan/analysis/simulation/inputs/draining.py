@@ -35,12 +35,12 @@ def _is_daemon(pod: Pod) -> bool:
 
 def _evict(store: Store, pod: Pod, now: int) -> bool:
     namespace, name = pod.metadata.namespace, pod.metadata.name
-    budgets = [one for one in store.list(PodDisruptionBudget, namespace) if _covers(one, pod)]
-    if any(one.status is None or one.status.disruptions_allowed <= 0 for one in budgets):
+    budgets = [budget for budget in store.list(PodDisruptionBudget, namespace) if _covers(budget, pod)]
+    if any(budget.status is None or budget.status.disruptions_allowed <= 0 for budget in budgets):
         return False
-    for one in budgets:
-        store.modify_status(PodDisruptionBudget, namespace, one.metadata.name, _spent, now)
-    store.modify_status(Pod, namespace, name, lambda one: with_pod_condition(one, _MARK, written_time(now)), now)
+    for budget in budgets:
+        store.modify_status(PodDisruptionBudget, namespace, budget.metadata.name, _spent, now)
+    store.modify_status(Pod, namespace, name, lambda pod: with_pod_condition(pod, _MARK, written_time(now)), now)
     store.delete(Pod, namespace, name, now)
     return True
 

@@ -12,6 +12,7 @@ without times arrives one pod a second, and nobody leaves.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -40,6 +41,7 @@ _POD_LIST: Final = "openb_pod_list_default"
 _ENDINGS: Final = (".csv", ".csv.gz")
 _NODE_COLUMNS: Final = requiring("sn", "cpu_milli", "memory_mib", "gpu", "model")
 _POD_COLUMNS: Final = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+_SHAPING: Final = (*_POD_COLUMNS[1:], "gpu_spec", "qos")  # they tell one pattern from another
 _TIMES: Final = ("creation_time", "deletion_time", "scheduled_time")
 
 
@@ -116,7 +118,9 @@ def _read_pods(path: Path, recording: Recording, *, qos_priority: bool) -> None:
         if _is_new_name(row, "name", name, names):
             names.add(name)
             seconds, run_seconds = _times(row, len(recording.arrivals))
-            recording.arrivals.append(Arrival(seconds, run_seconds, name, _pattern(row, recording, qos_priority)))
+            key = tuple(map(row.text, _SHAPING))
+            pattern = recording.pattern(key, partial(_new_pattern, row, qos_priority))
+            recording.arrivals.append(Arrival(seconds, run_seconds, name, pattern))
     faults.raise_any()
 
 
@@ -133,11 +137,6 @@ def _times(row: Row, place: int) -> tuple[float, float | None]:
     if deleted < started:
         row.reject("deletion_time", f"{deleted:.0f} is before the pod was there, at {started:.0f}")
     return created, deleted - started
-
-
-def _pattern(row: Row, recording: Recording, qos_priority: bool) -> Pattern:
-    key = tuple(row.text(column) for column in (*_POD_COLUMNS[1:], "gpu_spec", "qos"))
-    return recording.pattern_of(key) or recording.remember(key, _new_pattern(row, qos_priority))
 
 
 def _new_pattern(row: Row, qos_priority: bool) -> Pattern:

@@ -56,7 +56,7 @@ def read_simkube(path: Path) -> list[Plan]:
         if applied:
             plans.append(Plan(at, Apply(tuple(applied)), source))
         if deleted:
-            plans.append(Plan(at, Delete(tuple(reference_to(one) for one in deleted)), source))
+            plans.append(Plan(at, Delete(tuple(reference_to(obj) for obj in deleted)), source))
     if faults:
         raise InvalidObject(faults)
     return plans
@@ -83,13 +83,13 @@ def _decoded(path: Path, data: bytes) -> _Trace:
 
 
 def _objects(given: list[dict[str, Any]], source: str) -> list[Object]:
-    return [_as_manifest(one) for one in from_dicts(given, source).objects]
+    return [_as_manifest(obj) for obj in from_dicts(given, source).objects]
 
 
-def _as_manifest(one: Any) -> Any:
-    meta = one.metadata
+def _as_manifest(obj: Any) -> Any:
+    meta = obj.metadata
     kept = ObjectMeta(name=meta.name, namespace=meta.namespace, labels=meta.labels, annotations=meta.annotations)
-    return replace(one, metadata=kept)
+    return replace(obj, metadata=kept)
 
 
 def _wrong(path: Path, message: str) -> InvalidObject:

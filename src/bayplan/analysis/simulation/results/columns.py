@@ -42,9 +42,6 @@ class Columns(Mapping[str, Column]):
             raise KeyError(f"there is no column {name!r}; there are: {', '.join(self._arrays)}")
         return self._arrays[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._arrays
-
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)
 

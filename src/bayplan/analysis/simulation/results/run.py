@@ -93,19 +93,19 @@ class Victim(JsonStruct):
     breaks: list[str]  # budgets
 
 
-class RecordedVictim(JsonStruct):
+class RecordedPod(JsonStruct):
     pod: str
     priority: int
     start_time: str | None
+
+
+class RecordedVictim(RecordedPod):
     breaks: list[str]
 
 
-class Reprieve(JsonStruct):
+class Reprieve(RecordedPod):
     """The attempt to leave a pod on its node."""
 
-    pod: str
-    priority: int
-    start_time: str | None
     budget_used_up: bool
     kept: bool
     stopped_by: str | UnsetType = UNSET

@@ -23,6 +23,7 @@ T = TypeVar("T")
 _AT = re.compile(r"(.*) - at `\$\.?(.*)`", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(.*)`")
 _EXPECTED = re.compile(r"Expected `(.*)`, got `(.*)`")
+_UNKNOWN = re.compile(r"Invalid enum value (.*)")
 
 
 class _Head(msgspec.Struct):
@@ -110,7 +111,8 @@ def _located(said: str) -> tuple[str, str]:
         return _joined(field, missing[1]), "is missing"
     if expected := _EXPECTED.fullmatch(message):
         return field, f"must be {expected[1].replace(' | ', ' or ')}, not {expected[2]}"
-    return field, message
+    unknown = _UNKNOWN.fullmatch(message)
+    return field, f"cannot be {unknown[1]}" if unknown else message
 
 
 def _joined(place: str, field: str) -> str:

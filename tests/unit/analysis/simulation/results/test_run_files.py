@@ -81,8 +81,9 @@ def test_what_a_simulation_gives_is_a_run(tmp_path: Path) -> None:
         (broken(lambda made: made.update(seed="7")), "run.json: seed: must be int, not str"),
         (broken(lambda made: made["summary"]["pods"].pop("placed")), "run.json: summary.pods.placed: is missing"),
         (broken(lambda made: made["pods"][0].update(bound="soon")), "run.json: pods[0].bound: must be float or null"),
+        (broken(lambda made: made["nodes"][0].pop("name")), "run.json: nodes[0].name: is missing"),
         (broken(lambda made: made["pods"][0].pop("class")), "run.json: pods[0].class: is missing"),
-        (broken(lambda made: made["pods"][0].update(end="lost")), "run.json: pods[0].end: Invalid enum value 'lost'"),
+        (broken(lambda made: made["pods"][0].update(end="lost")), "run.json: pods[0].end: cannot be 'lost'"),
         (
             broken(lambda made: made["series"]["queue"].update(active=[1])),
             "run.json: series.queue.active: has 1 values for 2 times",
