@@ -20,11 +20,11 @@ from tests.stories.recording import MILLISECOND, Line, Story
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.controllers.budgets.disruption_controller import Budgets
+from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.delays import FixedDelays
 from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.pod_garbage_collector import PodCollection
+from bayplan.controllers.nodes.pod_garbage_collector import PodGarbageCollector
 from bayplan.controllers.workloads.deployment import DeploymentController
 from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.core.actions import Action, Bind, Emit, WriteVolumes
@@ -82,8 +82,8 @@ class Play:
             Kubelet(KUBELET),
             DeploymentController(),
             ReplicaSetController(),
-            Budgets(lag_ns=5 * MILLISECOND),
-            PodCollection(QUARANTINE),
+            DisruptionController(lag_ns=5 * MILLISECOND),
+            PodGarbageCollector(QUARANTINE),
         ]
         self.scheduler = self.new_scheduler(self.start - STARTED_BEFORE)
         self.world = self.new_world(self.start - STARTED_BEFORE)

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
-from bayplan.controllers.budgets.disruption_controller import Budgets
+from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.core.events import Event
@@ -60,7 +60,7 @@ class RandomWorld:
         self.world = SimulatedWorld(
             self.store,
             self.scheduler,
-            [ReplicaSetController(), Kubelet(draws), Budgets()],
+            [ReplicaSetController(), Kubelet(draws), DisruptionController()],
             draws,
             started_at=STARTED_AT,
             faults=self._faults(calm_from) if with_faults else Faults(),

@@ -31,11 +31,11 @@ from msgspec.structs import replace
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.controllers.budgets.disruption_controller import Budgets
+from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.pod_garbage_collector import PodCollection
-from bayplan.controllers.volumes.persistent_volume import Volumes
+from bayplan.controllers.nodes.pod_garbage_collector import PodGarbageCollector
+from bayplan.controllers.volumes.persistent_volume import PersistentVolumeController
 from bayplan.controllers.workloads.deployment import DeploymentController
 from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.core.plugins.priority_sort import PrioritySort
@@ -110,13 +110,13 @@ class Scenario:
         self._uids: dict[str, str] = {}
         self._last_note: dict[str, str] = {}
         draws = Draws(0, LATENCIES)
-        self._volumes = _Pausable(Volumes(draws))
+        self._volumes = _Pausable(PersistentVolumeController(draws))
         self._controllers: list[Controller] = [
             Kubelet(draws),
             DeploymentController(),
             ReplicaSetController(),
-            Budgets(),
-            PodCollection(),
+            DisruptionController(),
+            PodGarbageCollector(),
             self._volumes,
         ]
         self.world = self._new_world(draws, STARTED_AT)
@@ -293,7 +293,7 @@ class _Pausable:
     """A controller that can be made to wait."""
 
     name: ClassVar[str] = "pausable"
-    hears: ClassVar[frozenset[str]] = frozenset(KINDS)
+    watches: ClassVar[frozenset[str]] = frozenset(KINDS)
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller

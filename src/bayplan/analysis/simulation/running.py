@@ -28,14 +28,14 @@ from bayplan.analysis.simulation.results.result import Note, SimulationResult
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
-from bayplan.controllers.budgets.disruption_controller import Budgets
+from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.namespace import NamespaceController
 from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
+from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.controllers.volumes.ephemeral_volume import EphemeralVolumeController
-from bayplan.controllers.volumes.persistent_volume import Volumes
+from bayplan.controllers.volumes.persistent_volume import PersistentVolumeController
 from bayplan.controllers.workloads.cron_job import CronJobController
 from bayplan.controllers.workloads.daemon_set import DaemonSetController
 from bayplan.controllers.workloads.deployment import DeploymentController
@@ -110,7 +110,7 @@ class Simulation:
         self._interrupts = Interrupts()
         self._refusals: dict[str, str] = {}  # why pods that wait were last refused
         draws = Draws(self.options.seed, self.options.latencies)
-        self._kubelet, self._lifecycle = Kubelet(draws), NodeLifecycle()
+        self._kubelet, self._lifecycle = Kubelet(draws), NodeLifecycleController()
         added = missing_default_class(cluster.objects, planned)
         self._build(cluster.objects if added is None else [*cluster.objects, added], draws, journal)
         commands = Commands(self.world, self._kubelet, self._lifecycle, self.started_at)
@@ -286,7 +286,13 @@ def _workload_controllers() -> list[WorkloadController]:
 
 
 def _other_controllers(draws: Draws) -> list[Controller]:
-    return [GarbageCollector(), NamespaceController(), Budgets(), EphemeralVolumeController(), Volumes(draws)]
+    return [
+        GarbageCollector(),
+        NamespaceController(),
+        DisruptionController(),
+        EphemeralVolumeController(),
+        PersistentVolumeController(draws),
+    ]
 
 
 def _start_of(objects: Iterable[Object]) -> int:

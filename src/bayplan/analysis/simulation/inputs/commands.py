@@ -18,7 +18,7 @@ from bayplan.analysis.simulation.inputs.draining import drain_node
 from bayplan.analysis.simulation.inputs.traces import Arrivals, TraceArrival
 from bayplan.analysis.simulation.results.result import Note
 from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
+from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
@@ -116,7 +116,9 @@ class Plan:
 class Commands:
     """Does what is planned, when its time comes."""
 
-    def __init__(self, world: SimulatedWorld, kubelet: Kubelet, lifecycle: NodeLifecycle, started_at: int) -> None:
+    def __init__(
+        self, world: SimulatedWorld, kubelet: Kubelet, lifecycle: NodeLifecycleController, started_at: int
+    ) -> None:
         self._world = world
         self._kubelet = kubelet
         self._lifecycle = lifecycle
