@@ -55,7 +55,7 @@ class Content:
     def owned_by(self, uid: str) -> list[Object]:
         """Objects that name this uid as an owner, of any kind, controller or not."""
         objects = (self.find(*key) for key in self._owned.get(uid, ()))
-        return [one for one in objects if one is not None]
+        return [obj for obj in objects if obj is not None]
 
     def apply(self, change: WatchEvent) -> None:
         """Makes the change; it must follow from what is stored."""
@@ -93,18 +93,18 @@ class Content:
         after = new.spec.node_name if type(new) is Pod else ""
         if before == after:
             return
-        one = new or old
-        assert one is not None
-        name = one.metadata.namespace, one.metadata.name
+        obj = new or old
+        assert obj is not None
+        name = obj.metadata.namespace, obj.metadata.name
         if before:
             _drop(self._on_node, before, name)
         if after:
             _add(self._on_node, after, name)
 
     def _index_owners(self, kind: str, old: Object | None, new: Object | None) -> None:
-        one = new or old
-        assert one is not None
-        key = kind, one.metadata.namespace, one.metadata.name
+        obj = new or old
+        assert obj is not None
+        key = kind, obj.metadata.namespace, obj.metadata.name
         before = _owner_uids(old)
         after = _owner_uids(new)
         for uid in before:
@@ -115,8 +115,8 @@ class Content:
                 _add(self._owned, uid, key)
 
 
-def _owner_uids(one: Object | None) -> dict[str, None]:
-    return {} if one is None else dict.fromkeys(owner.uid for owner in one.metadata.owner_references)
+def _owner_uids(obj: Object | None) -> dict[str, None]:
+    return {} if obj is None else dict.fromkeys(owner.uid for owner in obj.metadata.owner_references)
 
 
 def _add(index: dict[str, dict[EntryT, None]], under: str, entry: EntryT) -> None:

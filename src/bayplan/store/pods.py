@@ -127,8 +127,8 @@ def check_spec_update(old: Pod, new: Pod) -> None:
 def _check_tolerations(old: Pod, new: Pod) -> None:
     """All that were there must be there still, in whatever order; for how long they hold may change."""
     # Upstream: apis/core/validation/validation.go validateOnlyAddedTolerations (v1.36).
-    after = [replace(one, toleration_seconds=None) for one in new.spec.tolerations]
-    if not all(replace(one, toleration_seconds=None) in after for one in old.spec.tolerations):
+    after = [replace(toleration, toleration_seconds=None) for toleration in new.spec.tolerations]
+    if not all(replace(toleration, toleration_seconds=None) in after for toleration in old.spec.tolerations):
         text = "existing toleration can not be modified except its tolerationSeconds"
         raise _invalid(new, [field_cause(FORBIDDEN, "spec.tolerations", text)])
 
@@ -151,7 +151,7 @@ def _check_gates(old: Pod, new: Pod) -> None:
 def _with_images(before: list[Container], after: list[Container]) -> list[Container]:
     if len(before) != len(after):
         return before
-    return [replace(one, image=other.image) for one, other in zip(before, after, strict=True)]
+    return [replace(container, image=other.image) for container, other in zip(before, after, strict=True)]
 
 
 def _allow_deadline(allowed: PodSpec, spec: PodSpec) -> None:
@@ -185,15 +185,15 @@ def _is_narrower(before: Any, after: Any) -> bool:
     terms_after = required_after.node_selector_terms
     if len(terms_before) != len(terms_after):
         return False
-    return all(_extends(one, other) for one, other in zip(terms_before, terms_after, strict=True))
+    return all(_extends(term, other) for term, other in zip(terms_before, terms_after, strict=True))
 
 
 def _extends(before: NodeSelectorTerm, after: NodeSelectorTerm) -> bool:
     # A term without requirements matches nothing; adding to it would widen the choice.
     if not before.match_expressions and not before.match_fields:
         return not after.match_expressions and not after.match_fields
-    return all(one in after.match_expressions for one in before.match_expressions) and all(
-        one in after.match_fields for one in before.match_fields
+    return all(requirement in after.match_expressions for requirement in before.match_expressions) and all(
+        requirement in after.match_fields for requirement in before.match_fields
     )
 
 
