@@ -11,6 +11,6 @@ they observe changes and write to a store.
     budgets/    disruption_controller
     the rest    garbage_collector, namespace
 
-They share `work_queue`, `timers` and `delays` (what is due when), `tally` (counts), `ownership`, `conditions`, `writes`
-and `int_or_percent`; workloads also `templates` and `pods_from_templates`, `availability` and `deletion_order`.
+They share `work_queue`, `timers` and `delays` (what is due when), `tally` (counts), `ownership`, `writes` and
+`int_or_percent`; workloads also `templates` and `pods_from_templates`, `availability` and `deletion_order`.
 """

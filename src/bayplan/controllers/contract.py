@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Protocol
 
-from bayplan.store.log import WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import Store, WatchEvent
 
 
 class Controller(Protocol):

@@ -18,9 +18,8 @@ from bayplan.controllers.work_queue import WRITES_MAX, Reconciler
 from bayplan.controllers.writes import delete_dependent
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import ObjectMeta, OwnerReference
-from bayplan.store.deleting import BACKGROUND, FOREGROUND, FOREGROUND_FINALIZER, ORPHAN, ORPHAN_FINALIZER
-from bayplan.store.log import ADDED, DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import ADDED, BACKGROUND, DELETED, FOREGROUND, ORPHAN, Store, WatchEvent
+from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 
 Key: TypeAlias = tuple[str, str, str, str]
 """Kind, namespace, name and uid of an owner."""

@@ -12,9 +12,7 @@ from bayplan.controllers.work_queue import WRITES_MAX, Reconciler
 from bayplan.controllers.writes import delete_dependent
 from bayplan.model.cluster import Namespace
 from bayplan.model.kinds import KINDS
-from bayplan.store.deleting import BACKGROUND
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import BACKGROUND, DELETED, Store, WatchEvent
 
 # Pods last: their owners must not make new ones meanwhile, though the store would refuse these anyway.
 _KINDS = [*(kind for kind, info in KINDS.items() if info.namespaced and kind != "Pod"), "Pod"]

@@ -20,7 +20,7 @@ from bayplan.model.workloads import (
     ReplicationController,
     StatefulSet,
 )
-from bayplan.store.objects import Store
+from bayplan.store import Store
 
 Workload: TypeAlias = Deployment | ReplicaSet | ReplicationController | StatefulSet | DaemonSet | Job
 WORKLOADS = (Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job)

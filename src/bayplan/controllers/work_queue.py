@@ -14,8 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from bayplan.controllers.timers import Timers
 from bayplan.model.time_units import MILLISECOND, SECOND
-from bayplan.store.errors import ApiError
-from bayplan.store.objects import Store
+from bayplan.store import ApiError, Store
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 

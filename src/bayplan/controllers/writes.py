@@ -13,9 +13,7 @@ from msgspec.structs import replace
 
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
-from bayplan.store.errors import NotFound
-from bayplan.store.log import WatchEvent
-from bayplan.store.objects import Deletion, Store
+from bayplan.store import Deletion, NotFound, Store, WatchEvent
 
 
 def write_status(store: Store, obj: Any, status: Any, now: int) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from bayplan.model.conditions import FALSE, TRUE, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Affinity, Container, NodeSelectorTerm, Pod, PodSpec
@@ -40,14 +41,8 @@ def start_out(pod: Pod, now: int) -> None:
     if pod.spec.node_name:
         text = "cannot be set until all schedulingGates have been cleared"
         raise _invalid(pod, [field_cause(FORBIDDEN, "spec.nodeName", text)])
-    gated = Condition(
-        type=POD_SCHEDULED,
-        status="False",
-        reason=_GATED,
-        message=_GATED_MESSAGE,
-        last_transition_time=written_time(now),
-    )
-    pod.status.conditions = [*pod.status.conditions, gated]
+    gated = Condition(type=POD_SCHEDULED, status=FALSE, reason=_GATED, message=_GATED_MESSAGE)
+    pod.status.conditions = with_condition(pod.status.conditions, gated, written_time(now))
 
 
 def topology_labels(node: Node | None) -> dict[str, str]:
@@ -73,7 +68,7 @@ def bound(
         raise Conflict.binding(meta.name, f'pod {meta.name} is already assigned to node "{spec.node_name}"')
     if spec.scheduling_gates:
         raise Conflict.binding(meta.name, f"pod {meta.name} has non-empty .spec.schedulingGates")
-    conditions = _with_scheduled(pod.status.conditions, written_time(now))
+    scheduled = Condition(type=POD_SCHEDULED, status=TRUE)
     return Pod(
         metadata=replace(
             meta,
@@ -81,18 +76,12 @@ def bound(
             annotations={**meta.annotations, **annotations} if annotations else meta.annotations,
         ),
         spec=replace(spec, node_name=node_name),
-        status=replace(pod.status, conditions=conditions, nominated_node_name=""),
+        status=replace(
+            pod.status,
+            conditions=with_condition(pod.status.conditions, scheduled, written_time(now)),
+            nominated_node_name="",
+        ),
     )
-
-
-def _with_scheduled(conditions: Sequence[Condition], time: str) -> list[Condition]:
-    scheduled = Condition(type=POD_SCHEDULED, status="True", last_transition_time=time)
-    for position, condition in enumerate(conditions):
-        if condition.type == POD_SCHEDULED:
-            if condition.status == "True":
-                scheduled.last_transition_time = condition.last_transition_time
-            return [*conditions[:position], scheduled, *conditions[position + 1 :]]
-    return [*conditions, scheduled]
 
 
 def check_status_update(old: Pod, new: Pod) -> None:

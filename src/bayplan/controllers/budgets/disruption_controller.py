@@ -14,7 +14,6 @@ from typing import ClassVar, TypeAlias
 from msgspec.structs import replace
 
 from bayplan.controllers.budgets.status import DISRUPTED_FOR_NS, BudgetedPods, Scales, SyncFailed, synced_status
-from bayplan.controllers.conditions import FALSE, TRUE, find_condition, with_condition, with_pod_condition
 from bayplan.controllers.ownership import (
     WORKLOADS,
     NamespacedName,
@@ -24,6 +23,7 @@ from bayplan.controllers.ownership import (
     namespaced_name,
 )
 from bayplan.controllers.timers import Timers, earliest
+from bayplan.model.conditions import FALSE, TRUE, find_condition, with_condition, with_pod_condition
 from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
@@ -32,9 +32,7 @@ from bayplan.model.time_units import MINUTE
 from bayplan.model.timestamps import parse_time
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
-from bayplan.store.errors import Conflict, NotFound
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
 from bayplan.store.stamping import written_time
 
 # Upstream: pkg/controller/disruption/disruption.go stalePodDisruptionTimeout (v1.36).

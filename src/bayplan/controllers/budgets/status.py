@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from bayplan.controllers.conditions import is_ready
 from bayplan.controllers.ownership import Ownership, Workload, controller_reference, key_of
+from bayplan.model.conditions import is_ready
 from bayplan.model.kinds import Object, kind_info
 from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.pod import Pod

@@ -17,21 +17,19 @@ from typing import ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
-from bayplan.controllers.conditions import FALSE, TRUE, find_condition, with_condition, with_pod_condition
 from bayplan.controllers.delays import Delays, FixedDelays
 from bayplan.controllers.ownership import NamespacedName, is_active, is_terminal, namespaced_name
 from bayplan.controllers.timers import Timers, earliest
 from bayplan.controllers.work_queue import WorkQueue
 from bayplan.controllers.writes import delete_pod
+from bayplan.model.conditions import FALSE, TRUE, find_condition, with_condition, with_pod_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.well_known import READY
-from bayplan.store.errors import Conflict, NotFound
-from bayplan.store.log import ADDED, DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import ADDED, DELETED, Conflict, NotFound, Store, WatchEvent
 from bayplan.store.stamping import written_time
 
 RUN_SECONDS = "bayplan/run-seconds"

@@ -17,11 +17,11 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from bayplan.controllers.conditions import FALSE, TRUE, UNKNOWN, find_condition, with_condition
 from bayplan.controllers.nodes.pod_garbage_collector import QUARANTINE_NS, PodGarbageCollector
 from bayplan.controllers.nodes.taint_eviction import TaintEvictionController
 from bayplan.controllers.timers import Timers, earliest
 from bayplan.controllers.work_queue import WorkQueue
+from bayplan.model.conditions import FALSE, TRUE, UNKNOWN, find_condition, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
@@ -37,9 +37,7 @@ from bayplan.model.well_known import (
     UNREACHABLE,
     UNSCHEDULABLE,
 )
-from bayplan.store.errors import Conflict, NotFound
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
 from bayplan.store.stamping import written_time
 
 # Upstream: pkg/controller/nodelifecycle/config/v1alpha1/defaults.go NodeMonitorGracePeriod (v1.36; 40 s up to v1.31).
@@ -58,22 +56,13 @@ _CONDITION_TAINTS = frozenset(_TAINTS_BY_CONDITION.values())
 
 _READY_AGAIN = Condition(type=READY, status=TRUE, reason="KubeletReady", message="kubelet is posting ready status")
 # Of what the kubelet reports, all but Ready are good when False.
-_GOOD_AGAIN = (
-    Condition(
-        type="MemoryPressure",
-        status=FALSE,
-        reason="KubeletHasSufficientMemory",
-        message="kubelet has sufficient memory available",
-    ),
-    Condition(
-        type="DiskPressure", status=FALSE, reason="KubeletHasNoDiskPressure", message="kubelet has no disk pressure"
-    ),
-    Condition(
-        type="PIDPressure",
-        status=FALSE,
-        reason="KubeletHasSufficientPID",
-        message="kubelet has sufficient PID available",
-    ),
+_GOOD_AGAIN = tuple(
+    Condition(type=kind, status=FALSE, reason=reason, message=message)
+    for kind, reason, message in (
+        ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+        ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    )
 )
 _SILENT = Condition(status=UNKNOWN, reason="NodeStatusUnknown", message="Kubelet stopped posting node status.")
 

@@ -10,18 +10,16 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import ClassVar
 
-from bayplan.controllers.conditions import TRUE, with_pod_condition
 from bayplan.controllers.ownership import is_terminal, namespaced_name
 from bayplan.controllers.timers import Timers
 from bayplan.controllers.writes import delete_pod
+from bayplan.model.conditions import TRUE, with_pod_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import DISRUPTION_TARGET
-from bayplan.store.errors import Conflict, NotFound
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
 from bayplan.store.stamping import written_time
 
 # Upstream: pkg/controller/podgc/gc_controller.go quarantineTime (v1.36), which looks only every 20 s.

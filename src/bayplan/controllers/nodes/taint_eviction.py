@@ -10,19 +10,17 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import ClassVar
 
-from bayplan.controllers.conditions import TRUE, with_pod_condition
 from bayplan.controllers.ownership import NamespacedName, namespaced_name
 from bayplan.controllers.timers import Timers, earliest
 from bayplan.controllers.work_queue import WorkQueue
+from bayplan.model.conditions import TRUE, with_pod_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, Toleration
 from bayplan.model.time_units import SECOND
 from bayplan.model.tolerations import NO_EXECUTE, tolerates
 from bayplan.model.well_known import DISRUPTION_TARGET
-from bayplan.store.errors import Conflict, NotFound
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
 from bayplan.store.stamping import written_time
 
 _BECAUSE_OF_TAINT = Condition(

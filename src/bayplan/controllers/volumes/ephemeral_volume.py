@@ -14,8 +14,7 @@ from bayplan.controllers.work_queue import Reconciler
 from bayplan.controllers.workloads.pods_from_templates import ephemeral_claims
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
-from bayplan.store.log import ADDED, DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import ADDED, DELETED, Store, WatchEvent
 
 
 class EphemeralVolumeController(Reconciler[NamespacedName]):

@@ -47,9 +47,7 @@ from bayplan.core.plugins.volume_matching import AVAILABLE, is_bound_to
 from bayplan.model.node import Node
 from bayplan.model.selectors import SelectorError
 from bayplan.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-from bayplan.store.errors import AlreadyExists, Conflict, NotFound
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import DELETED, AlreadyExists, Conflict, NotFound, Store, WatchEvent
 
 PENDING, RELEASED = "Pending", "Released"
 DELETE, RECYCLE = "Delete", "Recycle"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bayplan.controllers.conditions import ready_since
+from bayplan.model.conditions import ready_since
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time

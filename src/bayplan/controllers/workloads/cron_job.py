@@ -17,7 +17,6 @@ import msgspec
 from msgspec.structs import replace
 
 from bayplan.admission.time_zones import find_time_zone
-from bayplan.controllers.conditions import is_condition_true
 from bayplan.controllers.ownership import (
     NamespacedName,
     controlled_by,
@@ -29,15 +28,13 @@ from bayplan.controllers.ownership import (
 from bayplan.controllers.work_queue import Reconciler
 from bayplan.controllers.workloads.job_pods import COMPLETE, is_finished
 from bayplan.controllers.writes import only_status_changed, write_status
+from bayplan.model.conditions import is_condition_true
 from bayplan.model.cron_schedules import Schedule, ScheduleError, parse_schedule
 from bayplan.model.meta import ObjectMeta, ObjectReference
 from bayplan.model.time_units import MINUTE, SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import CronJob, CronJobStatus, Job, JobSpec
-from bayplan.store.deleting import BACKGROUND
-from bayplan.store.errors import AlreadyExists, NotFound
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import BACKGROUND, DELETED, AlreadyExists, NotFound, Store, WatchEvent
 from bayplan.store.stamping import written_time
 
 FORBID, REPLACE = "Forbid", "Replace"

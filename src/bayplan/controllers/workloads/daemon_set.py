@@ -13,7 +13,6 @@ from typing import ClassVar, TypeAlias
 
 from msgspec.structs import replace
 
-from bayplan.controllers.conditions import is_ready
 from bayplan.controllers.int_or_percent import scaled_value
 from bayplan.controllers.ownership import NamespacedName, controller_reference, is_terminal, namespaced_name
 from bayplan.controllers.tally import Tally
@@ -24,13 +23,12 @@ from bayplan.controllers.workloads.pods_from_templates import Stamp
 from bayplan.controllers.workloads.rollout import ON_DELETE
 from bayplan.controllers.workloads.templates import REVISION_HASH, Revisions
 from bayplan.controllers.writes import delete_pod, only_status_changed, write_status
+from bayplan.model.conditions import is_ready
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodTemplateSpec
 from bayplan.model.time_units import MINUTE, SECOND
 from bayplan.model.workloads import DaemonSet, DaemonSetStatus, RollingUpdate
-from bayplan.store.errors import ApiError
-from bayplan.store.log import ADDED, DELETED, MODIFIED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import ADDED, DELETED, MODIFIED, ApiError, Store, WatchEvent
 
 Key: TypeAlias = tuple[NamespacedName, str]
 """A set and the node to look at, "" for all."""

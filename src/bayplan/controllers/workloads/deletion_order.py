@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from bayplan.controllers.conditions import ready_since
+from bayplan.model.conditions import ready_since
 from bayplan.model.pod import Pod
 from bayplan.model.timestamps import parse_time
 

@@ -12,7 +12,6 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from bayplan.controllers.conditions import FALSE, TRUE, with_condition
 from bayplan.controllers.ownership import (
     NamespacedName,
     controlled_by,
@@ -33,11 +32,11 @@ from bayplan.controllers.workloads.rollout import (
 )
 from bayplan.controllers.workloads.templates import replica_set_of, same_template, template_hash
 from bayplan.controllers.writes import only_status_changed, write_status
+from bayplan.model.conditions import FALSE, TRUE, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.workloads import Deployment, ReplicaSet, ScaleStatus
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import DELETED, Store, WatchEvent
 from bayplan.store.stamping import written_time
 
 REVISION = "deployment.kubernetes.io/revision"

@@ -30,9 +30,7 @@ from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import Job
-from bayplan.store.errors import ApiError
-from bayplan.store.log import ADDED, DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import ADDED, DELETED, ApiError, Store, WatchEvent
 
 Key: TypeAlias = tuple[str, str, str]
 """Namespace, name and uid of a Job."""

@@ -10,7 +10,6 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from bayplan.controllers.conditions import FALSE, TRUE, is_condition_true, with_condition
 from bayplan.controllers.work_queue import BURST_MAX
 from bayplan.controllers.workloads.deletion_order import first_to_delete
 from bayplan.controllers.workloads.job_pods import (
@@ -33,12 +32,13 @@ from bayplan.controllers.workloads.job_tracking import (
     release,
 )
 from bayplan.controllers.writes import delete_pod, write_status
+from bayplan.model.conditions import FALSE, TRUE, is_condition_true, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import Job, JobStatus
-from bayplan.store.objects import Store
+from bayplan.store import Store
 from bayplan.store.stamping import written_time
 
 DEFAULT_BACKOFF_LIMIT = 6

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
-from bayplan.controllers.conditions import is_condition_true
 from bayplan.controllers.ownership import is_active
+from bayplan.model.conditions import is_condition_true
 from bayplan.model.pod import Pod
 from bayplan.model.workloads import Job
 

@@ -11,16 +11,15 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from bayplan.controllers.conditions import is_ready
 from bayplan.controllers.ownership import controlled_by, is_active, is_terminal
 from bayplan.controllers.tally import Tally
 from bayplan.controllers.workloads.job_pods import job_labels
 from bayplan.controllers.workloads.pods_from_templates import Stamp
+from bayplan.model.conditions import is_ready
 from bayplan.model.pod import Pod, PodTemplateSpec
 from bayplan.model.time_units import MINUTE, SECOND
 from bayplan.model.workloads import Job
-from bayplan.store.errors import NotFound
-from bayplan.store.objects import Store
+from bayplan.store import NotFound, Store
 
 TRACKING = "batch.kubernetes.io/job-tracking"
 BACKOFF_MIN_NS = 10 * SECOND

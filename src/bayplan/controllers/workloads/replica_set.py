@@ -13,7 +13,6 @@ from typing import ClassVar, TypeAlias
 
 from msgspec.structs import replace
 
-from bayplan.controllers.conditions import is_ready
 from bayplan.controllers.ownership import (
     NamespacedName,
     controlled_by,
@@ -27,11 +26,11 @@ from bayplan.controllers.workloads.availability import available_at
 from bayplan.controllers.workloads.deletion_order import first_to_delete
 from bayplan.controllers.workloads.pods_from_templates import Stamp
 from bayplan.controllers.writes import delete_pod, only_status_changed, write_status
+from bayplan.model.conditions import is_ready
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodTemplateSpec
 from bayplan.model.workloads import ReplicaSet, ReplicationController, ScaleStatus
-from bayplan.store.log import ADDED, DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import ADDED, DELETED, Store, WatchEvent
 
 Replicated: TypeAlias = ReplicaSet | ReplicationController
 

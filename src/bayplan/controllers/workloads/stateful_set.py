@@ -13,7 +13,6 @@ from typing import ClassVar
 
 from msgspec.structs import replace
 
-from bayplan.controllers.conditions import is_ready
 from bayplan.controllers.int_or_percent import scaled_value
 from bayplan.controllers.ownership import NamespacedName, controller_of_kind, is_terminal, namespaced_name
 from bayplan.controllers.work_queue import Reconciler
@@ -23,11 +22,11 @@ from bayplan.controllers.workloads.pods_from_templates import Stamp, mount_claim
 from bayplan.controllers.workloads.rollout import ON_DELETE
 from bayplan.controllers.workloads.templates import REVISION_HASH, Revisions
 from bayplan.controllers.writes import delete_pod, only_status_changed, write_status
+from bayplan.model.conditions import is_ready
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
 from bayplan.model.workloads import RollingUpdate, ScaleStatus, StatefulSet
-from bayplan.store.log import DELETED, MODIFIED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import DELETED, MODIFIED, Store, WatchEvent
 
 PARALLEL = "Parallel"
 

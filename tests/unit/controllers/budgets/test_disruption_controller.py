@@ -10,7 +10,7 @@ from tests.controlling import SECOND, START, Stage
 
 from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.budgets.status import BudgetedPods, Scales, budget_status
-from bayplan.controllers.conditions import find_condition
+from bayplan.model.conditions import find_condition
 from bayplan.model.meta import Condition, LabelSelector, LabelSelectorRequirement
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus

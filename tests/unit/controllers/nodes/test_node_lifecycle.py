@@ -8,10 +8,10 @@ import pytest
 from msgspec.structs import replace
 from tests.controlling import SECOND, Stage
 
-from bayplan.controllers.conditions import find_condition
 from bayplan.controllers.delays import FixedDelays
 from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
+from bayplan.model.conditions import find_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, Toleration
