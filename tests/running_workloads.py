@@ -8,8 +8,8 @@ from typing import Any
 from msgspec.structs import replace
 from tests.controlling import Stage
 
-from bayplan.controllers.conditions import FALSE, TRUE, with_pod_condition
 from bayplan.controllers.ownership import is_active
+from bayplan.model.conditions import FALSE, TRUE, with_pod_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod

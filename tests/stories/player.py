@@ -21,9 +21,9 @@ from tests.stories.recording import MILLISECOND, Line, Story
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.controllers.budgets.disruption_controller import Budgets
+from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.delays import FixedDelays
-from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
+from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.actions import Action, Bind, Emit, WriteVolumes
 from bayplan.core.decision import Decision
@@ -78,9 +78,9 @@ class Play:
         self._load()
         self._controllers = replace(
             standard_controllers(KUBELET),
-            budgets=Budgets(lag_ns=5 * MILLISECOND),
+            budgets=DisruptionController(lag_ns=5 * MILLISECOND),
             volumes=(),
-            lifecycle=NodeLifecycle(quarantine_ns=QUARANTINE, taints_cordoned=False),
+            lifecycle=NodeLifecycleController(quarantine_ns=QUARANTINE, taints_cordoned=False),
         )
         self.scheduler = self.new_scheduler(self.start - STARTED_BEFORE)
         self.world = self.new_world(self.start - STARTED_BEFORE)

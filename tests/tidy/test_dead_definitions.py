@@ -82,6 +82,7 @@ class _Uses:
         self._modules = {module for tree in trees for module in tree.modules}
         self._names: dict[tuple[str, str], list[ast.AST]] = {}
         self._attributes: dict[str, list[ast.AST]] = {}
+        self._passed_on: dict[tuple[str, str], list[tuple[str, str]]] = {}
         for tree in trees:
             for module, parsed in tree.modules.items():
                 self._add(module, parsed)
@@ -93,10 +94,13 @@ class _Uses:
         for node in nodes:
             match node:
                 case ast.ImportFrom(module=str(source), names=names):
-                    # An import that only passes a name on is no use of it.
+                    # An import that only passes a name on is no use of it; who imports it from there uses it.
                     for alias in names:
-                        if (alias.asname or alias.name) in loaded:
+                        known_as = alias.asname or alias.name
+                        if known_as in loaded:
                             self._names.setdefault((source, alias.name), []).append(node)
+                        else:
+                            self._passed_on.setdefault((source, alias.name), []).append((module, known_as))
                 case ast.Name(id=name, ctx=ast.Load()):
                     self._names.setdefault((module, name), []).append(node)
                 case ast.Attribute(value=value, attr=name):
@@ -116,7 +120,8 @@ class _Uses:
         return {name: module for name, module in found.items() if module in self._modules}
 
     def of_name(self, module: str, name: str, definition: ast.stmt) -> bool:
-        return _outside(self._names.get((module, name), []), definition)
+        places = [(module, name), *self._passed_on.get((module, name), [])]
+        return any(_outside(self._names.get(place, []), definition) for place in places)
 
     def of_method(self, method: Function) -> bool:
         return _outside(self._attributes.get(method.name, []), method)
@@ -165,3 +170,8 @@ def test_what_a_module_does_not_use_is_found(text: str, dead: set[str]) -> None:
 )
 def test_what_other_modules_do_not_use_is_found(user: str, dead: set[str]) -> None:
     assert dead_definitions(Tree.of(a="def f(): ..."), Tree.of(user=user)) == dead
+
+
+def test_a_name_is_used_through_a_package_that_passes_it_on() -> None:
+    front, user = 'from a import f\n__all__ = ["f"]', "from front import f\nf()"
+    assert dead_definitions(Tree.of(a="def f(): ..."), Tree.of(front=front, user=user)) == set()

@@ -53,14 +53,14 @@ DEFAULT_CLASS_ANNOTATIONS = (
 _NAMESPACED = frozenset(info.struct for info in KINDS.values() if info.namespaced)
 
 
-def default_object(one: Object) -> None:
+def default_object(obj: Object) -> None:
     """Completes any object; pods get the parts of creation as well unless they are stored."""
-    kind = type(one)
-    if kind in _NAMESPACED and not one.metadata.namespace:
-        one.metadata.namespace = DEFAULT_NAMESPACE
+    kind = type(obj)
+    if kind in _NAMESPACED and not obj.metadata.namespace:
+        obj.metadata.namespace = DEFAULT_NAMESPACE
     default = _BY_KIND.get(kind)
     if default is not None:
-        default(one)
+        default(obj)
 
 
 def default_pod(pod: Pod) -> None:
@@ -148,14 +148,16 @@ def _narrow(selector: LabelSelector | None, keys: list[str], operator: str, labe
 
 def default_storage_class(classes: Iterable[StorageClass]) -> StorageClass | None:
     """The class for claims that name none: the newest marked one, of equally old ones the first by name."""
-    marked = [
-        one for one in classes if any(one.metadata.annotations.get(a) == "true" for a in DEFAULT_CLASS_ANNOTATIONS)
-    ]
-    return min(marked, key=lambda one: (-_created_at(one), one.metadata.name), default=None)
+    marked = [known for known in classes if _is_marked_default(known)]
+    return min(marked, key=lambda known: (-_created_at(known), known.metadata.name), default=None)
 
 
-def _created_at(one: StorageClass) -> int:
-    written = one.metadata.creation_timestamp
+def _is_marked_default(storage_class: StorageClass) -> bool:
+    return any(storage_class.metadata.annotations.get(name) == "true" for name in DEFAULT_CLASS_ANNOTATIONS)
+
+
+def _created_at(storage_class: StorageClass) -> int:
+    written = storage_class.metadata.creation_timestamp
     return parse_time(written) if written else 0
 
 
@@ -180,8 +182,8 @@ def _default_namespace(namespace: Namespace) -> None:
         namespace.metadata.labels[NAME_LABEL] = namespace.metadata.name
 
 
-def _default_priority_class(one: PriorityClass) -> None:
-    one.preemption_policy = one.preemption_policy or PREEMPT_LOWER_PRIORITY
+def _default_priority_class(priority_class: PriorityClass) -> None:
+    priority_class.preemption_policy = priority_class.preemption_policy or PREEMPT_LOWER_PRIORITY
 
 
 def _default_volume(volume: PersistentVolume) -> None:
@@ -198,37 +200,27 @@ def _default_claim_spec(spec: PersistentVolumeClaimSpec) -> None:
     spec.volume_mode = spec.volume_mode or "Filesystem"
 
 
-def _default_storage_class_fields(one: StorageClass) -> None:
-    one.volume_binding_mode = one.volume_binding_mode or "Immediate"
-    one.reclaim_policy = one.reclaim_policy or "Delete"
+def _default_storage_class_fields(storage_class: StorageClass) -> None:
+    storage_class.volume_binding_mode = storage_class.volume_binding_mode or "Immediate"
+    storage_class.reclaim_policy = storage_class.reclaim_policy or "Delete"
 
 
-def _default_replicated(one: Deployment | ReplicaSet | StatefulSet) -> None:
-    if one.spec.replicas is None:
-        one.spec.replicas = 1
-    default_pod_spec(one.spec.template.spec)
+def _default_replicated(workload: Deployment | ReplicaSet | StatefulSet | ReplicationController) -> None:
+    if workload.spec.replicas is None:
+        workload.spec.replicas = 1
+    default_pod_spec(workload.spec.template.spec)
 
 
-def _default_stateful_set(one: StatefulSet) -> None:
-    _default_replicated(one)
-    one.spec.pod_management_policy = one.spec.pod_management_policy or "OrderedReady"
-    for template in one.spec.volume_claim_templates:
+def _default_stateful_set(stateful_set: StatefulSet) -> None:
+    _default_replicated(stateful_set)
+    stateful_set.spec.pod_management_policy = stateful_set.spec.pod_management_policy or "OrderedReady"
+    for template in stateful_set.spec.volume_claim_templates:
         _default_claim(template)
 
 
-def _default_replication_controller(one: ReplicationController) -> None:
-    if one.spec.replicas is None:
-        one.spec.replicas = 1
-    one.spec.selector = one.spec.selector or dict(one.spec.template.metadata.labels)
-    default_pod_spec(one.spec.template.spec)
-
-
-def _default_daemon_set(one: DaemonSet) -> None:
-    default_pod_spec(one.spec.template.spec)
-
-
-def _default_job(one: Job) -> None:
-    _default_job_spec(one.spec)
+def _default_replication_controller(controller: ReplicationController) -> None:
+    _default_replicated(controller)
+    controller.spec.selector = controller.spec.selector or dict(controller.spec.template.metadata.labels)
 
 
 def _default_job_spec(spec: JobSpec) -> None:
@@ -241,8 +233,8 @@ def _default_job_spec(spec: JobSpec) -> None:
     default_pod_spec(spec.template.spec)
 
 
-def _default_cron_job(one: CronJob) -> None:
-    spec = one.spec
+def _default_cron_job(cron_job: CronJob) -> None:
+    spec = cron_job.spec
     spec.concurrency_policy = spec.concurrency_policy or "Allow"
     if spec.successful_jobs_history_limit is None:
         spec.successful_jobs_history_limit = 3
@@ -263,7 +255,7 @@ _BY_KIND: dict[type[Any], Callable[[Any], None]] = {
     ReplicaSet: _default_replicated,
     StatefulSet: _default_stateful_set,
     ReplicationController: _default_replication_controller,
-    DaemonSet: _default_daemon_set,
-    Job: _default_job,
+    DaemonSet: lambda daemon_set: default_pod_spec(daemon_set.spec.template.spec),
+    Job: lambda job: _default_job_spec(job.spec),
     CronJob: _default_cron_job,
 }

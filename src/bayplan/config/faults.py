@@ -16,11 +16,6 @@ from bayplan.model.errors import Fault, InvalidObject
 CONFIGURATION_KIND = "KubeSchedulerConfiguration"
 
 
-def element(path: str, position: int) -> str:
-    """The path of an element of the list at `path`."""
-    return f"{path}[{position}]"
-
-
 class Faults:
     """A growing list of faults of one configuration."""
 

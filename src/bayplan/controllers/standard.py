@@ -11,15 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from bayplan.controllers.budgets.disruption_controller import Budgets
+from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.delays import Delays
 from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.namespace import NamespaceController
 from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
+from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.controllers.volumes.ephemeral_volume import EphemeralVolumeController
-from bayplan.controllers.volumes.persistent_volume import Volumes
+from bayplan.controllers.volumes.persistent_volume import PersistentVolumeController
 from bayplan.controllers.workloads.cron_job import CronJobController
 from bayplan.controllers.workloads.daemon_set import DaemonSetController
 from bayplan.controllers.workloads.deployment import DeploymentController
@@ -46,7 +46,7 @@ class Controllers:
     budgets: Controller
     volumes: tuple[Controller, ...]
     kubelet: Kubelet
-    lifecycle: NodeLifecycle
+    lifecycle: NodeLifecycleController
 
     def __iter__(self) -> Iterator[Controller]:
         yield from self.workloads
@@ -70,8 +70,8 @@ def standard_controllers(delays: Delays) -> Controllers:
             CronJobController(),
         ),
         collectors=(GarbageCollector(), NamespaceController()),
-        budgets=Budgets(),
-        volumes=(EphemeralVolumeController(), Volumes(delays)),
+        budgets=DisruptionController(),
+        volumes=(EphemeralVolumeController(), PersistentVolumeController(delays)),
         kubelet=Kubelet(delays),
-        lifecycle=NodeLifecycle(),
+        lifecycle=NodeLifecycleController(),
     )

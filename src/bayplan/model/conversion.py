@@ -40,12 +40,14 @@ class Conversion:
 
     type_names: ClassVar[dict[type, str]]
     """What messages call the types that a value may have."""
+    nulls_are_zeros: ClassVar[bool] = False
+    """Whether a null in a list or map, and what could not be read, is the zero of its type; else it is left out."""
 
     def __init__(self, report: Callable[[str, str], None]) -> None:
         self._report = report
 
     def struct(self, struct: type[S], value: Any, path: str) -> S:
-        """An instance of the struct; what could not be read has the value of a gap, or its default."""
+        """An instance of the struct; what could not be read has the zero of its type, or its default."""
         if not isinstance(value, dict):
             self._report(path, self._mismatch((dict,), value))
             return struct()
@@ -61,14 +63,6 @@ class Conversion:
 
     def report_unknown(self, path: str) -> None:
         """A field that the struct does not have; ignored unless a subclass says otherwise."""
-
-    def gap(self, wanted: Any) -> Any:  # noqa: ARG002
-        """What stands for a value that could not be read; UNSET leaves it out."""
-        return UNSET
-
-    def null_item(self, wanted: Any, path: str) -> Any:
-        """What a null in a list or map is read as."""
-        return self._value(wanted, None, path)
 
     def scalar(self, wanted: type, value: Any) -> Any:
         """The value as a scalar type, or UNSET where it is of another; ValueError says what is wrong with it."""
@@ -109,7 +103,7 @@ class Conversion:
                 found = self.scalar(_base(member), value)
             except ValueError as error:
                 self._report(path, str(error))
-                return self.gap(wanted)
+                return self._gap(wanted)
             if found is not UNSET:
                 return self._bounded(member, found, path)
         return self._wrong(wanted, value, path)
@@ -119,7 +113,7 @@ class Conversion:
         if bounds is None or bounds.ge <= number <= bounds.le:
             return number
         self._report(path, self.out_of_range(number, bounds.ge, bounds.le))
-        return self.gap(wanted)
+        return self._gap(wanted)
 
     def _list(self, wanted: Any, value: Any, path: str) -> Any:
         if not isinstance(value, list | tuple):
@@ -139,12 +133,17 @@ class Conversion:
         return {key: item for key, item in found.items() if item is not UNSET}
 
     def _item(self, wanted: Any, value: Any, path: str) -> Any:
-        return self.null_item(wanted, path) if value is None else self._value(wanted, value, path)
+        is_zero = value is None and self.nulls_are_zeros
+        return _zero(wanted) if is_zero else self._value(wanted, value, path)
+
+    def _gap(self, wanted: Any) -> Any:
+        """What stands for a value that could not be read; UNSET leaves it out."""
+        return _zero(wanted) if self.nulls_are_zeros else UNSET
 
     def _wrong(self, wanted: Any, value: Any, path: str) -> Any:
         members = get_args(wanted) if get_origin(wanted) in (Union, types.UnionType) else (wanted,)
         self._report(path, self._mismatch(tuple(map(_base, members)), value))
-        return self.gap(wanted)
+        return self._gap(wanted)
 
     def _mismatch(self, wanted: tuple[type, ...], value: Any) -> str:
         expected = " or ".join(self.type_names[kind] for kind in wanted if kind is not types.NoneType)
@@ -164,11 +163,7 @@ class _ObjectConversion(Conversion):
         types.NoneType: "null",
     }
 
-    def gap(self, wanted: Any) -> Any:
-        return _zero(wanted)
-
-    def null_item(self, wanted: Any, path: str) -> Any:  # noqa: ARG002
-        return _zero(wanted)
+    nulls_are_zeros: ClassVar[bool] = True
 
     def scalar(self, wanted: type, value: Any) -> Any:
         if wanted is int and isinstance(value, float) and value.is_integer():

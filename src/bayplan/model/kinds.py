@@ -54,9 +54,9 @@ Object: TypeAlias = (
 )
 
 
-def object_key(thing: Object) -> str:
+def object_key(obj: Object) -> str:
     """namespace/name, by which objects of one kind are told apart."""
-    return f"{thing.metadata.namespace}/{thing.metadata.name}"
+    return f"{obj.metadata.namespace}/{obj.metadata.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,34 +75,22 @@ class KindInfo:
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
-_CORE, _APPS, _BATCH = "", "apps", "batch"
-_POLICY, _SCHEDULING, _STORAGE = "policy", "scheduling.k8s.io", "storage.k8s.io"
-
-_TABLE: tuple[tuple[str, type[Object], bool], ...] = (
-    (_CORE, Pod, True),
-    (_CORE, Node, False),
-    (_CORE, Namespace, False),
-    (_CORE, Service, True),
-    (_CORE, ReplicationController, True),
-    (_CORE, PersistentVolume, False),
-    (_CORE, PersistentVolumeClaim, True),
-    (_APPS, ReplicaSet, True),
-    (_APPS, StatefulSet, True),
-    (_APPS, Deployment, True),
-    (_APPS, DaemonSet, True),
-    (_BATCH, Job, True),
-    (_BATCH, CronJob, True),
-    (_POLICY, PodDisruptionBudget, True),
-    (_SCHEDULING, PriorityClass, False),
-    (_STORAGE, StorageClass, False),
-    (_STORAGE, CSINode, False),
-    (_STORAGE, CSIDriver, False),
-    (_STORAGE, CSIStorageCapacity, True),
-    (_STORAGE, VolumeAttachment, False),
+_BY_GROUP: dict[str, tuple[type[Object], ...]] = {
+    "": (Pod, Node, Namespace, Service, ReplicationController, PersistentVolume, PersistentVolumeClaim),
+    "apps": (ReplicaSet, StatefulSet, Deployment, DaemonSet),
+    "batch": (Job, CronJob),
+    "policy": (PodDisruptionBudget,),
+    "scheduling.k8s.io": (PriorityClass,),
+    "storage.k8s.io": (StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment),
+}
+_WITHOUT_NAMESPACE = frozenset(
+    {Node, Namespace, PersistentVolume, PriorityClass, StorageClass, CSINode, CSIDriver, VolumeAttachment}
 )
 
 KINDS: dict[str, KindInfo] = {
-    struct.__name__: KindInfo(struct.__name__, group, "v1", struct, namespaced) for group, struct, namespaced in _TABLE
+    struct.__name__: KindInfo(struct.__name__, group, "v1", struct, struct not in _WITHOUT_NAMESPACE)
+    for group, structs in _BY_GROUP.items()
+    for struct in structs
 }
 
 

@@ -23,10 +23,6 @@ class ObjectPart(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
     """Any part of an object. Without garbage-collector tracking, as no part ever refers back to its owner."""
 
 
-class TopLevel(ObjectPart, tag_field="kind", tag=True):
-    """An object with a kind of its own; the kind is the class name, checked and written by msgspec."""
-
-
 class OwnerReference(ObjectPart, kw_only=True):
     api_version: str = ""
     kind: str = ""
@@ -50,6 +46,12 @@ class ObjectMeta(ObjectPart, kw_only=True):
     resource_version: str = ""
     finalizers: list[str] = []
     owner_references: list[OwnerReference] = []
+
+
+class TopLevel(ObjectPart, tag_field="kind", tag=True, kw_only=True):
+    """An object with a kind of its own; the kind is the class name, checked and written by msgspec."""
+
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
 
 
 class LabelSelectorRequirement(ObjectPart, kw_only=True):

@@ -6,7 +6,7 @@ disruptions. `selector` None selects no pod, an empty one every pod of the names
 
 import msgspec
 
-from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, ObjectPart, TopLevel
+from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectPart, TopLevel
 
 
 class PodDisruptionBudgetSpec(ObjectPart, kw_only=True):
@@ -26,6 +26,5 @@ class PodDisruptionBudgetStatus(ObjectPart, kw_only=True):
 
 
 class PodDisruptionBudget(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: PodDisruptionBudgetSpec = msgspec.field(default_factory=PodDisruptionBudgetSpec)
     status: PodDisruptionBudgetStatus | None = None

@@ -46,9 +46,13 @@ class GCEPersistentDiskVolumeSource(ObjectPart, kw_only=True):
     read_only: bool = False
 
 
-class AWSElasticBlockStoreVolumeSource(ObjectPart, kw_only=True):
+class _DiskByID(ObjectPart, kw_only=True):
     volume_id: str = msgspec.field(default="", name="volumeID")
     read_only: bool = False
+
+
+class AWSElasticBlockStoreVolumeSource(_DiskByID, kw_only=True):
+    """Of AWS."""
 
 
 class RBDVolumeSource(ObjectPart, kw_only=True):
@@ -72,14 +76,12 @@ class AzureFileVolumeSource(ObjectPart, kw_only=True):
     read_only: bool = False
 
 
-class CinderVolumeSource(ObjectPart, kw_only=True):
-    volume_id: str = msgspec.field(default="", name="volumeID")
-    read_only: bool = False
+class CinderVolumeSource(_DiskByID, kw_only=True):
+    """Of OpenStack."""
 
 
-class PortworxVolumeSource(ObjectPart, kw_only=True):
-    volume_id: str = msgspec.field(default="", name="volumeID")
-    read_only: bool = False
+class PortworxVolumeSource(_DiskByID, kw_only=True):
+    """Of Portworx."""
 
 
 class VsphereVirtualDiskVolumeSource(ObjectPart, kw_only=True):

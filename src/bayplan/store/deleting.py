@@ -46,21 +46,21 @@ class Outcome(NamedTuple):
     goes: bool
 
 
-def outcome_of(one: Object, request: Request, rules: KindRules, now: int) -> Outcome:
+def outcome_of(obj: Object, request: Request, rules: KindRules, now: int) -> Outcome:
     """What the request does to the object; raises what is refused."""
     # Upstream: registry/rest/delete.go BeforeDelete and registry/generic/registry/store.go Delete (v1.36).
-    _check_request(one, request, rules)
-    if isinstance(one, Namespace):
-        return _mark_namespace(one, now)
-    meta = one.metadata
+    _check_request(obj, request, rules)
+    if isinstance(obj, Namespace):
+        return _mark_namespace(obj, now)
+    meta = obj.metadata
     finalizers = _finalizers_for_dependents(meta, request.propagation, rules)
     if meta.deletion_timestamp is not None and meta.deletion_grace_period_seconds:
-        return _shorten(one, finalizers, request)
-    if isinstance(one, Pod) and meta.deletion_timestamp is None:
-        return _end_gracefully(one, finalizers, request, now)
+        return _shorten(obj, finalizers, request)
+    if isinstance(obj, Pod) and meta.deletion_timestamp is None:
+        return _end_gracefully(obj, finalizers, request, now)
     if not finalizers:
-        return Outcome(one, goes=True)
-    return Outcome(_with_metadata(one, _marked(meta, finalizers, now)), goes=False)
+        return Outcome(obj, goes=True)
+    return Outcome(_with_metadata(obj, _marked(meta, finalizers, now)), goes=False)
 
 
 def may_go(old: ObjectMeta, new: ObjectMeta) -> bool:
@@ -68,8 +68,8 @@ def may_go(old: ObjectMeta, new: ObjectMeta) -> bool:
     return not new.finalizers and old.deletion_timestamp is not None and old.deletion_grace_period_seconds == 0
 
 
-def _check_request(one: Object, request: Request, rules: KindRules) -> None:
-    meta = one.metadata
+def _check_request(obj: Object, request: Request, rules: KindRules) -> None:
+    meta = obj.metadata
     if rules.kind == "PriorityClass" and meta.name in SYSTEM_CLASSES:
         raise Forbidden.because(rules, meta.name, "this is a system priority class and cannot be deleted")
     if rules.kind == "Namespace" and meta.name in _LASTING_NAMESPACES:
@@ -93,23 +93,23 @@ def _check_request(one: Object, request: Request, rules: KindRules) -> None:
         raise Conflict.precondition(rules, meta.name, why)
 
 
-def _mark_namespace(one: Namespace, now: int) -> Outcome:
+def _mark_namespace(namespace: Namespace, now: int) -> Outcome:
     """A namespace is only marked: it goes when whoever empties it says so."""
-    if one.metadata.deletion_timestamp is not None:
-        return Outcome(one, goes=False)
-    meta = replace(one.metadata, deletion_timestamp=written_time(now))
+    if namespace.metadata.deletion_timestamp is not None:
+        return Outcome(namespace, goes=False)
+    meta = replace(namespace.metadata, deletion_timestamp=written_time(now))
     return Outcome(Namespace(metadata=meta, status=NamespaceStatus(phase="Terminating")), goes=False)
 
 
-def _shorten(one: Object, finalizers: list[str], request: Request) -> Outcome:
+def _shorten(obj: Object, finalizers: list[str], request: Request) -> Outcome:
     """A grace period that runs may end earlier, never later."""
-    meta = one.metadata
+    meta = obj.metadata
     running = meta.deletion_grace_period_seconds
     assert running is not None
     assert meta.deletion_timestamp is not None
     grace = _no_less_than_now(request.grace_seconds)
     if grace is None or grace >= running:
-        return Outcome(one, goes=False)
+        return Outcome(obj, goes=False)
     ends_at = parse_time(meta.deletion_timestamp) + (grace - running) * SECOND
     ending = replace(
         meta,
@@ -117,7 +117,7 @@ def _shorten(one: Object, finalizers: list[str], request: Request) -> Outcome:
         deletion_grace_period_seconds=grace,
         finalizers=finalizers,
     )
-    return Outcome(_with_metadata(one, ending), goes=grace == 0 and not finalizers)
+    return Outcome(_with_metadata(obj, ending), goes=grace == 0 and not finalizers)
 
 
 def _end_gracefully(pod: Pod, finalizers: list[str], request: Request, now: int) -> Outcome:
@@ -159,7 +159,7 @@ def _finalizers_for_dependents(meta: ObjectMeta, propagation: str | None, rules:
     wanted = _dependents_finalizer(meta, propagation, rules)
     if not wanted and not meta.finalizers:
         return meta.finalizers
-    kept = [one for one in meta.finalizers if one not in (ORPHAN_FINALIZER, FOREGROUND_FINALIZER)]
+    kept = [finalizer for finalizer in meta.finalizers if finalizer not in (ORPHAN_FINALIZER, FOREGROUND_FINALIZER)]
     return [*kept, *wanted] if sorted([*kept, *wanted]) != sorted(meta.finalizers) else meta.finalizers
 
 
@@ -170,13 +170,13 @@ def _dependents_finalizer(meta: ObjectMeta, propagation: str | None, rules: Kind
         return [FOREGROUND_FINALIZER]
     if propagation == BACKGROUND:
         return []
-    standing = [one for one in meta.finalizers if one in (ORPHAN_FINALIZER, FOREGROUND_FINALIZER)]
+    standing = [finalizer for finalizer in meta.finalizers if finalizer in (ORPHAN_FINALIZER, FOREGROUND_FINALIZER)]
     return standing or ([ORPHAN_FINALIZER] if rules.orphans_by_default else [])
 
 
-def _with_metadata(one: Any, meta: ObjectMeta) -> Any:
-    if meta == one.metadata:
-        return one
-    made = replace(one)
+def _with_metadata(obj: Any, meta: ObjectMeta) -> Any:
+    if meta == obj.metadata:
+        return obj
+    made = replace(obj)
     made.metadata = meta
     return made

@@ -123,7 +123,7 @@ class Store:
     def list_and_watch(self, *kinds: Kind) -> Snapshot:
         """All objects of these kinds, or of all, and what comes after them: nothing is missed or told twice."""
         wanted = [_rules(kind).kind for kind in kinds] if kinds else [kind for kind in RULES if isinstance(kind, str)]
-        objects = [one for kind in wanted for one in self._content.iterate(kind)]
+        objects = [obj for kind in wanted for obj in self._content.iterate(kind)]
         return Snapshot(objects, self.resource_version, self.watch(*kinds))
 
     # Writing.
@@ -146,12 +146,12 @@ class Store:
         """Takes over a cluster: stored objects with their uid, times and status; manifests are created."""
         arriving_objects = [*objects]
         for first in _LOADED_FIRST:
-            for one in arriving_objects:
-                if type(one).__name__ == first:
-                    self._load_one(one, now)
-        for one in arriving_objects:
-            if type(one).__name__ not in _LOADED_FIRST:
-                self._load_one(one, now)
+            for obj in arriving_objects:
+                if type(obj).__name__ == first:
+                    self._load_object(obj, now)
+        for obj in arriving_objects:
+            if type(obj).__name__ not in _LOADED_FIRST:
+                self._load_object(obj, now)
 
     def replace(self, obj: ObjectT, now: int) -> ObjectT:
         """Writes all but the status; with a resourceVersion only over that version."""
@@ -271,13 +271,13 @@ class Store:
     def _topology_labels(self, node_name: str) -> dict[str, str]:
         return pods.topology_labels(self.find(Node, "", node_name))
 
-    def _load_one(self, one: Object, now: int) -> None:
-        was_stored = looks_stored(one) if isinstance(one, Pod) else was_created(one.metadata)
+    def _load_object(self, obj: Object, now: int) -> None:
+        was_stored = looks_stored(obj) if isinstance(obj, Pod) else was_created(obj.metadata)
         if was_stored:
-            rules = RULES[type(one)]
-            self._add(arriving.taken_over(one, rules, self._classes, now), rules, now)
+            rules = RULES[type(obj)]
+            self._add(arriving.taken_over(obj, rules, self._classes, now), rules, now)
         else:
-            self.create(one, now)
+            self.create(obj, now)
 
     def _add(self, made: ObjectT, rules: KindRules, now: int) -> ObjectT:
         meta = made.metadata

@@ -92,9 +92,9 @@ def _next_metadata(old: ObjectMeta, new: ObjectMeta, rules: KindRules) -> Object
 
 
 def _check_finalizers(old: ObjectMeta, new: ObjectMeta, rules: KindRules) -> None:
-    added = sorted({one for one in new.finalizers if one not in old.finalizers})
+    added = sorted({finalizer for finalizer in new.finalizers if finalizer not in old.finalizers})
     if added:
-        listed = ", ".join(f'"{one}"' for one in added)
+        listed = ", ".join(f'"{finalizer}"' for finalizer in added)
         text = (
             f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed}}}"
         )

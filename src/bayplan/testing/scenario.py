@@ -272,7 +272,7 @@ class _Pausable:
     """A controller that can be made to wait."""
 
     name: ClassVar[str] = "pausable"
-    hears: ClassVar[frozenset[str]] = frozenset(KINDS)
+    watches: ClassVar[frozenset[str]] = frozenset(KINDS)
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller

@@ -7,7 +7,6 @@ from copy import copy
 from dataclasses import dataclass
 from functools import partial
 
-from bayplan.controllers.conditions import FALSE, TRUE, find_condition, with_pod_condition
 from bayplan.core.actions import (
     Action,
     Bind,
@@ -19,6 +18,7 @@ from bayplan.core.actions import (
     WriteVolumes,
 )
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
+from bayplan.model.conditions import FALSE, TRUE, find_condition, with_pod_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod

@@ -249,7 +249,7 @@ class SimulatedWorld:
 def _listeners(controllers: Sequence[Controller]) -> dict[str, list[int]]:
     """For each kind, the positions of the controllers that want to hear of it."""
     return {
-        kind: [position for position, controller in enumerate(controllers) if kind in controller.hears]
+        kind: [position for position, controller in enumerate(controllers) if kind in controller.watches]
         for kind in KINDS
     }
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from bayplan.controllers.ownership import Ownership, Workload, controller_reference, key_of
+from bayplan.model.conditions import is_ready
 from bayplan.model.kinds import Object, kind_info
 from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.pod import Pod
@@ -34,12 +35,12 @@ class SyncFailed(Exception):  # noqa: N818 - the reason of the condition that sa
 
 def fill_budget_status(objects: Sequence[Object]) -> None:
     """Gives every budget without a status the one its controller would write, in place."""
-    budgets = [one for one in objects if isinstance(one, PodDisruptionBudget) and one.status is None]
+    budgets = [obj for obj in objects if isinstance(obj, PodDisruptionBudget) and obj.status is None]
     if not budgets:
         return
     scales = Scales(objects)
     namespaces = {budget.metadata.namespace for budget in budgets}
-    pods = _PodsByLabels(one for one in objects if isinstance(one, Pod) and one.metadata.namespace in namespaces)
+    pods = _PodsByLabels(obj for obj in objects if isinstance(obj, Pod) and obj.metadata.namespace in namespaces)
     for budget in budgets:
         try:
             selector = compile_label_selector(budget.spec.selector)
@@ -114,9 +115,9 @@ class BudgetedPods:
         self.healthy_count -= _is_healthy(pod)
         reference = _reference(pod)
         if reference is not None:
-            alike = self._controlled[reference]
-            del alike[name]
-            if not alike:
+            names = self._controlled[reference]
+            del names[name]
+            if not names:
                 del self._controlled[reference]
         return True
 
@@ -204,7 +205,7 @@ def _share(number: int | str, total: int) -> int:
 def _is_healthy(pod: Pod) -> bool:
     if pod.metadata.deletion_timestamp is not None:
         return False
-    return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions)
+    return is_ready(pod)
 
 
 def _reference(pod: Pod) -> _Reference | None:

@@ -31,7 +31,7 @@ def is_free(volume: PersistentVolume) -> bool:
     )
 
 
-def could_hold(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+def satisfies(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
     """What must hold even of a volume kept for the claim; its class need not be the claim's."""
     return (
         nano_amount(volume.spec.capacity) >= nano_amount(claim.spec.resources.requests)
@@ -42,14 +42,14 @@ def could_hold(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
     )
 
 
-def may_have(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+def may_bind_by_name(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
     """Whether the claim gets the volume that it asks for by name."""
     if volume.spec.claim_ref is not None:
         return is_bound_to(volume, claim)
-    return class_of_volume(volume) == class_of_claim(claim) and could_hold(claim, volume)
+    return class_of_volume(volume) == class_of_claim(claim) and satisfies(claim, volume)
 
 
-def kept_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+def bind_volume_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
     """The volume with its side of the binding."""
     reference = reference_to_claim(claim)
     annotations = volume.metadata.annotations
@@ -62,7 +62,7 @@ def kept_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> Persiste
     )
 
 
-def given_back(volume: PersistentVolume) -> PersistentVolume:
+def unbind_volume(volume: PersistentVolume) -> PersistentVolume:
     """The volume without its claim."""
     annotations = {key: value for key, value in volume.metadata.annotations.items() if key != BOUND_BY_CONTROLLER}
     return replace(
@@ -72,15 +72,15 @@ def given_back(volume: PersistentVolume) -> PersistentVolume:
     )
 
 
-def turned_down(volume: PersistentVolume) -> PersistentVolume:
+def release_volume(volume: PersistentVolume) -> PersistentVolume:
     """The volume when its claim got another one; whoever made it for that claim by hand still finds it so."""
     reference = volume.spec.claim_ref
     if reference is None or BOUND_BY_CONTROLLER in volume.metadata.annotations:
-        return given_back(volume)
+        return unbind_volume(volume)
     return replace(volume, spec=replace(volume.spec, claim_ref=replace(reference, uid="")))
 
 
-def bound_to(claim: PersistentVolumeClaim, volume_name: str) -> PersistentVolumeClaim:
+def bind_claim_to_volume(claim: PersistentVolumeClaim, volume_name: str) -> PersistentVolumeClaim:
     """The claim with its side of the binding."""
     annotations = dict(claim.metadata.annotations)
     if claim.spec.volume_name != volume_name:
@@ -93,7 +93,7 @@ def bound_to(claim: PersistentVolumeClaim, volume_name: str) -> PersistentVolume
     )
 
 
-def showing(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
+def with_bound_status(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
     """The claim with what its volume offers in its status."""
     status = replace(
         claim.status,
@@ -105,7 +105,7 @@ def showing(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Persisten
     return replace(claim, status=status)
 
 
-def without_volume(claim: PersistentVolumeClaim, phase: str) -> PersistentVolumeClaim:
+def with_unbound_status(claim: PersistentVolumeClaim, phase: str) -> PersistentVolumeClaim:
     """The claim with a status that says it has none, or none any more."""
     status = replace(claim.status, phase=phase, access_modes=[], capacity={}, current_volume_attributes_class_name=None)
     return replace(claim, status=status)

@@ -28,7 +28,7 @@ from bayplan.model.well_known import ZONE
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 
 
-def made_volume(
+def provisioned_volume(
     claim: PersistentVolumeClaim, storage_class: StorageClass, node: Node | None, csi_node: CSINode | None
 ) -> PersistentVolume:
     """A new volume for the claim; `node` is None for a claim that is bound at once."""
@@ -60,7 +60,7 @@ def reference_to_claim(claim: PersistentVolumeClaim) -> ObjectReference:
     )
 
 
-def may_be_made_for(node: Node, storage_class: StorageClass) -> bool:
+def is_allowed_on(node: Node, storage_class: StorageClass) -> bool:
     """Whether the class allows volumes in the node's part of the topology."""
     allowed = storage_class.allowed_topologies
     return not allowed or any(_covers(term, node.metadata.labels) for term in allowed)

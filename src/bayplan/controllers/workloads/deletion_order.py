@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from bayplan.controllers.conditions import TRUE, find_condition
+from bayplan.model.conditions import ready_since
 from bayplan.model.pod import Pod
 from bayplan.model.timestamps import parse_time
-from bayplan.model.well_known import READY
 
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 
@@ -35,26 +34,18 @@ def first_to_delete(pods: Sequence[Pod], number: int, now: int, crowds: Mapping[
 
 
 def _rank(pod: Pod, now: int, crowds: Mapping[str, int]) -> Rank:
-    ready_since = _ready_since(pod)
+    since = ready_since(pod)
     node_name = pod.spec.node_name
     return (
         node_name != "",
         _PHASES.get(pod.status.phase, 0),
-        ready_since is not None,
+        since is not None,
         _deletion_cost(pod),
         -crowds.get(node_name, 0) if node_name else 0,
-        _magnitude(now, ready_since),
-        -max((one.restart_count for one in pod.status.container_statuses), default=0),
+        _magnitude(now, since),
+        -max((status.restart_count for status in pod.status.container_statuses), default=0),
         _magnitude(now, pod.metadata.creation_timestamp),
     )
-
-
-def _ready_since(pod: Pod) -> str | None:
-    """When it became ready, "" if that is not known; None if it is not ready."""
-    condition = find_condition(pod.status.conditions, READY)
-    if condition is None or condition.status != TRUE:
-        return None
-    return condition.last_transition_time or ""
 
 
 def _deletion_cost(pod: Pod) -> int:

@@ -78,7 +78,7 @@ class Revisions:
     def __init__(self) -> None:
         self._seen: dict[str, _Seen] = {}
 
-    def hear(self, uid: str, template: PodTemplateSpec) -> None:
+    def observe(self, uid: str, template: PodTemplateSpec) -> None:
         """The owner has this template now."""
         seen = self._seen.get(uid)
         if seen is None:

@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 from tests.controlling import SECOND, START, Stage
 
-from bayplan.controllers.budgets.disruption_controller import Budgets
+from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.budgets.status import BudgetedPods, Scales, budget_status
-from bayplan.controllers.conditions import find_condition
+from bayplan.model.conditions import find_condition
 from bayplan.model.meta import Condition, LabelSelector, LabelSelectorRequirement
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
@@ -39,7 +39,7 @@ def set_ready(stage: Stage, name: str, ready: str) -> None:
     stage.settle()
 
 
-def stage_with_pods(controller: Budgets, count: int = 3) -> Stage:
+def stage_with_pods(controller: DisruptionController, count: int = 3) -> Stage:
     stage = Stage(controller)
     owner = replica_set("web").replicas(count).obj()
     stage.load(owner)
@@ -49,7 +49,7 @@ def stage_with_pods(controller: Budgets, count: int = 3) -> Stage:
 
 
 def test_a_budget_follows_its_pods() -> None:
-    stage = stage_with_pods(Budgets())
+    stage = stage_with_pods(DisruptionController())
     stage.create(budget("b").manifest().selects(app="x").min_available(2).obj())
     assert figures(stage) == (3, 2, 3, 1)
     assert status(stage).observed_generation == 1
@@ -70,7 +70,7 @@ def test_a_budget_follows_its_pods() -> None:
 
 
 def test_a_budget_lags_behind_when_asked_to() -> None:
-    controller = Budgets(lag_ns=2 * SECOND)
+    controller = DisruptionController(lag_ns=2 * SECOND)
     stage = stage_with_pods(controller)
     stage.create(budget("b").manifest().selects(app="x").min_available(2).obj())
     stage.pass_time(2)
@@ -85,7 +85,7 @@ def test_a_budget_lags_behind_when_asked_to() -> None:
 
 
 def test_a_budget_follows_the_scale() -> None:
-    stage = Stage(Budgets())
+    stage = Stage(DisruptionController())
     top = deployment("web").replicas(3).obj()
     owner = replica_set("web-1").replicas(3).owner(top).obj()
     stage.load(top, owner, *(pod(f"p{i}").labels(app="x").owner(owner).running("n1").obj() for i in range(3)))
@@ -99,7 +99,7 @@ def test_a_budget_follows_the_scale() -> None:
 
 
 def test_what_cannot_be_worked_out_allows_nothing_and_says_why() -> None:
-    stage = stage_with_pods(Budgets())
+    stage = stage_with_pods(DisruptionController())
     stage.create(budget("b").manifest().selects(app="x").max_unavailable(1).obj())
     assert figures(stage) == (3, 2, 3, 1)
     stage.delete(ReplicaSet, "default", "web")
@@ -111,7 +111,7 @@ def test_what_cannot_be_worked_out_allows_nothing_and_says_why() -> None:
 
 
 def test_an_invalid_selector_allows_nothing() -> None:
-    stage = stage_with_pods(Budgets())
+    stage = stage_with_pods(DisruptionController())
     made = budget("b").manifest().min_available(0).obj()
     made.spec.selector = LabelSelector(match_expressions=[LabelSelectorRequirement(key="app", operator="Near")])
     stage.create(made)
@@ -120,7 +120,7 @@ def test_an_invalid_selector_allows_nothing() -> None:
 
 
 def test_selectors_and_labels_may_change() -> None:
-    stage = stage_with_pods(Budgets())
+    stage = stage_with_pods(DisruptionController())
     stage.create(
         budget("b").manifest().selects(app="x").min_available(0).obj(),
         budget("c").manifest().selects(app="y").min_available(0).obj(),
@@ -151,7 +151,7 @@ def test_selectors_and_labels_may_change() -> None:
 
 
 def test_labels_that_changed_unseen_count_once_the_pod_is_heard_of_again() -> None:
-    controller = Budgets()
+    controller = DisruptionController()
     stage = stage_with_pods(controller)
     stage.create(
         budget("b").manifest().selects(app="x").min_available(0).obj(),
@@ -165,7 +165,7 @@ def test_labels_that_changed_unseen_count_once_the_pod_is_heard_of_again() -> No
 
 
 def test_nothing_is_written_when_nothing_changes_for_a_budget() -> None:
-    stage = stage_with_pods(Budgets())
+    stage = stage_with_pods(DisruptionController())
     stage.create(budget("b").manifest().selects(app="x").min_available(2).obj())
     version = stage.store.get(PodDisruptionBudget, "default", "b").metadata.resource_version
     stage.load(pod("other").labels(app="z").running("n1").obj())
@@ -175,7 +175,7 @@ def test_nothing_is_written_when_nothing_changes_for_a_budget() -> None:
 
 
 def test_a_granted_eviction_counts_until_the_pod_goes_or_two_minutes_are_over() -> None:
-    controller = Budgets()
+    controller = DisruptionController()
     stage = stage_with_pods(controller)
     stage.create(budget("b").manifest().selects(app="x").min_available(1).obj())
 
@@ -206,7 +206,7 @@ def test_a_granted_eviction_counts_until_the_pod_goes_or_two_minutes_are_over() 
     ],
 )
 def test_a_stale_disruption_target_is_taken_back(reason: str, phase: str, status_after: str) -> None:
-    controller = Budgets()
+    controller = DisruptionController()
     stage = Stage(controller)
     stage.load(pod("a").node("n1").phase(phase).obj())
     target = Condition(
@@ -223,7 +223,7 @@ def test_a_stale_disruption_target_is_taken_back(reason: str, phase: str, status
 
 
 def test_a_disruption_target_on_a_pod_that_goes_stays() -> None:
-    controller = Budgets()
+    controller = DisruptionController()
     stage = Stage(controller)
     stage.load(pod("a").running("n1").condition("DisruptionTarget", "True", "PreemptionByScheduler").obj())
     assert controller.wake_at() == START + 120 * SECOND
@@ -238,7 +238,7 @@ def test_a_disruption_target_on_a_pod_that_goes_stays() -> None:
 def test_statuses_are_what_a_count_of_all_pods_gives(seed: int) -> None:
     """Whatever happens to pods, each budget ends up as if it had been worked out from scratch."""
     draw = random.Random(seed)
-    stage = stage_with_pods(Budgets(), count=4)
+    stage = stage_with_pods(DisruptionController(), count=4)
     stage.create(
         budget("min").manifest().selects(app="x").min_available(2).obj(),
         budget("max").manifest().selects("app in (x, y)").max_unavailable("40%").obj(),

@@ -6,9 +6,9 @@ import pytest
 from msgspec.structs import replace
 from tests.controlling import SECOND, START, Stage
 
-from bayplan.controllers.conditions import find_condition
 from bayplan.controllers.delays import FixedDelays
 from bayplan.controllers.nodes.kubelet import Kubelet, annotated_run_seconds
+from bayplan.model.conditions import find_condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.store.log import ADDED, WatchEvent

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from tests.controlling import SECOND, Stage
 
 from bayplan.controllers.delays import FixedDelays
-from bayplan.controllers.volumes.persistent_volume import Volumes
+from bayplan.controllers.volumes.persistent_volume import PersistentVolumeController
 from bayplan.model.meta import LabelSelector, ObjectReference
 from bayplan.model.node import Node
 from bayplan.model.pod import NodeSelectorRequirement
@@ -27,7 +27,7 @@ ZONE = "topology.kubernetes.io/zone"
 
 
 def new_stage() -> Stage:
-    return Stage(Volumes(DELAYS))
+    return Stage(PersistentVolumeController(DELAYS))
 
 
 def get_claim(stage: Stage, name: str = "data") -> PersistentVolumeClaim:
@@ -310,7 +310,7 @@ def test_another_node_means_another_volume() -> None:
 
 
 def test_a_claim_that_goes_while_its_volume_is_made_gets_none() -> None:
-    controller = Volumes(DELAYS)
+    controller = PersistentVolumeController(DELAYS)
     stage = Stage(controller)
     stage.create(storage_class("fast").manifest().obj(), claim("data").manifest().storage_class("fast").obj())
     stage.pass_time(1)

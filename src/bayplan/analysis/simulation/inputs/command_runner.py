@@ -33,7 +33,7 @@ from bayplan.analysis.simulation.inputs.draining import drain_node
 from bayplan.analysis.simulation.inputs.traces import Arrivals, TraceArrival
 from bayplan.analysis.simulation.results.run import Note
 from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
+from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
@@ -83,7 +83,7 @@ class PlannedCommands:
 class CommandRunner:
     """Turns commands into requests to a simulated cluster."""
 
-    def __init__(self, world: SimulatedWorld, kubelet: Kubelet, lifecycle: NodeLifecycle) -> None:
+    def __init__(self, world: SimulatedWorld, kubelet: Kubelet, lifecycle: NodeLifecycleController) -> None:
         self.world = world
         self._kubelet = kubelet
         self._lifecycle = lifecycle

@@ -9,8 +9,8 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from bayplan.analysis.simulation.recording.pod_ledger import DRAIN_REASON
-from bayplan.controllers.conditions import TRUE, with_pod_condition
 from bayplan.controllers.ownership import controller_reference, is_active
+from bayplan.model.conditions import TRUE, with_pod_condition
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget

@@ -18,7 +18,7 @@ class Listener:
     """A controller that only listens."""
 
     name: ClassVar[str] = "listener"
-    hears: ClassVar[frozenset[str]] = frozenset({"Node", "Pod", "PriorityClass", "ReplicaSet"})
+    watches: ClassVar[frozenset[str]] = frozenset({"Node", "Pod", "PriorityClass", "ReplicaSet"})
 
     def __init__(self, sampler: Sampler, started_at: int, step_ns: int) -> None:
         self.pods = PodLedger(started_at)

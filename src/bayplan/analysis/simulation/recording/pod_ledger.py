@@ -8,9 +8,9 @@ from __future__ import annotations
 from array import array
 
 from bayplan.analysis.simulation.results.run import Cause, End, NodeRow, PodRow
-from bayplan.controllers.conditions import TRUE, find_condition
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
+from bayplan.model.conditions import TRUE, find_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
