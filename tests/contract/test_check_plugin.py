@@ -316,7 +316,7 @@ BROKEN = [
     (ScoresTheClusterInSecret, "reads", "score, after"),
     (SkipsByUsage, "reads", "pre_filter gives"),
     (NormalisesBySum, "reads", "normalize looks at more than the lowest and highest score"),
-    (NormalisesUsage, "form", "it normalises scores that follow usage"),
+    (NormalisesUsage, "form", "it normalizes scores that depend on usage"),
     (DoesNotFork, "what-if", "changes the original state"),
     (ShiftsEverywhere, "what-if", "change the answer for another node"),
     (ShiftsOnce, "moved pods", "when that has really happened: it passes"),
