@@ -19,7 +19,7 @@ class Namespace(TopLevel, kw_only=True):
 
 
 class PriorityClass(TopLevel, kw_only=True):
-    """Its fields stand at the top, without a spec."""
+    """Its fields are at the top level, without a spec."""
 
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     value: Int32 = 0

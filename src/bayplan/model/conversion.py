@@ -1,4 +1,4 @@
-"""Plain values (maps, lists, scalars) as structs, with every mismatch reported where it stands.
+"""Plain values (maps, lists, scalars) as structs, with every mismatch reported at its path.
 
 msgspec converts what is right, fast; it stops at the first mismatch and knows no nulls where Kubernetes allows
 them. Only then is the value walked here along the struct's types: a null field is as good as absent, a null in

@@ -24,7 +24,7 @@ class ObjectPart(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
 
 
 class TopLevel(ObjectPart, tag_field="kind", tag=True):
-    """An object with a kind of its own; the kind is the class name, checked and written by msgspec."""
+    """An object with its own kind, which is the class name; msgspec checks and writes it."""
 
 
 class OwnerReference(ObjectPart, kw_only=True):

@@ -96,7 +96,7 @@ class TopologySelectorTerm(ObjectPart, kw_only=True):
 
 
 class StorageClass(TopLevel, kw_only=True):
-    """Its fields stand at the top, without a spec."""
+    """Its fields are at the top level, without a spec."""
 
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     provisioner: str = ""
@@ -138,7 +138,7 @@ class CSIDriver(TopLevel, kw_only=True):
 
 
 class CSIStorageCapacity(TopLevel, kw_only=True):
-    """Its fields stand at the top, without a spec."""
+    """Its fields are at the top level, without a spec."""
 
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     node_topology: LabelSelector | None = None
