@@ -1,8 +1,8 @@
-"""What an API server does to objects on their way in: defaults, and PriorityClass to priority.
+"""What an API server does to incoming objects: defaults, and PriorityClass to priority.
 
-`admit` takes objects in order of arrival and gives back the same list, its objects completed **in place**:
-they belong to whoever loaded them. All faults of all objects are raised together. An object that an API
-server has stored already is taken as it is (see `stored`), so that admitting a dump changes nothing, and
+`admit` takes objects in order of arrival and returns the same list, with its objects completed **in place**:
+they belong to the caller. All faults of all objects are raised together. An object that an API server has
+already stored is used as it is (see `stored`), so that admitting a dump changes nothing, and
 admitting twice changes nothing more. Not done here: validation of anything but priorities, LimitRanges,
 quotas, webhooks.
 """
@@ -25,11 +25,11 @@ __all__ = ["admit"]
 
 
 def admit(objects: list[Object], *, beside: Sequence[Object] = ()) -> list[Object]:
-    """Admits the objects, with those `beside` them already in the cluster; raises InvalidObject.
+    """Admits the objects to a cluster that already has those `beside` them; raises InvalidObject.
 
     Args:
         objects: in order of arrival; completed in place and returned.
-        beside: objects admitted before, which are only read: their classes count.
+        beside: objects admitted earlier, which are only read, for their classes.
     """
     classes = [obj for obj in chain(beside, objects) if type(obj) is PriorityClass]
     faults = [_fault(obj, refusal) for obj, refusal in check_classes(classes)]

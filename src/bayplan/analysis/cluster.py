@@ -1,7 +1,7 @@
-"""A cluster to ask questions of: files or objects in, explanations and placements out.
+"""A cluster to ask questions about: files or objects in, explanations and placements out.
 
-The objects go through admission as an API server would take them; workloads count as the pods they would create,
-beyond those they have. Nothing is written anywhere, and a question leaves the cluster as it was.
+Objects go through admission as in an API server; workloads count as the pods they would create in addition to the
+existing ones. Nothing is written, and answering a question does not change the cluster.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ConfigSource = str | Path | Mapping[str, Any] | None
 
 @dataclass(slots=True)
 class PodQueue:
-    """Pending pods in the order in which the scheduler would take them, and those it would not take."""
+    """Pending pods in scheduling order, and those that the scheduler would skip."""
 
     keys: list[str] = field(default_factory=list)
     gated: dict[str, str] = field(default_factory=dict)  # key -> what holds it back
@@ -59,18 +59,18 @@ class _Wanted:
 
 
 class Cluster:
-    """Nodes, pods and everything else a scheduler looks at."""
+    """Nodes, pods and everything else that affects scheduling."""
 
     def __init__(self, objects: list[Object], skipped: Counter[str] | None = None) -> None:
         _name_pods(objects)
         self.objects = admit(objects)
-        self.skipped: Counter[str] = skipped or Counter()  # kinds that were passed over
+        self.skipped: Counter[str] = skipped or Counter()  # kinds that were ignored
         fill_budget_status(self.objects)
         self.pods: dict[str, Pod] = {object_key(thing): thing for thing in self.objects if isinstance(thing, Pod)}
 
     @classmethod
     def load(cls, *paths: str | Path) -> Cluster:
-        """From files and folders, YAML or JSON; `-` is standard input. Raises InvalidObject."""
+        """From YAML or JSON files and directories; `-` is standard input. Raises InvalidObject."""
         return cls._from(read(paths))
 
     @classmethod
@@ -85,9 +85,9 @@ class Cluster:
     # Questions.
 
     def explain(self, pod: str, config: ConfigSource = None, *, namespace: str = DEFAULT_NAMESPACE) -> PodExplanation:
-        """Where could this pod go, why not elsewhere, and who would have to make room?
+        """Where does this pod fit, why not elsewhere, and which pods would it preempt?
 
-        The pod may be a workload's next one (`deployment/web`); one that runs is looked at as if it were pending.
+        The pod may be the next one of a workload (`deployment/web`); a running pod is treated as if it were pending.
         """
         wanted = self._wanted(pod, namespace)
         profile = profile_of(build_profiles(load_configuration(config)), wanted.pod)
@@ -102,7 +102,7 @@ class Cluster:
         return PodExplanation(wanted.subject, Explanation(found, view, may_enter(profile.pre_enqueue, info)), profile)
 
     def place(self, pods: Sequence[str] | None = None, config: ConfigSource = None, ties: str = "name") -> Placement:
-        """Place pending pods one after another in the order given, preempting where it must; None: the whole queue."""
+        """Place pending pods one by one in the given order, evicting only where necessary; None: the whole queue."""
         keys = self.queue(config).keys if pods is None else pods
         profiles = build_profiles(load_configuration(config))
         pending = [self.find_pod(key) for key in keys]
@@ -120,10 +120,10 @@ class Cluster:
         named: Iterable[str] | None = None,
         namespace: str = DEFAULT_NAMESPACE,
     ) -> PodQueue:
-        """Pending pods as the scheduler's queue orders them: by priority, then by arrival, unless a plugin says else.
+        """Pending pods in queue order: by priority, then by arrival, unless a QueueSort plugin decides otherwise.
 
-        `named` restricts them to some pods, or to all that a workload lacks. Raises InvalidObject for names that are
-        unknown, and for workloads whose pods no API server would admit.
+        `named` restricts them to some pods, or to all missing pods of a workload. Raises InvalidObject for unknown
+        names, and for workloads whose pods an API server would reject.
         """
         profiles = build_profiles(load_configuration(config))
         keys = self.pending_pods() if named is None else self._pending_among(named, namespace)
@@ -147,7 +147,7 @@ class Cluster:
         return found
 
     def after(self, placement: Placement) -> Cluster:
-        """The cluster once the placed pods run and their victims are gone."""
+        """The cluster after the placed pods run and their victims are gone."""
         gone = {victim for one in placement.decisions for victim in one.victims}
         nodes = {one.pod: one.node for one in placement.decisions if one.node and one.pod not in gone}
         planned = [new for key in nodes if (new := self._planned(key)) is not None]
@@ -160,7 +160,7 @@ class Cluster:
     # Parts.
 
     def pending_pods(self) -> list[str]:
-        """Keys of the pods that wait for a node, those that workloads would create among them, in order of arrival."""
+        """Keys of the pods without a node, including those that workloads would create, in order of arrival."""
         if self._workload_pods.faults:
             raise InvalidObject(self._workload_pods.faults)
         return self._arrivals()
@@ -176,7 +176,7 @@ class Cluster:
         return keys
 
     def find_pod(self, key: str) -> Pod:
-        """The pod `namespace/name`, one that a workload would create included. Raises InvalidObject."""
+        """The pod `namespace/name`; also one that a workload would create. Raises InvalidObject."""
         return self._find(Reference(POD, *_split(key))).pod
 
     def build_cache(self, without: str = "") -> Cache:

@@ -1,7 +1,7 @@
-"""What a user calls a pod: `web-1`, `prod/web-1`, `deployment/web`, `prod/deployment/web`.
+"""How users name a pod: `web-1`, `prod/web-1`, `deployment/web`, `prod/deployment/web`.
 
-Takes such text and gives kind, namespace and name; kinds may be written in kubectl's short forms. Whether there is
-such an object is not looked at here, but `close_matches` helps where there is none.
+Takes such text and returns kind, namespace and name; kinds can be kubectl's short names. Does not check whether the
+object exists, but `close_matches` suggests names if it does not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The plugins kube-scheduler v1.36 runs when nobody says otherwise, and the extension points of each.
+"""The plugins that kube-scheduler v1.36 runs by default, and their extension points.
 
 Constants only. The default gates are assumed: the plugins of pod groups (GangScheduling and its kin) are
 off and therefore not named here.

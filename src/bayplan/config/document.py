@@ -1,7 +1,7 @@
 """A configuration file to plain data.
 
-Takes the path of a YAML or JSON file, gives the one object in it. A repeated key is a fault, as it is for
-kube-scheduler, whose decoding is strict; so are several documents. What the keys mean is not looked at.
+Takes the path of a YAML or JSON file and returns the one object in it. A repeated key is a fault, as in kube-scheduler,
+which decodes strictly; so are several documents. Does not interpret the keys.
 """
 
 from __future__ import annotations

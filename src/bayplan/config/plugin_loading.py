@@ -1,9 +1,9 @@
-"""Plugins from outside: found by the name a configuration gives, loaded, and asked what they implement.
+"""External plugins: found by the name in a configuration, loaded, and inspected.
 
-A name is that of an entry point of the group `bayplan.plugins`, or says where the class is: `package.module:Class`, or
-`path/to/file.py:Class` with the path taken from the configuration's folder. Gives the class and its extension points,
-told by the methods it has. Whatever goes wrong is a `PluginError` in a sentence, also when it goes wrong inside the
-plugin's own code. Names of built-in plugins never come here. To name a plugin is to run its code.
+A name is an entry point of the group `bayplan.plugins`, or the location of a class: `package.module:Class`, or
+`path/to/file.py:Class` with the path relative to the configuration's directory. Returns the class and its extension
+points, derived from its methods. Every error is a `PluginError` with one sentence, including errors in the plugin's own
+code. Names of built-in plugins never get here. Loading a plugin runs its code.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class PluginClass:
 
 
 def find_plugin(name: str, folder: Path) -> PluginClass | None:
-    """The plugin of this name, None if nobody has heard of it. Raises PluginError."""
+    """The plugin of this name, None if it is unknown. Raises PluginError."""
     found = _load_reference(name, folder) if ":" in name else _load_entry_point(name)
     if found is None:
         return None

@@ -18,7 +18,7 @@ class Namespace(TopLevel, kw_only=True):
 
 
 class PriorityClass(TopLevel, kw_only=True):
-    """Its fields stand at the top, without a spec."""
+    """Its fields are at the top level, without a spec."""
 
     value: Int32 = 0
     global_default: bool = False

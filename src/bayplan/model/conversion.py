@@ -1,4 +1,4 @@
-"""Plain values (maps, lists, scalars) as structs, with every mismatch reported where it stands.
+"""Plain values (maps, lists, scalars) as structs, with every mismatch reported at its path.
 
 `Conversion` walks a value along a struct's types and goes on after a mismatch, so that all are found in one pass; a
 null field is as good as absent, as in Go. What counts as a mismatch beyond that, and how it is put, is for its

@@ -27,7 +27,7 @@ _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 
 
 class ScheduleError(ValueError):
-    """The text is no schedule."""
+    """The text is not a schedule."""
 
 
 class _Bounds(NamedTuple):

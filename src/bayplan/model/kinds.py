@@ -1,7 +1,7 @@
 """The kinds this package knows, in one table.
 
 `KINDS` maps a kind to its API group, version, struct and whether it lives in a namespace. A kind of another
-group that happens to share a name (a Knative Service, say) is another kind: `kind_info` tells them apart.
+group that happens to share a name (a Knative Service, say) is another kind: `kind_info` distinguishes them.
 """
 
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ Object: TypeAlias = (
 
 
 def object_key(obj: Object) -> str:
-    """namespace/name, by which objects of one kind are told apart."""
+    """namespace/name, which identifies an object of its kind."""
     return f"{obj.metadata.namespace}/{obj.metadata.name}"
 
 
@@ -97,7 +97,7 @@ KINDS: dict[str, KindInfo] = {
 def kind_info(api_version: str, kind: str) -> KindInfo | None:
     """The kind's entry, or None when it is unknown or belongs to another group; "" accepts any group.
 
-    The version is not looked at: older ones (policy/v1beta1) carry the same fields.
+    The version is ignored: older ones (policy/v1beta1) have the same fields.
     """
     info = KINDS.get(kind)
     if info is None or not api_version:

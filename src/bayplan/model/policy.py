@@ -1,6 +1,6 @@
-"""PodDisruptionBudget: how many pods of a set may be away at once.
+"""PodDisruptionBudget: how many pods of a set may be unavailable at once.
 
-`status` is None when the input has none: then nobody has counted yet, which is not the same as zero allowed
+`status` is None if the input has none: it has not been computed yet, which is not the same as zero allowed
 disruptions. `selector` None selects no pod, an empty one every pod of the namespace. See `meta` for the rest.
 """
 

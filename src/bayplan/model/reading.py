@@ -1,7 +1,7 @@
-"""Files, folders and standard input as objects: YAML or JSON, plain or gzipped, single, many or in lists.
+"""Files, directories and standard input as objects: YAML or JSON, plain or gzipped, single, many or in lists.
 
-Gives the objects in order of appearance and counts the kinds passed over; unknown fields are ignored and a
-missing namespace becomes `default`. All faults of all input are collected and raised once, as `InvalidObject`.
+Returns the objects in order of appearance and counts the ignored kinds; unknown fields are ignored and a missing
+namespace becomes `default`. All faults in all input are collected and raised at once, as `InvalidObject`.
 The only module of `model` that touches files. JSON is decoded straight into structs, item by item.
 """
 
@@ -36,7 +36,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 @dataclass(slots=True)
 class ReadResult:
-    """What was read: the objects, how many of which kinds were passed over, and the files opened."""
+    """What was read: the objects, the number of ignored objects by kind, and the opened files."""
 
     objects: list[Object] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -58,7 +58,7 @@ def read(paths: Sequence[str | Path], stdin: BinaryIO | None = None) -> ReadResu
 
 
 def from_dicts(objects: Iterable[Any], source: str = "objects") -> ReadResult:
-    """The same for objects that are parsed already; none at all is no fault here."""
+    """The same for parsed objects; an empty list is not a fault here."""
     collector = _Collector()
     with without_garbage_collection():
         for position, item in enumerate(objects):
@@ -135,7 +135,7 @@ class _Collector:
             if document is None:
                 continue
             is_empty = False
-            # A sequence of objects is no manifest, but what other tools print.
+            # A sequence of objects is not a manifest, but other tools print it.
             for where, value in _flattened(f"document {position + 1}", document):
                 self.add_value(source, where, value)
         if is_empty:
@@ -237,7 +237,7 @@ class _Collector:
 
 
 def _files(paths: Sequence[str | Path], faults: list[Fault]) -> Iterator[tuple[str, Path | None]]:
-    """Each file with the name it goes by; None stands for standard input."""
+    """Each file with its display name; None means standard input."""
     for given in paths:
         path = Path(given)
         if str(given) == STDIN:

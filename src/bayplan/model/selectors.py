@@ -97,7 +97,7 @@ class CompiledNodeTerm(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     names: tuple[LabelRequirement, ...] = ()
 
     def matches(self, labels: Mapping[str, str], name: str) -> bool:
-        """A term without conditions matches nothing; those on the name are passed over for a nameless node."""
+        """A term without conditions matches nothing; conditions on the name are ignored for a node without one."""
         if not self.labels and not self.names:
             return False
         if not all(requirement.matches(labels) for requirement in self.labels):
@@ -121,7 +121,7 @@ def compile_match_labels(labels: Mapping[str, str]) -> CompiledSelector:
 
 
 def compile_node_requirement(requirement: NodeSelectorRequirement, path: str = "") -> LabelRequirement:
-    """A condition on node labels; `path` is where it stands, for the message."""
+    """A condition on node labels; `path` is its location, for the message."""
     faults = node_requirement_faults(requirement, path)
     return _requirement(requirement.key, requirement.operator, tuple(requirement.values), faults)
 

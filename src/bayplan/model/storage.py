@@ -93,7 +93,7 @@ class TopologySelectorTerm(ObjectPart, kw_only=True):
 
 
 class StorageClass(TopLevel, kw_only=True):
-    """Its fields stand at the top, without a spec."""
+    """Its fields are at the top level, without a spec."""
 
     provisioner: str = ""
     reclaim_policy: str | None = None
@@ -128,7 +128,7 @@ class CSIDriver(TopLevel, kw_only=True):
 
 
 class CSIStorageCapacity(TopLevel, kw_only=True):
-    """Its fields stand at the top, without a spec."""
+    """Its fields are at the top level, without a spec."""
 
     node_topology: LabelSelector | None = None
     storage_class_name: str = ""

@@ -37,7 +37,7 @@ class YamlError(ValueError):
 
 
 def parse_yaml(data: bytes) -> Iterator[Any]:
-    """The documents one after another, None for an empty one; YamlError when the text is not well formed."""
+    """The documents in order, None for an empty one; YamlError if the text is malformed."""
     parser = CParser(data)
     try:
         yield from _documents(parser)
@@ -198,7 +198,7 @@ def _mergeable(value: Any, event: Any) -> list[dict[str, Any]]:
 
 
 def resolve_plain(text: str) -> Any:
-    """What an unquoted, untagged scalar stands for."""
+    """The value of an unquoted, untagged scalar."""
     if text in _NULLS:
         return None
     if text in _TRUES:
