@@ -77,9 +77,9 @@ def _place(cache: Cache, decider: Decider, profile: Profile, pod: Pod, choose: T
     if isinstance(choice, Fits):
         _settle(cache, profile, pod, info, node)
         return PlacedPod(info.key, node, choice.total, tied)
-    victims = make_room(cache, info, node, choice.victims_on(view.nodes.rows_by_name[node]))
+    victims = make_room(cache, info, view, node, choice.victims_on(view.nodes.rows_by_name[node]))
     _settle(cache, profile, pod, info, node)
-    return PlacedPod(info.key, node, None, tied, victims)
+    return PlacedPod(info.key, node, None, tied, tuple(victims))
 
 
 def _settle(cache: Cache, profile: Profile, pod: Pod, info: PodInfo, node: str) -> None:

@@ -100,7 +100,7 @@ def decide_all(cache: Cache, pods: list[Pod]) -> tuple[np.ndarray[Any, np.dtype[
     return nanoseconds, placed, preempted
 
 
-def decide_one(cache: Cache, decider: Decider, pod: Pod) -> tuple[str, ...] | None:
+def decide_one(cache: Cache, decider: Decider, pod: Pod) -> list[str] | None:
     """Place one pod; its victims, or None when it fits nowhere."""
     info = cache.info(pod)
     view = cache.view()
@@ -108,7 +108,7 @@ def decide_one(cache: Cache, decider: Decider, pod: Pod) -> tuple[str, ...] | No
     if isinstance(choice, Unschedulable):
         return None
     node = view.nodes.names[choice.row]
-    victims = () if isinstance(choice, Fits) else make_room(cache, info, node, choice.victims_on(choice.row))
+    victims = [] if isinstance(choice, Fits) else make_room(cache, info, view, node, choice.victims_on(choice.row))
     cache.add_pod(pod, node, info)
     return victims
 
