@@ -16,14 +16,11 @@ import pytest
 from click.testing import CliRunner
 
 from bayplan.cli.main import cli
-from bayplan.config.loading import load_configuration
-from bayplan.config.registry import build_profiles
 from bayplan.core.actions import Evict
 from bayplan.core.decision import Decision
 from bayplan.core.lifecycle import PodState
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.testing.checkers import check_always, check_not_overcommitted, check_quiet, check_settled
-from bayplan.testing.decision_checks import ChoiceChecker
 from bayplan.testing.random_world import STARTED_AT, RandomWorld
 from bayplan.worlds.journal import JournalWriter, read_head, replay, scheduler_for
 from bayplan.worlds.simulated import SimulatedWorld
@@ -42,7 +39,7 @@ class GoesInCircles(Exception):  # noqa: N818 - ends a world, but nothing is wro
     """A preemptor and the recreated victims push each other out without end, as upstream."""
 
 
-def live_through(seed: int) -> ChoiceChecker:
+def live_through(seed: int) -> RandomWorld:
     """One world from start to rest: every decision checked, the state on the way, and what it has come to."""
     evicted: list[str] = []
 
@@ -53,12 +50,11 @@ def live_through(seed: int) -> ChoiceChecker:
         if len(evicted) > EVICTIONS_MAX:
             raise GoesInCircles
 
-    checker = ChoiceChecker(build_profiles(load_configuration(None)))
-    random_world = RandomWorld(seed, on_choice=checker.check, on_event=checker.observe, on_decision=check)
+    random_world = RandomWorld(seed, checked=True, on_decision=check)
     with suppress(GoesInCircles):
         run_to_the_end(random_world)
         check_at_rest(random_world)
-    return checker
+    return random_world
 
 
 def run_to_the_end(random_world: RandomWorld) -> None:
@@ -104,7 +100,8 @@ def test_worlds_hold_and_heal(start: int) -> None:
 
 def journal_of(seed: int) -> str:
     out = io.StringIO()
-    journal = JournalWriter(out, {"seed": seed, "startedAt": STARTED_AT})
+    configuration = RandomWorld(seed).character.configuration
+    journal = JournalWriter(out, {"seed": seed, "startedAt": STARTED_AT, "config": configuration})
     random_world = RandomWorld(seed, on_event=journal.event, on_decision=journal.decision)
     random_world.world.run_until(STARTED_AT + random_world.seconds * SECOND)
     return out.getvalue()

@@ -50,9 +50,7 @@ from bayplan.model.workloads import (
 )
 from bayplan.store import Store
 from bayplan.testing.builders import budget, storage_class
-from bayplan.testing.random_cluster import DRIVER, bounded, draw_csi_node, draw_extra, draw_node
-from bayplan.testing.random_draw import Draw, Table
-from bayplan.testing.random_pods import (
+from bayplan.testing.random_character import (
     DISKS,
     EFFECTS,
     IMAGE_SIZES,
@@ -66,6 +64,8 @@ from bayplan.testing.random_pods import (
     ZONES,
     Character,
 )
+from bayplan.testing.random_cluster import DRIVER, bounded, draw_csi_node, draw_extra, draw_node
+from bayplan.testing.random_draw import Draw, Table
 from bayplan.testing.random_workloads import draw_workload
 
 WORKLOAD_KINDS = (ReplicaSet, ReplicationController, Deployment, StatefulSet, DaemonSet, Job, CronJob)

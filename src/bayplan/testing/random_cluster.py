@@ -25,8 +25,7 @@ from bayplan.testing.builders import (
     volume,
 )
 from bayplan.testing.building import Builder
-from bayplan.testing.random_draw import Draw, Table
-from bayplan.testing.random_pods import (
+from bayplan.testing.random_character import (
     APPS,
     CORES,
     DISKS,
@@ -45,6 +44,7 @@ from bayplan.testing.random_pods import (
     ZONES,
     Character,
 )
+from bayplan.testing.random_draw import Draw, Table
 
 DRIVER = "example.com/disk"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"

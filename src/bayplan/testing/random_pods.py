@@ -6,8 +6,7 @@ Gives a builder, good for a pod of its own and for the template of a workload. P
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
@@ -21,51 +20,30 @@ from bayplan.model.volumes import (
 )
 from bayplan.testing.builders import pod
 from bayplan.testing.pods import PodBuilder
+from bayplan.testing.random_character import (
+    APPS,
+    CORES,
+    DISKS,
+    EFFECTS,
+    GATES,
+    GPU,
+    HOSTNAME,
+    IMAGES,
+    PACKING,
+    PRIORITIES,
+    RACK,
+    RACKS,
+    RUN_SECONDS,
+    SMALL_PAGES,
+    STOP_SECONDS,
+    STORAGE_CLASSES,
+    TAINT_KEYS,
+    TIERS,
+    ZONE,
+    ZONES,
+    Character,
+)
 from bayplan.testing.random_draw import Draw
-
-HOSTNAME, ZONE, RACK = "kubernetes.io/hostname", "topology.kubernetes.io/zone", "rack"
-ZONES, RACKS, DISKS, CORES = ("a", "b", "c"), ("r1", "r2"), ("ssd", "hdd"), ("2", "4", "8")
-NAMESPACES: Mapping[str, Mapping[str, str]] = {"default": {}, "red": {"team": "x"}, "blue": {"team": "x", "env": "dev"}}
-APPS, TIERS = ("web", "db", "batch"), ("front", "back")
-PRIORITIES: Mapping[str, int] = {"low": 10, "mid": 100, "high": 1_000, "polite": 500}
-TAINT_KEYS, EFFECTS = ("odd", "old"), ("NoSchedule", "PreferNoSchedule", "NoExecute")
-IMAGE_SIZES = {"registry/app:1": 80 << 20, "registry/app:2": 300 << 20, "registry/large:1": 900 << 20}
-IMAGES = tuple(IMAGE_SIZES)
-GATES = ("example.com/first", "example.com/second")
-GPU, SMALL_PAGES = "example.com/gpu", "hugepages-2Mi"
-STORAGE_CLASSES = ("at-once", "waits", "local", "absent")
-RUN_SECONDS, FAILS, STOP_SECONDS = "bayplan/run-seconds", "bayplan/fails", "bayplan/stop-seconds"
-
-
-@dataclass(slots=True)
-class Character:
-    """What a seed's world is like."""
-
-    nodes: int
-    workloads: int  # at the start
-    changes: int
-    seconds: int
-    cpus: Sequence[str]  # what pods may ask for: a large share of a node, or a small one
-    namespaces: Sequence[str]
-    has_faults: bool
-    shares: dict[str, float] = field(default_factory=dict)  # how often each constraint is drawn
-
-
-def draw_character(draw: Draw) -> Character:
-    full = draw.pick("cluster", "full", "roomy") == "full"
-    character = Character(
-        nodes=draw.pick("nodes", 1, 3, 5, 8),
-        workloads=draw.number(0, 15 if full else 5),
-        changes=draw.any_of((20, 40, 80)),
-        seconds=draw.any_of((40, 60, 60, 150)),
-        cpus=("500m", "1", "2", "3") if full else ("50m", "100m", "250m", "1"),
-        namespaces=list(NAMESPACES)[: draw.number(1, len(NAMESPACES))],
-        has_faults=draw.pick("faults", True, False),
-    )
-    richness = {"plain": 0.2, "mixed": 0.6, "rich": 1.0}[draw.pick("pods", "plain", "mixed", "rich")]
-    for constraint in CONSTRAINTS:
-        character.shares[constraint.__name__] = richness * draw.any_of((0.0, 0.02, 0.05, 0.1, 0.3))
-    return character
 
 
 def draw_pod(draw: Draw, character: Character, name: str) -> PodBuilder:
@@ -277,8 +255,9 @@ def stops_slowly(draw: Draw, pod: PodBuilder) -> None:
 
 
 def has_other_scheduler(draw: Draw, pod: PodBuilder) -> None:
+    """One that only some configurations know."""
     if draw.chance(0.2):
-        pod.scheduler("somebody-else")
+        pod.scheduler(PACKING)
 
 
 Constraint: TypeAlias = Callable[[Draw, PodBuilder], None]

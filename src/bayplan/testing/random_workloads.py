@@ -19,8 +19,9 @@ from bayplan.testing.builders import (
     stateful_set,
 )
 from bayplan.testing.pods import PodBuilder
+from bayplan.testing.random_character import FAILS, RUN_SECONDS, STORAGE_CLASSES, Character
 from bayplan.testing.random_draw import Draw, Table
-from bayplan.testing.random_pods import FAILS, RUN_SECONDS, STORAGE_CLASSES, Character, draw_pod
+from bayplan.testing.random_pods import draw_pod
 
 
 def draw_workload(draw: Draw, character: Character) -> Object:
@@ -54,7 +55,8 @@ def _template(draw: Draw, character: Character, name: str) -> PodBuilder:
 def a_replica_set(draw: Draw, character: Character) -> Object:
     name = draw.name("rs")
     template = _template(draw, character, name)
-    made = replica_set(name, template.obj().metadata.namespace).replicas(draw.number(1, 5)).selects(workload=name)
+    replicas = character.crowd if draw.chance(0.2) else draw.number(1, 5)
+    made = replica_set(name, template.obj().metadata.namespace).replicas(replicas).selects(workload=name)
     return made.template(template).manifest().obj()
 
 

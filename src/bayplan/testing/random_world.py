@@ -1,9 +1,9 @@
 """A small cluster to which random things happen, all from one seed.
 
-The seed draws the cluster's character (its size, how full it is, how often each constraint is met with), what it is
-furnished with, and what happens when: `random_cluster`, `random_workloads`, `random_pods` and `random_changes` hold
-the tables. All controllers of a cluster run. The API refuses, forgets and stalls, in half of the worlds, until two
-thirds of the time are over. A seed that fails is a bug report.
+The seed draws the cluster's character, what it is furnished with, and what happens when; the tables are in
+`random_character`, `random_cluster`, `random_workloads`, `random_pods` and `random_changes`. All controllers of a
+cluster run. In half of the worlds the API refuses, forgets and stalls until two thirds of the time are over. A seed
+that fails is a bug report.
 """
 
 from __future__ import annotations
@@ -17,19 +17,21 @@ from msgspec.structs import replace
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
 from bayplan.analysis.simulation.inputs.commands import Command, Cordon, Plan
 from bayplan.config.loading import load_configuration
+from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event
-from bayplan.core.scheduler import ChoiceObserver
 from bayplan.model.node import Node
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.model.workloads import CronJob
 from bayplan.store import ApiError, Store
+from bayplan.testing.decision_checks import ChoiceChecker
 from bayplan.testing.random_changes import Change, create_workload, draw_change
+from bayplan.testing.random_character import draw_character
 from bayplan.testing.random_cluster import draw_furniture
 from bayplan.testing.random_draw import Draw
-from bayplan.testing.random_pods import draw_character
+from bayplan.testing.random_pods import CONSTRAINTS
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.faults import Faults
 from bayplan.worlds.simulated import SimulatedWorld
@@ -38,23 +40,28 @@ STARTED_AT = 1_700_000_000 * SECOND
 
 
 class RandomWorld:
-    """One seed's worth of trouble."""
+    """One seed's worth of trouble; in a checked one each decision is held against one made from scratch."""
 
     def __init__(
         self,
         seed: int,
         *,
-        on_choice: ChoiceObserver | None = None,
+        checked: bool = False,
         on_event: Callable[[Event, int], None] | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
     ) -> None:
         self.draw = Draw(seed)
-        self.character = draw_character(self.draw)
+        self.character = draw_character(self.draw, [constraint.__name__ for constraint in CONSTRAINTS])
         self.seconds = self.character.seconds
         self.store = Store()
         self.failed: list[str] = []
         self.overcommitted: set[str] = set()
-        self.scheduler = build_scheduler(load_configuration(None), started_at=STARTED_AT, on_choice=on_choice)
+        configuration = load_configuration(self.character.configuration)
+        self.checker = ChoiceChecker(build_profiles(configuration)) if checked else None
+        self.scheduler = build_scheduler(
+            configuration, started_at=STARTED_AT, on_choice=self.checker.check if self.checker is not None else None
+        )
+        self._on_event = on_event
         for obj in draw_furniture(self.draw, self.character):
             with suppress(ApiError):  # two of one name
                 self.store.create(obj, STARTED_AT)
@@ -67,7 +74,7 @@ class RandomWorld:
             draws,
             started_at=STARTED_AT,
             faults=self._faults(),
-            on_event=on_event,
+            on_event=self._observe if checked else on_event,
             on_decision=on_decision,
         )
         runner = CommandRunner(self.world, controllers.kubelet, controllers.lifecycle)
@@ -78,6 +85,12 @@ class RandomWorld:
             at = STARTED_AT + self.draw.number(0, self.seconds * 1000) * MILLISECOND
             self.world.at(at, self._something_happens)
         self.world.at(STARTED_AT + self.seconds * SECOND, self._calm_down)
+
+    def _observe(self, event: Event, now: int) -> None:
+        if self.checker is not None:
+            self.checker.observe(event, now)
+        if self._on_event is not None:
+            self._on_event(event, now)
 
     def _faults(self) -> Faults:
         if not self.character.has_faults:
