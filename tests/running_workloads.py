@@ -13,8 +13,8 @@ from bayplan.model.conditions import FALSE, TRUE, with_pod_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import READY
-from bayplan.store.stamping import written_time
 from bayplan.testing.builders import pod
 
 TEMPLATE = pod("t").labels(app="x").cpu("1")
@@ -93,7 +93,7 @@ class Workloads(Stage):
             Pod,
             "default",
             name,
-            lambda one: with_pod_condition(one, condition, written_time(self.now), phase=phase),
+            lambda one: with_pod_condition(one, condition, format_time(self.now), phase=phase),
             self.now,
         )
 

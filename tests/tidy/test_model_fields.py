@@ -30,7 +30,6 @@ PASSED_ON = {
         "the status that a controller writes for users to see",
     ),
     "bayplan.model.node.Taint.time_added": "written by the node lifecycle controller for users to see",
-    "bayplan.model.pod.ContainerStatus.ready": "recorded pods have it; equal pods must stay equal",
 }
 """Fields that are written or carried, never read, with the reason."""
 

@@ -37,21 +37,18 @@ def check_configuration(configuration: KubeSchedulerConfiguration, faults: Fault
 def _check_leader_election(election: LeaderElection, path: str, faults: Faults) -> None:
     if not election.leader_elect:
         return
-    for name in ("lease_duration_ns", "renew_deadline_ns", "retry_period_ns"):
-        if getattr(election, name) <= 0:
-            faults.add(f"{path}.{_DURATION_KEYS[name]}", "must be greater than zero")
+    for field, nanoseconds in (
+        ("leaseDuration", election.lease_duration_ns),
+        ("renewDeadline", election.renew_deadline_ns),
+        ("retryPeriod", election.retry_period_ns),
+    ):
+        if nanoseconds <= 0:
+            faults.add(f"{path}.{field}", "must be greater than zero")
     if election.lease_duration_ns <= election.renew_deadline_ns:
         faults.add(f"{path}.leaseDuration", "LeaseDuration must be greater than RenewDeadline")
     if election.resource_lock != "leases":
         detail = 'resourceLock value must be "leases"'
         faults.invalid(f"{path}.resourceLock", election.resource_lock, detail)
-
-
-_DURATION_KEYS = {
-    "lease_duration_ns": "leaseDuration",
-    "renew_deadline_ns": "renewDeadline",
-    "retry_period_ns": "retryPeriod",
-}
 
 
 def _check_percentage(percentage: int | None, path: str, faults: Faults) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import TypeAlias, TypeVar
 
 from bayplan.model.kinds import KINDS, Object
-from bayplan.model.meta import ObjectMeta, OwnerReference
+from bayplan.model.meta import ObjectMeta, ObjectReference, OwnerReference
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.workloads import (
     DaemonSet,
@@ -128,6 +128,14 @@ def reference_to(owner: Object) -> OwnerReference:
         uid=owner.metadata.uid,
         controller=True,
         block_owner_deletion=True,
+    )
+
+
+def object_reference(obj: Object) -> ObjectReference:
+    """As one object names another that it does not own."""
+    info, meta = KINDS[type(obj).__name__], obj.metadata
+    return ObjectReference(
+        api_version=info.api_version, kind=info.kind, namespace=meta.namespace, name=meta.name, uid=meta.uid
     )
 
 

@@ -166,7 +166,6 @@ class PodSpec(ObjectPart, kw_only=True):
 
 class ContainerStatus(ObjectPart, kw_only=True):
     name: str = ""
-    ready: bool = False
     restart_count: Int32 = 0
     resources: ResourceRequirements | None = None
     allocated_resources: dict[str, RawQuantity] = {}

@@ -61,8 +61,12 @@ def _days_since_epoch(year: int, month: int, day: int) -> int:
 
 def format_time(nanoseconds: int) -> str:
     """The RFC 3339 text of a time, in UTC and whole seconds, as Kubernetes writes it."""
-    seconds = nanoseconds // SECOND
-    days, second_of_day = divmod(seconds, 24 * 3600)
+    return _format_second(nanoseconds // SECOND)
+
+
+@lru_cache(maxsize=4_096)  # thousands of writes share a second
+def _format_second(second: int) -> str:
+    days, second_of_day = divmod(second, 24 * 3600)
     hour, rest = divmod(second_of_day, 3600)
     return f"{_date(days)}T{hour:02}:{rest // 60:02}:{rest % 60:02}Z"
 

@@ -22,6 +22,7 @@ from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodStatus
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
+from bayplan.model.timestamps import format_time
 from bayplan.model.workloads import CronJob
 from bayplan.store.errors import (
     FORBIDDEN,
@@ -35,7 +36,6 @@ from bayplan.store.errors import (
 )
 from bayplan.store.pods import start_out
 from bayplan.store.rules import RULES, KindRules
-from bayplan.store.stamping import written_time
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 
@@ -65,7 +65,7 @@ def arrived(obj: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) 
         _admit_pod(made, classes, now)
     else:
         _admit_other(made, rules)
-    made.metadata.creation_timestamp = written_time(now)
+    made.metadata.creation_timestamp = format_time(now)
     return made
 
 
@@ -75,7 +75,7 @@ def taken_over(obj: ObjectT, rules: KindRules, classes: PriorityClasses, now: in
     meta = replace(obj.metadata, resource_version="")
     if not rules.namespaced:
         meta.namespace = ""
-    meta.creation_timestamp = meta.creation_timestamp or written_time(now)
+    meta.creation_timestamp = meta.creation_timestamp or format_time(now)
     if rules.has_generation:
         meta.generation = meta.generation or 1
     made.metadata = meta

@@ -18,11 +18,10 @@ from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.time_units import SECOND
-from bayplan.model.timestamps import parse_time
+from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store.errors import UNSUPPORTED, Cause, Conflict, Forbidden, Invalid
 from bayplan.store.rules import KindRules
-from bayplan.store.stamping import written_time
 
 FOREGROUND, BACKGROUND, ORPHAN = "Foreground", "Background", "Orphan"
 ORPHAN_FINALIZER, FOREGROUND_FINALIZER = "orphan", "foregroundDeletion"
@@ -97,7 +96,7 @@ def _mark_namespace(namespace: Namespace, now: int) -> Outcome:
     """A namespace is only marked: it goes when whoever empties it says so."""
     if namespace.metadata.deletion_timestamp is not None:
         return Outcome(namespace, goes=False)
-    meta = replace(namespace.metadata, deletion_timestamp=written_time(now))
+    meta = replace(namespace.metadata, deletion_timestamp=format_time(now))
     return Outcome(Namespace(metadata=meta, status=NamespaceStatus(phase="Terminating")), goes=False)
 
 
@@ -113,7 +112,7 @@ def _shorten(obj: Object, finalizers: list[str], request: Request) -> Outcome:
     ends_at = parse_time(meta.deletion_timestamp) + (grace - running) * SECOND
     ending = replace(
         meta,
-        deletion_timestamp=written_time(ends_at),
+        deletion_timestamp=format_time(ends_at),
         deletion_grace_period_seconds=grace,
         finalizers=finalizers,
     )
@@ -130,7 +129,7 @@ def _end_gracefully(pod: Pod, finalizers: list[str], request: Request, now: int)
     meta = pod.metadata
     ending = replace(
         meta,
-        deletion_timestamp=written_time(now + grace * SECOND),
+        deletion_timestamp=format_time(now + grace * SECOND),
         deletion_grace_period_seconds=grace,
         finalizers=finalizers,
         generation=meta.generation + 1 if meta.generation else 0,
@@ -147,10 +146,10 @@ def _marked(meta: ObjectMeta, finalizers: list[str], now: int) -> ObjectMeta:
     """The metadata of what waits for its finalizers alone."""
     marked = replace(meta, finalizers=finalizers, deletion_grace_period_seconds=0)
     if meta.deletion_timestamp is None:
-        marked.deletion_timestamp = written_time(now)
+        marked.deletion_timestamp = format_time(now)
         marked.generation = meta.generation + 1 if meta.generation else 0
     elif parse_time(meta.deletion_timestamp) > now:
-        marked.deletion_timestamp = written_time(now)
+        marked.deletion_timestamp = format_time(now)
     return marked
 
 

@@ -16,10 +16,10 @@ from bayplan.model.conditions import FALSE, TRUE, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Affinity, Container, NodeSelectorTerm, Pod, PodSpec
+from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import POD_SCHEDULED, REGION, ZONE
 from bayplan.store.errors import FORBIDDEN, Cause, Conflict, Invalid, field_cause
 from bayplan.store.rules import RULES
-from bayplan.store.stamping import written_time
 
 POD_RULES = RULES[Pod]
 # Copied from the node to the pod that is bound to it.
@@ -42,7 +42,7 @@ def start_out(pod: Pod, now: int) -> None:
         text = "cannot be set until all schedulingGates have been cleared"
         raise _invalid(pod, [field_cause(FORBIDDEN, "spec.nodeName", text)])
     gated = Condition(type=POD_SCHEDULED, status=FALSE, reason=_GATED, message=_GATED_MESSAGE)
-    pod.status.conditions = with_condition(pod.status.conditions, gated, written_time(now))
+    pod.status.conditions = with_condition(pod.status.conditions, gated, format_time(now))
 
 
 def topology_labels(node: Node | None) -> dict[str, str]:
@@ -78,7 +78,7 @@ def bound(
         spec=replace(spec, node_name=node_name),
         status=replace(
             pod.status,
-            conditions=with_condition(pod.status.conditions, scheduled, written_time(now)),
+            conditions=with_condition(pod.status.conditions, scheduled, format_time(now)),
             nominated_node_name="",
         ),
     )

@@ -1,15 +1,11 @@
-"""Names, uids and times that the server gives to objects.
+"""Names and uids that the server gives to objects.
 
 All follow from the version of the write they are made in, so that the same writes give the same bytes, and no
-two objects ever share a uid. Times are whole seconds, as Kubernetes writes them.
+two objects ever share a uid.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from bayplan.model.time_units import SECOND
-from bayplan.model.timestamps import format_time
 from bayplan.store.rules import KindRules
 
 # Kubernetes leaves out vowels, and what could be taken for them, so that no suffix spells a word.
@@ -39,14 +35,3 @@ def safe_encoded(number: int, length: int) -> str:
         number, letter = divmod(number, len(_SAFE_LETTERS))
         letters.append(_SAFE_LETTERS[letter])
     return "".join(letters)
-
-
-def written_time(now: int) -> str:
-    """The RFC 3339 text of a time in nanoseconds."""
-    return _written_second(now // SECOND)
-
-
-# Thousands of writes share a second.
-@lru_cache(maxsize=4096)
-def _written_second(second: int) -> str:
-    return format_time(second * SECOND)

@@ -29,11 +29,10 @@ from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
 from bayplan.model.time_units import MINUTE
-from bayplan.model.timestamps import parse_time
+from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
 from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
-from bayplan.store.stamping import written_time
 
 # Upstream: pkg/controller/disruption/disruption.go stalePodDisruptionTimeout (v1.36).
 STALE_AFTER_NS = 2 * MINUTE
@@ -253,7 +252,7 @@ def _next_status(budget: PodDisruptionBudget, watched: _Watched, scales: Scales,
         )
     else:
         wanted = status.conditions[0]
-    status.conditions = with_condition(before.conditions, wanted, written_time(now))
+    status.conditions = with_condition(before.conditions, wanted, format_time(now))
     return status
 
 
@@ -285,4 +284,4 @@ def _clear_stale_target(store: Store, key: NamespacedName, now: int) -> None:
         # It has changed since it was noted; news of that are on their way.
         return
     with suppress(NotFound, Conflict):
-        store.modify_status(Pod, *key, lambda stored: with_pod_condition(stored, _NO_LONGER, written_time(now)), now)
+        store.modify_status(Pod, *key, lambda stored: with_pod_condition(stored, _NO_LONGER, format_time(now)), now)

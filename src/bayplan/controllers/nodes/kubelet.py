@@ -27,10 +27,9 @@ from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
-from bayplan.model.timestamps import parse_time
+from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.well_known import READY
 from bayplan.store import ADDED, DELETED, Conflict, NotFound, Store, WatchEvent
-from bayplan.store.stamping import written_time
 
 RUN_SECONDS = "bayplan/run-seconds"
 STOP_SECONDS = "bayplan/stop-seconds"
@@ -191,9 +190,9 @@ class Kubelet:
     def _start(self, store: Store, pod: Pod, heard_at: int, now: int) -> None:
         def start(stored: Pod) -> Pod:
             status = stored.status
-            conditions = with_condition(status.conditions, _RUNNING, written_time(now))
+            conditions = with_condition(status.conditions, _RUNNING, format_time(now))
             # Kubernetes notes when the kubelet took notice of the pod, not when its containers were up.
-            since = status.start_time or written_time(heard_at)
+            since = status.start_time or format_time(heard_at)
             return replace(stored, status=replace(status, phase="Running", start_time=since, conditions=conditions))
 
         key = namespaced_name(pod)
@@ -233,7 +232,7 @@ def _stop(store: Store, pod: Pod, now: int) -> None:
 
 def _write(store: Store, pod: Pod, condition: Condition, phase: str | None, now: int) -> None:
     def change(stored: Pod) -> Pod:
-        return with_pod_condition(stored, condition, written_time(now), phase=phase)
+        return with_pod_condition(stored, condition, format_time(now), phase=phase)
 
     store.modify_status(Pod, *namespaced_name(pod), change, now)
 

@@ -26,6 +26,7 @@ from bayplan.model.meta import Condition
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
+from bayplan.model.timestamps import format_time
 from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE
 from bayplan.model.well_known import (
     DISK_PRESSURE,
@@ -38,7 +39,6 @@ from bayplan.model.well_known import (
     UNSCHEDULABLE,
 )
 from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
-from bayplan.store.stamping import written_time
 
 # Upstream: pkg/controller/nodelifecycle/config/v1alpha1/defaults.go NodeMonitorGracePeriod (v1.36; 40 s up to v1.31).
 MONITOR_GRACE_NS = 50 * SECOND
@@ -159,7 +159,7 @@ class NodeLifecycleController:
         node = store.find(Node, "", name)
         if node is None:
             return
-        taints = self._wanted_taints(node, written_time(now))
+        taints = self._wanted_taints(node, format_time(now))
         if taints != node.spec.taints:
             with suppress(NotFound, Conflict):
                 store.modify(Node, "", name, lambda node: replace(node, spec=replace(node.spec, taints=taints)), now)
@@ -203,7 +203,7 @@ def _report_unknown(store: Store, name: str, now: int) -> None:
         for kind in (READY, *(good.type for good in _GOOD_AGAIN)):
             standing = find_condition(conditions, kind)
             if kind == READY or standing is not None:
-                conditions = with_condition(conditions, replace(_SILENT, type=kind), written_time(now))
+                conditions = with_condition(conditions, replace(_SILENT, type=kind), format_time(now))
         return replace(node, status=replace(node.status, conditions=[*conditions]))
 
     with suppress(NotFound, Conflict):
@@ -218,7 +218,7 @@ def _report_good(store: Store, name: str, now: int) -> None:
         for good in (*_GOOD_AGAIN, _READY_AGAIN):
             standing = find_condition(conditions, good.type)
             if standing is not None and standing.status == UNKNOWN:
-                conditions = with_condition(conditions, good, written_time(now))
+                conditions = with_condition(conditions, good, format_time(now))
         return replace(node, status=replace(node.status, conditions=conditions))
 
     with suppress(NotFound, Conflict):
@@ -238,7 +238,7 @@ def _mark_unready(store: Store, pod: Pod, now: int) -> None:
         standing = find_condition(stored.status.conditions, READY)
         if standing is None or standing.status == FALSE:
             return stored
-        conditions = with_condition(stored.status.conditions, replace(standing, status=FALSE), written_time(now))
+        conditions = with_condition(stored.status.conditions, replace(standing, status=FALSE), format_time(now))
         return replace(stored, status=replace(stored.status, conditions=conditions))
 
     with suppress(NotFound, Conflict):

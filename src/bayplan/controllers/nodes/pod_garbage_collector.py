@@ -18,9 +18,9 @@ from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
+from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
-from bayplan.store.stamping import written_time
 
 # Upstream: pkg/controller/podgc/gc_controller.go quarantineTime (v1.36), which looks only every 20 s.
 QUARANTINE_NS = 40 * SECOND
@@ -68,7 +68,7 @@ class PodGarbageCollector:
 
 def _remove(store: Store, pod: Pod, now: int) -> None:
     def fail(stored: Pod) -> Pod:
-        return with_pod_condition(stored, _BECAUSE_OF_NODE, written_time(now), phase="Failed")
+        return with_pod_condition(stored, _BECAUSE_OF_NODE, format_time(now), phase="Failed")
 
     with suppress(NotFound, Conflict):
         if not is_terminal(pod):

@@ -18,10 +18,10 @@ from bayplan.model.meta import Condition
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, Toleration
 from bayplan.model.time_units import SECOND
+from bayplan.model.timestamps import format_time
 from bayplan.model.tolerations import NO_EXECUTE, tolerates
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
-from bayplan.store.stamping import written_time
 
 _BECAUSE_OF_TAINT = Condition(
     type=DISRUPTION_TARGET,
@@ -124,7 +124,7 @@ def _seconds_to_stay(tolerations: list[Toleration], taints: list[Taint]) -> int 
 
 def _evict(store: Store, key: NamespacedName, now: int) -> None:
     def mark(pod: Pod) -> Pod:
-        return with_pod_condition(pod, _BECAUSE_OF_TAINT, written_time(now))
+        return with_pod_condition(pod, _BECAUSE_OF_TAINT, format_time(now))
 
     with suppress(NotFound, Conflict):
         store.modify_status(Pod, *key, mark, now)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from bayplan.controllers.volumes.provisioning import reference_to_claim
+from bayplan.controllers.ownership import object_reference
 from bayplan.core.plugins.volume_claims import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -51,7 +51,7 @@ def may_bind_by_name(claim: PersistentVolumeClaim, volume: PersistentVolume) -> 
 
 def bind_volume_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
     """The volume with its side of the binding."""
-    reference = reference_to_claim(claim)
+    reference = object_reference(claim)
     annotations = volume.metadata.annotations
     if not is_bound_to(volume, claim) and BOUND_BY_CONTROLLER not in annotations:
         annotations = {**annotations, BOUND_BY_CONTROLLER: "yes"}

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from bayplan.controllers.ownership import object_reference
 from bayplan.core.plugins.csi_migration import DRIVERS
-from bayplan.model.meta import ObjectMeta, ObjectReference
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.model.storage import (
@@ -37,7 +38,7 @@ def provisioned_volume(
     spec = PersistentVolumeSpec(
         capacity=dict(claim.spec.resources.requests),
         access_modes=list(claim.spec.access_modes),
-        claim_ref=reference_to_claim(claim),
+        claim_ref=object_reference(claim),
         storage_class_name=storage_class.metadata.name,
         volume_mode=claim.spec.volume_mode,
         volume_attributes_class_name=claim.spec.volume_attributes_class_name,
@@ -47,17 +48,6 @@ def provisioned_volume(
     )
     meta = ObjectMeta(name=name, annotations={PROVISIONED_BY: storage_class.provisioner})
     return PersistentVolume(metadata=meta, spec=spec)
-
-
-def reference_to_claim(claim: PersistentVolumeClaim) -> ObjectReference:
-    """As a volume says whom it belongs to."""
-    return ObjectReference(
-        api_version="v1",
-        kind="PersistentVolumeClaim",
-        namespace=claim.metadata.namespace,
-        name=claim.metadata.name,
-        uid=claim.metadata.uid,
-    )
 
 
 def is_allowed_on(node: Node, storage_class: StorageClass) -> bool:

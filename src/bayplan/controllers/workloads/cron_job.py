@@ -23,6 +23,7 @@ from bayplan.controllers.ownership import (
     controller_of_kind,
     is_controlled_by,
     namespaced_name,
+    object_reference,
     reference_to,
 )
 from bayplan.controllers.work_queue import Reconciler
@@ -30,12 +31,11 @@ from bayplan.controllers.workloads.job_pods import COMPLETE, is_finished
 from bayplan.controllers.writes import only_status_changed, write_status
 from bayplan.model.conditions import is_condition_true
 from bayplan.model.cron_schedules import Schedule, ScheduleError, parse_schedule
-from bayplan.model.meta import ObjectMeta, ObjectReference
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.time_units import MINUTE, SECOND
-from bayplan.model.timestamps import parse_time
+from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.workloads import CronJob, CronJobStatus, Job, JobSpec
 from bayplan.store import BACKGROUND, DELETED, AlreadyExists, NotFound, Store, WatchEvent
-from bayplan.store.stamping import written_time
 
 FORBID, REPLACE = "Forbid", "Replace"
 SCHEDULED_FOR = "batch.kubernetes.io/cronjob-scheduled-timestamp"
@@ -208,7 +208,7 @@ def _started(
         job = store.get(Job, cron_job.metadata.namespace, job_name(cron_job, due))
         if not is_controlled_by(job, cron_job) or is_finished(job):
             return status
-    return replace(status, active=[*status.active, _reference_to_job(job)], last_schedule_time=written_time(due))
+    return replace(status, active=[*status.active, object_reference(job)], last_schedule_time=format_time(due))
 
 
 def _new_job(cron_job: CronJob, due: int, zone: tzinfo) -> Job:
@@ -227,13 +227,8 @@ def _new_job(cron_job: CronJob, due: int, zone: tzinfo) -> Job:
 
 def _time_in(zone: tzinfo, due: int) -> str:
     if zone is UTC:
-        return written_time(due)
+        return format_time(due)
     return datetime.fromtimestamp(due // SECOND, zone).isoformat()
-
-
-def _reference_to_job(job: Job) -> ObjectReference:
-    meta = job.metadata
-    return ObjectReference(api_version="batch/v1", kind="Job", namespace=meta.namespace, name=meta.name, uid=meta.uid)
 
 
 def _drop_old(store: Store, cron_job: CronJob, jobs: Sequence[Job], now: int) -> None:

@@ -35,9 +35,9 @@ from bayplan.controllers.writes import only_status_changed, write_status
 from bayplan.model.conditions import FALSE, TRUE, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.model.timestamps import format_time
 from bayplan.model.workloads import Deployment, ReplicaSet, ScaleStatus
 from bayplan.store import DELETED, Store, WatchEvent
-from bayplan.store.stamping import written_time
 
 REVISION = "deployment.kubernetes.io/revision"
 DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
@@ -286,7 +286,7 @@ class _Family:
             available_replicas=available,
             updated_replicas=self.new.status.replicas if self.new is not None else 0,
             observed_generation=meta.generation,
-            conditions=with_condition(before.conditions, self._availability(available), written_time(self._now)),
+            conditions=with_condition(before.conditions, self._availability(available), format_time(self._now)),
         )
         write_status(self._store, self.deployment, status, self._now)
         return status

@@ -36,10 +36,9 @@ from bayplan.model.conditions import FALSE, TRUE, is_condition_true, with_condit
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
-from bayplan.model.timestamps import parse_time
+from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.workloads import Job, JobStatus
 from bayplan.store import Store
-from bayplan.store.stamping import written_time
 
 DEFAULT_BACKOFF_LIMIT = 6
 SUCCESS_CRITERIA_MET, FAILURE_TARGET, SUSPENDED = "SuccessCriteriaMet", "FailureTarget", "Suspended"
@@ -106,7 +105,7 @@ class Attempt:
         if was_suspended:
             self._set_condition(SUSPENDED, FALSE, "JobResumed", "Job resumed")
         if self._status.start_time is None:
-            self._status.start_time = written_time(self._now)
+            self._status.start_time = format_time(self._now)
 
     # The end.
 
@@ -164,7 +163,7 @@ class Attempt:
         kind = COMPLETE if announced.type == SUCCESS_CRITERIA_MET else FAILED
         self._set_condition(kind, TRUE, announced.reason, announced.message)
         if kind == COMPLETE:
-            self._status.completion_time = written_time(self._now)
+            self._status.completion_time = format_time(self._now)
 
     # The pods.
 
@@ -242,7 +241,7 @@ class Attempt:
 
     def _set_condition(self, kind: str, status: str, reason: str, message: str) -> None:
         wanted = Condition(type=kind, status=status, reason=reason, message=message)
-        self._status.conditions = with_condition(self._status.conditions, wanted, written_time(self._now))
+        self._status.conditions = with_condition(self._status.conditions, wanted, format_time(self._now))
 
     def _write_status(self) -> None:
         status = self._status

@@ -6,7 +6,7 @@ import random
 
 import pytest
 from msgspec.structs import replace
-from tests.controlling import SECOND, START, Stage
+from tests.controlling import START, Stage
 
 from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.budgets.status import BudgetedPods, Scales, budget_status
@@ -14,6 +14,7 @@ from bayplan.model.conditions import find_condition
 from bayplan.model.meta import Condition, LabelSelector, LabelSelectorRequirement
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from bayplan.model.time_units import SECOND
 from bayplan.model.workloads import Deployment, ReplicaSet
 from bayplan.store.log import ADDED, WatchEvent
 from bayplan.testing.builders import budget, deployment, pod, replica_set

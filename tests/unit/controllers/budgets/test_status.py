@@ -9,6 +9,7 @@ import pytest
 from bayplan.controllers.budgets.status import Scales, budget_status, fill_budget_status
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.testing.builders import (
     BudgetBuilder,
     budget,
@@ -20,8 +21,6 @@ from bayplan.testing.builders import (
     replication_controller,
     stateful_set,
 )
-
-SECOND = 1_000_000_000
 
 
 def owned_pods(owner: Object, number: int, ready: int, prefix: str = "p") -> list[Pod]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
-from tests.controlling import SECOND, Stage
+from tests.controlling import Stage
 
 from bayplan.controllers.delays import FixedDelays
 from bayplan.controllers.nodes.kubelet import Kubelet
@@ -15,6 +15,7 @@ from bayplan.model.conditions import find_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, Toleration
+from bayplan.model.time_units import SECOND
 from bayplan.testing.builders import node, pod
 
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
-from tests.controlling import SECOND, Stage
+from tests.controlling import Stage
 
 from bayplan.controllers.delays import FixedDelays
 from bayplan.controllers.volumes.persistent_volume import PersistentVolumeController
@@ -20,6 +20,7 @@ from bayplan.model.storage import (
     TopologySelectorLabelRequirement,
     TopologySelectorTerm,
 )
+from bayplan.model.time_units import SECOND
 from bayplan.testing.builders import ClaimBuilder, VolumeBuilder, claim, csi_node, node, storage_class, volume
 
 DELAYS = FixedDelays(provision=3 * SECOND)

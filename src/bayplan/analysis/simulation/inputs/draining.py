@@ -15,9 +15,9 @@ from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.selectors import SelectorError, compile_label_selector
+from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.store import Store
-from bayplan.store.stamping import written_time
 
 _MARK = Condition(type=DISRUPTION_TARGET, status=TRUE, reason=DRAIN_REASON, message="Eviction API: evicting")
 
@@ -40,7 +40,7 @@ def _evict(store: Store, pod: Pod, now: int) -> bool:
         return False
     for budget in budgets:
         store.modify_status(PodDisruptionBudget, namespace, budget.metadata.name, _spent, now)
-    store.modify_status(Pod, namespace, name, lambda pod: with_pod_condition(pod, _MARK, written_time(now)), now)
+    store.modify_status(Pod, namespace, name, lambda pod: with_pod_condition(pod, _MARK, format_time(now)), now)
     store.delete(Pod, namespace, name, now)
     return True
 
