@@ -15,7 +15,8 @@ RawQuantity: TypeAlias = str | int | float
 
 
 # Kubernetes refuses integers beyond these; here the bounds also keep them within NumPy's.
-Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+INT32_MAX = 2**31 - 1
+Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-INT32_MAX - 1, le=INT32_MAX)]
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 

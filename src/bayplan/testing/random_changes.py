@@ -39,6 +39,7 @@ from bayplan.model.storage import (
     StorageClass,
     VolumeAttachment,
 )
+from bayplan.model.well_known import TAINT_EFFECTS, ZONE
 from bayplan.model.workloads import (
     CronJob,
     DaemonSet,
@@ -52,7 +53,6 @@ from bayplan.store import Store
 from bayplan.testing.builders import budget, storage_class
 from bayplan.testing.random_character import (
     DISKS,
-    EFFECTS,
     IMAGE_SIZES,
     IMAGES,
     NAMESPACES,
@@ -60,7 +60,6 @@ from bayplan.testing.random_character import (
     RACKS,
     TAINT_KEYS,
     TIERS,
-    ZONE,
     ZONES,
     Character,
 )
@@ -265,7 +264,7 @@ def fail_node(world: ChangingWorld, name: str) -> Command:
 def taint(world: ChangingWorld, name: str) -> Command:
     draw = world.draw
     key, value = draw.any_of(TAINT_KEYS), draw.any_of(("yes", "no"))
-    return SetTaints((name,), add=(Taint(key=key, value=value, effect=draw.pick("taint effect", *EFFECTS)),))
+    return SetTaints((name,), add=(Taint(key=key, value=value, effect=draw.pick("taint effect", *TAINT_EFFECTS)),))
 
 
 @_on_node

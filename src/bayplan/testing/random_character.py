@@ -13,19 +13,18 @@ from typing import Any
 
 from bayplan.testing.random_draw import Draw
 
-HOSTNAME, ZONE, RACK = "kubernetes.io/hostname", "topology.kubernetes.io/zone", "rack"
+RACK = "rack"
 ZONES, RACKS, DISKS, CORES = ("a", "b", "c"), ("r1", "r2"), ("ssd", "hdd"), ("2", "4", "8")
 NAMESPACES: Mapping[str, Mapping[str, str]] = {"default": {}, "red": {"team": "x"}, "blue": {"team": "x", "env": "dev"}}
 APPS, TIERS = ("web", "db", "batch"), ("front", "back")
 PRIORITIES: Mapping[str, int] = {"low": 10, "mid": 100, "high": 1_000, "polite": 500}
-TAINT_KEYS, EFFECTS = ("odd", "old"), ("NoSchedule", "PreferNoSchedule", "NoExecute")
+TAINT_KEYS = ("odd", "old")
 IMAGE_SIZES = {"registry/app:1": 80 << 20, "registry/app:2": 300 << 20, "registry/large:1": 900 << 20}
 IMAGES = tuple(IMAGE_SIZES)
 GATES = ("example.com/first", "example.com/second")
-GPU, SMALL_PAGES = "example.com/gpu", "hugepages-2Mi"
+SMALL_PAGES = "hugepages-2Mi"
 STORAGE_CLASSES = ("at-once", "waits", "local", "absent")
 PACKING = "packing"
-RUN_SECONDS, FAILS, STOP_SECONDS = "bayplan/run-seconds", "bayplan/fails", "bayplan/stop-seconds"
 
 
 def _configuration(*profiles: dict[str, Any]) -> dict[str, Any]:

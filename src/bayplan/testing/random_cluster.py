@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bayplan.core.plugins.volume_binding import NO_PROVISIONER
 from bayplan.model.kinds import Object
 from bayplan.model.storage import CSIDriver, CSIPersistentVolumeSource, CSIStorageCapacity, VolumeAttachment
+from bayplan.model.well_known import HOSTNAME, TAINT_EFFECTS
 from bayplan.testing.builders import (
     BudgetBuilder,
     CSINodeBuilder,
@@ -25,13 +27,11 @@ from bayplan.testing.builders import (
     volume,
 )
 from bayplan.testing.building import Builder
+from bayplan.testing.clusters import GPU
 from bayplan.testing.random_character import (
     APPS,
     CORES,
     DISKS,
-    EFFECTS,
-    GPU,
-    HOSTNAME,
     IMAGE_SIZES,
     IMAGES,
     NAMESPACES,
@@ -47,7 +47,6 @@ from bayplan.testing.random_character import (
 from bayplan.testing.random_draw import Draw, Table
 
 DRIVER = "example.com/disk"
-NO_PROVISIONER = "kubernetes.io/no-provisioner"
 MIN_AVAILABLE: tuple[int | str, ...] = (0, 1, 3, "50%", "100%")
 MAX_UNAVAILABLE: tuple[int | str, ...] = (0, 1, "30%")
 
@@ -98,7 +97,7 @@ def _with_image(draw: Draw, made: NodeBuilder) -> None:
 
 
 def _tainted(draw: Draw, made: NodeBuilder) -> None:
-    made.taint(draw.any_of(TAINT_KEYS), draw.any_of(("yes", "no")), draw.any_of(EFFECTS))
+    made.taint(draw.any_of(TAINT_KEYS), draw.any_of(("yes", "no")), draw.any_of(TAINT_EFFECTS))
 
 
 NODE_FEATURES = (

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from bayplan.controllers.nodes.kubelet import RUN_SECONDS, STOP_SECONDS
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.model.volumes import (
     AWSElasticBlockStoreVolumeSource,
@@ -18,28 +19,24 @@ from bayplan.model.volumes import (
     Volume,
     VolumeResourceRequirements,
 )
+from bayplan.model.well_known import HOSTNAME, TAINT_EFFECTS, ZONE
 from bayplan.testing.builders import pod
+from bayplan.testing.clusters import GPU
 from bayplan.testing.pods import PodBuilder
 from bayplan.testing.random_character import (
     APPS,
     CORES,
     DISKS,
-    EFFECTS,
     GATES,
-    GPU,
-    HOSTNAME,
     IMAGES,
     PACKING,
     PRIORITIES,
     RACK,
     RACKS,
-    RUN_SECONDS,
     SMALL_PAGES,
-    STOP_SECONDS,
     STORAGE_CLASSES,
     TAINT_KEYS,
     TIERS,
-    ZONE,
     ZONES,
     Character,
 )
@@ -136,7 +133,7 @@ def has_match_fields(draw: Draw, pod: PodBuilder) -> None:
 
 
 def tolerates_taint(draw: Draw, pod: PodBuilder) -> None:
-    effect = draw.pick("tolerated effect", "", *EFFECTS)
+    effect = draw.pick("tolerated effect", "", *TAINT_EFFECTS)
     operator = draw.pick("toleration operator", "Exists", "Equal")
     seconds = draw.pick("toleration seconds", None, 3) if effect == "NoExecute" else None
     key = draw.any_of(("", *TAINT_KEYS)) if operator == "Exists" else draw.any_of(TAINT_KEYS)

@@ -5,6 +5,7 @@ Takes a draw and the character of its world; gives objects as a user would creat
 
 from __future__ import annotations
 
+from bayplan.controllers.nodes.kubelet import FAILS, RUN_SECONDS
 from bayplan.model.kinds import Object
 from bayplan.model.workloads import CronJob, Job, JobTemplateSpec, RollingUpdate, UpdateStrategy
 from bayplan.testing.builders import (
@@ -19,7 +20,7 @@ from bayplan.testing.builders import (
     stateful_set,
 )
 from bayplan.testing.pods import PodBuilder
-from bayplan.testing.random_character import FAILS, RUN_SECONDS, STORAGE_CLASSES, Character
+from bayplan.testing.random_character import STORAGE_CLASSES, Character
 from bayplan.testing.random_draw import Draw, Table
 from bayplan.testing.random_pods import draw_pod
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from bayplan.model.conditions import ready_since
+from bayplan.model.meta import INT32_MAX
 from bayplan.model.pod import Pod
 from bayplan.model.timestamps import parse_time
 
@@ -20,7 +21,6 @@ DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 Rank: TypeAlias = tuple[bool, int, bool, int, int, int, int, int]
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
-_INT32_MAX = 2**31 - 1
 
 
 def first_to_delete(pods: Sequence[Pod], number: int, now: int, crowds: Mapping[str, int] | None = None) -> list[Pod]:
@@ -52,7 +52,7 @@ def _deletion_cost(pod: Pod) -> int:
     written = pod.metadata.annotations.get(DELETION_COST, "0")
     digits = written.removeprefix("-")
     # Whatever is no plain 32-bit number counts for nothing.
-    if not (digits.isascii() and digits.isdecimal()) or int(digits) > _INT32_MAX:
+    if not (digits.isascii() and digits.isdecimal()) or int(digits) > INT32_MAX:
         return 0
     return int(written)
 

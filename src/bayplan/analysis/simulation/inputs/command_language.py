@@ -34,12 +34,12 @@ from bayplan.analysis.simulation.inputs.commands import (
 )
 from bayplan.model.durations import parse_duration
 from bayplan.model.kinds import KINDS, Object
+from bayplan.model.meta import INT32_MAX
 from bayplan.model.node import Taint
 from bayplan.model.reading import from_dicts, read
 from bayplan.model.time_units import SECOND
+from bayplan.model.well_known import TAINT_EFFECTS
 
-_EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-_REPLICAS_MAX = 2**31 - 1  # as in any workload
 _SCALED = ("Deployment", "ReplicaSet", "ReplicationController", "StatefulSet", "Job")
 
 Step = Mapping[str, Any]
@@ -156,8 +156,8 @@ def _scale(step: Step, _: Path) -> Command:
     targets, replicas = _references(step, "scale"), step.get("replicas")
     if type(replicas) is not int or replicas < 0:
         raise BadStep("replicas", "expected a whole number of at least 0")
-    if replicas > _REPLICAS_MAX:
-        raise BadStep("replicas", f"{replicas} is more than {_REPLICAS_MAX}")
+    if replicas > INT32_MAX:
+        raise BadStep("replicas", f"{replicas} is more than {INT32_MAX}")
     for target in targets:
         if target.kind not in _SCALED:
             raise BadStep("scale", f"{target.kind} cannot be scaled; these can: {', '.join(_SCALED)}")
@@ -171,8 +171,8 @@ def _taint(step: Step, _folder: Path) -> Command:
         rest, _, effect = text.removesuffix("-").partition(":")
         key, _, value = rest.partition("=")
         removes = text.endswith("-")
-        if not key or (effect not in _EFFECTS and not (removes and not effect)):
-            raise BadStep("with", f"{text!r} is no taint; expected key=value:EFFECT with {', '.join(_EFFECTS)}")
+        if not key or (effect not in TAINT_EFFECTS and not (removes and not effect)):
+            raise BadStep("with", f"{text!r} is no taint; expected key=value:EFFECT with {', '.join(TAINT_EFFECTS)}")
         if removes:
             remove.append((key, effect))
         else:
