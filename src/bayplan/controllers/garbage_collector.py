@@ -9,13 +9,11 @@ though their pods are there. (The real collector asks the API server and deletes
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar, TypeAlias
 
-from msgspec.structs import replace
-
+from bayplan.controllers.ownership import key_of
 from bayplan.controllers.work_queue import WRITES_MAX, Reconciler
-from bayplan.controllers.writes import delete_dependent
+from bayplan.controllers.writes import delete_dependent, with_metadata
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.store import ADDED, BACKGROUND, DELETED, FOREGROUND, ORPHAN, Store, WatchEvent
@@ -172,18 +170,12 @@ def _propagation_of(obj: Object) -> str:
 
 def _keep_references(store: Store, dependent: Object, references: list[OwnerReference], now: int) -> None:
     if len(references) != len(dependent.metadata.owner_references):
-        _write_metadata(store, dependent, lambda meta: replace(meta, owner_references=references), now)
+        store.modify(*key_of(dependent), lambda stored: with_metadata(stored, owner_references=references), now)
 
 
 def _take_finalizer(store: Store, owner: Object, finalizer: str, now: int) -> None:
-    def change(meta: ObjectMeta) -> ObjectMeta:
-        return replace(meta, finalizers=[other for other in meta.finalizers if other != finalizer])
+    def change(stored: Object) -> Object:
+        finalizers = [other for other in stored.metadata.finalizers if other != finalizer]
+        return with_metadata(stored, finalizers=finalizers)
 
-    _write_metadata(store, owner, change, now)
-
-
-def _write_metadata(store: Store, obj: Object, change: Callable[[ObjectMeta], ObjectMeta], now: int) -> None:
-    meta = obj.metadata
-    store.modify(
-        type(obj), meta.namespace, meta.name, lambda stored: replace(stored, metadata=change(stored.metadata)), now
-    )
+    store.modify(*key_of(owner), change, now)

@@ -7,13 +7,20 @@ refuses is raised, unless the function says otherwise.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.store import Deletion, NotFound, Store, WatchEvent
+
+ObjectT = TypeVar("ObjectT", bound=Object)
+
+
+def with_metadata(obj: ObjectT, **changes: Any) -> ObjectT:
+    """The object with these fields of its metadata changed."""
+    return replace(obj, metadata=replace(obj.metadata, **changes))
 
 
 def write_status(store: Store, obj: Any, status: Any, now: int) -> None:

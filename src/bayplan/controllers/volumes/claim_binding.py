@@ -5,9 +5,12 @@ Takes stored objects and gives new ones that share what stays the same; looks no
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from msgspec.structs import replace
 
 from bayplan.controllers.ownership import object_reference
+from bayplan.controllers.writes import with_metadata
 from bayplan.core.plugins.volume_claims import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -20,6 +23,8 @@ from bayplan.core.plugins.volume_matching import AVAILABLE, FILESYSTEM, is_bound
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 
 BOUND = "Bound"
+
+ObjectT = TypeVar("ObjectT", PersistentVolume, PersistentVolumeClaim)
 
 
 def is_free(volume: PersistentVolume) -> bool:
@@ -51,25 +56,16 @@ def may_bind_by_name(claim: PersistentVolumeClaim, volume: PersistentVolume) -> 
 
 def bind_volume_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
     """The volume with its side of the binding."""
-    reference = object_reference(claim)
     annotations = volume.metadata.annotations
     if not is_bound_to(volume, claim) and BOUND_BY_CONTROLLER not in annotations:
         annotations = {**annotations, BOUND_BY_CONTROLLER: "yes"}
-    return replace(
-        volume,
-        metadata=replace(volume.metadata, annotations=annotations),
-        spec=replace(volume.spec, claim_ref=reference),
-    )
+    bound = replace(volume, spec=replace(volume.spec, claim_ref=object_reference(claim)))
+    return with_metadata(bound, annotations=annotations)
 
 
 def unbind_volume(volume: PersistentVolume) -> PersistentVolume:
     """The volume without its claim."""
-    annotations = {key: value for key, value in volume.metadata.annotations.items() if key != BOUND_BY_CONTROLLER}
-    return replace(
-        volume,
-        metadata=replace(volume.metadata, annotations=annotations),
-        spec=replace(volume.spec, claim_ref=None),
-    )
+    return _without_annotation(replace(volume, spec=replace(volume.spec, claim_ref=None)), BOUND_BY_CONTROLLER)
 
 
 def release_volume(volume: PersistentVolume) -> PersistentVolume:
@@ -86,11 +82,7 @@ def bind_claim_to_volume(claim: PersistentVolumeClaim, volume_name: str) -> Pers
     if claim.spec.volume_name != volume_name:
         annotations.setdefault(BOUND_BY_CONTROLLER, "yes")
     annotations.setdefault(BIND_COMPLETED, "yes")
-    return replace(
-        claim,
-        metadata=replace(claim.metadata, annotations=annotations),
-        spec=replace(claim.spec, volume_name=volume_name),
-    )
+    return with_metadata(replace(claim, spec=replace(claim.spec, volume_name=volume_name)), annotations=annotations)
 
 
 def with_bound_status(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
@@ -112,5 +104,8 @@ def with_unbound_status(claim: PersistentVolumeClaim, phase: str) -> PersistentV
 
 
 def without_selected_node(claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
-    annotations = {key: value for key, value in claim.metadata.annotations.items() if key != SELECTED_NODE}
-    return replace(claim, metadata=replace(claim.metadata, annotations=annotations))
+    return _without_annotation(claim, SELECTED_NODE)
+
+
+def _without_annotation(obj: ObjectT, name: str) -> ObjectT:
+    return with_metadata(obj, annotations={key: text for key, text in obj.metadata.annotations.items() if key != name})

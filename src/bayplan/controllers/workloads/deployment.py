@@ -31,7 +31,7 @@ from bayplan.controllers.workloads.rollout import (
     sizes_of_old,
 )
 from bayplan.controllers.workloads.templates import replica_set_of, same_template, template_hash
-from bayplan.controllers.writes import only_status_changed, write_status
+from bayplan.controllers.writes import only_status_changed, with_metadata, write_status
 from bayplan.model.conditions import FALSE, TRUE, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
@@ -182,7 +182,7 @@ class _Family:
 
         def change(stored: Deployment) -> Deployment:
             annotations = {**stored.metadata.annotations, REVISION: revision}
-            return replace(stored, metadata=replace(stored.metadata, annotations=annotations))
+            return with_metadata(stored, annotations=annotations)
 
         self.deployment = self._store.modify(Deployment, meta.namespace, meta.name, change, self._now)
 
@@ -329,7 +329,7 @@ def _revision(replica_set: ReplicaSet) -> int:
 
 
 def _with(replica_set: ReplicaSet, annotations: dict[str, str], spec: object) -> ReplicaSet:
-    return replace(replica_set, metadata=replace(replica_set.metadata, annotations=annotations), spec=spec)
+    return with_metadata(replace(replica_set, spec=spec), annotations=annotations)
 
 
 def _is_idle(replica_set: ReplicaSet) -> bool:

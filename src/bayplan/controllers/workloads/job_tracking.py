@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from msgspec.structs import replace
-
 from bayplan.controllers.ownership import controlled_by, is_active, is_terminal
 from bayplan.controllers.tally import Tally
 from bayplan.controllers.workloads.job_pods import job_labels
 from bayplan.controllers.workloads.pods_from_templates import Stamp
+from bayplan.controllers.writes import with_metadata
 from bayplan.model.conditions import is_ready
 from bayplan.model.pod import Pod, PodTemplateSpec
 from bayplan.model.time_units import MINUTE, SECOND
@@ -89,7 +88,7 @@ def release(store: Store, namespace: str, name: str, now: int) -> Pod | None:
         if TRACKING not in pod.metadata.finalizers:
             return pod
         finalizers = [finalizer for finalizer in pod.metadata.finalizers if finalizer != TRACKING]
-        return replace(pod, metadata=replace(pod.metadata, finalizers=finalizers))
+        return with_metadata(pod, finalizers=finalizers)
 
     try:
         store.modify(Pod, namespace, name, change, now)
