@@ -1,6 +1,5 @@
 """Reading bad input: every fault is told, with file, object and field, all at once."""
 
-import contextlib
 import gzip
 import io
 import json
@@ -199,8 +198,14 @@ def test_from_dicts_wants_objects(value: Any) -> None:
 @given(st.binary(max_size=60) | st.text("{}[]:,\"'&*-|>!#%@ \nabk01\t", max_size=60).map(str.encode))
 def test_any_bytes(data: bytes) -> None:
     """Whatever the bytes are, the answer is objects or a complaint."""
-    with contextlib.suppress(InvalidObject):
-        read(["-"], stdin=io.BytesIO(data))
+    faults: list[Fault] = []
+    names: list[str] = []
+    try:
+        names = [obj.metadata.name for obj in read(["-"], stdin=io.BytesIO(data)).objects]
+    except InvalidObject as error:
+        faults = error.faults
+    assert all(names)
+    assert all(fault.message for fault in faults)
 
 
 FIELDS = """metadata spec status name labels containers resources requests affinity template nodeAffinity
