@@ -34,9 +34,11 @@ def main() -> None:
     found = []
     for node_count, workloads in SET.items():
         for workload in workloads:
-            one = measure_apart(workload, node_count, WORKLOADS[workload].count)
-            print(f"{workload}, {node_count:,} nodes: {one.decisions_per_second:,.0f} decisions/s", file=sys.stderr)
-            found.append(one)
+            measured = measure_apart(workload, node_count, WORKLOADS[workload].count)
+            print(
+                f"{workload}, {node_count:,} nodes: {measured.decisions_per_second:,.0f} decisions/s", file=sys.stderr
+            )
+            found.append(measured)
     with RESULTS.open("w", encoding="utf-8") as stream:
         write_json(document(machine, found), stream)
     PAGE.write_text(with_results(PAGE.read_text(encoding="utf-8"), machine, found), encoding="utf-8")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 
 from bayplan.model.errors import Fault, InvalidObject
 
@@ -80,9 +81,9 @@ def not_found(what: str, message: str) -> InvalidObject:
 def close_matches(wanted: Reference, known: Collection[str]) -> list[str]:
     """Of the references known those that the user may have meant, best first."""
     name = wanted.name
-    same_name = [one for one in known if one.endswith(f"/{name}")]
+    same_name = [reference for reference in known if reference.endswith(f"/{name}")]
     # A workload's pods bear its name and something random behind it.
-    longer = (one for one in _in_namespace(known, wanted.namespace) if one.rpartition("/")[2].startswith(f"{name}-"))
+    longer = (near for near in _in_namespace(known, wanted.namespace) if near.rpartition("/")[2].startswith(f"{name}-"))
     asked = written(wanted.kind, wanted.namespace, name)
     compared = known if len(known) <= _COMPARED_MAX else list(_in_namespace(known, wanted.namespace))[:_COMPARED_MAX]
     similar = get_close_matches(asked, compared, n=_SHOWN_MAX, cutoff=0.75)
@@ -91,8 +92,8 @@ def close_matches(wanted: Reference, known: Collection[str]) -> list[str]:
 
 
 def _in_namespace(known: Iterable[str], namespace: str) -> Iterable[str]:
-    return (one for one in known if one.startswith(f"{namespace}/"))
+    return (reference for reference in known if reference.startswith(f"{namespace}/"))
 
 
 def _first(found: Iterable[str]) -> list[str]:
-    return sorted(one for one, _ in zip(found, range(_SHOWN_MAX), strict=False))
+    return sorted(islice(found, _SHOWN_MAX))
