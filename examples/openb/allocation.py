@@ -26,6 +26,7 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.cache import Cache
 from bayplan.core.deciding import Decider
+from bayplan.core.decision import Fits
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.quantity import parse_quantity, whole_value
@@ -76,10 +77,10 @@ def place(nodes: Sequence[Node], pods: Sequence[Pod], policy: str, rng: Random) 
         info = cache.info(pod)
         view = cache.view()
         choice = decider.decide(info, view, with_ties=True)
-        if choice.row >= 0:
+        if isinstance(choice, Fits):
             assert choice.tied_rows is not None, "they were asked for"
             cache.add_pod(pod, rng.choice(sorted(view.nodes.names[row] for row in choice.tied_rows)), info)
-        yield gpu_milli(pod), choice.row >= 0
+        yield gpu_milli(pod), isinstance(choice, Fits)
 
 
 def as_curve(placed: Iterator[tuple[int, bool]], cluster_milli: int) -> Curve:

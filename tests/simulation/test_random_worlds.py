@@ -16,10 +16,10 @@ from click.testing import CliRunner
 
 from bayplan.cli.main import cli
 from bayplan.core.actions import Evict
-from bayplan.core.refusing import Decision
+from bayplan.core.decision import Decision
+from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.testing.checkers import check_always, check_not_overcommitted, check_quiet, check_settled
 from bayplan.testing.random_world import STARTED_AT, RandomWorld
-from bayplan.worlds.delays import MILLISECOND, SECOND
 from bayplan.worlds.journal import JournalWriter, read_head, replay, scheduler_for
 from bayplan.worlds.simulated import SimulatedWorld
 

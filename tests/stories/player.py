@@ -28,8 +28,8 @@ from bayplan.controllers.nodes.pod_garbage_collector import PodCollection
 from bayplan.controllers.workloads.deployment import DeploymentController
 from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.core.actions import Action, Bind, Emit, WriteVolumes
+from bayplan.core.decision import Decision
 from bayplan.core.plugins.priority_sort import PrioritySort
-from bayplan.core.refusing import Decision
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS
 from bayplan.model.meta import ObjectReference

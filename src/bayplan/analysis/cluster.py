@@ -33,7 +33,7 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.controllers.budgets.status import fill_budget_status
 from bayplan.controllers.ownership import WORKLOADS
-from bayplan.core.cache import FINISHED_PHASES, Cache
+from bayplan.core.cache import Cache
 from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
 from bayplan.core.framework.profile import Profile
@@ -41,7 +41,7 @@ from bayplan.core.framework.verdict import CycleError
 from bayplan.core.queue.entrance import may_enter
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
-from bayplan.model.pod import Pod
+from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.reading import ReadResult, from_dicts, read, without_garbage_collection
 
 ConfigSource = str | Path | Mapping[str, Any] | None

@@ -14,9 +14,10 @@ from bayplan.analysis.tie_breaks import TieBreak
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
+from bayplan.core.decision import Fits, Unschedulable
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.preemption.prepare import overtaken
+from bayplan.core.preemption.prepare import make_room
 from bayplan.model.pod import Pod
 
 
@@ -68,17 +69,15 @@ def _place(cache: Cache, decider: Decider, profile: Profile, pod: Pod, choose: T
     except CycleError as error:
         # The attempt itself failed, which is this pod's trouble and nobody else's.
         return PlacedPod(info.key, None, None, message=f"{error.plugin}: {error.message}")
-    tied = tuple(sorted(view.nodes.names[row] for row in choice.tied_rows)) if choice.tied_rows is not None else ()
-    if choice.row >= 0:
-        node = choose(tied)
+    if isinstance(choice, Unschedulable):
+        return PlacedPod(info.key, None, None, message=choice.diagnosis.message)
+    assert choice.tied_rows is not None, "they were asked for"
+    tied = tuple(sorted(view.nodes.names[row] for row in choice.tied_rows))
+    node = choose(tied)
+    if isinstance(choice, Fits):
         _settle(cache, profile, pod, info, node)
         return PlacedPod(info.key, node, choice.total, tied)
-    if choice.found is None:
-        return PlacedPod(info.key, None, None, message=choice.message)
-    node = choose(tied)
-    victims = tuple(view.pods.keys[row] for row in choice.victims_on(view.nodes.rows_by_name[node]))
-    for key in (*victims, *overtaken(info, view, node)):
-        cache.remove_pod(key)
+    victims = make_room(cache, info, node, choice.victims_on(view.nodes.rows_by_name[node]))
     _settle(cache, profile, pod, info, node)
     return PlacedPod(info.key, node, None, tied, victims)
 

@@ -12,28 +12,30 @@ from copy import copy
 from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, WriteVolumes
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import BindAnswered, PermitAnswered
+from bayplan.core.failure_handling import FailureHandler
 from bayplan.core.framework.contract import Wait
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
-from bayplan.core.queue import SECOND_NS, QueuedPod, SchedulingQueue
-from bayplan.core.refusing import Decision, Refusing
+from bayplan.core.queue import QueuedPod, SchedulingQueue
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
 from bayplan.model.structs import Struct, field
+from bayplan.model.time_units import MINUTE
 
 #: Longest wait that a plugin may ask for at Permit.
-PERMIT_WAIT_MAX_NS = 15 * 60 * SECOND_NS
+PERMIT_WAIT_MAX_NS = 15 * MINUTE
 
 
 class OnTheWay(Struct, eq=False):
     """A pod that has a node but is not bound yet."""
 
-    record: QueuedPod
+    queued: QueuedPod
     profile: Profile
     node: str
     reserved: list[Object] = field(default_factory=list)  # objects as they were before Reserve changed them
@@ -46,7 +48,7 @@ class OnTheWay(Struct, eq=False):
     @property
     def pod(self) -> Pod:
         """As it would stand on its node."""
-        pod = copy(self.record.pod)
+        pod = copy(self.queued.pod)
         pod.spec = copy(pod.spec)
         pod.spec.node_name = self.node
         return pod
@@ -60,15 +62,25 @@ class OnTheWay(Struct, eq=False):
 class Binding:
     """The pods on the way of one scheduler."""
 
-    def __init__(self, cache: Cache, queue: SchedulingQueue, refusing: Refusing, bind_timeout_ns: int) -> None:
+    def __init__(self, cache: Cache, queue: SchedulingQueue, failures: FailureHandler, bind_timeout_ns: int) -> None:
         self._cache = cache
         self._queue = queue
-        self._refusing = refusing
+        self._failures = failures
         self._bind_timeout_ns = bind_timeout_ns
         self._on_the_way: dict[str, OnTheWay] = {}
         self._timed: dict[str, OnTheWay] = {}  # those of them that wait for permission or for volumes
         self._binding: dict[str, tuple[str, OnTheWay]] = {}  # uid -> node and pod, of binds that are not answered
-        self.outbox: list[Action] = []  # what is to be done because of something that was observed
+        self._outbox: list[Action] = []  # what is to be done because of something that was observed
+
+    @property
+    def has_actions(self) -> bool:
+        """Whether there is something to be done because of what was observed."""
+        return bool(self._outbox)
+
+    def take_actions(self) -> tuple[Action, ...]:
+        """What is to be done because of what was observed; the outbox is empty then."""
+        actions, self._outbox = tuple(self._outbox), []
+        return actions
 
     def find(self, key: str) -> OnTheWay | None:
         return self._on_the_way.get(key)
@@ -79,7 +91,7 @@ class Binding:
 
     def unconfirmed(self) -> list[str]:
         """Pods that have a node but are not known to be bound."""
-        return [key for key, way in self._on_the_way.items() if way.record.state is not PodState.BOUND]
+        return [key for key, way in self._on_the_way.items() if way.queued.state is not PodState.BOUND]
 
     def due_at(self) -> int | None:
         """When the first of them has waited too long."""
@@ -88,24 +100,24 @@ class Binding:
         times = [way.due_at for way in self._timed.values()]
         return min((time for time in times if time is not None), default=None)
 
-    def take(self, record: QueuedPod, profile: Profile, node: str, now: int) -> Decision:
+    def take(self, queued: QueuedPod, profile: Profile, node: str, now: int) -> Decision:
         """Assume, reserve, ask for permission."""
-        self._queue.assume(record, node, now)
-        way = OnTheWay(record, profile, node)
-        info = self._cache.add_pod(record.pod, node, _placed(record.info, node))
-        self._on_the_way[record.key] = way
+        self._queue.assume(queued, node, now)
+        way = OnTheWay(queued, profile, node)
+        info = self._cache.add_pod(queued.pod, node, _placed(queued.info, node))
+        self._on_the_way[queued.key] = way
         try:
             self._reserve(way, info, now)
-            refused = self._permit(way, info, now)
+            rejected = self._permit(way, info, now)
         except CycleError as error:
             return self._fall_back(way, Status(Code.ERROR, (error.message,), error.plugin), now)
-        if refused is not None:
-            return self._fall_back(way, refused, now)
+        if rejected is not None:
+            return self._fall_back(way, rejected, now)
         if way.due_at is not None:
-            self._timed[record.key] = way
+            self._timed[queued.key] = way
         if way.waits:
-            record.enter(PodState.WAITING)
-            return Decision(record.key, "waiting", node, actions=(Nominate(record.key, node),))
+            queued.enter(PodState.WAITING)
+            return Decision(queued.key, Outcome.WAITING, node, actions=(Nominate(queued.key, node),))
         return self._go_on(way, now)
 
     def _reserve(self, way: OnTheWay, info: PodInfo, now: int) -> None:
@@ -139,24 +151,24 @@ class Binding:
 
     def _go_on(self, way: OnTheWay, now: int) -> Decision:
         """Nothing holds the pod back any more: write its volumes, or bind it."""
-        record = way.record
-        self._queue.done(record)
-        record.enter(PodState.BINDING)
+        queued = way.queued
+        self._queue.done(queued)
+        queued.enter(PodState.BINDING)
         if way.volumes:
             # What takes its time is announced: others can see where the pod will go.
-            actions = (Nominate(record.key, way.node), WriteVolumes(record.key, record.info.uid, way.volumes))
-            return Decision(record.key, "assumed", way.node, actions=actions)
+            actions = (Nominate(queued.key, way.node), WriteVolumes(queued.key, queued.info.uid, way.volumes))
+            return Decision(queued.key, Outcome.ASSUMED, way.node, actions=actions)
         return self._bind(way, now)
 
     def _bind(self, way: OnTheWay, now: int) -> Decision:
-        """Bind the pod, unless PreBind refuses in the last moment."""
-        info, binder = way.record.info, way.profile.bind
-        refused = self._pre_bind(way)
-        if refused is not None:
-            return self._fall_back(way, refused, now)
+        """Bind the pod, unless PreBind rejects it at the last moment."""
+        info, binder = way.queued.info, way.profile.bind
+        rejected = self._pre_bind(way)
+        if rejected is not None:
+            return self._fall_back(way, rejected, now)
         node = binder.bind_target(info, way.node) if binder is not None else way.node
         self._binding[info.uid] = (node, way)
-        return Decision(info.key, "assumed", way.node, actions=(Bind(info.key, info.uid, node),))
+        return Decision(info.key, Outcome.ASSUMED, way.node, actions=(Bind(info.key, info.uid, node),))
 
     def _pre_bind(self, way: OnTheWay) -> Status | None:
         """Why the pod must not be bound, None if it may."""
@@ -165,7 +177,7 @@ class Binding:
         view = self._cache.view()
         for plugin in way.profile.pre_bind:
             try:
-                answer = plugin.pre_bind(way.record.info, view, view.nodes.rows_by_name[way.node])
+                answer = plugin.pre_bind(way.queued.info, view, view.nodes.rows_by_name[way.node])
             except CycleError as error:
                 answer = Status(Code.ERROR, (error.message,))
             if answer.code in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE):
@@ -176,18 +188,18 @@ class Binding:
 
     def arrived(self, way: OnTheWay) -> None:
         """The API shows the pod on its node: the scheduler is through with it."""
-        del self._on_the_way[way.record.key]
-        self._timed.pop(way.record.key, None)
-        if way.record.state is not PodState.BOUND:
-            if way.record.state is not PodState.BINDING:
-                self._queue.done(way.record)
-                way.record.enter(PodState.BINDING)
-            way.record.enter(PodState.BOUND)
+        del self._on_the_way[way.queued.key]
+        self._timed.pop(way.queued.key, None)
+        if way.queued.state is not PodState.BOUND:
+            if way.queued.state is not PodState.BINDING:
+                self._queue.done(way.queued)
+                way.queued.enter(PodState.BINDING)
+            way.queued.enter(PodState.BOUND)
 
     def give_up(self, way: OnTheWay, now: int) -> None:
         """A pod that had a node is being deleted before it was bound."""
         self._forget(way)
-        self._queue.discard(way.record)
+        self._queue.discard(way.queued)
         self._queue.move(POD_GONE, way.pod, None, now)
 
     def stop(self, eviction: Evict, now: int) -> tuple[Action, ...]:
@@ -204,22 +216,22 @@ class Binding:
     def _fall_back(self, way: OnTheWay, status: Status, now: int) -> Decision:
         """A pod that had a node loses it again."""
         self._forget(way)
-        self._queue.move(POD_GONE, way.pod, None, now, except_key=way.record.key)
-        return self._refusing.fail(way.record, status, way.node, now)
+        self._queue.move(POD_GONE, way.pod, None, now, except_key=way.queued.key)
+        return self._failures.failed(way.queued, status, way.node, now)
 
     def _forget(self, way: OnTheWay) -> None:
         """Undo assume and reserve."""
-        del self._on_the_way[way.record.key]
-        self._timed.pop(way.record.key, None)
-        if self._cache.stands_on_a_node(way.record.key):
-            self._cache.remove_pod(way.record.key)
+        del self._on_the_way[way.queued.key]
+        self._timed.pop(way.queued.key, None)
+        if self._cache.stands_on_a_node(way.queued.key):
+            self._cache.remove_pod(way.queued.key)
         for thing in way.reserved:
             if self._cache.objects.find(thing) in way.volumes:  # nobody has changed it since
                 self._cache.objects.put(thing)
 
     def bind_answered(self, answer: BindAnswered, now: int) -> None:
         way = self._on_the_way.get(answer.pod)
-        if way is not None and way.record.info.uid != answer.uid:
+        if way is not None and way.queued.info.uid != answer.uid:
             way = None
         bound = self._binding.pop(answer.uid, None)
         if answer.error:
@@ -230,11 +242,11 @@ class Binding:
         if bound is not None:
             node, binding = bound
             note = f"Successfully assigned {answer.pod} to {node}"
-            self.outbox.append(Emit(answer.pod, answer.uid, "Normal", "Scheduled", "Binding", note))
+            self._outbox.append(Emit(answer.pod, answer.uid, "Normal", "Scheduled", "Binding", note))
             for plugin in binding.profile.post_bind:
-                self.outbox += plugin.post_bind(binding.record.info, node)
+                self._outbox += plugin.post_bind(binding.queued.info, node)
         if way is not None:
-            way.record.enter(PodState.BOUND)
+            way.queued.enter(PodState.BOUND)
 
     def _bind_failed(self, way: OnTheWay, answer: BindAnswered, bound: tuple[str, OnTheWay] | None, now: int) -> None:
         way.uncertain |= answer.lost
@@ -243,18 +255,18 @@ class Binding:
             # the answer, or the watch, tells: binding to the same node twice does no harm. A later refusal proves
             # nothing about the first request. Upstream gives up the room and may find the pod there.
             self._binding[answer.uid] = bound
-            self.outbox.append(Bind(answer.pod, answer.uid, bound[0]))
+            self._outbox.append(Bind(answer.pod, answer.uid, bound[0]))
             return
         status = Status(Code.ERROR, (f'running Bind plugin "DefaultBinder": {answer.error}',))
-        self.outbox += self._fall_back(way, status, now).actions
+        self._outbox += self._fall_back(way, status, now).actions
 
     def volumes_answered(self, key: str, uid: str, error: str, now: int) -> None:
         way = self._on_the_way.get(key)
-        if way is None or way.record.info.uid != uid:
+        if way is None or way.queued.info.uid != uid:
             return
         if error:
             status = Status(Code.ERROR, (f'running PreBind plugin "VolumeBinding": {error}',))
-            self.outbox += self._fall_back(way, status, now).actions
+            self._outbox += self._fall_back(way, status, now).actions
             return
         way.volumes = ()
         self._bind_if_ready(way, now)
@@ -264,27 +276,27 @@ class Binding:
             return
         place = (thing.metadata.namespace, thing.metadata.name)
         for way in list(self._timed.values()):
-            if place in way.claims and not way.volumes and way.record.state is PodState.BINDING:
+            if place in way.claims and not way.volumes and way.queued.state is PodState.BINDING:
                 self._bind_if_ready(way, now)
 
     def _bind_if_ready(self, way: OnTheWay, now: int) -> None:
         claims = self._cache.objects.claims
         if way.claims and all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
             way.claims, way.deadline = (), None
-            del self._timed[way.record.key]
-            self.outbox += self._bind(way, now).actions
+            del self._timed[way.queued.key]
+            self._outbox += self._bind(way, now).actions
 
     def permit_answered(self, event: PermitAnswered, now: int) -> None:
         way = self._on_the_way.get(event.pod)
-        if way is None or way.record.info.uid != event.uid or event.plugin not in way.waits:
+        if way is None or way.queued.info.uid != event.uid or event.plugin not in way.waits:
             return
         if event.allowed:
             del way.waits[event.plugin]
             if not way.waits:
-                self.outbox += self._go_on(way, now).actions
+                self._outbox += self._go_on(way, now).actions
             return
         status = Status(Code.UNSCHEDULABLE, (event.reason,), event.plugin)
-        self.outbox += self._fall_back(way, status, now).actions
+        self._outbox += self._fall_back(way, status, now).actions
 
     def expire(self, now: int) -> None:
         """Waits that have lasted too long."""
@@ -295,10 +307,10 @@ class Binding:
                 plugin, deadline = min(way.waits.items(), key=lambda wait: wait[1])
                 if deadline <= now:
                     reason = f"rejected due to timeout after waiting at plugin {plugin}"
-                    self.outbox += self._fall_back(way, Status(Code.UNSCHEDULABLE, (reason,), plugin), now).actions
+                    self._outbox += self._fall_back(way, Status(Code.UNSCHEDULABLE, (reason,), plugin), now).actions
             elif way.deadline is not None and way.deadline <= now:
                 text = 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
-                self.outbox += self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
+                self._outbox += self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
 
 
 def _placed(info: PodInfo, node: str) -> PodInfo:

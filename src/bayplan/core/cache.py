@@ -16,9 +16,7 @@ from bayplan.core.columns.shapes import PodInfo, PodShape, Shapes, pod_info
 from bayplan.core.snapshot import Objects, Usage, View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
-
-FINISHED_PHASES = frozenset({"Succeeded", "Failed"})
+from bayplan.model.pod import FINISHED_PHASES, Pod
 
 
 class Cache:

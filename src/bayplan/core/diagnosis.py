@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,13 @@ from bayplan.core.framework.verdict import Status
 from bayplan.core.snapshot import View
 
 NO_NODES = "no nodes available to schedule pods"
+
+
+class Diagnosis(NamedTuple):
+    """Why a pod is unschedulable: the message, and the plugins that rejected it or some node."""
+
+    message: str
+    rejectors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +69,10 @@ def count_verdicts(verdicts: Verdicts, rows: RowArray) -> Iterator[tuple[int, in
         return
     pairs = zip(verdicts.rejected_by[rows].tolist(), verdicts.codes[rows].tolist(), strict=True)
     yield from ((position, code, count) for (position, code), count in Counter(pairs).items())
+
+
+def diagnose(filtered: Filtered, view: View, post_filter_message: str) -> Diagnosis:
+    return Diagnosis(fit_error(filtered, view, post_filter_message), filtered.rejectors(view))
 
 
 def fit_error(filtered: Filtered, view: View, post_filter_message: str) -> str:

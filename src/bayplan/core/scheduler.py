@@ -10,14 +10,16 @@ from an event alone (a pod that can be bound now that its volumes are) waits in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
+from typing import TypeAlias
 
 from bayplan.core.actions import Action, ClearNomination, Evict
 from bayplan.core.binding import Binding
-from bayplan.core.cache import FINISHED_PHASES, Cache
+from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.deciding import Choice, Decider
+from bayplan.core.deciding import Decider
+from bayplan.core.decision import Decision, Fits, NeedsPreemption, Outcome
 from bayplan.core.events import (
     BindAnswered,
     Event,
@@ -29,6 +31,7 @@ from bayplan.core.events import (
     VolumesAnswered,
 )
 from bayplan.core.evictions import Evictions
+from bayplan.core.failure_handling import FailureHandler, failed_event
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE, POD_PLACED, ActionType, ClusterEvent, EventResource
 from bayplan.core.framework.verdict import Code, CycleError, Status
@@ -36,7 +39,6 @@ from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.preemption.prepare import prepare
 from bayplan.core.queue import (
     PARKED_MAX_NS,
-    SECOND_NS,
     QueuedPod,
     QueueProfile,
     SchedulingQueue,
@@ -44,10 +46,14 @@ from bayplan.core.queue import (
     pod_changes,
 )
 from bayplan.core.queue.active import SortKey
-from bayplan.core.refusing import Decision, Refusing, failed_event
+from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
+from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.time_units import MINUTE, SECOND
+
+#: Is given the pod, and what was found for it before anything changes.
+PreemptionObserver: TypeAlias = Callable[[PodInfo, View, NeedsPreemption], None]
 
 _RESOURCES = {
     "PersistentVolume": EventResource.PERSISTENT_VOLUME,
@@ -69,11 +75,11 @@ class Scheduler:
         sort_key: SortKey,
         *,
         started_at: int,
-        initial_backoff_ns: int = SECOND_NS,
-        max_backoff_ns: int = 10 * SECOND_NS,
+        initial_backoff_ns: int = SECOND,
+        max_backoff_ns: int = 10 * SECOND,
         parked_max_ns: int = PARKED_MAX_NS,
-        bind_timeout_ns: int = 600 * SECOND_NS,
-        decider: Decider | None = None,
+        bind_timeout_ns: int = 10 * MINUTE,
+        on_preemption: PreemptionObserver | None = None,
     ) -> None:
         self.profiles = profiles
         self.cache = Cache()
@@ -88,9 +94,10 @@ class Scheduler:
             parked_max_ns=parked_max_ns,
             mirror=self.cache,
         )
-        self._decider = decider if decider is not None else Decider(profiles)
-        self._refusing = Refusing(self.queue)
-        self._binding = Binding(self.cache, self.queue, self._refusing, bind_timeout_ns)
+        self._decider = Decider(profiles)
+        self._on_preemption = on_preemption
+        self._failures = FailureHandler(self.queue)
+        self._binding = Binding(self.cache, self.queue, self._failures, bind_timeout_ns)
 
     def pods_on_the_way(self) -> list[str]:
         """Pods that have a node but are not known to be bound."""
@@ -189,7 +196,7 @@ class Scheduler:
     def _confirm(self, key: str, old: Pod | None, pod: Pod, now: int) -> None:
         way = self._binding.find(key)
         self.cache.update_pod(pod, old)
-        if way is not None and way.record.info.uid == pod.metadata.uid:
+        if way is not None and way.queued.info.uid == pod.metadata.uid:
             self._binding.arrived(way)
             self.queue.move(POD_PLACED, None, pod, now)
         elif old is not None and old.spec.node_name:
@@ -206,7 +213,7 @@ class Scheduler:
         elif new.metadata.deletion_timestamp and not old.metadata.deletion_timestamp:
             self._binding.give_up(way, now)
         else:
-            way.record.replace(new, self.cache.info(new))
+            way.queued.replace(new, self.cache.info(new))
 
     def _pod_removed(self, pod: Pod, now: int) -> None:
         key = object_key(pod)
@@ -228,21 +235,20 @@ class Scheduler:
     def decide(self, now: int) -> Decision | None:
         """Try one pod. None when there is nothing to do at this time."""
         self._binding.expire(now)
-        if self._binding.outbox:
-            actions, self._binding.outbox = tuple(self._binding.outbox), []
-            return Decision("", "", actions=actions)
-        record = self.queue.pop(now)
-        if record is None:
+        if self._binding.has_actions:
+            return Decision("", Outcome.NO_POD, actions=self._binding.take_actions())
+        queued = self.queue.pop(now)
+        if queued is None:
             return None
-        if record.pod.metadata.deletion_timestamp:
-            note = f"skip schedule deleting pod: {record.key}"
-            self.queue.discard(record)
-            return Decision(record.key, "skipped", message=note, actions=(failed_event(record, note),))
-        return self._attempt(record, now)
+        if queued.pod.metadata.deletion_timestamp:
+            note = f"skip schedule deleting pod: {queued.key}"
+            self.queue.discard(queued)
+            return Decision(queued.key, Outcome.SKIPPED, message=note, actions=(failed_event(queued, note),))
+        return self._attempt(queued, now)
 
     def due_at(self, now: int) -> int | None:
         """When `decide` is next worth calling, `now` if it has something to do; None if never."""
-        if self._binding.outbox:
+        if self._binding.has_actions:
             return now
         if not self.queue.queued:  # nothing waits, nearly always in a cluster with room
             return self._binding.due_at()
@@ -255,10 +261,10 @@ class Scheduler:
             return binding_at if queue_at is None else queue_at
         return min(queue_at, binding_at)
 
-    def _attempt(self, record: QueuedPod, now: int) -> Decision:
-        profile = self.profiles[record.info.scheduler_name]
+    def _attempt(self, queued: QueuedPod, now: int) -> Decision:
+        profile = self.profiles[queued.info.scheduler_name]
         view = self.cache.view()
-        info = record.info
+        info = queued.info
         kept = self.queue.nominations.node_of(info)
         if kept and kept != info.nominated_node_name:
             info = copy(info)
@@ -266,36 +272,34 @@ class Scheduler:
         try:
             choice = self._decider.decide(info, view)
         except CycleError as error:
-            return self._refusing.fail(record, Status(Code.ERROR, (error.message,), error.plugin), "", now)
-        if choice.row >= 0:
-            return self._binding.take(record, profile, view.nodes.names[choice.row], now)
-        if choice.found is not None:
-            return self._preempt(record, info, choice, now)
-        refusal = choice.refusal
-        nominated = None if choice.keeps_nomination else ""
-        return self._refusing.refuse(record, refusal.message, refusal.rejectors, nominated, now)
+            return self._failures.failed(queued, Status(Code.ERROR, (error.message,), error.plugin), "", now)
+        if isinstance(choice, Fits):
+            return self._binding.take(queued, profile, view.nodes.names[choice.row], now)
+        if isinstance(choice, NeedsPreemption):
+            return self._preempt(queued, info, choice, now)
+        return self._failures.unschedulable(queued, choice.diagnosis, None if choice.keeps_nomination else "", now)
 
     # ------------------------------------------------------------------ nothing fits
 
-    def _preempt(self, record: QueuedPod, info: PodInfo, choice: Choice, now: int) -> Decision:
-        refusal = choice.refusal
+    def _preempt(self, queued: QueuedPod, info: PodInfo, choice: NeedsPreemption, now: int) -> Decision:
+        diagnosis = choice.diagnosis
         view = self.cache.view()
-        victim_rows = choice.victims_on(choice.victims_row)
-        node = view.nodes.names[choice.victims_row]
+        if self._on_preemption is not None:
+            self._on_preemption(info, view, choice)
+        victim_rows = choice.victims_on(choice.row)
+        node = view.nodes.names[choice.row]
         victims = tuple(view.pods.keys[row] for row in victim_rows)
         actions: list[Action] = []
         unbound: list[Evict] = []
-        for action in prepare(info, view, choice.victims_row, victim_rows):
+        for action in prepare(info, view, choice.row, victim_rows):
             if isinstance(action, Evict) and self._binding.is_waiting(action.pod):
                 unbound.append(action)
-            elif isinstance(action, ClearNomination) or (
-                isinstance(action, Evict) and self._evictions.ask(record.key, action.uid)
-            ):
+            elif isinstance(action, ClearNomination) or self._evictions.ask(queued.key, action.uid):
                 actions.append(action)
-        refused = self._refusing.refuse(record, refusal.message, refusal.rejectors, node, now)
+        actions = [*self._failures.unschedulable(queued, diagnosis, node, now).actions, *actions]
         for eviction in unbound:
             actions += self._binding.stop(eviction, now)
-        return Decision(record.key, "nominated", node, refusal.message, victims, (*refused.actions, *actions))
+        return Decision(queued.key, Outcome.NOMINATED, node, diagnosis.message, victims, tuple(actions))
 
     # ------------------------------------------------------------------ answers
 

@@ -12,6 +12,8 @@ from bayplan.model.volumes import Volume
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+#: Phases in which a pod no longer takes up room on its node.
+FINISHED_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 class ResourceClaimRequest(ObjectPart, kw_only=True):

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from collections import Counter
 
-from bayplan.core.cache import FINISHED_PHASES, Cache
+from bayplan.core.cache import Cache
 from bayplan.core.columns.resources import allocatable_amounts, pod_requests
 from bayplan.core.deciding import Decider
+from bayplan.core.decision import Fits
 from bayplan.core.lifecycle import PodState
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import object_key
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
+from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.store import Store
 
 
@@ -107,4 +108,6 @@ def check_settled(store: Store, scheduler: Scheduler) -> None:
             continue
         info = cache.info(record.pod)
         choice = decider.decide(info, cache.view())
-        assert choice.row < 0, f"{record.key} waits ({record.state.value}) but fits on {cache.nodes.names[choice.row]}"
+        assert not isinstance(choice, Fits), (
+            f"{record.key} waits ({record.state.value}) but fits on {cache.nodes.names[choice.row]}"
+        )

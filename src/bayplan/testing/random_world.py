@@ -16,15 +16,16 @@ from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.budgets.disruption_controller import Budgets
 from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.controllers.workloads.replica_set import ReplicaSetController
+from bayplan.core.decision import Decision
 from bayplan.core.events import Event
-from bayplan.core.refusing import Decision
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.model.workloads import ReplicaSet
 from bayplan.store import ApiError, Store
 from bayplan.testing.builders import budget, node, pod, priority_class, replica_set
 from bayplan.testing.pods import PodBuilder
-from bayplan.worlds.delays import MILLISECOND, SECOND, Draws, Latencies
+from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.faults import Faults
 from bayplan.worlds.simulated import SimulatedWorld
 

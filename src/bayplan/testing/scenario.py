@@ -43,10 +43,11 @@ from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, PodSchedulingGate, Toleration
+from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.store import ApiError, Store, WatchEvent
 from bayplan.testing.scenario_objects import made, taint_of
 from bayplan.testing.transcript import Seen, seen_in
-from bayplan.worlds.delays import MILLISECOND, SECOND, Draws, Latencies
+from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.performing import EmittedEvent
 from bayplan.worlds.simulated import SimulatedWorld
 

@@ -15,6 +15,7 @@ import msgspec
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
+from bayplan.core.decision import Decision
 from bayplan.core.events import (
     BindAnswered,
     Event,
@@ -25,7 +26,6 @@ from bayplan.core.events import (
     PermitAnswered,
     VolumesAnswered,
 )
-from bayplan.core.refusing import Decision
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
 

@@ -16,8 +16,8 @@ from itertools import count
 
 from bayplan.controllers.contract import Controller
 from bayplan.core.actions import Action, Bind, Emit, Evict, WriteVolumes
+from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
-from bayplan.core.refusing import Decision
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
 from bayplan.store import ADDED, Store, WatchEvent

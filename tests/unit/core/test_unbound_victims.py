@@ -9,12 +9,12 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, SetCondition
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.decision import Decision
 from bayplan.core.events import ObjectAdded, PermitAnswered
 from bayplan.core.framework.contract import Wait
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.priority_sort import PrioritySort
-from bayplan.core.refusing import Decision
 from bayplan.core.scheduler import Scheduler
 from bayplan.core.snapshot import View
 from bayplan.testing.builders import node, pod

@@ -23,7 +23,8 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.cache import Cache
 from bayplan.core.deciding import Decider
-from bayplan.core.preemption.prepare import overtaken
+from bayplan.core.decision import Fits, Unschedulable
+from bayplan.core.preemption.prepare import make_room
 from bayplan.model.pod import Pod
 
 CALIBRATION_ROWS = 5_000
@@ -99,20 +100,15 @@ def decide_all(cache: Cache, pods: list[Pod]) -> tuple[np.ndarray[Any, np.dtype[
     return nanoseconds, placed, preempted
 
 
-def decide_one(cache: Cache, decider: Decider, pod: Pod) -> list[str] | None:
+def decide_one(cache: Cache, decider: Decider, pod: Pod) -> tuple[str, ...] | None:
     """Place one pod; its victims, or None when it fits nowhere."""
     info = cache.info(pod)
     view = cache.view()
     choice = decider.decide(info, view)
-    if choice.row >= 0:
-        cache.add_pod(pod, view.nodes.names[choice.row], info)
-        return []
-    if choice.found is None:
+    if isinstance(choice, Unschedulable):
         return None
-    node = view.nodes.names[choice.victims_row]
-    victims = [view.pods.keys[row] for row in choice.victims_on(choice.victims_row)]
-    for key in (*victims, *overtaken(info, view, node)):
-        cache.remove_pod(key)
+    node = view.nodes.names[choice.row]
+    victims = () if isinstance(choice, Fits) else make_room(cache, info, node, choice.victims_on(choice.row))
     cache.add_pod(pod, node, info)
     return victims
 

@@ -21,7 +21,7 @@ from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.analysis.simulation.inputs.traces import Arrivals, Trace, load_trace
 from bayplan.analysis.simulation.interrupts import Interrupts
 from bayplan.analysis.simulation.recording.listener import Listener
-from bayplan.analysis.simulation.recording.preemption_log import ListeningDecider, PreemptionLog
+from bayplan.analysis.simulation.recording.preemption_log import PreemptionLog
 from bayplan.analysis.simulation.recording.series import Series
 from bayplan.analysis.simulation.results.cascades import Cascades, find_cascades
 from bayplan.analysis.simulation.results.result import Note, SimulationResult
@@ -43,19 +43,19 @@ from bayplan.controllers.workloads.deployment import DeploymentController
 from bayplan.controllers.workloads.job import JobController
 from bayplan.controllers.workloads.replica_set import ReplicaSetController, ReplicationManager
 from bayplan.controllers.workloads.stateful_set import StatefulSetController
-from bayplan.core.refusing import Decision
+from bayplan.core.decision import Decision, Outcome
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import HOUR, SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import CronJob
 from bayplan.store import ApiError, Store
-from bayplan.worlds.delays import SECOND, Draws, Latencies
+from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.journal import JournalWriter
 from bayplan.worlds.simulated import SimulatedWorld
 
 EPOCH = parse_time("2026-01-01T00:00:00Z")
-HOUR = 3_600 * SECOND
 SAMPLES = 600
 SLICES = 200
 RECORDS_MAX = 200
@@ -132,8 +132,7 @@ class Simulation:
         configuration = load_configuration(self.options.config)
         profiles = build_profiles(configuration)
         self.preemptions = PreemptionLog(profiles, self.started_at, self.options.records_max)
-        decider = ListeningDecider(profiles, self.preemptions.choose)
-        scheduler = build_scheduler(configuration, started_at=self.started_at, decider=decider)
+        scheduler = build_scheduler(configuration, started_at=self.started_at, on_preemption=self.preemptions.found)
         store = _filled_store(objects, self.started_at)
         step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
         self.listener = Listener(Series(scheduler), self.started_at, step_ns)
@@ -153,7 +152,7 @@ class Simulation:
     def _decided(self, decision: Decision, now: int) -> None:
         if self._journal is not None:
             self._journal.decision(decision, now)
-        if decision.outcome == "assumed":
+        if decision.outcome is Outcome.ASSUMED:
             self._refusals.pop(decision.pod, None)
         elif decision.message:
             self._refusals[decision.pod] = decision.message

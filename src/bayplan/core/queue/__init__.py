@@ -30,7 +30,7 @@ from bayplan.core.framework.requeue import POD_GONE, ActionType, ClusterEvent, E
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import figures as labels
 from bayplan.core.queue.active import SortKey, active_heap
-from bayplan.core.queue.backoff import SECOND_NS, Backoff
+from bayplan.core.queue.backoff import Backoff
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.core.queue.entrance import may_enter
 from bayplan.core.queue.figures import Figures
@@ -42,11 +42,11 @@ from bayplan.core.queue.queued_pod import QueuedPod, Strategy, identity_of
 from bayplan.core.queue.waking import CROWD_MIN, EVERYBODY, Bounds, woken
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import MICROSECOND, MINUTE, SECOND
 
 __all__ = [
     "FLUSH_PERIOD_NS",
     "PARKED_MAX_NS",
-    "SECOND_NS",
     "WILDCARD",
     "Mirror",
     "NamedPlugin",
@@ -60,10 +60,10 @@ __all__ = [
     "pod_changes",
 ]
 
-PARKED_MAX_NS = 300 * SECOND_NS
+PARKED_MAX_NS = 5 * MINUTE
 #: Upstream's timer starts anew when the last flush is over, and so comes late by a little more each time: by 0.6 ms in
 #: a recording. It matters: a pod that fails right after one flush is over five minutes old ten flushes later.
-FLUSH_PERIOD_NS = 30 * SECOND_NS + 600_000
+FLUSH_PERIOD_NS = 30 * SECOND + 600 * MICROSECOND
 
 _POD_ADDED = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD).label
 _PARKED = (PodState.UNSCHEDULABLE, PodState.GATED)
@@ -78,8 +78,8 @@ class SchedulingQueue:
         sort_key: SortKey,
         *,
         started_at: int,
-        initial_backoff_ns: int = SECOND_NS,
-        max_backoff_ns: int = 10 * SECOND_NS,
+        initial_backoff_ns: int = SECOND,
+        max_backoff_ns: int = 10 * SECOND,
         parked_max_ns: int = PARKED_MAX_NS,
         mirror: Mirror | None = None,
     ) -> None:

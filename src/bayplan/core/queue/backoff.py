@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from bayplan.core.queue.active import SortKey
 from bayplan.core.queue.pod_heap import Order, PodHeap
 from bayplan.core.queue.queued_pod import QueuedPod
+from bayplan.model.time_units import SECOND
 
-SECOND_NS = 10**9
 #: Before any time there is: a pod that never failed does not back off.
 _NEVER = -(2**63)
 
@@ -67,7 +67,7 @@ class Backoff:
         if not self._refused.live and not self._failed.live:
             return None
         heads = [record for heap in (self._refused, self._failed) if (record := heap.first()) is not None]
-        return min((self._ends_at(record) + SECOND_NS for record in heads), default=None)
+        return min((self._ends_at(record) + SECOND for record in heads), default=None)
 
     def _ends_at(self, record: QueuedPod) -> int:
         if record.backoff_second is None:
@@ -91,4 +91,4 @@ class Backoff:
 
 
 def _whole_second(at: int) -> int:
-    return at - at % SECOND_NS
+    return at - at % SECOND

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from tests.support import cache_of
+from tests.support import cache_of, chosen_node
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
@@ -54,4 +54,4 @@ def test_per_node_plugin_filters_scores_and_explains() -> None:
         "a": {"code": "Unschedulable", "plugin": plugin.name, "reasons": ["a would have 500m left"]}
     }
     assert found["totals"] == {"b": 450, "c": 500}
-    assert view.nodes.names[Decider({"default-scheduler": profile}).decide(info, view).row] == "c"
+    assert chosen_node(Decider({"default-scheduler": profile}), info, view) == "c"

@@ -22,8 +22,8 @@ from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.store import ApiError
-from bayplan.worlds.delays import SECOND
 from bayplan.worlds.simulated import SimulatedWorld
 
 DRAIN_RETRY_NS = 5 * SECOND

@@ -1,13 +1,13 @@
 """Every preemption of a run: who made room for whom, which budgets that broke, and what decided.
 
-A `ListeningDecider` tells the log of a choice before anything has changed, so that the search can be done once more
+The scheduler reports what it found for a pod before anything has changed, so that the search can be done once more
 with its full record. That is done for the first preemptions only, as many as were asked for; of later ones the
 victims and budgets are known, but not what else was tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,12 +17,11 @@ from bayplan.core.actions import Evict
 from bayplan.core.columns import row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
-from bayplan.core.deciding import Choice, Decider
+from bayplan.core.decision import Decision, NeedsPreemption, Outcome
 from bayplan.core.framework.profile import Profile
 from bayplan.core.preemption.candidates import find_potential_victims
 from bayplan.core.preemption.record import short_record
 from bayplan.core.preemption.search import Searched
-from bayplan.core.refusing import Decision
 from bayplan.core.snapshot import View
 
 Plain = dict[str, Any]
@@ -30,21 +29,6 @@ Plain = dict[str, Any]
 CANDIDATES_KEPT = 12
 ONLY_ONE = "the only node where evicting pods makes room"
 EQUAL = "equal by every criterion; the first by name"
-
-
-class ListeningDecider(Decider):
-    """Decides as any other, and tells of each choice that has victims."""
-
-    def __init__(self, profiles: Mapping[str, Profile], tell: Callable[[PodInfo, View, Choice, int], None]) -> None:
-        super().__init__(profiles)
-        self._tell = tell
-
-    def decide(self, pod: PodInfo, view: View, *, with_ties: bool = False) -> Choice:
-        start = self._next_start
-        choice = super().decide(pod, view, with_ties=with_ties)
-        if choice.row < 0 and choice.found is not None:
-            self._tell(pod, view, choice, start)
-        return choice
 
 
 @dataclass(slots=True)
@@ -80,12 +64,12 @@ class PreemptionLog:
         self._profiles = profiles
         self._started_at = started_at
         self._records_max = records_max
-        self._chosen: Preemption | None = None  # told by the decider, not yet decided by the scheduler
+        self._chosen: Preemption | None = None  # found, not yet decided
         self.preemptions: list[Preemption] = []
 
-    def choose(self, pod: PodInfo, view: View, choice: Choice, start: int) -> None:
-        """The decider has found victims."""
-        row = choice.victims_row
+    def found(self, pod: PodInfo, view: View, choice: NeedsPreemption) -> None:
+        """The scheduler has found victims."""
+        row = choice.row
         victims = choice.victims_on(row)
         broken = _broken_budgets(pod, view, row) if view.objects.budgets else {}
         self._chosen = Preemption(
@@ -104,12 +88,12 @@ class PreemptionLog:
             ],
         )
         if len(self.preemptions) < self._records_max:
-            self._explain(self._chosen, pod, view, start)
+            self._explain(self._chosen, pod, view, choice.search_start)
 
     def decided(self, decision: Decision, now: int) -> bool:
         """The scheduler has made up its mind; whether that was to preempt."""
         chosen, self._chosen = self._chosen, None
-        if decision.outcome != "nominated" or chosen is None or chosen.preemptor != decision.pod:
+        if decision.outcome is not Outcome.NOMINATED or chosen is None or chosen.preemptor != decision.pod:
             return False
         chosen.at = now - self._started_at
         chosen.evicted = [action.uid for action in decision.actions if isinstance(action, Evict)]
