@@ -76,9 +76,8 @@ def place(nodes: Sequence[Node], pods: Sequence[Pod], policy: str, rng: Random) 
     for pod in pods:
         info = cache.info(pod)
         view = cache.view()
-        choice = decider.decide(info, view, with_ties=True)
+        choice = decider.decide(info, view)
         if isinstance(choice, Fits):
-            assert choice.tied_rows is not None, "they were asked for"
             cache.add_pod(pod, rng.choice(sorted(view.nodes.names[row] for row in choice.tied_rows)), info)
         yield gpu_milli(pod), isinstance(choice, Fits)
 

@@ -117,8 +117,7 @@ class Cluster:
             _check_pending(pod)
             profile_of(profiles, pod)
         cache = self.build_cache()
-        planned = (self._planned(key) for key in keys)
-        _add_along(cache, [new for new in planned if new is not None])
+        _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
         return place_pods(cache, profiles, pending, tie_break(ties))
 
     def queue(
@@ -184,7 +183,9 @@ class Cluster:
 
     def find_pod(self, key: str) -> Pod:
         """The pod `namespace/name`, one that a workload would create included. Raises InvalidObject."""
-        return self._find(Reference(POD, *_split(key))).pod
+        new = self._planned(key)
+        pod = new.pod if new is not None else self.pods.get(key)
+        return pod if pod is not None else self._find(Reference(POD, *_split(key))).pod
 
     def build_cache(self, without: str = "") -> Cache:
         """The cluster as the scheduler sees it, leaving one pod out."""

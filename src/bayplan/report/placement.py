@@ -66,7 +66,7 @@ def _table(decisions: Sequence[PlacedPod]) -> Table:
     for decision in decisions:
         style = "red" if decision.node is None else "yellow" if decision.victims else ""
         total = "" if decision.total is None else f"{decision.total:,}"
-        tied = f"{len(decision.tied):,}" if len(decision.tied) > 1 else ""
+        tied = f"{len(decision.ties):,}" if len(decision.ties) > 1 else ""
         made.add_row(
             decision.pod, decision.node or "none", total, tied, examples(decision.victims, _EXAMPLES), style=style
         )

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.core.cache import FINISHED_PHASES
 from bayplan.core.framework.verdict import Code
+from bayplan.model.pod import FINISHED_PHASES
 from bayplan.report.explain.failures import all_reason_parts, failure_parts
 from bayplan.report.explain.preemption import evicted_from, preemption_parts
 from bayplan.report.explain.scores import score_parts
