@@ -99,7 +99,7 @@ class Play:
             Draws(0, LATENCIES),
             started_at=started_at,
             on_decision=self._note_decision,
-            on_told=self._note_told,
+            on_emitted=self._note_told,
         )
 
     def _load(self) -> None:

@@ -104,7 +104,7 @@ class Placer:
         if isinstance(choice, Fits):
             self._settle(pod, info, view, row)
             return PlacedPod(info.key, node, choice.total, ties)
-        victims = make_room(cache, info, node, choice.victims_on(row))
+        victims = tuple(make_room(cache, info, view, node, choice.victims_on(row)))
         self._settle(pod, info, cache.view(), row)
         return PlacedPod(info.key, node, None, ties, victims)
 

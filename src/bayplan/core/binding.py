@@ -126,11 +126,11 @@ class Binding:
         changed: list[Object] = []
         for plugin in way.profile.reserve:
             changed += plugin.reserve(info, view, view.nodes.rows_by_name[way.node])
-        for thing in changed:
-            before = objects.find(thing)
+        for obj in changed:
+            before = objects.find(obj)
             if before is not None:
                 way.reserved.append(before)
-            objects.put(thing)
+            objects.put(obj)
         way.volumes = tuple(changed)
         if changed:
             way.claims = tuple((info.namespace, use.claim_name) for use in claim_uses(info))
@@ -225,9 +225,9 @@ class Binding:
         self._timed.pop(way.queued.key, None)
         if self._cache.stands_on_a_node(way.queued.key):
             self._cache.remove_pod(way.queued.key)
-        for thing in way.reserved:
-            if self._cache.objects.find(thing) in way.volumes:  # nobody has changed it since
-                self._cache.objects.put(thing)
+        for obj in way.reserved:
+            if self._cache.objects.find(obj) in way.volumes:  # nobody has changed it since
+                self._cache.objects.put(obj)
 
     def bind_answered(self, answer: BindAnswered, now: int) -> None:
         way = self._on_the_way.get(answer.pod)
@@ -271,10 +271,10 @@ class Binding:
         way.volumes = ()
         self._bind_if_ready(way, now)
 
-    def look_at_claims(self, thing: Object, now: int) -> None:
-        if not isinstance(thing, PersistentVolumeClaim):
+    def look_at_claims(self, obj: Object, now: int) -> None:
+        if not isinstance(obj, PersistentVolumeClaim):
             return
-        place = (thing.metadata.namespace, thing.metadata.name)
+        place = (obj.metadata.namespace, obj.metadata.name)
         for way in list(self._timed.values()):
             if place in way.claims and not way.volumes and way.queued.state is PodState.BINDING:
                 self._bind_if_ready(way, now)

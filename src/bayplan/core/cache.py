@@ -58,17 +58,17 @@ class Cache:
                 self.resources.id(name)
         return shape
 
-    def add(self, thing: Object) -> None:
+    def add(self, obj: Object) -> None:
         """Any object as it is stored: a node, a pod that runs or is nominated, or something plugins look up.
 
         A pod that is over takes no room, one that merely waits is not the cache's business.
         """
-        if isinstance(thing, Node):
-            self.add_node(thing)
-        elif isinstance(thing, Pod):
-            self._add_stored_pod(thing)
+        if isinstance(obj, Node):
+            self.add_node(obj)
+        elif isinstance(obj, Pod):
+            self._add_stored_pod(obj)
         else:
-            self.objects.put(thing)
+            self.objects.put(obj)
 
     def _add_stored_pod(self, pod: Pod) -> None:
         if pod.status.phase in FINISHED_PHASES:

@@ -85,7 +85,7 @@ class Decider:
             self._kept.move_to_end(key)
             return kept
         standing = standing_for(profile, pod, view)
-        kept = self._kept[key] = _Kept(profile, standing) if isinstance(standing, Standing) else standing
+        kept = self._kept[key] = _Kept(pod, standing) if isinstance(standing, Standing) else standing
         self._kept.move_to_end(key)
         if len(self._kept) * view.nodes.count * BYTES_PER_ROW > STANDINGS_BYTES_MAX and len(self._kept) > 1:
             self._kept.popitem(last=False)
@@ -135,16 +135,25 @@ def _first_by_name(rows: RowArray, view: View) -> int:
 class _Kept:
     """A standing with what else is known of pods of its shape."""
 
-    def __init__(self, profile: Profile, standing: Standing) -> None:
-        self.profile = profile
+    def __init__(self, pod: PodInfo, standing: Standing) -> None:
+        profile = self.profile = standing.profile
         self.standing = standing
         self.follow = standing.follow
+        #: PreFilters that read the cluster and may have something to do for such pods.
+        self._later_pre_filters = tuple(
+            plugin
+            for plugin in profile.later_pre_filters
+            if plugin.name not in profile.selective or profile.selective[plugin.name].concerns(pod)
+        )
+        self._prepared = {plugin.name for plugin in profile.later_pre_filters}
+        self._each_pod_counts = any(plugin.name not in self._prepared for plugin in profile.later_filters)
+        self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
         self._candidacies: dict[int, tuple[int, Candidacy]] = {}  # by priority, each with the budgets' version
         self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
         self._unschedulable: dict[tuple[int, str], tuple[Instant, Unschedulable]] = {}  # by priority and policy
         # The standing's verdicts as an outcome; it follows them.
         pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
-        states = [*standing.states, *standing.unprepared]
+        states = [*standing.states, *self._all_skip]
         self._filtered = Filtered(profile.filter, states, pre, standing.verdicts, unresolvable(), row_array([]))
 
     def decide(self, pod: PodInfo, view: View) -> Choice | None:
@@ -159,7 +168,7 @@ class _Kept:
         nominated = nominated_pods(pod, view) if view.nominated else None
         if nominated is not None and not len(nominated[0]):
             nominated = None
-        only_local = states is standing.unprepared and standing.nothing_later
+        only_local = states is self._all_skip
         if standing.passed_count:
             if only_local and nominated is None:
                 return self._best(pod, view, standing.feasible_rows)
@@ -190,23 +199,22 @@ class _Kept:
         return choice
 
     def _later_states(self, pod: PodInfo, view: View) -> list[State] | None:
-        """States of the filters that read the cluster; None when one rejects the pod or narrows the search.
-
-        Where all of them skip it is the standing's own list.
-        """
+        """States of the filters behind the local ones; None when one rejects the pod or narrows the search."""
         states: dict[str, State] | None = None
-        for plugin in self.standing.later_pre_filters:
+        for plugin in self._later_pre_filters:
             outcome = plugin.pre_filter(pod, view)
             if outcome is not SKIP:
                 if not isinstance(outcome, Ready) or outcome.nodes is not None:
                     return None
                 states = states or {}
                 states[plugin.name] = outcome.state
-        unprepared = self.standing.unprepared
-        if states is None:
-            return unprepared
+        if states is None and not self._each_pod_counts:
+            return self._all_skip
+        # A filter without a PreFilter gets the pod itself, which may be unlike others of its shape to it.
+        left = states or {}
         return [
-            states.get(plugin.name, state) for plugin, state in zip(self.profile.later_filters, unprepared, strict=True)
+            left.get(plugin.name, SKIP) if plugin.name in self._prepared else pod
+            for plugin in self.profile.later_filters
         ]
 
     def _filter_further(

@@ -1,7 +1,7 @@
-"""What is done about a failed attempt: the pod goes back to the queue, and the world is told why.
+"""What is done about a failed attempt: the pod goes back to the queue, and an event and its condition say why.
 
 A pod that plugins rejected waits for what may help it; one whose attempt ended in an error, with no plugin to blame, is
-tried again after a backoff of its own. Either way an event and the pod's condition say what happened.
+tried again after a backoff of its own.
 """
 
 from __future__ import annotations

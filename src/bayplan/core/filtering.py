@@ -8,7 +8,7 @@ Nothing here makes text: verdicts are plugin positions and failure codes until s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import cast
 
@@ -92,8 +92,8 @@ class Filtered:
         known = self.explained.get((position, code))
         if known is None:
             plugin = self.plugins[position]
-            said = plugin.explain_failure(self.states[position], view, code)
-            known = self.explained[position, code] = Status(said.code, said.reasons, plugin.name)
+            known = plugin.explain_failure(self.states[position], view, code)
+            known = self.explained[position, code] = replace(known, plugin=plugin.name)
         return known
 
 
@@ -280,18 +280,6 @@ def _compose(rows: Rows, positions: Rows) -> Rows:
     if isinstance(positions, slice):
         return rows
     return positions if isinstance(rows, slice) else rows[positions]
-
-
-def all_failures(filtered: Filtered, view: View, row: int) -> list[Status]:
-    """Every filter that stands in the way of one node, not only the first."""
-    rows = row_array([row])
-    statuses = []
-    for position, (plugin, state) in enumerate(zip(filtered.plugins, filtered.states, strict=True)):
-        if state is not SKIP:
-            code = int(plugin.filter(state, view, rows)[0])
-            if code:
-                statuses.append(filtered.explain(view, position, code))
-    return statuses
 
 
 def _rows_to_search(pre: PreFilterResult, view: View) -> RowArray:

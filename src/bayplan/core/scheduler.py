@@ -1,6 +1,6 @@
 """The scheduler: events in, decisions out.
 
-`observe` takes what happened, `decide` tries one pod and says what is to be done, `wake_at` tells when time alone makes
+`observe` takes what happened, `decide` tries one pod and says what is to be done, `wake_at` says when time alone makes
 another call worth while. Only two edges run backward, both here: *assume* (a decision enters the cache before the world
 has confirmed it) and *requeue* (a failed pod goes back, to be woken by what happens later).
 
@@ -150,15 +150,15 @@ class Scheduler:
         if isinstance(old, Pod):
             self._pod_removed(old, now)
         elif isinstance(old, Node):
-            # Upstream tells the queue first: hints may still see the node.
+            # The queue first, as upstream: hints may still see the node.
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.DELETE), old, None, now)
             self.cache.remove_node(old.metadata.name)
         else:
             self.cache.objects.remove(old)
             self._moved_by(old, ActionType.DELETE, old, None, now)
 
-    def _moved_by(self, thing: Object, action: ActionType, old: Object | None, new: Object | None, now: int) -> None:
-        resource = _RESOURCES.get(type(thing).__name__)
+    def _moved_by(self, obj: Object, action: ActionType, old: Object | None, new: Object | None, now: int) -> None:
+        resource = _RESOURCES.get(type(obj).__name__)
         if resource is not None:
             self.queue.move(ClusterEvent(resource, action), old, new, now)
 
@@ -250,7 +250,7 @@ class Scheduler:
         """When `decide` is next worth calling, `now` if it has something to do; None if never."""
         if self._binding.has_actions:
             return now
-        if not self.queue.queued:  # nothing waits, nearly always in a cluster with room
+        if not self.queue.resting:  # nothing waits, nearly always in a cluster with room
             return self._binding.due_at()
         return now if self.queue.has_next else self.wake_at()
 

@@ -63,39 +63,39 @@ class Objects:
     #: Worked out from services and controllers by whoever needs it; forgotten when one of them changes.
     remembered: dict[Hashable, Any] = field(default_factory=dict)
 
-    def put(self, thing: Object) -> None:
+    def put(self, obj: Object) -> None:
         """Add or replace an object; kinds nobody looks up are passed over."""
-        place = _PLACES.get(type(thing))
+        place = _PLACES.get(type(obj))
         if place is None:
             return
         attribute, namespaced = place
-        meta = thing.metadata
-        getattr(self, attribute)[(meta.namespace, meta.name) if namespaced else meta.name] = thing
-        self._changed(thing)
+        meta = obj.metadata
+        getattr(self, attribute)[(meta.namespace, meta.name) if namespaced else meta.name] = obj
+        self._changed(obj)
 
-    def find(self, thing: Object) -> Object | None:
+    def find(self, obj: Object) -> Object | None:
         """What is held in the place of this object."""
-        place = _PLACES.get(type(thing))
+        place = _PLACES.get(type(obj))
         if place is None:
             return None
         attribute, namespaced = place
-        meta = thing.metadata
+        meta = obj.metadata
         found: Object | None = getattr(self, attribute).get((meta.namespace, meta.name) if namespaced else meta.name)
         return found
 
-    def remove(self, thing: Object) -> None:
+    def remove(self, obj: Object) -> None:
         """Take an object out again."""
-        place = _PLACES.get(type(thing))
+        place = _PLACES.get(type(obj))
         if place is not None:
             attribute, namespaced = place
-            meta = thing.metadata
+            meta = obj.metadata
             getattr(self, attribute).pop((meta.namespace, meta.name) if namespaced else meta.name, None)
-            self._changed(thing)
+            self._changed(obj)
 
-    def _changed(self, thing: Object) -> None:
+    def _changed(self, obj: Object) -> None:
         self.version += 1
-        self.budgets_version += isinstance(thing, PodDisruptionBudget)
-        if isinstance(thing, SELECTING):
+        self.budgets_version += isinstance(obj, PodDisruptionBudget)
+        if isinstance(obj, SELECTING):
             self.remembered.clear()
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:

@@ -73,7 +73,10 @@ class Plain:
 
 @dataclass(frozen=True, slots=True)
 class NothingToReuse:
-    """A local PreFilter rejects pods of the shape or narrows the search. Only another node object changes that."""
+    """A local PreFilter rejects pods of the shape or narrows the search, or the profile leaves a PreFilter out.
+
+    Nothing but another node object can change that.
+    """
 
     spec_position: int
 
@@ -103,16 +106,6 @@ class Standing:
         self.version = 0  # grows when any verdict changes
         self._spec_position = nodes.spec_changes.position
         self._usage_position = nodes.usage_changes.position
-        #: PreFilters that read the cluster and may have something to do for such pods.
-        self.later_pre_filters = tuple(
-            plugin
-            for plugin in profile.later_pre_filters
-            if plugin.name not in profile.selective or profile.selective[plugin.name].concerns(pod)
-        )
-        #: The state each later filter has when its PreFilter has nothing to say.
-        asked_first = {plugin.name for plugin in profile.later_pre_filters}
-        self.unprepared: list[State] = [SKIP if plugin.name in asked_first else pod for plugin in profile.later_filters]
-        self.nothing_later = all(state is SKIP for state in self.unprepared)
         # Verdicts.
         self.verdicts = run_filters(filters, states, view, ALL_ROWS)
         self.passed: BoolArray = self.verdicts.passed & nodes.alive
@@ -256,8 +249,8 @@ class Standing:
 
 
 def _local_states(profile: Profile, pod: PodInfo, view: View) -> list[State] | None:
-    """What PreFilter leaves for the local filters; None when one rejects the pod, narrows the search or is left out."""
-    if profile.lacks_local_pre_filter:
+    """What PreFilter leaves for the local filters; None when one rejects the pod or narrows the search."""
+    if profile.lacks_pre_filter:
         return None
     states: dict[str, State] = {}
     for plugin in profile.local_pre_filters:

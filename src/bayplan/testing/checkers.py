@@ -29,13 +29,13 @@ def check_always(scheduler: Scheduler) -> None:
 def check_one_state(scheduler: Scheduler) -> None:
     """A pod is in exactly one place: the queue, on its way to a node, or on a node."""
     places: Counter[str] = Counter()
-    places.update(record.key for record in scheduler.queue.records() if record.state is not PodState.GONE)
+    places.update(queued.key for queued in scheduler.queue.queued_pods() if queued.state is not PodState.GONE)
     on_the_way = scheduler.pods_on_the_way()
     on_nodes = {
         key for key, row in scheduler.cache.pods.rows_by_key.items() if scheduler.cache.pods.node_rows[row] >= 0
     }
     assert set(on_the_way) <= on_nodes, f"on the way but on no node: {sorted(set(on_the_way) - on_nodes)}"
-    flying = {r.key for r in scheduler.queue.records() if r.state in (PodState.ASSUMED, PodState.WAITING)}
+    flying = {r.key for r in scheduler.queue.queued_pods() if r.state in (PodState.ASSUMED, PodState.WAITING)}
     places.update(key for key in on_nodes if key not in flying)
     twice = sorted(key for key, times in places.items() if times > 1)
     assert not twice, f"in two places at once: {twice}"
@@ -90,8 +90,8 @@ def check_quiet(store: Store, scheduler: Scheduler) -> None:
         and pod.status.phase not in FINISHED_PHASES
         and pod.spec.scheduler_name in scheduler.profiles
     }
-    queued = {record.key for record in scheduler.queue.records()}
-    assert queued == waiting, f"queue and store differ: {sorted(queued ^ waiting)}"
+    in_queue = {queued.key for queued in scheduler.queue.queued_pods()}
+    assert in_queue == waiting, f"queue and store differ: {sorted(in_queue ^ waiting)}"
     nominated = {cache.pods.keys[row] for rows in cache.nominated.values() for row in rows}
     assert nominated <= waiting, f"nominated but not waiting: {sorted(nominated - waiting)}"
 
@@ -103,11 +103,11 @@ def check_settled(store: Store, scheduler: Scheduler) -> None:
     for thing in sorted(objects, key=lambda one: not isinstance(one, Node)):
         cache.add(thing)
     decider = Decider(scheduler.profiles, reuse=False)
-    for record in scheduler.queue.records():
-        if record.state is PodState.GATED or record.pod.metadata.deletion_timestamp:
+    for queued in scheduler.queue.queued_pods():
+        if queued.state is PodState.GATED or queued.pod.metadata.deletion_timestamp:
             continue
-        info = cache.info(record.pod)
+        info = cache.info(queued.pod)
         choice = decider.decide(info, cache.view())
         assert not isinstance(choice, Fits), (
-            f"{record.key} waits ({record.state.value}) but fits on {cache.nodes.names[choice.row]}"
+            f"{queued.key} waits ({queued.state.value}) but fits on {cache.nodes.names[choice.row]}"
         )

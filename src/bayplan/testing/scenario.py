@@ -217,7 +217,7 @@ class Scenario:
         profiles = build_profiles(load_configuration(None))
         scheduler = Scheduler(profiles, PrioritySort().sort_key, started_at=started_at)
         return SimulatedWorld(
-            self.store, scheduler, self._controllers, draws, started_at=started_at, on_told=self._told.append
+            self.store, scheduler, self._controllers, draws, started_at=started_at, on_emitted=self._told.append
         )
 
     # ------------------------------------------------------------------ what is shown

@@ -1,6 +1,6 @@
 """A whole cluster in virtual time: store, controllers and scheduler, repeatable from a seed.
 
-Time jumps from one thing that is due to the next. At each instant everything that follows from what is known then is
+Time jumps from one obj that is due to the next. At each instant everything that follows from what is known then is
 done before time moves on: writes reach the controllers at once, and the scheduler after the watch's delay; actions take
 effect after the API's delay, and their answers come after another. The order of things that are due at the same
 instant is fixed: what was planned first comes first.
@@ -45,7 +45,7 @@ class SimulatedWorld:
         faults: Faults = NO_FAULTS,
         on_event: Callable[[Event, int], None] | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
-        on_told: Callable[[EmittedEvent], None] | None = None,
+        on_emitted: Callable[[EmittedEvent], None] | None = None,
     ) -> None:
         self.now = started_at
         self.store = store
@@ -53,7 +53,7 @@ class SimulatedWorld:
         self._controllers = list(controllers)
         self._draws = draws
         self._faults = faults
-        self._performer = Performer(store, on_told)
+        self._performer = Performer(store, on_emitted)
         self._on_event = on_event
         self._on_decision = on_decision
         self._reflector = Reflector(store)
@@ -68,11 +68,11 @@ class SimulatedWorld:
         self._listeners = _listeners(self._controllers)
         for event in self._reflector.start():
             self._observe(event)
-        for thing in store.list_and_watch().objects:
-            self._tell_controllers_of(thing)
+        for obj in store.list_and_watch().objects:
+            self._inform_controllers_of(obj)
 
     def at(self, time: int, do: Callable[[int], None]) -> None:
-        """Plan something, such as a user's command. It may tell a controller something that nobody has written."""
+        """Plan something, such as a user's command. It may change what a controller knows without a write."""
 
         def command(now: int) -> None:
             do(now)
@@ -94,7 +94,7 @@ class SimulatedWorld:
         self.now = max(self.now, end)
 
     def run_until_quiet(self, end: int) -> None:
-        """Let time pass until nothing is due before `end`; time stands still at the last thing that happened."""
+        """Let time pass until nothing is due before `end`; time stands still at the last obj that happened."""
         with rare_collections():
             while True:
                 due = self._settle()
@@ -147,7 +147,7 @@ class SimulatedWorld:
         delay = self._draws.watch()
         if self._faults is not NO_FAULTS:
             delay = self._spoil_watch(delay)
-        self._reflector.tell_later(changes, now + delay)
+        self._reflector.deliver_later(changes, now + delay)
 
     def _spoil_watch(self, delay: int) -> int:
         faults, random = self._faults, self._draws.random
@@ -200,7 +200,7 @@ class SimulatedWorld:
         evicted_at = self.now
         for action in actions:
             if isinstance(action, Emit):
-                self._performer.emit(action, self.now)  # nothing depends on when it is told
+                self._performer.emit(action, self.now)  # nothing depends on when it arrives
             elif isinstance(action, Evict):
                 evicted_at += self._draws.eviction()
                 self._send(action, evicted_at)
@@ -225,8 +225,8 @@ class SimulatedWorld:
         if spoiled in (Spoiled.LOST_ANSWER, Spoiled.LOST_REQUEST):
             answer = _refusal(action, TIMEOUT, lost=True)
         if answer is not None:
-            told = answer
-            self._plan(answered, lambda _: self._observe(told))
+            event = answer
+            self._plan(answered, lambda _: self._observe(event))
 
     def _next_due(self) -> int:
         if self._scheduler_has_news:
@@ -235,12 +235,12 @@ class SimulatedWorld:
         due = self._scheduler_due if self._scheduler_due > self._scheduler_free_at else self._scheduler_free_at
         if self._planned and self._planned[0][0] < due:
             due = self._planned[0][0]
-        told = self._reflector.due
-        due = told if told < due else due
+        delivered = self._reflector.due
+        due = delivered if delivered < due else due
         return self._due_min if self._due_min < due else due
 
-    def _tell_controllers_of(self, thing: Object) -> None:
-        change = WatchEvent(ADDED, type(thing).__name__, None, thing, 0, self.now)
+    def _inform_controllers_of(self, obj: Object) -> None:
+        change = WatchEvent(ADDED, type(obj).__name__, None, obj, 0, self.now)
         for position in self._listeners[change.kind]:
             self._controllers[position].observe(change, self.now)
         self._due_min = self.now

@@ -80,7 +80,9 @@ def test_the_preemptor_takes_the_place_at_once_and_the_victim_backs_off() -> Non
     decided(scheduler)
     taken = decided(scheduler)
     assert taken.actions == (Bind("default/urgent", "pod-default-urgent", "n1"),)
-    assert scheduler.queue.place_of("default/victim") is PodState.BACKOFF
+    assert [(queued.key, queued.state) for queued in scheduler.queue.queued_pods()] == [
+        ("default/victim", PodState.BACKOFF)
+    ]
     # Permission that comes late is for nobody.
     scheduler.observe(PermitAnswered("default/victim", "pod-default-victim", "Patience", allowed=True), NOW)
     assert scheduler.decide(NOW) is None

@@ -83,10 +83,10 @@ class Profile:
         return {plugin.name: plugin for plugin in self.pre_filter if isinstance(plugin, SelectivePlugin)}
 
     @cached_property
-    def lacks_local_pre_filter(self) -> bool:
-        """Whether a local filter has a PreFilter that the profile leaves out."""
-        prepared = {plugin.name for plugin in self.local_pre_filters}
-        return any(p.name not in prepared and isinstance(p, PreFilterPlugin) for p in self.local_filters)
+    def lacks_pre_filter(self) -> bool:
+        """Whether a filter has a PreFilter that the profile leaves out."""
+        prepared = {plugin.name for plugin in self.pre_filter}
+        return any(p.name not in prepared and isinstance(p, PreFilterPlugin) for p in self.filter)
 
     @cached_property
     def local_scorers(self) -> tuple[ScorePlugin, ...]:

@@ -59,19 +59,6 @@ class Disk(NamedTuple):
     handle: str
 
 
-def inline_plugin(volume: Volume) -> str | None:
-    """The migrated plugin of a pod's own disk."""
-    if volume.aws_elastic_block_store is not None:
-        return AWS_EBS
-    if volume.gce_persistent_disk is not None:
-        return GCE_PD
-    if volume.azure_disk is not None:
-        return AZURE_DISK
-    if volume.cinder is not None:
-        return CINDER
-    return PORTWORX if volume.portworx_volume is not None else None
-
-
 def inline_disk(volume: Volume) -> Disk | None:
     """A pod's own disk as the driver knows it; None for other volumes. Raises TranslationError."""
     if volume.aws_elastic_block_store is not None:

@@ -276,10 +276,10 @@ def after_device_class(pod: PodInfo, old: Object | None, new: Object | None) -> 
     return any(name not in BASIC_NAMES for name in pod.shape.requests.asked)
 
 
-def _has_more(one: Mapping[str, int], other: Mapping[str, int], pod: PodInfo) -> bool:
+def _has_more(new: Mapping[str, int], other: Mapping[str, int], pod: PodInfo) -> bool:
     """Whether the one has more than the other of something that the pod asks for."""
     asked = pod.shape.requests.asked
-    return any(one.get(name, 0) > other.get(name, 0) for name, amount in asked.items() if amount)
+    return any(new.get(name, 0) > other.get(name, 0) for name, amount in asked.items() if amount)
 
 
 def _allocatable(node: Node) -> tuple[Mapping[str, int], int]:

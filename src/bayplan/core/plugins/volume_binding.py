@@ -71,7 +71,7 @@ VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-exi
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 LOST = "Lost"
 
-#: Bits of a failure code, in the order in which their reasons are told.
+#: Bits of a failure code, in the order in which their reasons are selected.
 CODE_NODE, CODE_BIND, CODE_SPACE, CODE_MISSING = 1, 2, 4, 8
 REASONS = {
     CODE_NODE: NODE_CONFLICT,
@@ -163,7 +163,7 @@ class VolumeBinding:
         return PodVolumes(tuple(static), (*selected, *unmatched))
 
     def reserve(self, pod: PodInfo, view: View, node_row: int) -> list[PersistentVolume | PersistentVolumeClaim]:
-        """Volumes kept for the pod's claims, and claims told the node."""
+        """Volumes kept for the pod's claims, and claims selected the node."""
         prepared = self.pre_filter(pod, view) if self.concerns(pod) else SKIP
         if not isinstance(prepared, Ready):
             return []
@@ -183,12 +183,12 @@ class VolumeBinding:
 
 
 def assumed(chosen: PodVolumes, node_name: str) -> list[PersistentVolume | PersistentVolumeClaim]:
-    """The objects that change when the pod goes to the node: volumes kept for claims, claims told the node."""
+    """The objects that change when the pod goes to the node: volumes kept for claims, claims selected the node."""
     changed: list[PersistentVolume | PersistentVolumeClaim] = [_kept(volume, claim) for volume, claim in chosen.static]
     for claim in chosen.provisioned:
-        told = deepcopy(claim)
-        told.metadata.annotations[SELECTED_NODE] = node_name
-        changed.append(told)
+        selected = deepcopy(claim)
+        selected.metadata.annotations[SELECTED_NODE] = node_name
+        changed.append(selected)
     return changed
 
 

@@ -119,28 +119,28 @@ def shape_clashes(disks: Sequence[Volume], shape: PodShape) -> bool:
     return any(disks_clash(disk, volume) for disk in disks for volume in shape.spec.volumes)
 
 
-def disks_clash(one: Volume, other: Volume) -> bool:
+def disks_clash(volume: Volume, other: Volume) -> bool:
     """Whether two pods on one node may not have these disks both."""
-    return _gce_clash(one, other) or _aws_clash(one, other) or _iscsi_clash(one, other) or _rbd_clash(one, other)
+    return any(clash(volume, other) for clash in (_gce_clash, _aws_clash, _iscsi_clash, _rbd_clash))
 
 
-def _gce_clash(one: Volume, other: Volume) -> bool:
-    a, b = one.gce_persistent_disk, other.gce_persistent_disk
+def _gce_clash(volume: Volume, other: Volume) -> bool:
+    a, b = volume.gce_persistent_disk, other.gce_persistent_disk
     return a is not None and b is not None and a.pd_name == b.pd_name and not (a.read_only and b.read_only)
 
 
-def _aws_clash(one: Volume, other: Volume) -> bool:
-    a, b = one.aws_elastic_block_store, other.aws_elastic_block_store
+def _aws_clash(volume: Volume, other: Volume) -> bool:
+    a, b = volume.aws_elastic_block_store, other.aws_elastic_block_store
     return a is not None and b is not None and a.volume_id == b.volume_id
 
 
-def _iscsi_clash(one: Volume, other: Volume) -> bool:
-    a, b = one.iscsi, other.iscsi
+def _iscsi_clash(volume: Volume, other: Volume) -> bool:
+    a, b = volume.iscsi, other.iscsi
     return a is not None and b is not None and a.iqn == b.iqn and not (a.read_only and b.read_only)
 
 
-def _rbd_clash(one: Volume, other: Volume) -> bool:
-    a, b = one.rbd, other.rbd
+def _rbd_clash(volume: Volume, other: Volume) -> bool:
+    a, b = volume.rbd, other.rbd
     if a is None or b is None or (a.read_only and b.read_only):
         return False
     return a.pool == b.pool and a.image == b.image and not set(a.monitors).isdisjoint(b.monitors)

@@ -117,12 +117,12 @@ def _bound_volume(objects: Objects, namespace: str, claim_name: str) -> Persiste
     if claim is None:
         return unresolvable(claim_not_found(claim_name))
     if not claim.spec.volume_name:
-        return _refuse_unless_delayed(objects, claim)
+        return _reject_unless_delayed(objects, claim)
     volume = objects.volumes.get(claim.spec.volume_name)
     return unresolvable(volume_not_found(claim.spec.volume_name)) if volume is None else volume
 
 
-def _refuse_unless_delayed(objects: Objects, claim: PersistentVolumeClaim) -> Status | None:
+def _reject_unless_delayed(objects: Objects, claim: PersistentVolumeClaim) -> Status | None:
     class_name = class_of_claim(claim)
     if not class_name:
         return unresolvable(CLAIM_WITHOUT_CLASS)

@@ -49,7 +49,7 @@ class Candidacy:
             self._failures = None
 
     def _answers(self, rows: RowArray) -> tuple[list[int], list[int], list[int]]:
-        """What failures are told from."""
+        """What failures are counted from."""
         failing = self._still_failing
         return self._outcomes[rows].tolist(), failing.rejected_by[rows].tolist(), failing.codes[rows].tolist()
 

@@ -150,8 +150,8 @@ def by_importance(view: View, pod_rows: RowArray) -> RowArray:
 def _sorted_as_upstream(view: View, pod_rows: RowArray) -> RowArray:
     priorities, started_at = view.pods.priorities[pod_rows].tolist(), view.pods.started_at[pod_rows].tolist()
 
-    def more_important(one: int, other: int) -> bool:
-        return (-priorities[one], started_at[one]) < (-priorities[other], started_at[other])
+    def more_important(pod: int, other: int) -> bool:
+        return (-priorities[pod], started_at[pod]) < (-priorities[other], started_at[other])
 
     moved: RowArray = pod_rows[sorted_like_go(range(len(pod_rows)), more_important)]
     return moved

@@ -23,10 +23,9 @@ def prepare(pod: PodInfo, view: View, node_row: int, victim_rows: RowArray) -> l
     return [*overtakes, *evictions]
 
 
-def make_room(cache: Cache, pod: PodInfo, node: str, victim_rows: RowArray) -> tuple[str, ...]:
+def make_room(cache: Cache, pod: PodInfo, view: View, node: str, victim_rows: RowArray) -> list[str]:
     """Where no time passes: the victims leave the cache, and so do nominations of lower priority; the victims' keys."""
-    view = cache.view()
-    victims = tuple(view.pods.keys[row] for row in victim_rows)
+    victims = [view.pods.keys[row] for row in victim_rows.tolist()]
     for key in (*victims, *overtaken(pod, view, node)):
         cache.remove_pod(key)
     return victims

@@ -18,7 +18,7 @@ SortKey: TypeAlias = Callable[[PodInfo, int], Order]
 
 
 def active_heap(sort_key: SortKey) -> PodHeap:
-    def order(record: QueuedPod) -> Order:
-        return sort_key(record.info, record.timestamp)
+    def order(queued: QueuedPod) -> Order:
+        return sort_key(queued.info, queued.timestamp)
 
     return PodHeap(order)

@@ -102,7 +102,7 @@ def test_a_pod_without_room_is_woken_by_a_node_that_is_large_enough() -> None:
 
 def test_a_preemptor_is_retried_when_its_victim_is_gone() -> None:
     played = stage()
-    record = played.parked(pod("p").cpu("4").priority(9), "NodeResourcesFit")
-    played.queue.nominate(record, "n1", played.now)
+    queued = played.parked(pod("p").cpu("4").priority(9), "NodeResourcesFit")
+    played.queue.nominate(queued, "n1", played.now)
     played.happens(ASSIGNED_POD_DELETE, VICTIM)
-    assert played.pop() is record
+    assert played.pop() is queued

@@ -19,8 +19,8 @@ def names_on(stage: Stage, node_name: str) -> list[str]:
 
 def nominated(stage: Stage, builder: PodBuilder, node_name: str) -> None:
     """A preemptor: failed, parked, a node kept for it in memory."""
-    record = stage.parked(builder)
-    stage.queue.nominate(record, node_name, stage.now)
+    queued = stage.parked(builder)
+    stage.queue.nominate(queued, node_name, stage.now)
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def nominated(stage: Stage, builder: PodBuilder, node_name: str) -> None:
 )
 def test_modes(told: str, given: str | None, expected: str) -> None:
     stage = Stage()
-    record = stage.parked(pod("p").nominated(told))
-    stage.queue.nominate(record, given, stage.now)
-    assert stage.queue.nominations.node_of(record.info) == expected
+    queued = stage.parked(pod("p").nominated(told))
+    stage.queue.nominate(queued, given, stage.now)
+    assert stage.queue.nominations.node_of(queued.info) == expected
     assert len(stage.queue.nominations) == bool(expected)
 
 
@@ -80,10 +80,10 @@ def test_a_pod_on_a_node_is_not_nominated() -> None:
 def test_a_pod_that_is_gone_is_not_nominated() -> None:
     stage = Stage()
     stage.add("p")
-    record = stage.pop()
+    queued = stage.pop()
     stage.queue.delete("default/p", stage.now)
-    stage.fail(record, "Room")
-    stage.queue.nominate(record, KEPT, stage.now)
+    stage.fail(queued, "Room")
+    stage.queue.nominate(queued, KEPT, stage.now)
     assert len(stage.queue.nominations) == 0
 
 
@@ -98,21 +98,21 @@ def test_deleting_ends_it() -> None:
 def test_assuming_ends_it_before_the_cache_takes_the_pod() -> None:
     stage = Stage()
     thing = stage.add(pod("p").nominated(KEPT))
-    record = stage.pop()
-    stage.queue.assume(record, KEPT, stage.now)
-    stage.cache.add_pod(thing, KEPT, record.info)
+    queued = stage.pop()
+    stage.queue.assume(queued, KEPT, stage.now)
+    stage.cache.add_pod(thing, KEPT, queued.info)
     assert stage.cache.nominated == {}
-    assert record.state is PodState.ASSUMED
+    assert queued.state is PodState.ASSUMED
 
 
 def test_an_update_in_flight_waits_for_the_return() -> None:
     stage = Stage()
     old = stage.add(pod("p"))
-    record = stage.pop()
+    queued = stage.pop()
     stage.update(old, pod("p").nominated(KEPT))
     assert len(stage.queue.nominations) == 0
-    stage.fail(record, "Room")
-    stage.queue.nominate(record, None, stage.now)
+    stage.fail(queued, "Room")
+    stage.queue.nominate(queued, None, stage.now)
     assert names_on(stage, KEPT) == ["p"]
 
 
@@ -169,9 +169,9 @@ def test_behind_a_gate_the_loss_of_its_own_place_is_not_remembered() -> None:
     """A preemptor whose victims are being evicted is woken by their end, not by a more important pod's claim."""
     gate = Gate()
     stage = Stage(gates=(gate,))
-    record = stage.parked(pod("p").nominated(KEPT))
+    queued = stage.parked(pod("p").nominated(KEPT))
     gate.shut.add("default/p")
-    stage.update(record.pod, pod("p"))
+    stage.update(queued.pod, pod("p"))
     gate.shut.clear()
     stage.queue.release("default/p", stage.now)
     assert stage.place("p") is PodState.UNSCHEDULABLE
@@ -194,6 +194,6 @@ def test_nominating_elsewhere_wakes(node_name: str, woken: list[str]) -> None:
 def test_taking_another_node_wakes(node_name: str, woken: list[str]) -> None:
     stage = Standoff()
     stage.queue.activate(["default/preemptor"], stage.now)
-    record = stage.pop()
-    stage.queue.assume(record, node_name, stage.now)
+    queued = stage.pop()
+    stage.queue.assume(queued, node_name, stage.now)
     assert [name for name in stage.woken() if name != "preemptor"] == woken
