@@ -21,10 +21,10 @@ from bayplan.core.framework.verdict import CycleError
 from bayplan.core.preemption.prepare import make_room
 from bayplan.core.snapshot import View
 from bayplan.model.pod import Pod
+from bayplan.model.structs import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedPod:
+class PlacedPod(Struct, frozen=True):
     """What became of one pod."""
 
     pod: str

@@ -107,7 +107,7 @@ class TieRecorder:
         count = int(np.count_nonzero(tied))
         if count * _BITS_PER_ROW < len(tied):
             return self._few(tied.nonzero()[0].tolist())
-        self._run, self._tied, self._count = _Run(_bits(tied)), bytearray(tied.tobytes()), count
+        self._run, self._tied, self._count = _Run(_bits(tied)), bytearray(tied), count
         self._order, self._usage_position = choice.order, self._nodes.usage_changes.position
         self._tied_from, self._best, self._better = choice.tied_from, choice.order.item(choice.row), set()
         return TiedNodes(self._run, 0, count, self._names)

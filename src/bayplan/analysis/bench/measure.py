@@ -1,7 +1,8 @@
 """Decisions timed one by one, on one thread, every node looked at.
 
 A decision is everything from a pod as an object to its place in the cache: its shape, the choice, the victims' removal,
-the accounts. A calibration figure from the same run tells how fast the machine was just then; machines are
+what is reserved for it, the accounts. It is the step that `Cluster.place` takes for each pod, without keeping which
+nodes tied. A calibration figure from the same run tells how fast the machine was just then; machines are
 shared and noisy, so the ratio to it is what is worth comparing. Beside decisions a second there are decisions for each
 second of processor time: the two are equal on a quiet machine, and the latter suffers less from others on a busy one
 (but it does suffer, where they share caches or a core's two threads).
