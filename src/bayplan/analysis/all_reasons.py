@@ -28,8 +28,8 @@ def all_obstacles(profile: Profile, pod: PodInfo, view: View) -> Obstacles:
     states: dict[str, State] = {}
     for plugin in profile.pre_filter:
         states[plugin.name] = _pre_filter(plugin, pod, view, rows, obstacles)
-    plugins = [one for one in profile.filter if states.get(one.name, pod) is not SKIP]
-    filter_states = [states.get(one.name, pod) for one in plugins]
+    plugins = [plugin for plugin in profile.filter if states.get(plugin.name, pod) is not SKIP]
+    filter_states = [states.get(plugin.name, pod) for plugin in plugins]
     _filter(plugins, filter_states, view, rows, obstacles)
     _filter_with_nominated(plugins, filter_states, pod, view, obstacles)
     return {row: found for row, found in obstacles.items() if found}

@@ -66,7 +66,7 @@ class Cluster:
         self.objects = admit(objects)
         self.skipped: Counter[str] = skipped or Counter()  # kinds that were ignored
         fill_budget_status(self.objects)
-        self.pods: dict[str, Pod] = {object_key(thing): thing for thing in self.objects if isinstance(thing, Pod)}
+        self.pods: dict[str, Pod] = {object_key(obj): obj for obj in self.objects if isinstance(obj, Pod)}
 
     @classmethod
     def load(cls, *paths: str | Path) -> Cluster:
@@ -110,8 +110,7 @@ class Cluster:
             _check_pending(pod)
             profile_of(profiles, pod)
         cache = self.build_cache()
-        planned = (self._planned(key) for key in keys)
-        _add_along(cache, [new for new in planned if new is not None])
+        _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
         return place_pods(cache, profiles, pending, tie_break(ties))
 
     def queue(
@@ -131,7 +130,7 @@ class Cluster:
         order = queue_order(profiles)
         infos = {key: cache.info(self.find_pod(key)) for key in keys}
         arrival = {key: position for position, key in enumerate(keys)}
-        for key in sorted(keys, key=lambda one: order(infos[one], arrival[one])):
+        for key in sorted(keys, key=lambda key: order(infos[key], arrival[key])):
             pod = self.find_pod(key)
             profile = profiles.get(pod.spec.scheduler_name)
             if profile is None and named is not None:
@@ -148,14 +147,14 @@ class Cluster:
 
     def after(self, placement: Placement) -> Cluster:
         """The cluster after the placed pods run and their victims are gone."""
-        gone = {victim for one in placement.decisions for victim in one.victims}
-        nodes = {one.pod: one.node for one in placement.decisions if one.node and one.pod not in gone}
+        gone = {victim for placed in placement.decisions for victim in placed.victims}
+        nodes = {placed.pod: placed.node for placed in placement.decisions if placed.node and placed.pod not in gone}
         planned = [new for key in nodes if (new := self._planned(key)) is not None]
         along = {id(new.origin): new.origin.along for new in planned}
-        things: list[Object] = [one for one in self.objects if not (isinstance(one, Pod) and object_key(one) in gone)]
-        things += [one for brought in along.values() for one in brought]
-        things += [new.pod for new in planned]
-        return Cluster([_bound(one, nodes) if isinstance(one, Pod) else one for one in things])
+        objects: list[Object] = [obj for obj in self.objects if not (isinstance(obj, Pod) and object_key(obj) in gone)]
+        objects += [obj for brought in along.values() for obj in brought]
+        objects += [new.pod for new in planned]
+        return Cluster([_bound(obj, nodes) if isinstance(obj, Pod) else obj for obj in objects])
 
     # Parts.
 
@@ -167,25 +166,27 @@ class Cluster:
 
     def _arrivals(self) -> list[str]:
         keys: list[str] = []
-        for thing in self.objects:
-            if isinstance(thing, Pod):
-                if _is_pending(thing):
-                    keys.append(object_key(thing))
-            elif isinstance(thing, WORKLOADS):
-                keys += self._workload_pods.by_workload.get(id(thing), ())
+        for obj in self.objects:
+            if isinstance(obj, Pod):
+                if _is_pending(obj):
+                    keys.append(object_key(obj))
+            elif isinstance(obj, WORKLOADS):
+                keys += self._workload_pods.by_workload.get(id(obj), ())
         return keys
 
     def find_pod(self, key: str) -> Pod:
         """The pod `namespace/name`; also one that a workload would create. Raises InvalidObject."""
-        return self._find(Reference(POD, *_split(key))).pod
+        new = self._planned(key)
+        pod = new.pod if new is not None else self.pods.get(key)
+        return pod if pod is not None else self._find(Reference(POD, *_split(key))).pod
 
     def build_cache(self, without: str = "") -> Cache:
         """The cluster as the scheduler sees it, leaving one pod out."""
         cache = Cache()
         with without_garbage_collection():
-            for thing in self.objects:
-                if not (without and isinstance(thing, Pod) and object_key(thing) == without):
-                    cache.add(thing)
+            for obj in self.objects:
+                if not (without and isinstance(obj, Pod) and object_key(obj) == without):
+                    cache.add(obj)
         return cache
 
     @cached_property
@@ -221,11 +222,14 @@ class Cluster:
         raise not_found(str(reference), f"{message}; did you mean {' or '.join(close)}?" if close else message)
 
     def _references(self) -> list[str]:
-        workloads = (one for one in self.objects if isinstance(one, WORKLOADS))
+        workloads = (obj for obj in self.objects if isinstance(obj, WORKLOADS))
         return [
             *self.pods,
             *self._workload_pods.by_key,
-            *(written(type(one).__name__, one.metadata.namespace, one.metadata.name) for one in workloads),
+            *(
+                written(type(workload).__name__, workload.metadata.namespace, workload.metadata.name)
+                for workload in workloads
+            ),
         ]
 
     def _pending_among(self, named: Iterable[str], namespace: str) -> list[str]:
@@ -255,7 +259,7 @@ def profile_of(profiles: Mapping[str, Profile], pod: Pod) -> Profile:
     name = pod.spec.scheduler_name
     if name not in profiles:
         message = f"no profile for scheduler {name!r}; known profiles: {', '.join(sorted(profiles))}"
-        raise InvalidObject([Fault("", f"Pod {object_key(pod)}", "spec.schedulerName", message)])
+        raise _fault_of(pod, "spec.schedulerName", message)
     return profiles[name]
 
 
@@ -295,20 +299,13 @@ def _bound(pod: Pod, nodes: Mapping[str, str]) -> Pod:
 
 def _check_pending(pod: Pod) -> None:
     if pod.spec.node_name:
-        raise InvalidObject(
-            [
-                Fault(
-                    "",
-                    f"Pod {object_key(pod)}",
-                    "spec.nodeName",
-                    f"already has node {pod.spec.node_name}, so it is not pending",
-                )
-            ]
-        )
+        raise _fault_of(pod, "spec.nodeName", f"already has node {pod.spec.node_name}, so it is not pending")
     if _is_over(pod):
-        raise InvalidObject(
-            [Fault("", f"Pod {object_key(pod)}", "status.phase", f"{pod.status.phase}: the pod has finished")]
-        )
+        raise _fault_of(pod, "status.phase", f"{pod.status.phase}: the pod has finished")
+
+
+def _fault_of(pod: Pod, field_path: str, message: str) -> InvalidObject:
+    return InvalidObject([Fault("", f"Pod {object_key(pod)}", field_path, message)])
 
 
 def _is_pending(pod: Pod) -> bool:
@@ -322,16 +319,16 @@ def _is_over(pod: Pod) -> bool:
 def _add_along(cache: Cache, planned: Iterable[NewPod]) -> None:
     """What workloads would create together with these pods."""
     for origin in {id(new.origin): new.origin for new in planned}.values():
-        for thing in origin.along:
-            cache.add(thing)
+        for obj in origin.along:
+            cache.add(obj)
 
 
 def _name_pods(objects: Iterable[Object]) -> None:
     """A pod that leaves its name to the API server gets one, always the same."""
     numbers: dict[tuple[str, str], Iterable[int]] = {}
-    for thing in objects:
-        meta = thing.metadata
-        if isinstance(thing, Pod) and not meta.name:
+    for obj in objects:
+        meta = obj.metadata
+        if isinstance(obj, Pod) and not meta.name:
             numbered = numbers.setdefault((meta.namespace, meta.generate_name), count(1))
             meta.name = f"{meta.generate_name}new-{next(iter(numbered))}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import KINDS
@@ -107,11 +108,7 @@ def close_matches(wanted: Reference, known: Collection[str]) -> list[str]:
     name = wanted.name
     same_name = [reference for reference in known if reference.endswith(f"/{name}")]
     # A workload's pods bear its name and something random behind it.
-    longer = (
-        reference
-        for reference in _in_namespace(known, wanted.namespace)
-        if reference.rpartition("/")[2].startswith(f"{name}-")
-    )
+    longer = (near for near in _in_namespace(known, wanted.namespace) if near.rpartition("/")[2].startswith(f"{name}-"))
     asked = written(wanted.kind, wanted.namespace, name)
     compared = known if len(known) <= _COMPARED_MAX else list(_in_namespace(known, wanted.namespace))[:_COMPARED_MAX]
     similar = get_close_matches(asked, compared, n=_SHOWN_MAX, cutoff=0.75)
@@ -124,4 +121,4 @@ def _in_namespace(known: Iterable[str], namespace: str) -> Iterable[str]:
 
 
 def _first(found: Iterable[str]) -> list[str]:
-    return sorted(reference for reference, _ in zip(found, range(_SHOWN_MAX), strict=False))
+    return sorted(islice(found, _SHOWN_MAX))

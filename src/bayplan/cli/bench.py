@@ -101,7 +101,7 @@ def document(machine: Machine, measurements: Iterable[Measurement]) -> dict[str,
     return {
         "machine": machine.to_dict(),
         "targets": {name: target for name, target in TARGETS.items() if target},
-        "measurements": [one.to_dict() for one in measurements],
+        "measurements": [measured.to_dict() for measured in measurements],
     }
 
 
@@ -132,8 +132,9 @@ def _bench_scaling(
     points: list[ScalePoint] = []
     chosen = workloads or WORKLOADS_BY_DEFAULT
     for point in measure_scaling(chosen, pods or PODS_BY_DEFAULT, node_counts or NODE_COUNTS):
-        one = point.measured
-        note(f"{one.workload}, {one.nodes:,} nodes, {one.running:,} pods running: {one.p50_us:,.0f} µs")
+        measured = point.measured
+        cluster = f"{measured.nodes:,} nodes, {measured.running:,} pods running"
+        note(f"{measured.workload}, {cluster}: {measured.p50_us:,.0f} µs")
         points.append(point)
     answer = document(machine, [point.measured for point in points])
     html, png, plain = (out.with_name(out.name + ending) for ending in (".html", ".png", ".json"))

@@ -66,7 +66,7 @@ def command(
     else:
         show(placement_parts(placement), sys.stdout)
     # A user who names a pod asks whether it gets a node; a gated pod does not.
-    unplaced = any(one.node is None for one in placement.decisions) or (pods and queue.gated)
+    unplaced = any(decision.node is None for decision in placement.decisions) or (pods and queue.gated)
     return EXIT_NO if unplaced else EXIT_YES
 
 

@@ -58,8 +58,8 @@ class Decider:
         self._next_start = 0  # one for all profiles, as upstream
         self._kept: OrderedDict[tuple[str, int], _Kept | NothingToReuse] = OrderedDict()
 
-    def decide(self, pod: PodInfo, view: View, *, with_ties: bool = False) -> Choice:
-        """The best node, ties by the smallest name; `with_ties` works out all nodes with the best total."""
+    def decide(self, pod: PodInfo, view: View) -> Choice:
+        """The best node, ties by the smallest name."""
         if not view.nodes.alive_count:
             return Unschedulable(lambda: Diagnosis(NO_NODES))
         profile = self._profiles[pod.scheduler_name]
@@ -70,7 +70,7 @@ class Decider:
         # A node that the pod names itself is not part of its shape.
         if self._reuse and profile.percentage_of_nodes_to_score is None and not pod.node_name:
             kept = self._kept_for(profile, pod, view)
-            choice = kept.decide(pod, view, with_ties) if isinstance(kept, _Kept) else None
+            choice = kept.decide(pod, view) if isinstance(kept, _Kept) else None
             if choice is not None:
                 return choice
         start = self._next_start
@@ -102,14 +102,15 @@ def _nominated_choice(profile: Profile, pod: PodInfo, view: View) -> Fits | None
         return None
     rows = row_array([row])
     found = filter_with_nominated(profile.filter, filter_states(profile, pod, pre), pod, view, rows)
-    return Fits(row, None, rows) if found.passed[0] else None
+    return Fits(row, None, found.codes, 0, rows) if found.passed[0] else None
 
 
 def _choice_of(found: Attempt, view: View, start: int = 0) -> Choice:
     """The choice a full attempt leads to."""
     if found.scored is not None:
-        tied = found.scored.best_rows()
-        return Fits(_first_by_name(tied, view), int(found.scored.totals.max()), tied)
+        totals, rows = found.scored.totals, found.scored.rows
+        best = int(totals.max())
+        return Fits(_first_by_name(found.scored.best_rows(), view), best, totals, best, rows)
     filtered, post_filter = found.filtered, found.post_filter
     assert filtered is not None, "there are nodes"
     assert post_filter is not None, "nothing fits"
@@ -155,7 +156,7 @@ class _Kept:
         states = [*standing.states, *self._all_skip]
         self._filtered = Filtered(profile.filter, states, pre, standing.verdicts, unresolvable(), row_array([]))
 
-    def decide(self, pod: PodInfo, view: View, with_ties: bool) -> Choice | None:
+    def decide(self, pod: PodInfo, view: View) -> Choice | None:
         """None when the straight line has to be taken."""
         unschedulable = self._unschedulable_before(pod, view)
         if unschedulable is not None:
@@ -170,14 +171,14 @@ class _Kept:
         only_local = states is self._all_skip
         if standing.passed_count:
             if only_local and nominated is None:
-                return self._best(pod, view, standing.feasible_rows, with_ties)
+                return self._best(pod, view, standing.feasible_rows)
             try:
                 passed = self._filter_further(view, states, nominated)
             except CycleError:
                 return None  # rows that had failed already were asked about, too: the straight line tells if it matters
             rows = passed.nonzero()[0]
             if len(rows):
-                return self._best(pod, view, rows, with_ties, passed)
+                return self._best(pod, view, rows, passed)
         return self._remember(pod, view, self._preempt(pod, view, nominated)) if only_local else None
 
     def _unschedulable_before(self, pod: PodInfo, view: View) -> Unschedulable | None:
@@ -240,7 +241,7 @@ class _Kept:
             passed[crowded] = full.filter(crowded).passed
         return passed
 
-    def _best(self, pod: PodInfo, view: View, rows: RowArray, with_ties: bool, passed: BoolArray | None = None) -> Fits:
+    def _best(self, pod: PodInfo, view: View, rows: RowArray, passed: BoolArray | None = None) -> Fits:
         """The best of the feasible `rows`; `passed` marks them where they are not all that pass the local filters."""
         standing = self.standing
         more = self._later_scores(pod, view, rows)
@@ -248,18 +249,16 @@ class _Kept:
             order = standing.order if passed is None else np.where(passed, standing.order, NOT_FEASIBLE)
             row = int(order.argmax())
             total = standing.plain_total(row)
-            tied = rows[standing.plain_totals(rows) == total] if with_ties else None
-            return Fits(row, total + standing.constant, tied)
-        if more is not None and standing.total_is_constant_apart and not with_ties:
-            best = int((standing.order[rows] + more * RANKS).argmax())
-            row = rows.item(best)
-            return Fits(row, standing.plain_total(row) + standing.constant + more.item(best), None)
-        totals = standing.totals(rows)
-        if more is not None:
-            totals = totals + more
-        best = int((totals * RANKS - view.nodes.name_ranks()[rows]).argmax())
-        tied = rows[totals == totals[best]] if with_ties else None
-        return Fits(int(rows[best]), int(totals[best]), tied)
+            return Fits(row, total + standing.constant, order, (total - 1) * RANKS + 1)
+        if more is not None and standing.total_is_constant_apart:
+            order, constant = standing.order[rows] + more * RANKS, standing.constant
+        else:
+            totals = standing.totals(rows) if more is None else standing.totals(rows) + more
+            order, constant = totals * RANKS - view.nodes.name_ranks()[rows], 0
+        best = int(order.argmax())
+        row = rows.item(best)
+        total = (order.item(best) + view.nodes.name_ranks().item(row)) // RANKS
+        return Fits(row, total + constant, order, (total - 1) * RANKS + 1, rows)
 
     def _later_scores(self, pod: PodInfo, view: View, rows: RowArray) -> IntArray | None:
         """(rows,) what the score plugins that read the cluster add; None when all of them skip."""

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from bayplan.core.actions import Action
-from bayplan.core.columns import RowArray
+from bayplan.core.columns import IntArray, RowArray
 from bayplan.core.diagnosis import Diagnosis
 from bayplan.core.preemption.post_filter import Found
 from bayplan.model.structs import Struct
@@ -19,11 +19,19 @@ from bayplan.model.structs import Struct
 
 @dataclass(slots=True)
 class Fits:
-    """There is a node the pod fits on now."""
+    """There is a node the pod fits on now. What it says of other nodes holds while the cache stays as it is."""
 
     row: int
     total: int | None  # None for a node that was taken without scoring
-    tied_rows: RowArray | None  # nodes with the same total; None: not worked out
+    order: IntArray  # (nodes,) the better the higher, or (rows,) where only some were in question
+    tied_from: int  # in `order`: nodes with this or more have the same total
+    rows: RowArray | None = None  # those of `order`; None: all
+
+    @property
+    def tied_rows(self) -> RowArray:
+        """The nodes that have the same total, its own among them."""
+        tied = self.order >= self.tied_from
+        return tied.nonzero()[0] if self.rows is None else self.rows[tied]
 
 
 @dataclass(slots=True)

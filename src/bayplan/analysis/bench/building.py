@@ -91,8 +91,8 @@ def build_cache(workload: Workload, node_count: int, pods: list[Pod]) -> Cache:
         cache.add_pod(pod)
     if workload.pods.own_volume:
         for number, pod in enumerate(pods):
-            for thing in _bound_claim(pod.metadata.name, ZONES[number % len(ZONES)]):
-                cache.add(thing)
+            for obj in _bound_claim(pod.metadata.name, ZONES[number % len(ZONES)]):
+                cache.add(obj)
     return cache
 
 

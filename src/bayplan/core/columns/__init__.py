@@ -35,6 +35,13 @@ def row_array(rows: Any) -> RowArray:
     return np.asarray(rows, dtype=np.intp)
 
 
+def row_mask(rows: RowArray, count: int) -> BoolArray:
+    """(count,) True for the given rows."""
+    mask = np.zeros(count, dtype=np.bool_)
+    mask[rows] = True
+    return mask
+
+
 def every_row(count: int) -> RowArray:
     """All rows of a table of this length, one by one."""
     return np.arange(count, dtype=np.intp)
