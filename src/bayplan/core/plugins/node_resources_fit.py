@@ -46,7 +46,6 @@ from bayplan.core.plugins.node_amounts import (
 )
 from bayplan.core.plugins.requeue_rules import has_place, is_same_pod, on
 from bayplan.core.snapshot import Usage, View
-from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 
@@ -241,37 +240,31 @@ class NodeResourcesFit:
         )
 
 
-def after_pod_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+def after_pod_change(pod: PodInfo, old: Pod, new: Pod | None) -> bool:
     """Hint: a pod with a place has gone, or one on a node, or this one, asks for less than before."""
-    assert isinstance(old, Pod)
     if new is None:
         return has_place(old)
-    assert isinstance(new, Pod)
     if is_same_pod(pod, new):
         return True
-    if not new.spec.node_name:
-        return False
-    return _has_more(pod_requests(old).used, pod_requests(new).used, pod)
+    return bool(new.spec.node_name) and _has_more(pod_requests(old).used, pod_requests(new).used, pod)
 
 
-def after_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:
     """Hint: a node that would do if it were empty and, if it is not new, has more than before of what is asked for.
 
     As upstream: resources that the profile ignores must be there as well.
     """
-    assert isinstance(new, Node)
     amounts, allowed_pods = _allocatable(new)
     asked = pod.shape.requests.asked
     if not allowed_pods or any(amount > amounts.get(name, 0) for name, amount in asked.items() if amount):
         return False
     if old is None:
         return True
-    assert isinstance(old, Node)
     amounts_before, allowed_pods_before = _allocatable(old)
     return allowed_pods > allowed_pods_before or _has_more(amounts, amounts_before, pod)
 
 
-def after_device_class(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_device_class(pod: PodInfo, old: object, new: object) -> bool:  # noqa: ARG001
     """Hint: which resource a class stands for is not known here, so any scalar the pod asks for will do."""
     return any(name not in BASIC_NAMES for name in pod.shape.requests.asked)
 

@@ -29,7 +29,6 @@ from bayplan.core.plugins.volume_claims import (
     volume_not_found,
 )
 from bayplan.core.snapshot import Objects, View
-from bayplan.model.kinds import Object
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 
@@ -91,19 +90,14 @@ class VolumeZone:
         )
 
 
-def after_class_added(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_class_added(pod: PodInfo, old: None, new: StorageClass) -> bool:  # noqa: ARG001
     """Hint: only claims of a class that waits for the first consumer may be unbound here."""
-    assert isinstance(new, StorageClass)
     return new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
 
 
-def after_volume_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_volume_change(pod: PodInfo, old: PersistentVolume | None, new: PersistentVolume) -> bool:  # noqa: ARG001
     """Hint: any new volume, or one that is in other zones than before."""
-    assert isinstance(new, PersistentVolume)
-    if old is None:
-        return True
-    assert isinstance(old, PersistentVolume)
-    return list(_topologies(old)) != list(_topologies(new))
+    return old is None or list(_topologies(old)) != list(_topologies(new))
 
 
 def _bound_volume(objects: Objects, namespace: str, claim_name: str) -> PersistentVolume | Status | None:
