@@ -22,7 +22,8 @@ from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.volume_binding_wait import why_in_vain
 from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
-from bayplan.core.queue import QueuedPod, SchedulingQueue
+from bayplan.core.queue import SchedulingQueue
+from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod

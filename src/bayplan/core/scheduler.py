@@ -37,15 +37,11 @@ from bayplan.core.framework.requeue import POD_GONE, POD_PLACED, ActionType, Clu
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.preemption.prepare import prepare
-from bayplan.core.queue import (
-    PARKED_MAX_NS,
-    QueuedPod,
-    QueueProfile,
-    SchedulingQueue,
-    node_changes,
-    pod_changes,
-)
-from bayplan.core.queue.active import SortKey
+from bayplan.core.queue import PARKED_MAX_NS, SchedulingQueue
+from bayplan.core.queue.changes import node_changes, pod_changes
+from bayplan.core.queue.hints import QueueProfile
+from bayplan.core.queue.pod_heap import SortKey
+from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
