@@ -80,6 +80,12 @@ class NodeTable(Table):
             self._ranks_version = (self.order_version, self.count)
         return self._name_ranks
 
+    def named(self, names: Iterable[str]) -> BoolArray:
+        """(nodes,) the nodes with one of these names."""
+        named = np.zeros(self.count, dtype=np.bool_)
+        named[[self.rows_by_name[name] for name in names if name in self.rows_by_name]] = True
+        return named
+
     def add_node(self, node: Node) -> int:
         """Add a node, or replace the object of one that is known."""
         row = self.row_for(node.metadata.name)

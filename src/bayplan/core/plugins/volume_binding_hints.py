@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.plugins.csi_migration import MIGRATED_PLUGINS_ANNOTATION
-from bayplan.model.quantity import parse_quantity, whole_value
+from bayplan.core.plugins.volume_claims import largest_volume_bytes
 from bayplan.model.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
 
 
@@ -40,10 +40,5 @@ def after_capacity_change(
     """Any new capacity, or one that allows larger volumes than before."""
     if old is None:
         return True
-    before, after = _limit_bytes(old), _limit_bytes(new)
+    before, after = largest_volume_bytes(old), largest_volume_bytes(new)
     return after is not None and (before is None or after > before)
-
-
-def _limit_bytes(capacity: CSIStorageCapacity) -> int | None:
-    limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
-    return None if limit is None else whole_value(parse_quantity(limit))

@@ -24,9 +24,7 @@ from bayplan.core.plugins.volume_claims import (
     WAIT_FOR_FIRST_CONSUMER,
     binding_mode_not_set,
     claim_not_found,
-    class_not_found,
     class_of_claim,
-    volume_not_found,
 )
 from bayplan.core.snapshot import Objects, View
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
@@ -110,7 +108,7 @@ def _bound_volume(objects: Objects, namespace: str, claim_name: str) -> Persiste
     if not claim.spec.volume_name:
         return _reject_unless_delayed(objects, claim)
     volume = objects.volumes.get(claim.spec.volume_name)
-    return unresolvable(volume_not_found(claim.spec.volume_name)) if volume is None else volume
+    return unresolvable(f'persistentvolume "{claim.spec.volume_name}" not found') if volume is None else volume
 
 
 def _reject_unless_delayed(objects: Objects, claim: PersistentVolumeClaim) -> Status | None:
@@ -119,7 +117,7 @@ def _reject_unless_delayed(objects: Objects, claim: PersistentVolumeClaim) -> St
         return unresolvable(CLAIM_WITHOUT_CLASS)
     storage_class = objects.storage_classes.get(class_name)
     if storage_class is None:
-        return unresolvable(class_not_found(class_name))
+        return unresolvable(f'storageclass.storage.k8s.io "{class_name}" not found')
     if storage_class.volume_binding_mode is None:
         return unresolvable(binding_mode_not_set(class_name))
     return None if storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else unresolvable(VOLUME_WITHOUT_NAME)
