@@ -32,7 +32,7 @@ from bayplan.core.plugins.volume_binding import VolumeBinding
 from bayplan.core.plugins.volume_restrictions import VolumeRestrictions
 from bayplan.core.plugins.volume_zone import VolumeZone
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
-from bayplan.core.queue.active import SortKey
+from bayplan.core.queue.pod_heap import SortKey
 
 PluginFactory = Callable[..., Any]
 

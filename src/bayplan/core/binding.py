@@ -22,7 +22,8 @@ from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.volume_binding_wait import why_in_vain
 from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
-from bayplan.core.queue import QueuedPod, SchedulingQueue
+from bayplan.core.queue import SchedulingQueue
+from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -85,8 +86,10 @@ class Binding:
         actions, self._outbox = tuple(self._outbox), []
         return actions
 
-    def find(self, key: str) -> OnTheWay | None:
-        return self._on_the_way.get(key)
+    def find(self, key: str, uid: str | None = None) -> OnTheWay | None:
+        """The pod of that name and, if one is given, of that uid."""
+        way = self._on_the_way.get(key)
+        return way if way is None or uid is None or way.queued.info.uid == uid else None
 
     def is_waiting(self, key: str) -> bool:
         """Whether the pod waits for permission or volumes, and nothing of it has been written yet."""
@@ -233,9 +236,7 @@ class Binding:
                 self._cache.objects.put(obj)
 
     def bind_answered(self, answer: BindAnswered, now: int) -> None:
-        way = self._on_the_way.get(answer.pod)
-        if way is not None and way.queued.info.uid != answer.uid:
-            way = None
+        way = self.find(answer.pod, answer.uid)
         bound = self._binding.pop(answer.uid, None)
         if answer.error:
             # A pod that the watch has shown on its node is bound, whatever became of the answer.
@@ -260,22 +261,20 @@ class Binding:
             self._binding[answer.uid] = bound
             self._outbox.append(Bind(answer.pod, answer.uid, bound[0]))
             return
-        status = Status(Code.ERROR, (f'running Bind plugin "DefaultBinder": {answer.error}',))
-        self._outbox += self._fall_back(way, status, now).actions
+        self._fail(way, f'running Bind plugin "DefaultBinder": {answer.error}', now)
 
     def volumes_answered(self, key: str, uid: str, error: str, now: int) -> None:
-        way = self._on_the_way.get(key)
-        if way is None or way.queued.info.uid != uid:
+        way = self.find(key, uid)
+        if way is None:
             return
         if error:
-            status = Status(Code.ERROR, (f'running PreBind plugin "VolumeBinding": {error}',))
-            self._outbox += self._fall_back(way, status, now).actions
-            return
-        way.volumes, way.written = (), way.volumes
-        self._bind_if_ready(way, now)
+            self._fail(way, f'running PreBind plugin "VolumeBinding": {error}', now)
+        else:
+            way.volumes, way.written = (), way.volumes
+            self._bind_if_ready(way, now)
 
     def look_at_volumes(self, changed: Object, now: int) -> None:
-        """Someobj that pods may wait for, or on, has come, changed or gone."""
+        """Something that pods may wait for, or on, has come, changed or gone."""
         if isinstance(changed, PersistentVolumeClaim | PersistentVolume | Node):
             for way in list(self._timed.values()):
                 if way.written:
@@ -284,8 +283,7 @@ class Binding:
     def _bind_if_ready(self, way: OnTheWay, now: int) -> None:
         reason = self._why_in_vain(way)
         if reason:
-            text = f'running PreBind plugin "VolumeBinding": binding volumes: {reason}'
-            self._outbox += self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
+            self._fail(way, f'running PreBind plugin "VolumeBinding": binding volumes: {reason}', now)
             return
         claims = self._cache.objects.claims
         if way.claims and all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
@@ -300,16 +298,15 @@ class Binding:
         return why_in_vain(self._cache.objects, way.written, way.node)
 
     def permit_answered(self, event: PermitAnswered, now: int) -> None:
-        way = self._on_the_way.get(event.pod)
-        if way is None or way.queued.info.uid != event.uid or event.plugin not in way.waits:
+        way = self.find(event.pod, event.uid)
+        if way is None or event.plugin not in way.waits:
             return
-        if event.allowed:
-            del way.waits[event.plugin]
-            if not way.waits:
-                self._outbox += self._go_on(way, now).actions
+        if not event.allowed:
+            self._reject(way, event.plugin, event.reason, now)
             return
-        status = Status(Code.UNSCHEDULABLE, (event.reason,), event.plugin)
-        self._outbox += self._fall_back(way, status, now).actions
+        del way.waits[event.plugin]
+        if not way.waits:
+            self._outbox += self._go_on(way, now).actions
 
     def expire(self, now: int) -> None:
         """Waits that have lasted too long."""
@@ -319,11 +316,16 @@ class Binding:
             if way.waits:
                 plugin, deadline = min(way.waits.items(), key=lambda wait: wait[1])
                 if deadline <= now:
-                    reason = f"rejected due to timeout after waiting at plugin {plugin}"
-                    self._outbox += self._fall_back(way, Status(Code.UNSCHEDULABLE, (reason,), plugin), now).actions
+                    self._reject(way, plugin, f"rejected due to timeout after waiting at plugin {plugin}", now)
             elif way.deadline is not None and way.deadline <= now:
                 text = 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
-                self._outbox += self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
+                self._fail(way, text, now)
+
+    def _fail(self, way: OnTheWay, error: str, now: int) -> None:
+        self._outbox += self._fall_back(way, Status(Code.ERROR, (error,)), now).actions
+
+    def _reject(self, way: OnTheWay, plugin: str, reason: str, now: int) -> None:
+        self._outbox += self._fall_back(way, Status(Code.UNSCHEDULABLE, (reason,), plugin), now).actions
 
 
 def _placed(info: PodInfo, node: str) -> PodInfo:

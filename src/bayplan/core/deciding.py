@@ -121,7 +121,7 @@ def _nothing_fits(
     result: PostFilterResult, view: View, diagnose: Callable[[], Diagnosis], start: int = 0
 ) -> NeedsPreemption | Unschedulable:
     """Perhaps there is a node that can be cleared."""
-    found = result.preemption.found
+    found = result.found
     if found is None or not len(found.tied_rows):
         # Where nobody looked for candidates nothing is known against an earlier nomination.
         return Unschedulable(diagnose, keeps_nomination=found is None)

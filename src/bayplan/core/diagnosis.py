@@ -7,8 +7,7 @@ failures, and each is explained once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -28,21 +27,11 @@ class Diagnosis(NamedTuple):
     rejectors: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FailureGroup:
-    """Nodes that failed in the same way."""
-
-    status: Status
-    rows: RowArray
-
-
-def failure_groups(filtered: Filtered, view: View) -> Iterator[FailureGroup]:
+def failure_groups(filtered: Filtered, view: View) -> Iterator[tuple[Status, RowArray]]:
     """All failed nodes, grouped by verdict."""
-    verdicts = filtered.verdicts
-    failed = np.flatnonzero(view.nodes.alive & (verdicts.rejected_by != PASSED))
-    for position, code, rows in distinct_verdicts(verdicts, failed):
-        status = filtered.absent if position == NOT_LOOKED_AT else filtered.explain(view, position, code)
-        yield FailureGroup(status, rows)
+    failed = np.flatnonzero(view.nodes.alive & (filtered.verdicts.rejected_by != PASSED))
+    for position, code, rows in distinct_verdicts(filtered.verdicts, failed):
+        yield filtered.explain(view, position, code), rows
 
 
 def distinct_verdicts(verdicts: Verdicts, rows: RowArray) -> Iterator[tuple[int, int, RowArray]]:
@@ -81,8 +70,7 @@ def fit_error(filtered: Filtered, view: View, post_filter_message: str) -> str:
         reasons: Counter[str] = Counter()
         failed = (view.nodes.alive & (filtered.verdicts.rejected_by != PASSED)).nonzero()[0]
         for position, code, count in count_verdicts(filtered.verdicts, failed):
-            status = filtered.absent if position == NOT_LOOKED_AT else filtered.explain(view, position, code)
-            for reason in status.reasons:
+            for reason in filtered.explain(view, position, code).reasons:
                 reasons[reason] += count
         detail = histogram(reasons)
     else:
@@ -99,8 +87,4 @@ def nodes_available_message(node_count: int, detail: str) -> str:
 
 def histogram(reasons: Mapping[str, int]) -> str:
     """Counts with their reasons, sorted as bytes: "10 x" stands before "2 y"."""
-    return ", ".join(_sorted_as_bytes(f"{count} {reason}" for reason, count in reasons.items()))
-
-
-def _sorted_as_bytes(lines: Iterable[str]) -> list[str]:
-    return sorted(lines, key=lambda line: line.encode())
+    return ", ".join(sorted((f"{count} {reason}" for reason, count in reasons.items()), key=str.encode))

@@ -52,8 +52,7 @@ class Explanation:
         return self.names(searched.dry_run.without_victims) if searched else []
 
     def _searched(self) -> Searched | None:
-        post_filter = self.attempt.post_filter
-        found = post_filter.preemption.found if post_filter else None
+        found = self.attempt.post_filter.found if self.attempt.post_filter else None
         return found if isinstance(found, Searched) else None
 
     def _scores(self) -> Plain:
@@ -82,20 +81,19 @@ class Explanation:
         post_filter, filtered = self.attempt.post_filter, self.attempt.filtered
         if post_filter is None or filtered is None:
             return None
-        found, names = post_filter.preemption, self.view.nodes.names
-        searched = self._searched()
+        searched, names = self._searched(), self.view.nodes.names
         return {
-            "ran": found.ran,
-            "eligible": not found.ineligible_reason,
-            "ineligibleReason": found.ineligible_reason,
+            "ran": post_filter.found is not None,
+            "eligible": not post_filter.ineligible_reason,
+            "ineligibleReason": post_filter.ineligible_reason,
             "candidates": _candidates(searched, self.view),
             "nodeStatuses": {
                 names[row]: {"code": status.code.value, "reasons": list(status.reasons)}
                 for row, status in (searched.node_statuses if searched else {}).items()
             },
-            "selected": self.names(found.tied_rows),
+            "selected": self.names(searched.tied_rows) if searched else [],
             "postFilter": {"code": post_filter.status.code.value, "reasons": list(post_filter.status.reasons)},
-            "record": preemption_record(found, self.view, filtered),
+            "record": preemption_record(searched, self.view, filtered),
         }
 
 
@@ -113,9 +111,7 @@ def _filter(filtered: Filtered | None, view: View) -> Plain:
     if filtered is None:
         return {}
     return {
-        view.nodes.names[row]: plain_status(group.status)
-        for group in failure_groups(filtered, view)
-        for row in group.rows
+        view.nodes.names[row]: plain_status(status) for status, rows in failure_groups(filtered, view) for row in rows
     }
 
 

@@ -12,7 +12,8 @@ from bayplan.core.actions import Emit, SetCondition
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.diagnosis import NO_NODES, Diagnosis
 from bayplan.core.framework.verdict import Code, Status
-from bayplan.core.queue import QueuedPod, SchedulingQueue
+from bayplan.core.queue import SchedulingQueue
+from bayplan.core.queue.queued_pod import QueuedPod
 
 #: Reasons of the condition PodScheduled.
 UNSCHEDULABLE = "Unschedulable"

@@ -73,12 +73,7 @@ class Filtered:
 
     def status_of(self, view: View, row: int) -> Status:
         """The verdict on one node, in words."""
-        position = int(self.verdicts.rejected_by[row])
-        if position == PASSED:
-            return SUCCESS
-        if position == NOT_LOOKED_AT:
-            return self.absent
-        return self.explain(view, position, int(self.verdicts.codes[row]))
+        return self.explain(view, int(self.verdicts.rejected_by[row]), int(self.verdicts.codes[row]))
 
     def rejectors(self, view: View) -> tuple[str, ...]:
         """The plugins that rejected the pod or some node, sorted; only they can tell when a new attempt is worth it."""
@@ -89,6 +84,9 @@ class Filtered:
         return tuple(sorted({*(self.plugins[position].name for position in positions), *self.pre.narrowing}))
 
     def explain(self, view: View, position: int, code: int) -> Status:
+        """What a verdict says in words, from the values in `verdicts`."""
+        if position < 0:
+            return SUCCESS if position == PASSED else self.absent
         known = self.explained.get((position, code))
         if known is None:
             plugin = self.plugins[position]

@@ -37,15 +37,11 @@ from bayplan.core.framework.requeue import POD_GONE, POD_PLACED, ActionType, Clu
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.preemption.prepare import prepare
-from bayplan.core.queue import (
-    PARKED_MAX_NS,
-    QueuedPod,
-    QueueProfile,
-    SchedulingQueue,
-    node_changes,
-    pod_changes,
-)
-from bayplan.core.queue.active import SortKey
+from bayplan.core.queue import PARKED_MAX_NS, SchedulingQueue
+from bayplan.core.queue.changes import node_changes, pod_changes
+from bayplan.core.queue.hints import QueueProfile
+from bayplan.core.queue.pod_heap import SortKey
+from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
@@ -55,15 +51,8 @@ from bayplan.model.time_units import MINUTE, SECOND
 #: Is given the pod, the view and what was chosen, or the error of the attempt, before anything changes.
 ChoiceObserver: TypeAlias = Callable[[PodInfo, View, Choice | CycleError], None]
 
-_RESOURCES = {
-    "PersistentVolume": EventResource.PERSISTENT_VOLUME,
-    "PersistentVolumeClaim": EventResource.PERSISTENT_VOLUME_CLAIM,
-    "StorageClass": EventResource.STORAGE_CLASS,
-    "CSINode": EventResource.CSI_NODE,
-    "CSIDriver": EventResource.CSI_DRIVER,
-    "CSIStorageCapacity": EventResource.CSI_STORAGE_CAPACITY,
-    "VolumeAttachment": EventResource.VOLUME_ATTACHMENT,
-}
+#: By kind; kinds that no plugin hears of are not among them.
+_RESOURCES = {resource.value.rpartition("/")[2]: resource for resource in EventResource}
 
 
 class Scheduler:
@@ -133,8 +122,7 @@ class Scheduler:
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.ADD), None, new, now)
         else:
             self.cache.objects.put(new)
-            self._moved_by(new, ActionType.ADD, None, new, now)
-            self._binding.look_at_volumes(new, now)
+            self._object_moved(ActionType.ADD, None, new, new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
         if isinstance(old, Node) and isinstance(new, Node):
@@ -143,8 +131,7 @@ class Scheduler:
                 self.queue.move(ClusterEvent(EventResource.NODE, change), old, new, now)
         else:
             self.cache.objects.put(new)
-            self._moved_by(new, ActionType.UPDATE, old, new, now)
-            self._binding.look_at_volumes(new, now)
+            self._object_moved(ActionType.UPDATE, old, new, new, now)
 
     def _removed(self, old: Object, now: int) -> None:
         if isinstance(old, Pod):
@@ -156,13 +143,14 @@ class Scheduler:
             self._binding.look_at_volumes(old, now)
         else:
             self.cache.objects.remove(old)
-            self._moved_by(old, ActionType.DELETE, old, None, now)
-            self._binding.look_at_volumes(old, now)
+            self._object_moved(ActionType.DELETE, old, None, old, now)
 
-    def _moved_by(self, obj: Object, action: ActionType, old: Object | None, new: Object | None, now: int) -> None:
+    def _object_moved(self, action: ActionType, old: Object | None, new: Object | None, obj: Object, now: int) -> None:
+        """Wake the pods that a change of something else than a pod or node may help; `obj` is what is left to see."""
         resource = _RESOURCES.get(type(obj).__name__)
         if resource is not None:
             self.queue.move(ClusterEvent(resource, action), old, new, now)
+        self._binding.look_at_volumes(obj, now)
 
     # ------------------------------------------------------------------ pods
 

@@ -65,32 +65,29 @@ class Objects:
 
     def put(self, obj: Object) -> None:
         """Add or replace an object; kinds nobody looks up are passed over."""
-        place = _PLACES.get(type(obj))
-        if place is None:
-            return
-        attribute, namespaced = place
-        meta = obj.metadata
-        getattr(self, attribute)[(meta.namespace, meta.name) if namespaced else meta.name] = obj
-        self._changed(obj)
+        held, name = self._place(obj)
+        if held is not None:
+            held[name] = obj
+            self._changed(obj)
 
     def find(self, obj: Object) -> Object | None:
         """What is held in the place of this object."""
-        place = _PLACES.get(type(obj))
-        if place is None:
-            return None
-        attribute, namespaced = place
-        meta = obj.metadata
-        found: Object | None = getattr(self, attribute).get((meta.namespace, meta.name) if namespaced else meta.name)
-        return found
+        held, name = self._place(obj)
+        return held.get(name) if held is not None else None
 
     def remove(self, obj: Object) -> None:
         """Take an object out again."""
-        place = _PLACES.get(type(obj))
-        if place is not None:
-            attribute, namespaced = place
-            meta = obj.metadata
-            getattr(self, attribute).pop((meta.namespace, meta.name) if namespaced else meta.name, None)
+        held, name = self._place(obj)
+        if held is not None:
+            held.pop(name, None)
             self._changed(obj)
+
+    def _place(self, obj: Object) -> tuple[dict[Hashable, Object] | None, Hashable]:
+        """The dict of the object's kind, None for kinds nobody looks up, and its name there."""
+        attribute, namespaced = _PLACES.get(type(obj), ("", False))
+        meta = obj.metadata
+        name = (meta.namespace, meta.name) if namespaced else meta.name
+        return getattr(self, attribute) if attribute else None, name
 
     def _changed(self, obj: Object) -> None:
         self.version += 1

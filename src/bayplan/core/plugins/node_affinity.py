@@ -30,7 +30,6 @@ from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, Eve
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
-from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import NodeAffinity as NodeAffinitySpec
 from bayplan.model.pod import NodeSelectorTerm, PodSpec, PreferredSchedulingTerm
@@ -113,20 +112,16 @@ class NodeAffinity:
 
 
 def after_node_change(
-    pod: PodInfo, old: Object | None, new: Object | None, *, enforced: tuple[NodeTerm, ...] | None = None
+    pod: PodInfo, old: Node | None, new: Node, *, enforced: tuple[NodeTerm, ...] | None = None
 ) -> bool:
     """Hint: a node that the pod may go to and, if it is not new, might not go to before by its own word.
 
     As upstream: a node that only now meets the profile's `enforced` terms, but always met the pod's, wakes nobody.
     """
-    assert isinstance(new, Node)
     required = required_nodes(pod.spec)
     if (enforced is not None and not _matches_any(new, enforced)) or not _is_allowed(new, required):
         return False
-    if old is None:
-        return True
-    assert isinstance(old, Node)
-    return not _is_allowed(old, required)
+    return old is None or not _is_allowed(old, required)
 
 
 def _is_allowed(node: Node, required: RequiredNodes) -> bool:

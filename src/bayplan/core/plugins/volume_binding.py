@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, RowArray, Rows
-from bayplan.core.columns.node_selectors import NodeTerm, compile_terms
+from bayplan.core.columns.node_selectors import NodeTerm, compile_terms, match_some
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import VolumeBindingArgs
@@ -50,10 +50,11 @@ from bayplan.core.plugins.volume_claims import (
     class_of_volume,
     is_fully_bound,
     is_owned_by,
+    largest_volume_bytes,
     nano_amount,
     not_owner,
 )
-from bayplan.core.plugins.volume_matching import is_bound_to, match_claims, match_some, reachable_from
+from bayplan.core.plugins.volume_matching import is_bound_to, match_claims, reachable_from
 from bayplan.core.snapshot import Objects, View
 from bayplan.model.meta import ObjectReference
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
@@ -257,7 +258,7 @@ def _find(state: BindingState, view: View) -> Findings:
     matches = match_claims(view.nodes, to_match, volumes)
     selectable = np.ones(view.nodes.count, dtype=np.bool_)
     for claim in selected:
-        selectable &= _is_named(view.nodes, claim.metadata.annotations[SELECTED_NODE])
+        selectable &= view.nodes.named((claim.metadata.annotations[SELECTED_NODE],))
     codes[~selectable] |= CODE_BIND
     to_make = [(claim, selectable) for claim in selected]
     to_make += [(claim, selectable & (match == ABSENT)) for claim, match in zip(to_match, matches, strict=True)]
@@ -293,11 +294,8 @@ def _reachable(view: View, volume: PersistentVolume) -> BoolArray:
     plugin = volume_plugin(volume)
     if plugin is None:
         return as_written
-    migrated = np.zeros(view.nodes.count, dtype=np.bool_)
-    for name, csi_node in view.objects.csi_nodes.items():
-        row = view.nodes.rows_by_name.get(name)
-        if row is not None and view.nodes.alive[row] and is_migrated_on(csi_node, plugin):
-            migrated[row] = True
+    csi_nodes = view.objects.csi_nodes.items()
+    migrated = view.nodes.alive & view.nodes.named(name for name, it in csi_nodes if is_migrated_on(it, plugin))
     if not migrated.any():
         return as_written
     try:
@@ -311,14 +309,6 @@ def _volumes_of_classes(objects: Objects, class_names: set[str]) -> tuple[Persis
     if not class_names:
         return ()
     return tuple(volume for volume in objects.volumes.values() if class_of_volume(volume) in class_names)
-
-
-def _is_named(nodes: NodeTable, name: str) -> BoolArray:
-    named = np.zeros(nodes.count, dtype=np.bool_)
-    row = nodes.rows_by_name.get(name)
-    if row is not None:
-        named[row] = True
-    return named
 
 
 def _judge_provisioning(view: View, to_make: Iterable[tuple[PersistentVolumeClaim, BoolArray]]) -> IntArray:
@@ -340,7 +330,7 @@ def _may_provision(nodes: NodeTable, storage_class: StorageClass) -> BoolArray:
         return np.zeros(nodes.count, dtype=np.bool_)
     if not storage_class.allowed_topologies:
         return np.ones(nodes.count, dtype=np.bool_)
-    return match_some(nodes, compile_terms(_topology_terms(storage_class)))
+    return match_some(nodes, compile_terms(_topology_terms(storage_class)), use_fields=False)
 
 
 def _topology_terms(storage_class: StorageClass) -> Iterator[NodeSelectorTerm]:
@@ -362,14 +352,10 @@ def _has_space(view: View, claim: PersistentVolumeClaim, storage_class: StorageC
     wanted = whole_value(parse_quantity(requests[STORAGE]))
     enough = np.zeros(view.nodes.count, dtype=np.bool_)
     for capacity in view.objects.csi_capacities.values():
-        if capacity.storage_class_name == storage_class.metadata.name and _is_sufficient(capacity, wanted):
+        largest = largest_volume_bytes(capacity)
+        if capacity.storage_class_name == storage_class.metadata.name and largest is not None and largest >= wanted:
             enough |= _within_reach(view.nodes, capacity)
     return enough
-
-
-def _is_sufficient(capacity: CSIStorageCapacity, wanted_bytes: int) -> bool:
-    limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
-    return limit is not None and whole_value(parse_quantity(limit)) >= wanted_bytes
 
 
 def _within_reach(nodes: NodeTable, capacity: CSIStorageCapacity) -> BoolArray:
@@ -379,4 +365,4 @@ def _within_reach(nodes: NodeTable, capacity: CSIStorageCapacity) -> BoolArray:
         return np.zeros(nodes.count, dtype=np.bool_)
     if selector.is_empty:
         return np.ones(nodes.count, dtype=np.bool_)
-    return match_some(nodes, [NodeTerm(labels=selector.requirements)])
+    return match_some(nodes, [NodeTerm(labels=selector.requirements)], use_fields=False)

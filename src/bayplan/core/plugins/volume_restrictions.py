@@ -25,7 +25,6 @@ from bayplan.core.framework.verdict import Status, unresolvable, unschedulable
 from bayplan.core.plugins.requeue_rules import after_named_claim, on
 from bayplan.core.plugins.volume_claims import claim_not_found
 from bayplan.core.snapshot import View
-from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.volumes import Volume
 
@@ -99,12 +98,11 @@ class VolumeRestrictions:
         )
 
 
-def after_pod_deleted(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_pod_deleted(pod: PodInfo, old: Pod, new: None) -> bool:  # noqa: ARG001
     """Hint: the pod that went had a disk that clashes, or a claim that this one names, whatever its access mode.
 
     As upstream: only in the pod's own namespace, although disks clash across namespaces.
     """
-    assert isinstance(old, Pod)
     if old.metadata.namespace != pod.namespace:
         return False
     freed = old.spec.volumes

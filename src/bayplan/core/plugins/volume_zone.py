@@ -24,12 +24,9 @@ from bayplan.core.plugins.volume_claims import (
     WAIT_FOR_FIRST_CONSUMER,
     binding_mode_not_set,
     claim_not_found,
-    class_not_found,
     class_of_claim,
-    volume_not_found,
 )
 from bayplan.core.snapshot import Objects, View
-from bayplan.model.kinds import Object
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 
@@ -91,19 +88,14 @@ class VolumeZone:
         )
 
 
-def after_class_added(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_class_added(pod: PodInfo, old: None, new: StorageClass) -> bool:  # noqa: ARG001
     """Hint: only claims of a class that waits for the first consumer may be unbound here."""
-    assert isinstance(new, StorageClass)
     return new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
 
 
-def after_volume_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_volume_change(pod: PodInfo, old: PersistentVolume | None, new: PersistentVolume) -> bool:  # noqa: ARG001
     """Hint: any new volume, or one that is in other zones than before."""
-    assert isinstance(new, PersistentVolume)
-    if old is None:
-        return True
-    assert isinstance(old, PersistentVolume)
-    return list(_topologies(old)) != list(_topologies(new))
+    return old is None or list(_topologies(old)) != list(_topologies(new))
 
 
 def _bound_volume(objects: Objects, namespace: str, claim_name: str) -> PersistentVolume | Status | None:
@@ -116,7 +108,7 @@ def _bound_volume(objects: Objects, namespace: str, claim_name: str) -> Persiste
     if not claim.spec.volume_name:
         return _reject_unless_delayed(objects, claim)
     volume = objects.volumes.get(claim.spec.volume_name)
-    return unresolvable(volume_not_found(claim.spec.volume_name)) if volume is None else volume
+    return unresolvable(f'persistentvolume "{claim.spec.volume_name}" not found') if volume is None else volume
 
 
 def _reject_unless_delayed(objects: Objects, claim: PersistentVolumeClaim) -> Status | None:
@@ -125,7 +117,7 @@ def _reject_unless_delayed(objects: Objects, claim: PersistentVolumeClaim) -> St
         return unresolvable(CLAIM_WITHOUT_CLASS)
     storage_class = objects.storage_classes.get(class_name)
     if storage_class is None:
-        return unresolvable(class_not_found(class_name))
+        return unresolvable(f'storageclass.storage.k8s.io "{class_name}" not found')
     if storage_class.volume_binding_mode is None:
         return unresolvable(binding_mode_not_set(class_name))
     return None if storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else unresolvable(VOLUME_WITHOUT_NAME)

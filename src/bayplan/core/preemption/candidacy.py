@@ -11,12 +11,13 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, row_array
+from bayplan.core.columns import IntArray, RowArray
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.diagnosis import FEW_ROWS, count_verdicts, distinct_verdicts
+from bayplan.core.diagnosis import FEW_ROWS, count_verdicts
 from bayplan.core.filtering import PASSED, Filtered, Verdicts
-from bayplan.core.framework.verdict import Code, Status
+from bayplan.core.framework.verdict import Status
 from bayplan.core.preemption.candidates import NO_VICTIMS, candidates_of, dry_run, expected_a_victim
+from bayplan.core.preemption.potential import potential_rows
 from bayplan.core.preemption.select import CRITERIA, criteria_of
 from bayplan.core.snapshot import View
 
@@ -40,7 +41,7 @@ class Candidacy:
         """New answers for these rows, and the choice that follows from all answers."""
         before = self._answers(rows) if len(rows) <= FEW_ROWS else None
         self._outcomes[rows] = NOT_TRIED
-        potential = self._potential(view, filtered, rows)
+        potential = potential_rows(filtered, view, rows)
         if len(potential):
             self._try(pod, view, filtered, potential)
         self.tied_rows = self._choose()
@@ -71,22 +72,6 @@ class Candidacy:
         for row in (self._outcomes == UNHARMED).nonzero()[0]:
             yield expected_a_victim(self._view, int(row)), 1
 
-    def _potential(self, view: View, filtered: Filtered, rows: RowArray) -> RowArray:
-        """Rows where removing pods could help; what a failure code means is asked once."""
-        rows = rows[view.nodes.alive[rows]]
-        verdicts = filtered.verdicts
-        if len(rows) <= FEW_ROWS:
-            one_by_one = zip(
-                rows.tolist(), verdicts.rejected_by[rows].tolist(), verdicts.codes[rows].tolist(), strict=True
-            )
-            return row_array(sorted(row for row, *verdict in one_by_one if _is_resolvable(view, filtered, *verdict)))
-        useful = [
-            same
-            for position, code, same in distinct_verdicts(verdicts, rows)
-            if _is_resolvable(view, filtered, position, code)
-        ]
-        return np.sort(np.concatenate(useful)) if useful else row_array([])
-
     def _try(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         tried = dry_run(pod, view, filtered, rows)
         self._outcomes[tried.without_victims] = NO_PODS_BELOW
@@ -112,7 +97,3 @@ class Candidacy:
             if np.count_nonzero(best) < len(left):
                 left = left[best]
         return left
-
-
-def _is_resolvable(view: View, filtered: Filtered, position: int, code: int) -> bool:
-    return position >= 0 and filtered.explain(view, position, code).code is Code.UNSCHEDULABLE

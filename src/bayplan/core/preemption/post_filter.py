@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeAlias
 
-import numpy as np
-
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import histogram, nodes_available_message
@@ -47,31 +45,12 @@ Search: TypeAlias = Callable[[PodInfo, View, Filtered], Found]
 
 
 @dataclass(slots=True)
-class Preemption:
-    """Preemption's part in a PostFilter chain."""
-
-    ineligible_reason: str = ""
-    found: Found | None = None  # None when it was never reached, or must not look
-
-    @property
-    def ran(self) -> bool:
-        return self.found is not None
-
-    @property
-    def tied_rows(self) -> RowArray:
-        return self.found.tied_rows if self.found is not None else np.zeros(0, dtype=np.intp)
-
-    def victims_on(self, node_row: int) -> RowArray:
-        assert self.found is not None
-        return self.found.victims_on(node_row)
-
-
-@dataclass(slots=True)
 class PostFilterResult:
     """The chain's verdict, and preemption's part in it."""
 
-    status: Status
-    preemption: Preemption
+    status: Status = SUCCESS
+    ineligible_reason: str = ""  # why preemption must not look
+    found: Found | None = None  # None when preemption was never reached, or must not look
 
     @property
     def message(self) -> str:
@@ -83,19 +62,21 @@ def run_post_filters(
 ) -> PostFilterResult:
     """Ask the PostFilter plugins in order until one succeeds or fails for good."""
     search = search or partial(search_by_dry_run, profile.preemption)
-    preemption = Preemption()
+    result = PostFilterResult()
     reasons: list[str] = []
     for name in profile.post_filter:
         if name == DYNAMIC_RESOURCES:
             status = _dynamic_resources(filtered)
         elif name == DEFAULT_PREEMPTION:
-            status = _preempt(pod, view, filtered, search, preemption)
+            status = _preempt(pod, view, filtered, search, result)
         else:
             continue
         if status.code is not Code.UNSCHEDULABLE:
-            return PostFilterResult(status, preemption)
+            result.status = status
+            return result
         reasons += status.reasons
-    return PostFilterResult(unschedulable(*reasons), preemption)
+    result.status = unschedulable(*reasons)
+    return result
 
 
 def _dynamic_resources(filtered: Filtered) -> Status:
@@ -104,7 +85,7 @@ def _dynamic_resources(filtered: Filtered) -> Status:
     return unschedulable(NO_CLAIMS_REASON)
 
 
-def _preempt(pod: PodInfo, view: View, filtered: Filtered, search: Search, into: Preemption) -> Status:
+def _preempt(pod: PodInfo, view: View, filtered: Filtered, search: Search, into: PostFilterResult) -> Status:
     """Fill `into` with what was found; the status is that of DefaultPreemption's PostFilter."""
     into.ineligible_reason = ineligible_reason(pod, view, filtered)
     if into.ineligible_reason:

@@ -29,36 +29,20 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.requeue import POD_GONE, ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import figures as labels
-from bayplan.core.queue.active import SortKey, active_heap
 from bayplan.core.queue.backoff import Backoff
-from bayplan.core.queue.changes import node_changes, pod_changes
+from bayplan.core.queue.changes import pod_changes
 from bayplan.core.queue.entrance import may_enter
 from bayplan.core.queue.figures import Figures
-from bayplan.core.queue.hints import WILDCARD, NamedPlugin, QueueProfile, Reactions, judge
+from bayplan.core.queue.hints import WILDCARD, QueueProfile, judge
 from bayplan.core.queue.in_flight import InFlight, InFlightEvent
 from bayplan.core.queue.nominations import Mirror, Nominations
 from bayplan.core.queue.parked import Group, Parked
+from bayplan.core.queue.pod_heap import PodHeap, SortKey
 from bayplan.core.queue.queued_pod import QueuedPod, Strategy, identity_of
-from bayplan.core.queue.waking import CROWD_MIN, EVERYBODY, Bounds, woken
+from bayplan.core.queue.waking import CROWD_MIN, woken
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import MICROSECOND, MINUTE, SECOND
-
-__all__ = [
-    "FLUSH_PERIOD_NS",
-    "PARKED_MAX_NS",
-    "WILDCARD",
-    "Mirror",
-    "NamedPlugin",
-    "Nominations",
-    "QueueProfile",
-    "QueuedPod",
-    "Reactions",
-    "SchedulingQueue",
-    "Strategy",
-    "node_changes",
-    "pod_changes",
-]
 
 PARKED_MAX_NS = 5 * MINUTE
 #: Upstream's timer starts anew when the last flush is over, and so comes late by a little more each time: by 0.6 ms in
@@ -90,7 +74,7 @@ class SchedulingQueue:
         self._parked_max_ns = parked_max_ns
         self.resting: dict[str, QueuedPod] = {}
         """All that rest in a place; to be read only."""
-        self._active = active_heap(sort_key)
+        self._active = PodHeap(lambda queued: sort_key(queued.info, queued.timestamp))
         self._backoff = Backoff(sort_key, initial_backoff_ns, max_backoff_ns)
         self._parked = Parked()
         self._in_flight = InFlight()
@@ -239,11 +223,10 @@ class SchedulingQueue:
             return
         if cluster_event != WILDCARD and not self._interests_anybody(cluster_event):
             return
-        bounds = Bounds(priority_max, except_key) if priority_max is not None or except_key else EVERYBODY
         if len(self._parked):
             nominated = self.nominations.keys() if len(self._parked) > CROWD_MIN else ()
-            helped = woken(self._parked, self._profiles, cluster_event, old, new, bounds, nominated)
-            self._wake(helped, now, cluster_event.label)
+            helped = woken(self._parked, self._profiles, cluster_event, old, new, nominated, priority_max)
+            self._wake([entry for entry in helped if entry[0].key != except_key], now, cluster_event.label)
         self._in_flight.note(cluster_event, old, new)
 
     def activate(self, keys: Iterable[str], now: int) -> None:

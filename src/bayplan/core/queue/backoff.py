@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.core.queue.active import SortKey
-from bayplan.core.queue.pod_heap import Order, PodHeap
+from bayplan.core.queue.pod_heap import Order, PodHeap, SortKey
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.time_units import SECOND
 

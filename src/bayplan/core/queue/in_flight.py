@@ -48,9 +48,6 @@ class InFlight:
     def __len__(self) -> int:
         return len(self._flights)
 
-    def __contains__(self, info: PodInfo) -> bool:
-        return identity_of(info) in self._flights
-
     @property
     def event_count(self) -> int:
         return len(self._events)

@@ -11,9 +11,13 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import TypeAlias
 
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.queue.queued_pod import QueuedPod
 
 Order: TypeAlias = tuple[int, ...]
+#: A QueueSort plugin's key from the pod and the time it was queued, smaller first. All profiles share one. What it
+#: cannot distinguish goes by order of arrival, where upstream leaves it to its heap.
+SortKey: TypeAlias = Callable[[PodInfo, int], Order]
 #: Order, number of arrival, number of the push (so that pods are never compared), the pod.
 _Entry: TypeAlias = tuple[Order, int, int, QueuedPod]
 

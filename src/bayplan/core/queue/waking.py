@@ -10,27 +10,12 @@ waiting ones tried again, each in vain. Pods that have a node kept for them are 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from bayplan.core.framework.requeue import ClusterEvent
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, is_about, judge
 from bayplan.core.queue.parked import Group, Parked
 from bayplan.core.queue.queued_pod import QueuedPod, Strategy
 from bayplan.model.kinds import Object, object_key
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Whom a cluster event can reach at all."""
-
-    priority_max: int | None = None  # room that is given back is no news to those who could have taken it anyway
-    except_key: str = ""
-
-    def admit(self, group: Group) -> bool:
-        return self.priority_max is None or group.priority <= self.priority_max
-
-
-EVERYBODY = Bounds()
 
 #: Groups of more pods than this send a scout.
 CROWD_MIN = 32
@@ -42,10 +27,13 @@ def woken(
     cluster_event: ClusterEvent,
     old: Object | None,
     new: Object | None,
-    bounds: Bounds = EVERYBODY,
-    nominated: Collection[str] = (),
+    nominated: Collection[str],
+    priority_max: int | None,
 ) -> list[tuple[QueuedPod, Strategy]]:
-    """The pods to wake; `nominated` are the keys of those with a node kept for them."""
+    """The pods to wake; `nominated` are the keys of those with a node kept for them.
+
+    Nothing above `priority_max` is woken: room that is given back is no news to those who could have taken it anyway.
+    """
     if cluster_event == WILDCARD:
         judged = [(queued, judge(queued, cluster_event, {}, old, new)) for queued in parked.all()]
     else:
@@ -53,14 +41,10 @@ def woken(
             verdict
             for name, profile in profiles.items()
             for group, members in parked.reached(name, profile.reactions.to(cluster_event))
-            if bounds.admit(group)
+            if priority_max is None or group.priority <= priority_max
             for verdict in _judge_group(group, members, profile, cluster_event, old, new, nominated)
         ]
-    return [
-        (queued, strategy)
-        for queued, strategy in judged
-        if strategy is not Strategy.SKIP and queued.key != bounds.except_key
-    ]
+    return [(queued, strategy) for queued, strategy in judged if strategy is not Strategy.SKIP]
 
 
 def _judge_group(

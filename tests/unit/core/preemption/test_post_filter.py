@@ -35,14 +35,14 @@ def test_success_says_nothing() -> None:
     done = tried(wanting(), node("n"), on("n"))
     assert done.result.status == SUCCESS
     assert done.result.message == ""
-    assert done.result.preemption.ran
+    assert done.result.found is not None
 
 
 def test_policy_never() -> None:
     done = tried(wanting().never_preempts(), node("n"), on("n"))
     assert done.result.status.code is Code.UNSCHEDULABLE
     assert done.result.message == f"{NO_CLAIMS}preemption: not eligible due to preemptionPolicy=Never."
-    assert not done.result.preemption.ran
+    assert done.result.found is None
     assert done.selected == []
 
 
@@ -88,7 +88,7 @@ def test_nothing_worth_a_try() -> None:
     done = tried(wanting(), node("a").taint("x"), node("b").unschedulable())
     expected = "0/2 nodes are available: 2 Preemption is not helpful for scheduling."
     assert done.result.message == f"{NO_CLAIMS}preemption: {expected}"
-    assert done.result.preemption.ran
+    assert done.result.found is not None
     assert done.statuses == {}
 
 
@@ -102,7 +102,7 @@ def test_pre_filter_ended_before_dynamic_resources_was_asked() -> None:
     """Its state is not there, which ends the chain: preemption is never reached."""
     done = tried(wanting().claim("missing"), node("n"), on("n"))
     assert done.result.status == Status(Code.ERROR, ("not found",), "DynamicResources")
-    assert not done.result.preemption.ran
+    assert done.result.found is None
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_errors_are_put_together(names: list[str], expected: str) -> None:
 )
 def test_the_profile_says_who_is_asked(plugins: tuple[str, ...], message: str, ran: bool) -> None:
     done = tried(wanting(), node("n"), on("n"), profile=replace(default_profile(), post_filter=plugins))
-    assert (done.result.message, done.result.preemption.ran) == (message, ran)
+    assert (done.result.message, done.result.found is not None) == (message, ran)
 
 
 def test_reasons_stand_in_the_order_of_the_plugins() -> None:

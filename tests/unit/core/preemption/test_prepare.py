@@ -19,8 +19,8 @@ def wanting() -> PodBuilder:
 
 def actions(pending: PodBuilder, *things: Any) -> Sequence[ClearNomination | Evict]:
     done = tried(pending, node("n"), *things)
-    (row,) = done.result.preemption.tied_rows
-    return prepare(done.pod, done.view, int(row), done.result.preemption.victims_on(int(row)))
+    (row,) = done.searched.tied_rows
+    return prepare(done.pod, done.view, int(row), done.searched.victims_on(int(row)))
 
 
 def victim(name: str, priority: int) -> PodBuilder:

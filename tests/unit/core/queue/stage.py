@@ -11,7 +11,9 @@ from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEven
 from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.priority_sort import PrioritySort
-from bayplan.core.queue import NamedPlugin, QueuedPod, QueueProfile, Reactions, SchedulingQueue
+from bayplan.core.queue import SchedulingQueue
+from bayplan.core.queue.hints import NamedPlugin, QueueProfile, Reactions
+from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import node, pod

@@ -20,7 +20,8 @@ from bayplan.core.framework.requeue import ClusterEvent
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.default_preemption import DefaultPreemption
 from bayplan.core.plugins.priority_sort import PrioritySort
-from bayplan.core.queue import QueueProfile, SchedulingQueue
+from bayplan.core.queue import SchedulingQueue
+from bayplan.core.queue.hints import QueueProfile
 from bayplan.testing.builders import node, pod
 
 PROFILE = QueueProfile.of(default_profile(), others=[DefaultPreemption(), Silent()])

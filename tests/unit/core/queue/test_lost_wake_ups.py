@@ -22,7 +22,7 @@ from tests.unit.core.queue.stage import (
 
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import PodState
-from bayplan.core.queue import QueuedPod
+from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.testing.builders import pod
 
 PREEMPTOR = "default/p"

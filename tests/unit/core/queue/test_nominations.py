@@ -6,7 +6,7 @@ import pytest
 from tests.unit.core.queue.stage import Gate, Stage
 
 from bayplan.core.lifecycle import PodState
-from bayplan.core.queue import Nominations
+from bayplan.core.queue.nominations import Nominations
 from bayplan.testing.builders import pod
 from bayplan.testing.pods import PodBuilder
 

@@ -23,7 +23,8 @@ from tests.unit.core.queue.stage import (
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.scheduling_gates import SchedulingGates
-from bayplan.core.queue import FLUSH_PERIOD_NS, QueueProfile, Reactions, SchedulingQueue
+from bayplan.core.queue import FLUSH_PERIOD_NS, SchedulingQueue
+from bayplan.core.queue.hints import QueueProfile, Reactions
 from bayplan.testing.builders import pod
 
 OWN_LABEL = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_LABEL)

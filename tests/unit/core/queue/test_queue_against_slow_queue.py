@@ -24,7 +24,7 @@ from tests.unit.core.queue.stage import (
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import FLYING, PodState
-from bayplan.core.queue import QueuedPod
+from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod

@@ -83,9 +83,9 @@ class PreemptionLog:
         found = attempt(self._profiles[pod.scheduler_name], pod, view, start)
         if found.post_filter is None or found.filtered is None:
             return "", None
-        preemption = found.post_filter.preemption
-        record = short_record(preemption, view, found.filtered, chosen_row, CANDIDATES_KEPT)
-        decided = _deciding(preemption.found) if isinstance(preemption.found, Searched) else ""
+        searched = found.post_filter.found
+        record = short_record(searched, view, found.filtered, chosen_row, CANDIDATES_KEPT)
+        decided = _deciding(searched) if isinstance(searched, Searched) else ""
         return decided, msgspec.convert(record, Record | None)
 
 

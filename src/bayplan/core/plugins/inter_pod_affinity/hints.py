@@ -11,16 +11,13 @@ from collections.abc import Mapping, Sequence
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.columns.terms import AffinityTerm, compile_affinity
 from bayplan.core.plugins.requeue_rules import has_place, is_same_pod
-from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Affinity, Pod, PodAntiAffinity
 from bayplan.model.selectors import SelectorError
 
 
-def after_pod_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
     """A pod to be near to has come, or one to be apart from has gone; or the pod's own labels changed."""
-    assert old is None or isinstance(old, Pod)
-    assert new is None or isinstance(new, Pod)
     if old is not None and new is not None and is_same_pod(pod, new):
         return True
     if any(moved is not None and not has_place(moved) for moved in (old, new)):
@@ -33,18 +30,16 @@ def after_pod_change(pod: PodInfo, old: Object | None, new: Object | None) -> bo
     return _after_update(pod, old, new) if new is not None else _after_delete(pod, old)
 
 
-def after_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:
     """A new node, or one that changed its domain, where the pod's own terms make that matter.
 
     As upstream: the terms of running pods, which may reject this one, are not looked at.
     """
-    assert isinstance(new, Node)
     if pod.shape.selector_error:
         return True
     terms, after = pod.shape.terms, new.metadata.labels
     if old is None:
         return bool(terms.required_anti) or any(term.topology_key in after for term in terms.required)
-    assert isinstance(old, Node)
     before = old.metadata.labels
     joined = any(term.topology_key in after and _differs(term, before, after) for term in terms.required)
     left = any(term.topology_key in before and _differs(term, before, after) for term in terms.required_anti)
