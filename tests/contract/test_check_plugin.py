@@ -347,21 +347,21 @@ BROKEN = [
     (HalfAFilter, "form", "it has filter but no reads and no explain_failure"),
     (Booleans, "form", "filter gives bool, not int64"),
     (OneTooMany, "form", "filter gives shape"),
-    (NoWords, "reasons", "explain_failure of code 1 has no words"),
+    (NoWords, "reasons", "explain_failure of code 1 has no reasons"),
     (SaysSuccess, "reasons", "says Success"),
     (WritesAColumn, "untouched", "it writes into a column of the snapshot"),
     (WritesALabel, "untouched", "it changes nodes.labels"),
     (ChangesThePod, "untouched", "it changes the pod"),
     (Counts, "repeat", "asked twice, it answers differently at score"),
-    (Remembers, "repeat", "compared with an instance that was never asked before"),
+    (Remembers, "repeat", "compared with a new instance"),
     (ForgetsRows, "rows", "asked about all rows, shuffled"),
     (CaresForTheOthers, "rows", "asked about all rows, a part of them"),
-    (FirstNodeOnly, "order", "if nodes come in reverse"),
+    (FirstNodeOnly, "order", "if nodes are added in reverse"),
     (FailsWithoutNodes, "empty", "in a cluster with no node it raises ValueError"),
     (TooHigh, "range", "final scores are 0 to 100, not [101"),
     (Unconcerned, "concerns", "concerns says no, yet pre_filter gives Ready"),
     (ReadsUsageInSecret, "reads", "(add USAGE, or CLUSTER)"),
-    (KeepsUsageInItsState, "reads", "a state made before gives other answers than one made now"),
+    (KeepsUsageInItsState, "reads", "an old state gives different answers than a new one"),
     (ReadsTheClusterInSecret, "reads", "(add USAGE, or CLUSTER)"),
     (ScoresTheClusterInSecret, "reads", "score, after"),
     (SkipsByUsage, "reads", "pre_filter gives"),
@@ -379,7 +379,7 @@ BROKEN = [
     (HardOfHearing, "wakes", "is rejected everywhere and fits after"),
     (PassesAll, "exercised", "it rejected no node"),
     (Impartial, "exercised", "all its scores were equal"),
-    (Raises, "form", "it raises RuntimeError where `untouched` is looked at: no scores today"),
+    (Raises, "form", "it raises RuntimeError while checking `untouched`: no scores today"),
 ]
 
 
@@ -405,7 +405,7 @@ def test_a_state_that_follows_pods_passes(plugin: Any) -> None:
 
 def test_a_rule_can_be_waived() -> None:
     check_plugin(Deaf, seeds=SEEDS, waived={"wakes"})
-    with pytest.raises(AssertionError, match="there is no rule wake;"):
+    with pytest.raises(AssertionError, match="unknown rule wake;"):
         check_plugin(Few, waived={"wake"})
 
 

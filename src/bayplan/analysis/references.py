@@ -74,7 +74,7 @@ def parse_reference(text: str, namespace: str = DEFAULT_NAMESPACE) -> Reference:
 
 class UnknownKindError(ValueError):
     def __init__(self, text: str, kind: str) -> None:
-        super().__init__(f"{text!r}: there is no kind {kind!r}")
+        super().__init__(f"{text!r}: unknown kind {kind!r}")
         self.kind = kind
 
 

@@ -26,9 +26,9 @@ COLUMNS = (
 #: The size of cluster that targets are stated for.
 TARGET_NODES = 5_000
 LEGEND = (
-    "All nodes looked at, one thread. `per cpu s` counts processor time only; it suffers less from other programs. "
-    "`calibration` is a fixed array loop in rounds a second, timed in the same run; `ratio` is decisions for each "
-    "thousand of its rounds. Targets are for 5,000 nodes."
+    "All nodes evaluated, one thread. `per cpu s` counts CPU time only; other programs affect it less. "
+    "`calibration` is iterations per second of a fixed array loop, measured in the same run; `ratio` is decisions per "
+    "thousand iterations. Targets are for 5,000 nodes."
 )
 
 

@@ -14,7 +14,7 @@ _GIB = 1 << 30
 
 def node_table(view: View) -> Table:
     """A row for each node, by name."""
-    made = table("node", "pods", "cpu", "memory", "kept away by", numeric=["pods", "cpu", "memory"])
+    made = table("node", "pods", "cpu", "memory", "restricted by", numeric=["pods", "cpu", "memory"])
     nodes = view.nodes
     for name in sorted(nodes.rows_by_name):
         row = nodes.rows_by_name[name]

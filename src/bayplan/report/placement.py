@@ -34,7 +34,7 @@ def summary(placement: Placement) -> str:
     """`7 of 9 pods placed on 4 nodes, 2 of them by evicting 3 pods; 2 pods stay unplaced.`"""
     decisions = placement.decisions
     if not decisions:
-        return "There is no pod to place."
+        return "There are no pods to place."
     placed = [decision for decision in decisions if decision.node is not None]
     nodes = {decision.node for decision in placed}
     share = f"All {counted(len(placed), 'pod')}" if len(placed) > 1 else "1 pod"
@@ -49,7 +49,7 @@ def summary(placement: Placement) -> str:
         text += f", {preemptors:,} of them by evicting {counted(len(victims), 'pod')}"
     unplaced = len(decisions) - len(placed)
     if unplaced:
-        text += f"; {counted(unplaced, 'pod')} {'stays' if unplaced == 1 else 'stay'} unplaced"
+        text += f"; {counted(unplaced, 'pod')} {'remains' if unplaced == 1 else 'remain'} unplaced"
     return f"{text}."
 
 

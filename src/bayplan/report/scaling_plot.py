@@ -36,7 +36,7 @@ def _figure(points: Sequence[ScalePoint]) -> Any:
         for workload in dict.fromkeys(point.measured.workload for point in points):
             line = sorted(_line(points, varied, workload))
             axes.plot([x for x, _ in line], [y for _, y in line], marker="o", label=workload)
-        axes.set(xlabel=label, title=f"Microseconds for each decision ({title})")
+        axes.set(xlabel=label, title=f"Microseconds per decision ({title})")
         axes.grid(alpha=0.3)
         axes.legend()
         axes.xaxis.set_major_formatter("{x:,.0f}")

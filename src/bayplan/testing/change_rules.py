@@ -52,7 +52,7 @@ def reads_what_it_says(trial: Trial) -> None:
         require(
             not normalizes_usage(trial.plugin),
             "reads",
-            "it normalises scores that follow usage: without Reads.CLUSTER in score_reads they could not be kept",
+            "it normalizes scores that depend on usage, so score_reads must include Reads.CLUSTER",
         )
         for case, node_row, change in _elsewhere(trial):
             _check_kept_scores(trial, case, node_row, change)
@@ -130,7 +130,7 @@ def _check_kept(
 ) -> None:
     alive = case.view.nodes.alive
     same = np.array_equal(after[alive], with_old_state[alive])
-    require(same, "reads", f"{when}: a state made before gives other answers than one made now")
+    require(same, "reads", f"{when}: an old state gives different answers than a new one")
     moved = np.flatnonzero(alive & (before != after))
     if Reads.USAGE in reads:
         moved = moved[moved != node_row]
@@ -186,9 +186,13 @@ def keeps_worlds_apart(trial: Trial) -> None:
         require(np.array_equal(plain, original), "what-if", f"shifting a fork on {name} changes the original state")
         back = worlds.fork()
         back.shift(pod_rows, nodes, +1)
-        require(np.array_equal(plain, _codes(back, case)), "what-if", f"pods that leave {name} and come back matter")
         require(
-            np.array_equal(without, _codes(worlds, case)), "what-if", "shifting a fork of a fork changes the latter"
+            np.array_equal(plain, _codes(back, case)),
+            "what-if",
+            f"pods that leave {name} and come back change the answer",
+        )
+        require(
+            np.array_equal(without, _codes(worlds, case)), "what-if", "shifting a fork of a fork changes the first fork"
         )
 
 
@@ -303,8 +307,8 @@ def misses_no_wake_up(trial: Trial) -> None:
             require(
                 is_woken(trial.plugin, pod, old, new),
                 "wakes",
-                f"{_key(pod)} is rejected everywhere and fits after {described_change((old, new))}, but no "
-                f"registration with a hint that says yes covers it",
+                f"{_key(pod)} is rejected everywhere and fits after {described_change((old, new))}, "
+                "but no registered event covers it",
             )
 
 

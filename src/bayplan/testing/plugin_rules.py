@@ -136,7 +136,7 @@ def says_the_same_twice(trial: Trial) -> None:
         again = trial.transcript(case)
         _compare_transcripts(first, again, "asked twice")
         other = trial.transcript(case, trial.fresh())
-        _compare_transcripts(first, other, "compared with an instance that was never asked before")
+        _compare_transcripts(first, other, "compared with a new instance")
 
 
 def _compare_transcripts(first: list[tuple[str, Any]], later: list[tuple[str, Any]], how: str) -> None:
@@ -181,7 +181,9 @@ def does_not_care_in_which_order_nodes_came(trial: Trial) -> None:
         said, said_then = words_by_node(trial, trial.case(pod)), words_by_node(trial, reversed_case)
         for name, words in said.items():
             require(
-                words == said_then[name], "order", f"{name}: {words}, but {said_then[name]} if nodes come in reverse"
+                words == said_then[name],
+                "order",
+                f"{name}: {words}, but {said_then[name]} if nodes are added in reverse",
             )
 
 
@@ -209,7 +211,7 @@ def works_without_nodes_and_with_one(trial: Trial) -> None:
     nobody = [obj for obj in others if not isinstance(obj, Pod)]
     for objects, size in (
         (nobody, "no node"),
-        (others, "no node but pods that name one"),
+        (others, "no nodes, but pods with a nodeName"),
         ([nodes[0], *others], "one"),
     ):
         for pod in trial.scene.waiting:

@@ -125,7 +125,7 @@ class SimulatedWorld:
                 due = self._next_due()
                 if due > now:
                     return due
-        raise AssertionError(f"the world goes round in circles at {now}")
+        raise AssertionError(f"the world does not settle at {now}")
 
     def _do_planned(self) -> None:
         while self._planned and self._planned[0][0] <= self.now:
@@ -280,4 +280,4 @@ def _refusal(action: Action, error: str, *, lost: bool = False) -> Event:
             return EvictAnswered(pod, uid, error)
         case WriteVolumes(pod, uid, _):
             return VolumesAnswered(pod, uid, error)
-    raise AssertionError(f"nobody answers {action}")
+    raise AssertionError(f"no handler for {action}")

@@ -63,8 +63,8 @@ class TestCompare:
         outcome = bayplan("compare", "fierce.json", "peaceful.json")
         assert (outcome.code, outcome.err) == (0, "")
         assert outcome.first_line == "fierce and peaceful, 10 min on 1 node, seed 0."
-        assert "1 fewer pod placed, 1 more pod still waiting and 1 fewer pod preempted." in outcome.out
-        assert "0 preemptions in both (the same pod for the same victims), 1 only in fierce" in outcome.out
+        assert "1 fewer pod placed, 1 more pod pending and 1 fewer pod preempted." in outcome.out
+        assert "0 preemptions in both runs (same preemptor, same victims), 1 only in fierce" in outcome.out
 
     def test_json_holds_every_change(self, bayplan: Bayplan) -> None:
         plain = bayplan("compare", "fierce.json", "peaceful.json", "-o", "json").json()
@@ -89,7 +89,7 @@ class TestCompare:
         pytest.importorskip("plotly", reason="the extra `report` is not installed")
         outcome = bayplan("compare", "fierce.json", "peaceful.json", "--report", "both.html")
         assert (outcome.code, outcome.err) == (0, "note: report written to both.html\n")
-        assert "peaceful against fierce" in (folder / "both.html").read_text(encoding="utf-8")
+        assert "peaceful compared with fierce" in (folder / "both.html").read_text(encoding="utf-8")
 
     @pytest.mark.parametrize(
         ("arguments", "said"),

@@ -87,7 +87,7 @@ def test_next_pod_of_a_workload(bayplan: Bayplan, file_of: FileOf, arguments: tu
     web = make.deployment("web", "prod").template(make.pod("web").labels(app="web"))
     said = bayplan("explain", *arguments, "-f", file_of(make.node("a"), web))
     assert said.code == 0
-    assert "It is the next pod of Deployment prod/web, which does not exist yet." in said.out
+    assert "It is the next pod that Deployment prod/web would create." in said.out
 
 
 def test_several_files_after_one_option(bayplan: Bayplan, file_of: FileOf) -> None:

@@ -82,7 +82,7 @@ def test_pods_left_out_are_noted(bayplan: Bayplan, file_of: FileOf) -> None:
 def test_gated_pod_that_was_asked_for(bayplan: Bayplan, file_of: FileOf) -> None:
     said = bayplan("place", "g", "-f", file_of(make.node("a"), make.pod("g").gate("later")))
     assert said.code == 1
-    assert said.out == "There is no pod to place.\n"
+    assert said.out == "There are no pods to place.\n"
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,9 @@ def test_the_table_says_who_made_room(files: tuple[str, str], capsys: pytest.Cap
     assert run(["simulate", "-f", files[0], "--timeline", files[1], "--until", "10m"]) == 0
     said = capsys.readouterr()
     assert said.err == ""
-    assert "10 min on 1 node: 5 pods, 3 placed, 0 finished, 2 preempted; 2 pods wait at the end." in said.out
+    assert "10 min on 1 node: 5 pods, 3 placed, 0 finished, 2 preempted; 2 pods pending at the end." in said.out
     assert "the only node where evicting pods makes room" in said.out
-    assert "Without a node at the end: default/web-" in said.out
+    assert "Pending at the end: default/web-" in said.out
     assert "0/1 nodes are available: 1 Insufficient cpu." in said.out
 
 

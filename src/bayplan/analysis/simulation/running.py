@@ -257,7 +257,7 @@ def _nanoseconds(until: float | str | None) -> int | None:
         return None
     found = int(parse_duration(until)) if isinstance(until, str) else round(until * SECOND)
     if found <= 0:
-        raise ValueError(f"until must be above 0, not {until!r}")
+        raise ValueError(f"until must be greater than 0, not {until!r}")
     return found
 
 

@@ -48,7 +48,7 @@ def runs_over_time(runs: Sequence[Run], comparison: Comparison) -> Figure:
     seconds = max(run.seconds for run in runs)
     unit = unit_for(seconds)
     called, resources = names(comparison), _resources(runs)
-    bands = [*(f"{resource} used, %" for resource in resources), "pods waiting", "pods preempted so far"]
+    bands = [*(f"{resource} utilization, %" for resource in resources), "pods waiting", "pods preempted so far"]
     data = [
         _line(place, called[place], band, *drawn)
         for place, run in enumerate(runs)

@@ -75,7 +75,7 @@ def _classes(comparison: Comparison) -> str:
 
 
 def _difference(comparison: Comparison, difference: Difference) -> str:
-    pair = escape(f"{rows.run_of(comparison, difference)} against {rows.names(comparison)[0]}")
+    pair = escape(f"{rows.run_of(comparison, difference)} compared with {rows.names(comparison)[0]}")
     changed = rows.change_rows(difference, _CHANGES_MAX)
     preempted = rows.preemption_rows(comparison, difference, _PREEMPTIONS_MAX)
     return (
@@ -93,6 +93,6 @@ def _filtered(titles: Sequence[str], shown: Sequence[Row], total: int, numeric: 
     """A table in a window of its own, with a field to search it."""
     if not shown:
         return ""
-    more = and_more(total - len(shown), which=", which the JSON of the comparison holds")
-    search = '<p><label>Show only those that name <input type="search" placeholder="pod, node or class"></label></p>'
+    more = and_more(total - len(shown), which="; see the JSON of the comparison")
+    search = '<p><label>Show only rows that mention <input type="search" placeholder="pod, node or class"></label></p>'
     return f'{search}<div class="window">{html_table(titles, shown, numeric)}</div>{more}'

@@ -25,7 +25,7 @@ from bayplan.report.words import counted, examples, listed
 Row: TypeAlias = tuple[str, ...]
 
 CLASS_TITLES = ("class", "priority", "run", "placed", "preempted", "pending", "p50", "p90", "p99", "longest")
-PREEMPTION_TITLES = ("only in", "at", "preemptor", "priority", "node", "victims", "budgets broken")
+PREEMPTION_TITLES = ("only in", "at", "preemptor", "priority", "node", "victims", "budgets violated")
 _CLASSES_NAMED = 3
 _SHORTEST = 0.0005  # seconds; less is shown as nothing
 
@@ -58,14 +58,15 @@ def answer(comparison: Comparison, difference: Difference) -> str:
     pods = figures.pods
     counts = [
         (pods.placed, "pod placed", "pods placed"),
-        (pods.pending, "pod still waiting", "pods still waiting"),
+        (pods.pending, "pod pending", "pods pending"),
         (pods.preempted, "pod preempted", "pods preempted"),
-        (figures.budgets_broken, "budget broken", "budgets broken"),
+        (figures.budgets_broken, "budget violation", "budget violations"),
     ]
     said = [f"{abs(number):,} {'more' if number > 0 else 'fewer'} {single if abs(number) == 1 else many}"
             for number, single, many in counts if number]  # fmt: skip
-    against = f"{run_of(comparison, difference)} against {names(comparison)[0]}: "
-    return against + (f"{listed(said)}." if said else "as many pods placed, waiting and preempted.") + _waits(figures)
+    pair = f"{run_of(comparison, difference)} compared with {names(comparison)[0]}"
+    counted_changes = listed(said) or "no change in pods placed, pending or preempted"
+    return f"{pair}: {counted_changes}.{_waits(figures)}"
 
 
 def _waits(figures: SummaryDifference) -> str:
@@ -84,19 +85,19 @@ def _waits(figures: SummaryDifference) -> str:
 def change_sentence(comparison: Comparison, difference: Difference) -> str:
     pods, base, run = difference.pods, names(comparison)[0], run_of(comparison, difference)
     if not pods.changed:
-        said = f"All {pods.in_both:,} pods in both ended on the same node at the same time."
+        said = f"{counted(pods.in_both, 'pod')} in both runs, none with a different outcome."
     else:
         counts, apart = pods.counts, comparison.same_time_seconds
         kinds = [
-            (counts.node, "on another node"),
-            (counts.time, f"bound at another time (by {duration_text(apart)} or more)"),
-            (counts.placed_only_in_base, f"placed in {base} alone"),
-            (counts.placed_only_in_run, f"placed in {run} alone"),
-            (counts.preempted_only_in_base, f"preempted in {base} alone"),
-            (counts.preempted_only_in_run, f"preempted in {run} alone"),
+            (counts.node, "on a different node"),
+            (counts.time, f"bound at a different time (by {duration_text(apart)} or more)"),
+            (counts.placed_only_in_base, f"placed only in {base}"),
+            (counts.placed_only_in_run, f"placed only in {run}"),
+            (counts.preempted_only_in_base, f"preempted only in {base}"),
+            (counts.preempted_only_in_run, f"preempted only in {run}"),
         ]
         listing = listed([f"{number:,} {how}" for number, how in kinds if number])
-        said = f"Of {counted(pods.in_both, 'pod')} in both, {pods.changed:,} went another way: {listing}."
+        said = f"Of {counted(pods.in_both, 'pod')} in both runs, {pods.changed:,} had a different outcome: {listing}."
     alone = [(len(pods.only_in_base), base), (len(pods.only_in_run), run)]
     there = [f"{counted(number, 'pod')} only in {name}" for number, name in alone if number]
     return said + (f" There {'is' if alone[0][0] + alone[1][0] == 1 else 'are'} {listed(there)}." if there else "")
@@ -105,10 +106,10 @@ def change_sentence(comparison: Comparison, difference: Difference) -> str:
 def preemption_sentence(comparison: Comparison, difference: Difference) -> str:
     found = difference.preemptions
     if not found.in_both and not preemptions_alone(difference):
-        return "No run had a preemption."
+        return "There were no preemptions in any run."
     alone = [(found.only_in_base, names(comparison)[0]), (found.only_in_run, run_of(comparison, difference))]
     said = [f"{len(preemptions):,} only in {name}" for preemptions, name in alone]
-    return f"{counted(found.in_both, 'preemption')} in both (the same pod for the same victims), {listed(said)}."
+    return f"{counted(found.in_both, 'preemption')} in both runs (same preemptor, same victims), {listed(said)}."
 
 
 # ---------------------------------------------------------------- figures of the whole
@@ -127,10 +128,10 @@ def figure_rows(comparison: Comparison) -> Iterator[Row]:
     yield _count_row("pods pending", [figures.pending for figures in pods])
     for cause in _together(summary.evictions for summary in summaries):
         yield _count_row(f"evicted by {cause}", [summary.evictions.get(cause, 0) for summary in summaries])
-    yield _count_row("budgets broken", [summary.budgets_broken for summary in summaries])
+    yield _count_row("budget violations", [summary.budgets_broken for summary in summaries])
     yield _count_row("loops", [run.loops for run in comparison.runs])
     for name in _together(summary.utilisation for summary in summaries):
-        yield from _share_row(f"{name} used, mean", [summary.utilisation.get(name, 0) for summary in summaries])
+        yield from _share_row(f"{name} utilization, mean", [summary.utilisation.get(name, 0) for summary in summaries])
     yield from _share_row("fragmentation, mean", [summary.fragmentation.mean for summary in summaries])
     yield from _share_row("fragmentation, max", [summary.fragmentation.max for summary in summaries])
 

@@ -27,7 +27,7 @@ def comparison_parts(comparison: Comparison) -> Iterator[Part]:
     figures = ["", *rows.names(comparison), *rows.difference_titles(comparison)]
     yield heading("Side by side")
     yield _filled(figures, list(rows.figure_rows(comparison)), numeric=figures[1:])
-    yield heading("Pods and their wait for a node, by priority class")
+    yield heading("Pods and waiting time, by priority class")
     yield _filled(rows.CLASS_TITLES, list(rows.class_rows(comparison)), numeric=(*rows.CLASS_TITLES[3:], "priority"))
     for difference in comparison.differences:
         yield from _change_parts(comparison, difference)
@@ -41,14 +41,14 @@ def _headline(comparison: Comparison) -> str:
 
 
 def _change_parts(comparison: Comparison, difference: Difference) -> Iterator[Part]:
-    yield heading(f"Placements: {rows.run_of(comparison, difference)} against {rows.names(comparison)[0]}")
+    yield heading(f"Placements: {rows.run_of(comparison, difference)} compared with {rows.names(comparison)[0]}")
     yield sentence(rows.change_sentence(comparison, difference))
     titles = rows.change_titles(comparison, difference)
     yield from _cut(titles, rows.change_rows(difference, _SHOWN), difference.pods.changed, ["bound"], titles)
 
 
 def _preemption_parts(comparison: Comparison, difference: Difference) -> Iterator[Part]:
-    yield heading(f"Preemptions: {rows.run_of(comparison, difference)} against {rows.names(comparison)[0]}")
+    yield heading(f"Preemptions: {rows.run_of(comparison, difference)} compared with {rows.names(comparison)[0]}")
     yield sentence(rows.preemption_sentence(comparison, difference))
     titles = rows.PREEMPTION_TITLES
     shown = rows.preemption_rows(comparison, difference, _SHOWN)
@@ -62,7 +62,7 @@ def _cut(
         return
     yield _filled(titles, shown, numeric, [title for title in flexible if title not in numeric])
     if total > len(shown):
-        yield sentence(f"and {total - len(shown):,} more; -o json has all.", "dim")
+        yield sentence(f"and {total - len(shown):,} more; -o json shows all.", "dim")
 
 
 def _filled(

@@ -17,7 +17,7 @@ from bayplan.report.explain.preemption import evicted_from, preemption_parts
 from bayplan.report.explain.scores import score_parts
 from bayplan.report.explain.shortages import shortage_parts
 from bayplan.report.terminal import Part, Verbatim, heading, sentence
-from bayplan.report.words import counted, listed
+from bayplan.report.words import listed
 
 Plain = Mapping[str, Any]
 DEFAULT_TOP = 5
@@ -37,7 +37,7 @@ def explanation_parts(plain: Plain, *, top: int = DEFAULT_TOP, all_nodes: bool =
     yield from shortage_parts(plain["shortages"])
     yield from preemption_parts(plain, all_nodes=all_nodes)
     if plain["message"]:
-        yield heading("The scheduler's own message")
+        yield heading("Scheduler message")
         yield Verbatim(plain["message"])
 
 
@@ -45,11 +45,11 @@ def answer(plain: Plain) -> tuple[str, str]:
     """The answer in one sentence, and its colour."""
     pod, feasible, failed = plain["pod"]["key"], len(plain["feasible"]), len(plain["filter"])
     if plain["prefilter"] is None:
-        return f"{pod} fits nowhere: there are no nodes.", _BAD
+        return f"{pod} does not fit: there are no nodes.", _BAD
     nodes = feasible + failed
     if feasible:
         return f"{pod} fits on {_of_nodes(feasible, nodes)}; {_winner(plain)}.", _GOOD
-    none = f"{pod} fits on none of {counted(nodes, 'node')}" if nodes > 1 else f"{pod} does not fit on the only node"
+    none = f"{pod} does not fit on any of the {nodes:,} nodes" if nodes > 1 else f"{pod} does not fit on the only node"
     found = plain["preemption"]
     evicted = evicted_from(found) if found else None
     if evicted:
@@ -77,7 +77,7 @@ def _winner(plain: Plain) -> str:
 def _no_way_out(found: Plain | None) -> str:
     if found is None or not found["ran"]:
         never = found is not None and not found["eligible"]
-        return ", and it may not evict others" if never else ""
+        return ", and it may not preempt other pods" if never else ""
     return ", and evicting other pods would not help"
 
 
@@ -85,15 +85,17 @@ def remarks(plain: Plain) -> Iterator[str]:
     """What one should know before reading on."""
     pod = plain["pod"]
     if pod["workload"]:
-        yield f"It is the next pod of {pod['workload']}, which does not exist yet."
+        yield f"It is the next pod that {pod['workload']} would create."
     if pod["node"]:
         is_over = pod["phase"] in FINISHED_PHASES
-        state = f"It was on {pod['node']} and is over ({pod['phase']})" if is_over else f"It is on {pod['node']} now"
-        yield f"{state}; this is the answer as if it were pending, the room it takes counted as free."
+        state = (
+            f"It was on {pod['node']} and has finished ({pod['phase']})" if is_over else f"It is on {pod['node']} now"
+        )
+        yield f"{state}; this answer treats it as pending, with its resources free."
     if "preEnqueue" in plain:
         said = listed(plain["preEnqueue"]["reasons"])
-        yield f"It is held back for now ({said}); this is what would happen without that."
+        yield f"It is gated ({said}); this is what would happen otherwise."
     if "nominated" in plain:
         nominated = plain["nominated"]
-        fits = "would take it now" if nominated["fits"] else "does not take it yet"
-        yield f"It is nominated to {nominated['node']}, which {fits}."
+        fits = "it fits now" if nominated["fits"] else "it does not fit yet"
+        yield f"It is nominated to {nominated['node']}, where {fits}."

@@ -30,7 +30,7 @@ def all_reason_parts(reasons: Mapping[str, Sequence[Plain]], *, all_nodes: bool)
     """All obstacles of each node, not only the first."""
     if not reasons:
         return
-    yield heading(f"Everything that stands in the way on {counted(len(reasons), 'node')}")
+    yield heading(f"All failures on {counted(len(reasons), 'node')}")
     if all_nodes:
         yield _every_obstacle_table(((node, found) for node, found in sorted(reasons.items())), "node")
     else:
@@ -60,7 +60,7 @@ def grouped(statuses: Mapping[str, Plain]) -> list[tuple[Plain, list[str]]]:
 
 
 def _group_table(failures: Mapping[str, Plain]) -> Table:
-    made = table("nodes", "reason", "plugin", "which", numeric=["nodes"], flexible=["reason", "which"])
+    made = table("count", "reason", "plugin", "nodes", numeric=["count"], flexible=["reason", "nodes"])
     for status, nodes in grouped(failures):
         made.add_row(f"{len(nodes):,}", reason_text(status), status["plugin"], examples(nodes, _EXAMPLES))
     return made

@@ -28,14 +28,14 @@ def preemption_parts(plain: Plain, *, all_nodes: bool) -> Iterator[Part]:
     found: Plain | None = plain["preemption"]
     if found is None:
         return
-    yield heading("Could evicting pods make room?")
+    yield heading("Would preemption help?")
     yield sentence(_eligibility(plain, found))
     if not found["ran"] or found["record"] is None:
         return
     if found["selected"]:
         yield from _chosen_parts(found, all_nodes=all_nodes)
     elif not found["candidates"]:
-        yield sentence("On no node would it be enough to evict pods of lower priority.")
+        yield sentence("Evicting lower-priority pods is not enough on any node.")
     yield from _elsewhere_parts(plain, found, all_nodes=all_nodes)
 
 
@@ -51,20 +51,20 @@ def _eligibility(plain: Plain, found: Plain) -> str:
     pod = plain["pod"]
     if not found["eligible"]:
         if pod["preemptionPolicy"] == "Never":
-            return f"No: {pod['key']} may not evict anybody, its preemptionPolicy is Never."
-        return f"Not now: {found['ineligibleReason'].rstrip('.')}; pods it evicted earlier are still leaving."
+            return f"No: {pod['key']} may not preempt other pods: its preemptionPolicy is Never."
+        return f"Not now: {found['ineligibleReason'].rstrip('.')}; pods it evicted earlier are still terminating."
     if not found["ran"]:
         if plain["prefilter"]["code"] != Code.SUCCESS.value:
-            return "No: the pod was turned away before any node was looked at, whoever runs there."
-        return "It was not tried: this configuration has no preemption, or a step before it failed."
-    return f"{pod['key']} has priority {pod['priority']:,} and may evict pods of lower priority."
+            return "No: the pod was rejected before any node was evaluated."
+        return "Not attempted: this configuration has no preemption, or an earlier step failed."
+    return f"{pod['key']} has priority {pod['priority']:,} and may evict lower-priority pods."
 
 
 def _chosen_parts(found: Plain, *, all_nodes: bool) -> Iterator[Part]:
     record, node = found["record"], found["selected"][0]
     candidates = {candidate["node"]: candidate for candidate in record["candidates"]}
     chosen = candidates[node]
-    yield sentence(f"The cheapest way: {node}, where {_must_go(chosen)}.")
+    yield sentence(f"Cheapest option: {node}, where {_evicted(chosen)}.")
     yield sentence("")
     yield _victim_table(chosen)
     yield sentence("")
@@ -73,15 +73,15 @@ def _chosen_parts(found: Plain, *, all_nodes: bool) -> Iterator[Part]:
     yield from _other_candidate_parts(record, node, None if all_nodes else _CANDIDATES)
 
 
-def _must_go(candidate: Plain) -> str:
+def _evicted(candidate: Plain) -> str:
     victims = candidate["victims"]
-    return f"{counted(len(victims), 'pod')} must go" if len(victims) != 1 else f"{victims[0]['pod']} must go"
+    return f"{victims[0]['pod']} is evicted" if len(victims) == 1 else f"{len(victims):,} pods are evicted"
 
 
 def _victim_table(candidate: Plain) -> Table:
     made = table("victim", "priority", "started", "budget", numeric=["priority"], flexible=["victim", "budget"])
     for victim in candidate["victims"]:
-        budget = f"breaks {listed(victim['breaks'])}" if victim["breaks"] else "none broken"
+        budget = f"violates {listed(victim['breaks'])}" if victim["breaks"] else "none violated"
         made.add_row(victim["pod"], f"{victim['priority']:,}", victim["startTime"] or "unknown", budget)
     return made
 
@@ -93,13 +93,13 @@ def _reprieve_parts(candidate: Plain) -> Iterator[Part]:
         return
     yield heading(f"What was tried on {candidate['node']}")
     yield sentence(
-        f"All {counted(len(attempts), 'pod')} of lower priority were taken off, then put back one at a time as long as "
-        "the new pod still fits: first those whose budget is used up, then by importance."
+        f"All {counted(len(attempts), 'pod')} of lower priority were removed, then put back one at a time as long as "
+        "the new pod still fits: first those whose budget is exhausted, then by importance."
     )
     made = table("pod", "priority", "budget", "outcome", numeric=["priority"], flexible=["pod", "outcome"])
     for tried in attempts:
-        outcome = "stays" if tried["kept"] else f"must go: {', '.join(tried['reasons'])} ({tried['stoppedBy']})"
-        used_up = "used up" if tried["budgetUsedUp"] else ""
+        outcome = "stays" if tried["kept"] else f"evicted: {', '.join(tried['reasons'])} ({tried['stoppedBy']})"
+        used_up = "exhausted" if tried["budgetUsedUp"] else ""
         made.add_row(tried["pod"], f"{tried['priority']:,}", used_up, outcome, style="" if tried["kept"] else "yellow")
     yield made
 
@@ -112,16 +112,16 @@ def _other_candidate_parts(record: Plain, chosen: str, at_most: int | None) -> I
     order = {criterion: -place for place, criterion in enumerate(LOST_BY)}
     # Those that lasted longest come first: they are the next best.
     others.sort(key=lambda other: (order.get(losers.get(other["node"], ""), -len(order)), other["node"]))
-    yield heading(f"{counted(len(others), 'other node')} where evicting pods would make room")
+    yield heading(f"{counted(len(others), 'other node')} where preemption would help")
     made = table(
         "node",
-        "budgets\nbroken",
+        "budgets\nviolated",
         "highest\npriority",
         "victims",
-        "who",
+        "pods",
         "why not",
-        numeric=["budgets\nbroken", "highest\npriority", "victims"],
-        flexible=["node", "who", "why not"],
+        numeric=["budgets\nviolated", "highest\npriority", "victims"],
+        flexible=["node", "pods", "why not"],
     )
     for candidate in others[:at_most]:
         victims = candidate["victims"]
@@ -144,11 +144,9 @@ def _elsewhere_parts(plain: Plain, found: Plain, *, all_nodes: bool) -> Iterator
     count = sum(len(nodes) for _, nodes in reasons)
     if not count:
         return
-    yield heading(
-        f"Why evicting pods does not help on {counted(count, 'other node' if found['candidates'] else 'node')}"
-    )
-    title = "node" if all_nodes else "which"
-    made = table("nodes", "why", title, numeric=["nodes"], flexible=["why", title])
+    yield heading(f"Why preemption does not help on {counted(count, 'other node' if found['candidates'] else 'node')}")
+    title = "node" if all_nodes else "nodes"
+    made = table("count", "why", title, numeric=["count"], flexible=["why", title])
     for why, nodes in reasons:
         if all_nodes:
             for node in nodes:
@@ -166,9 +164,9 @@ def _no_help(failures: Mapping[str, Plain], found: Plain) -> list[tuple[str, lis
     hopeless = {node: status for node, status in failures.items() if status["code"] == Code.UNRESOLVABLE.value}
     untouched = failures.keys() - tried.keys() - hopeless.keys() - found["candidates"].keys()
     reasons = [
-        *((f"with all of lower priority gone still: {reason_text(why)}", nodes) for why, nodes in grouped(in_vain)),
-        *((f"no eviction changes this: {reason_text(why)}", nodes) for why, nodes in grouped(hopeless)),
-        ("not looked at: enough candidates were found before", sorted(untouched)),
-        ("no pod of lower priority to evict", without_victims),
+        *((f"even without lower-priority pods: {reason_text(why)}", nodes) for why, nodes in grouped(in_vain)),
+        *((f"evicting pods cannot fix this: {reason_text(why)}", nodes) for why, nodes in grouped(hopeless)),
+        ("not evaluated: enough candidates were found", sorted(untouched)),
+        ("no lower-priority pods to evict", without_victims),
     ]
     return [(why, nodes) for why, nodes in reasons if nodes]

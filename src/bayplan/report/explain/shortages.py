@@ -18,12 +18,12 @@ def shortage_parts(shortages: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
         resource, offered = shortage["resource"], shortage["mostOffered"]
         if shortage["asked"] <= offered:
             free = written_amount(resource, shortage["mostFree"])
-            rest = f"the most that is free on these nodes is {free}, on {shortage['mostFreeOn']}"
+            rest = f"the most free on these nodes is {free}, on {shortage['mostFreeOn']}"
         elif offered:
-            rest = f"even empty, these nodes have at most {written_amount(resource, offered)}"
+            rest = f"even when empty, these nodes have at most {written_amount(resource, offered)}"
         else:
             rest = "these nodes have none"
-        yield sentence(f"{resource}: it asks for {written_amount(resource, shortage['asked'])}; {rest}.")
+        yield sentence(f"{resource}: the pod requests {written_amount(resource, shortage['asked'])}; {rest}.")
 
 
 def written_amount(resource: str, amount: int) -> str:

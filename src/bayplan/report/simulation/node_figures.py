@@ -162,7 +162,7 @@ def _pod_text(view: SimulationView, stay: Stay) -> str:
     ]
     taken = view.preemption_of(pod)
     if taken is not None:
-        lines.append(f"evicted for {escape(view.run.preemptions[taken].preemptor)}")
+        lines.append(f"preempted by {escape(view.run.preemptions[taken].preemptor)}")
     return "<br>".join(lines)
 
 
@@ -240,7 +240,7 @@ def _share_map(resource: str, shares: npt.NDArray[np.float64]) -> Figure:
         "name": resource,
         "z": [[None if cell < 0 else cell for cell in row] for row in percent.tolist()],
         "zmin": 0, "zmax": 100, "colorscale": _FILLING,
-        "colorbar": {"title": {"text": f"{resource} used, %", "side": "right"}, "thickness": 14},
+        "colorbar": {"title": {"text": f"{resource} utilization, %", "side": "right"}, "thickness": 14},
         "hovertemplate": "%{y}<br>" + resource + " %{z} % used<extra></extra>",
     }  # fmt: skip
 

@@ -29,7 +29,7 @@ _CHAIN_LENGTH_MAX = 8
 _WORKLOADS_MAX = 20
 _LOOPS_MAX = 20
 _NOTES_MAX = 100
-_SINGLE = "single pods of"
+_SINGLE = "standalone pods of class"
 
 
 def write_run(run: Run, path: Path | str) -> None:
@@ -72,15 +72,17 @@ def _answer(view: SimulationView) -> str:
     run, pods = view.run, view.run.summary.pods
     said = [
         f"In {duration_text(view.seconds)} on {counted(len(view.nodes), 'node')}, "
-        f"<b>{counted(pods.placed, 'pod')}</b> found a place; "
-        + (f"{counted(pods.pending, 'still waits', 'still wait')}." if pods.pending else "none waits."),
+        f"<b>{counted(pods.placed, 'pod was', 'pods were')} placed</b>; "
+        + (
+            f"{counted(pods.pending, 'is still pending', 'are still pending')}." if pods.pending else "none is pending."
+        ),
         f"<b>{_pods_were(pods.preempted)} evicted</b> by preemption"
-        + (f", {_budgets(run.summary.budgets_broken)} broken." if pods.preempted else "."),
+        + (f", with {_violations(run.summary.budgets_broken)}." if pods.preempted else "."),
         f'<b class="alarm">{counted(len(run.loops), "preempt–recreate loop")} found.</b>'
         if run.loops
         else "No preempt–recreate loop.",
     ]
-    partial = '<p class="partial">Interrupted: this report shows only a part of the run.</p>'
+    partial = '<p class="partial">The run ended early: this report covers only part of it.</p>'
     facts = f"configuration {escape(run.configs)}, seed {run.seed}"
     return f'{partial if run.partial else ""}<p class="answer">{" ".join(said)}</p><p class="facts">{facts}</p>'
 
@@ -89,8 +91,8 @@ def _pods_were(count: int) -> str:
     return counted(count, "pod was", "pods were") if count else "No pod was"
 
 
-def _budgets(count: int) -> str:
-    return counted(count, "budget") if count else "no budget"
+def _violations(count: int) -> str:
+    return counted(count, "budget violation") if count else "no budget violations"
 
 
 def _tiles(view: SimulationView) -> str:
@@ -98,14 +100,14 @@ def _tiles(view: SimulationView) -> str:
     depth = max((chain.depth for chain in run.chains), default=0)
     tiles = [
         ("placed", f"{pods.placed:,}", f"of {counted(pods.created, 'pod')}", False),
-        ("still waiting", f"{pods.pending:,}", "at the end", pods.pending > 0),
+        ("pending", f"{pods.pending:,}", "at the end", pods.pending > 0),
         ("preempted", f"{pods.preempted:,}", f"in {counted(len(run.preemptions), 'preemption')}", False),
-        ("budgets broken", f"{summary.budgets_broken:,}", "by preemption", summary.budgets_broken > 0),
+        ("budget violations", f"{summary.budgets_broken:,}", "by preemption", summary.budgets_broken > 0),
         ("loops", f"{len(run.loops):,}", "preempt–recreate", bool(run.loops)),
         ("deepest chain", f"{depth:,}", f"of {counted(len(run.chains), 'chain')}", False),
     ]
     tiles += [
-        (f"{resource.rpartition('/')[2]} used", f"{100 * share:.0f} %", "mean over the run", False)
+        (f"{resource.rpartition('/')[2]} utilization", f"{100 * share:.0f} %", "mean over the run", False)
         for resource, share in summary.utilisation.items()
         if any(run.series.used[resource])  # nodes may offer what no pod asks for
     ]
@@ -125,7 +127,7 @@ def _class_table(view: SimulationView) -> str:
         evicted, pending = ends[name, End.PREEMPTED], ends[name, End.PENDING]
         if waits or pending or evicted:
             rows.append((name, priority, waits.count if waits else 0, *quantiles, evicted, pending))
-    titles = ["class", "priority", "placed", "median wait", "p90", "p99", "longest", "preempted", "still waiting"]
+    titles = ["class", "priority", "placed", "median wait", "p90", "p99", "longest", "preempted", "pending"]
     return html_table(titles, rows, titles[1:])
 
 
@@ -135,21 +137,21 @@ def _time_text(view: SimulationView) -> str:
     pods = view.run.pods
     before = sum(pod.created < view.shown_from for pod in pods)
     return (
-        f"<p>In the first {duration_text(view.shown_from)} only {before:,} of {counted(len(pods), 'pod')} came: "
-        "the time axes begin there. Double-click a plot to see the whole run.</p>"
+        f"<p>In the first {duration_text(view.shown_from)} only {before:,} of {counted(len(pods), 'pod')} arrived, "
+        "so the time axes start there. Double-click a plot to see the whole run.</p>"
     )
 
 
 def _nodes_text(view: SimulationView) -> str:
     if not is_aggregated(view):
         return (
-            "Each bar is a pod on its node, in the colour of its priority class; grey is free room. A cross marks a "
+            "Each bar is a pod on its node, colored by priority class; gray is free capacity. A cross marks a "
             "pod that was preempted: click it for the record. Drag to zoom, double-click to see all."
         )
     return (
-        f"Each row is a node; dark is full, grey is no node. "
-        f"(Above {NODES_MAX} nodes or {PODS_MAX:,} pods single pods are not drawn.) "
-        "Use the buttons to see another resource or the evictions. Drag to zoom, double-click to see all."
+        f"Each row is a node; dark is full, gray means that the node did not exist. "
+        f"(Above {NODES_MAX} nodes or {PODS_MAX:,} pods, individual pods are not drawn.) "
+        "Use the buttons to show another resource or the evictions. Drag to zoom, double-click to see all."
     )
 
 
@@ -159,14 +161,14 @@ def _nodes_text(view: SimulationView) -> str:
 def _chains(view: SimulationView) -> str:
     chains = sorted(view.run.chains, key=lambda chain: (-chain.depth, -chain.downtime, chain.pods))
     if not chains:
-        return "<p>No victim had to push out somebody else.</p>"
+        return "<p>No victim preempted another pod.</p>"
     shown = [chain.pods[:_CHAIN_LENGTH_MAX] for chain in chains[:_CHAINS_MAX]]
     keys = {key for pods in shown for key in pods}
     colours = {key: view.colours[view.class_by_key[key]] for key in keys}
     text = f"The deepest {len(shown):,} of {counted(len(chains), 'chain')}" if len(chains) > len(shown) else "All"
     longest = max(chain.downtime for chain in chains)
     return (
-        f"<p>{text}: an arrow leads from a pod to the one it pushed out; colours are priority classes. "
+        f"<p>{text}: each arrow points to a victim or to the pod that replaces it; colors are priority classes. "
         f"The longest downtime in one chain is {duration_text(longest)}.</p>{_legend(view)}"
         f'<div class="scroll">{draw_chains(shown, colours, {key: shortened(key, 27) for key in keys})}</div>'
     )
@@ -225,7 +227,7 @@ def _workloads(view: SimulationView) -> str:
     hit = [(name, harm) for name, harm in harms.items() if harm.preempted or harm.pending]
     hit.sort(key=lambda item: (-item[1].preempted, -item[1].seconds_lost, -item[1].pending, item[0]))
     if not hit:
-        return "<p>No pod was preempted and none waits.</p>"
+        return "<p>No pod was preempted, and none is pending.</p>"
     rows = [
         (
             name,
@@ -238,10 +240,10 @@ def _workloads(view: SimulationView) -> str:
         )
         for name, harm in hit[:_WORKLOADS_MAX]
     ]
-    titles = ["workload", "pods", "preempted", "work lost", "against a budget", "still waiting", "longest wait"]
+    titles = ["workload", "pods", "preempted", "work lost", "budget violations", "pending", "longest wait"]
     more = and_more(len(hit) - _WORKLOADS_MAX, "workload")
     if any(name.startswith(_SINGLE) for name, _ in hit):
-        more += "<p>Single pods belong to no workload: one that is evicted does not come back.</p>"
+        more += "<p>Standalone pods have no workload: if evicted, they are not recreated.</p>"
     return html_table(titles, rows, titles[1:]) + more
 
 

@@ -56,7 +56,7 @@ def _cell(cell: Any) -> str:
 def _details(position: int, preemption: Preemption) -> str:
     victims, broken = preemption.victims, preemption.broken_budgets
     who = victims[0].pod if len(victims) == 1 else counted(len(victims), "pod")
-    flag = f' <span class="flag">breaks {escape(listed(broken, 2))}</span>' if broken else ""
+    flag = f' <span class="flag">violates {escape(listed(broken, 2))}</span>' if broken else ""
     return (
         f'<details id="preemption-{position}"><summary><time>{escape(duration_text(preemption.t))}</time> '
         f"<b>{escape(preemption.preemptor)}</b> ({preemption.priority:,}) evicted <b>{escape(who)}</b> "
@@ -79,7 +79,7 @@ def _body(preemption: Preemption) -> str:
 
 def _victims(victims: Sequence[Victim]) -> str:
     rows = [(victim.pod, victim.priority, listed(victim.breaks) or "none") for victim in victims]
-    return "<h4>Victims</h4>" + html_table(["pod", "priority", "budgets broken"], rows, ["priority"])
+    return "<h4>Victims</h4>" + html_table(["pod", "priority", "budgets violated"], rows, ["priority"])
 
 
 def _candidates(record: Record, losers: Mapping[str, str], chosen: str) -> str:
@@ -100,7 +100,7 @@ def _candidates(record: Record, losers: Mapping[str, str], chosen: str) -> str:
         )
         for candidate in sorted(record.candidates, key=rank)[:_CANDIDATES_MAX]
     ]
-    titles = ["node", "outcome", "budgets broken", "highest priority", "victims", "who"]
+    titles = ["node", "outcome", "budgets violated", "highest priority", "victims", "pods"]
     count = len(record.candidates) + record.candidates_left_out
     more = and_more(count - len(rows), "candidate")
     return f"<h4>{counted(count, 'candidate')}</h4>{html_table(titles, rows, titles[2:5])}{more}"
@@ -117,12 +117,12 @@ def _reprieves(record: Record, chosen: str) -> str:
         (
             reprieve.pod,
             reprieve.priority,
-            "used up" if reprieve.budget_used_up else "",
-            "stays" if reprieve.kept else f"must go: {', '.join(reprieve.reasons or ())} ({reprieve.stopped_by})",
+            "exhausted" if reprieve.budget_used_up else "",
+            "stays" if reprieve.kept else f"evicted: {', '.join(reprieve.reasons or ())} ({reprieve.stopped_by})",
         )
         for reprieve in ordered[:_REPRIEVES_MAX]
     ]
     all_stay = all(reprieve.kept for reprieve in ordered[_REPRIEVES_MAX:])
-    more = and_more(len(tried) - len(rows), which=", which stay" if all_stay else ", which go or stay")
+    more = and_more(len(tried) - len(rows), which=", all of which stay" if all_stay else ", some of which are evicted")
     titles = ["pod", "priority", "budget", "outcome"]
     return f"<h4>Tried on {escape(chosen)}</h4>{html_table(titles, rows, ['priority'])}{more}"

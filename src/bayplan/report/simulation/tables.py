@@ -22,7 +22,7 @@ def simulation_parts(run: Run) -> Iterator[Part]:
     """The table view."""
     yield sentence(_headline(run), "bold")
     if run.partial:
-        yield sentence("The run was interrupted: this is what happened until then.", "bold yellow")
+        yield sentence("The run ended early; these are the results so far.", "bold yellow")
     yield from _waiting_parts(run)
     yield from _usage_parts(run)
     yield from _preemption_parts(run)
@@ -36,14 +36,14 @@ def _headline(run: Run) -> str:
     text = f"{duration_text(run.seconds)} on {counted(len(run.nodes), 'node')}: {counted(pods.created, 'pod')}, "
     text += f"{pods.placed:,} placed, {pods.finished:,} finished, {pods.preempted:,} preempted"
     if pods.pending:
-        text += f"; {counted(pods.pending, 'pod')} {'waits' if pods.pending == 1 else 'wait'} at the end"
+        text += f"; {counted(pods.pending, 'pod')} pending at the end"
     return f"{text}."
 
 
 def _waiting_parts(run: Run) -> Iterator[Part]:
     if not run.summary.waiting:
         return
-    yield heading("Waiting for a node, by priority class")
+    yield heading("Waiting time by priority class")
     numeric = ["priority", "placed", "p50", "p90", "p99", "longest"]
     made = table("class", *numeric, numeric=numeric)
     for name, waits in run.summary.waiting.items():
@@ -56,8 +56,10 @@ def _usage_parts(run: Run) -> Iterator[Part]:
     shares = [f"{name} {share:.1%}" for name, share in summary.utilisation.items() if any(used[name])]
     if shares:
         scattered = summary.fragmentation.mean
-        yield heading("Use of the cluster, on average")
-        yield sentence(f"{', '.join(shares)}; of the room left, {scattered:.1%} is too scattered for a typical pod.")
+        yield heading("Average utilization")
+        yield sentence(
+            f"{', '.join(shares)}; {scattered:.1%} of the free capacity is too fragmented for a typical pod."
+        )
 
 
 def _preemption_parts(run: Run) -> Iterator[Part]:
@@ -66,7 +68,7 @@ def _preemption_parts(run: Run) -> Iterator[Part]:
         yield heading("Evictions")
         said = [f"{number:,} by {cause}" for cause, number in summary.evictions.items()]
         broken = summary.budgets_broken
-        budgets = f"{counted(broken, 'time')} a budget was broken" if broken else "no budget was broken"
+        budgets = counted(broken, "budget violation") if broken else "no budget violations"
         yield sentence(f"{listed(said)}; {budgets}.")
     if summary.evictions_by_preemptor:
         made = table("preemptor", "evicted", numeric=["evicted"], flexible=["preemptor"])
@@ -89,10 +91,10 @@ def _preemption_table(preemptions: Sequence[Preemption]) -> Part:
         "priority",
         "node",
         "victims",
-        "budgets broken",
+        "budgets violated",
         "decided by",
         numeric=["at", "priority"],
-        flexible=["preemptor", "node", "victims", "budgets broken", "decided by"],
+        flexible=["preemptor", "node", "victims", "budgets violated", "decided by"],
     )
     for preemption in preemptions:
         broken = preemption.broken_budgets
@@ -111,13 +113,13 @@ def _preemption_table(preemptions: Sequence[Preemption]) -> Part:
 
 def _cascade_parts(run: Run) -> Iterator[Part]:
     for loop in run.loops:
-        yield heading(f"A loop: {loop.preemptor} evicts {loop.victim} again and again")
+        yield heading(f"Loop: {loop.preemptor} evicts {loop.victim} repeatedly")
         named = [f"{pod} (priority {priority:,})" for pod, priority in zip(loop.pods, loop.priorities, strict=True)]
         when = f"from {duration_text(loop.since)} to {duration_text(loop.until)}"
         yield sentence(f"{loop.times:,} times {when}: {listed(named, _PODS)}.", "red")
     chains = run.chains
     if chains:
-        yield heading(f"{counted(len(chains), 'chain')} of preemptions that set off others")
+        yield heading(counted(len(chains), "preemption chain"))
         made = table("at", "depth", "victims", "downtime", "pods", numeric=["at", "depth", "victims", "downtime"])
         for chain in chains[:_CHAINS]:
             pods = " > ".join(chain.pods[:_PODS]) + (" > …" if len(chain.pods) > _PODS else "")
@@ -133,8 +135,8 @@ def _cascade_parts(run: Run) -> Iterator[Part]:
 
 def _pending_parts(run: Run) -> Iterator[Part]:
     for group in run.waiting:
-        yield heading(f"Without a node at the end: {listed(group.pods, _PODS)}")
-        yield Verbatim(group.message or "The scheduler has not tried: it is gated, or of another scheduler.")
+        yield heading(f"Pending at the end: {listed(group.pods, _PODS)}")
+        yield Verbatim(group.message or "Not attempted: gated, or for another scheduler.")
 
 
 def _note_parts(run: Run) -> Iterator[Part]:

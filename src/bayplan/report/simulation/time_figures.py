@@ -98,7 +98,7 @@ def over_time(view: SimulationView) -> Figure:
         bargap=0,
         meta=whole_run(view),
         xaxis=time_axis(view, anchor="y3"),
-        yaxis=axis("used, %", domain=[0.62, 1], range=[0, 102]),
+        yaxis=axis("utilization, %", domain=[0.62, 1], range=[0, 102]),
         yaxis2=axis("pods waiting", domain=[0.24, 0.55], rangemode="tozero", **whole_ticks(queued, 6)),
         yaxis3=axis("evicted", domain=[0, 0.17], rangemode="tozero", **whole_ticks(victims["y"], 3)),
         legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"},

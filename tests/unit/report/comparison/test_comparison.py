@@ -62,7 +62,7 @@ class TestText:
         first = text_of(two()).splitlines()[:2]
         assert first[0] == "a and b, 1 min 40 s on 1 node, seed 0."
         assert first[1] == (
-            "b against a: 1 more pod still waiting and 1 fewer pod preempted. At p90, low waits 8 s longer."
+            "b compared with a: 1 more pod pending and 1 fewer pod preempted. At p90, low waits 8 s longer."
         )
 
     @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ class TestText:
             ["pods preempted", "1", "0", "−1"],
             ["pods pending", "0", "1", "+1"],
             ["evicted by preemption", "1", "0", "−1"],
-            ["cpu used, mean", "50.0%", "50.0%", "0"],
+            ["cpu utilization, mean", "50.0%", "50.0%", "0"],
             ["default/x", "low", "n1 at 1 s, preempted at 50 s", "n1 at 9 s", "+8 s"],
             ["default/y", "low", "n1 at 1 s", "n2 at 1 s"],
             ["a", "50 s", "default/y", "1,000", "n1", "default/x"],
@@ -86,16 +86,16 @@ class TestText:
     def test_sentences_say_how_many(self) -> None:
         text = text_of(two())
         assert (
-            "Of 2 pods in both, 2 went another way: 1 on another node, 1 bound at another time (by 1 s or more) and "
-            "1 preempted in a alone. There is 1 pod only in b." in text
+            "Of 2 pods in both runs, 2 had a different outcome: 1 on a different node, "
+            "1 bound at a different time (by 1 s or more) and 1 preempted only in a. There is 1 pod only in b." in text
         )
-        assert "0 preemptions in both (the same pod for the same victims), 1 only in a and 0 only in b." in text
+        assert "0 preemptions in both runs (same preemptor, same victims), 1 only in a and 0 only in b." in text
 
     def test_nothing_changed(self) -> None:
         text = text_of(two(run([pod("x")]), run([pod("x")])))
-        assert "default (2) against default: as many pods placed, waiting and preempted." in text
-        assert "All 1 pods in both ended on the same node at the same time." in text
-        assert "No run had a preemption." in text
+        assert "default (2) compared with default: no change in pods placed, pending or preempted." in text
+        assert "1 pod in both runs, none with a different outcome." in text
+        assert "There were no preemptions in any run." in text
 
     def test_warnings_stand_above_all_figures(self) -> None:
         text = text_of(compare(run(), run(seed=3, inputs="other"), names=["a", "b"]))
@@ -109,19 +109,19 @@ class TestText:
             )
         )
         assert text.count("default/x-") == 20
-        assert "and 10 more; -o json has all." in text
+        assert "and 10 more; -o json shows all." in text
 
     def test_three_runs_have_two_differences(self) -> None:
         text = text_of(compare(run([pod("x")]), run([pod("x")]), run([pod("x", None)]), names=["a", "b", "c"]))
         assert "b − a" in text
-        assert "c against a: 1 fewer pod placed and 1 more pod still waiting." in text
+        assert "c compared with a: 1 fewer pod placed and 1 more pod pending." in text
 
     def test_long_names_lose_their_middle_unless_two_would_be_the_same(self) -> None:
         long = "configuration-{}-of-the-production-cluster-{}"
         apart = compare(run(), run(), names=[long.format("a", "a"), long.format("a", "b")])
-        assert "configuration…tion-cluster-b against configuration…tion-cluster-a" in text_of(apart)
+        assert "configuration…tion-cluster-b compared with configuration…tion-cluster-a" in text_of(apart)
         alike = compare(run(), run(), names=[long.format("a", "x"), long.format("b", "x")])
-        assert f"{long.format('b', 'x')} against {long.format('a', 'x')}" in text_of(alike)
+        assert f"{long.format('b', 'x')} compared with {long.format('a', 'x')}" in text_of(alike)
 
 
 class Elements(HTMLParser):
@@ -139,7 +139,13 @@ class Elements(HTMLParser):
 class TestPage:
     def test_holds_the_answer_the_figures_and_the_pods(self) -> None:
         page = page_of(two())
-        order = ["1 fewer pod preempted", "pods pending", "Use and queue", "Waiting time", "Placements that differ"]
+        order = [
+            "1 fewer pod preempted",
+            "pods pending",
+            "Utilization and queue",
+            "Waiting time",
+            "Placements that differ",
+        ]
         places = [page.index(said) for said in order]
         assert places == sorted(places)
         assert "<td>n1 at 1 s, preempted at 50 s</td><td>n1 at 9 s</td>" in page
@@ -183,7 +189,7 @@ class TestPage:
 
     def test_runs_without_pods_make_a_page(self) -> None:
         empty = run(series=Series([], {"active": []}, {}, [], []))
-        assert "No run had a preemption." in page_of(compare(empty, empty))
+        assert "There were no preemptions in any run." in page_of(compare(empty, empty))
 
 
 class TestFigures:

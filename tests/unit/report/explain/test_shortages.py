@@ -11,14 +11,14 @@ from bayplan.report.terminal import rendered
 @pytest.mark.parametrize(
     ("asked", "offered", "rest"),
     [
-        (3000, 4000, "the most that is free on these nodes is 1500m, on a"),
-        (3000, 2000, "even empty, these nodes have at most 2"),
+        (3000, 4000, "the most free on these nodes is 1500m, on a"),
+        (3000, 2000, "even when empty, these nodes have at most 2"),
         (3000, 0, "these nodes have none"),
     ],
 )
 def test_what_to_do_about_it_differs(asked: int, offered: int, rest: str) -> None:
     shortage = {"resource": "cpu", "asked": asked, "mostFree": 1500, "mostFreeOn": "a", "mostOffered": offered}
-    assert rendered(shortage_parts([shortage])) == f"cpu: it asks for 3; {rest}.\n"
+    assert rendered(shortage_parts([shortage])) == f"cpu: the pod requests 3; {rest}.\n"
 
 
 @pytest.mark.parametrize(

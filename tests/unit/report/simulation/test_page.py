@@ -237,7 +237,9 @@ class TestPage:
     def test_answer_comes_first(self) -> None:
         """The first sentence says who found a place, who was evicted, and whether there is a loop."""
         text = Elements(report_page(busy_result(10, 300, 3600.0))).text
-        order = [text.index(said) for said in ("found a place", "evicted by preemption", "loop found", "Use and queue")]
+        order = [
+            text.index(said) for said in ("placed", "evicted by preemption", "loop found", "Utilization and queue")
+        ]
         assert order == sorted(order)
 
     def test_every_class_has_its_p90_in_the_header(self) -> None:
@@ -248,7 +250,7 @@ class TestPage:
             assert f">{duration_text(waits.p90)}<" in header
 
     def test_partial_run_is_marked(self) -> None:
-        assert "Interrupted" in Elements(report_page(result(partial=True))).text
+        assert "ended early" in Elements(report_page(result(partial=True))).text
         assert "Interrupted" not in Elements(report_page(result())).text
 
     def test_each_preemption_opens_its_record(self) -> None:
@@ -258,7 +260,11 @@ class TestPage:
         elements = Elements(page)
         ids = [attributes.get("id") for tag, attributes in elements.tags if tag == "details"]
         assert ids == ["preemption-0", "preemption-1"]
-        for said in ("fewest victims: 1 against 2 on node-2", "victims weigh more in sum", "must go: Insufficient cpu"):
+        for said in (
+            "fewest victims: 1 against 2 on node-2",
+            "more or higher-priority victims",
+            "evicted: Insufficient cpu",
+        ):
             assert said in elements.text
 
     def test_record_says_how_the_candidates_compared(self) -> None:
@@ -297,14 +303,14 @@ class TestPage:
         made.summary.utilisation |= {"example.com/gpu": 0.5, "example.com/idle": 0.0}
         made.series.used |= {"example.com/gpu": [0.5] * 401, "example.com/idle": [0.0] * 401}
         page = report_page(made)
-        assert "<span>gpu used</span>" in page
+        assert "<span>gpu utilization</span>" in page
         assert "idle used" not in page
         names = {trace.get("name") for figure in figures_of(page).values() for trace in figure["data"]}
         assert "example.com/gpu" in names
         assert "example.com/idle" not in names
 
     def test_empty_run_makes_a_page(self) -> None:
-        assert "No pod was preempted and none waits." in report_page(result(nodes=[]))
+        assert "No pod was preempted, and none is pending." in report_page(result(nodes=[]))
 
 
 class TestSafety:
@@ -507,7 +513,7 @@ def test_time_axes_begin_where_pods_come(early: int, begins: float, bars: int) -
         assert figure["layout"]["xaxis"]["range"] == pytest.approx([begins, 100], abs=0.5)
         assert figure["layout"]["meta"]["wholeRun"] == [0, 100]
     assert len(over_time(view)["data"][-1]["x"]) == pytest.approx(bars, rel=0.01)
-    said = "only 2 of 102 pods came: the time axes begin there."
+    said = "only 2 of 102 pods arrived, so the time axes start there."
     assert (said in report_page(late_result(early))) == bool(begins)
 
 
@@ -520,7 +526,10 @@ def hit(number: int) -> PodRow:
 
 @pytest.mark.parametrize(
     ("count", "named"),
-    [pytest.param(20, "trace/pod-7", id="a few by name"), pytest.param(21, "single pods of batch", id="many by class")],
+    [
+        pytest.param(20, "trace/pod-7", id="a few by name"),
+        pytest.param(21, "standalone pods of class batch", id="many by class"),
+    ],
 )
 def test_single_pods_among_the_workloads(count: int, named: str) -> None:
     """A few single pods are told one by one; of a whole trace the classes say more."""
@@ -528,7 +537,7 @@ def test_single_pods_among_the_workloads(count: int, named: str) -> None:
     table = page[page.index("Worst-hit workloads") : page.index("Evictions and packing")]
     assert f"<td>{named}</td>" in table
     assert ("trace/pod-7" in table) == (count <= 20)
-    assert ("does not come back" in table) == (count > 20)
+    assert ("are not recreated" in table) == (count > 20)
 
 
 @pytest.mark.parametrize(

@@ -67,10 +67,10 @@ def read_command(step: Step, folder: Path, beside: tuple[str, ...] = ()) -> Comm
     known = (*beside, *verbs, *(VERBS[verb].companion for verb in verbs if VERBS[verb].companion))
     others = [str(key) for key in step if key not in known]
     if len(verbs) != 1:
-        found = f"both {verbs[0]} and {verbs[1]}" if verbs else "unknown" if others else "nothing to do"
+        found = f"both {verbs[0]} and {verbs[1]}" if verbs else "unknown" if others else "no action"
         raise BadStep(next(iter(verbs[1:] or others), ""), f"{found}; a step has exactly one of {', '.join(VERBS)}")
     if others:
-        raise BadStep(others[0], f"unknown beside {verbs[0]}; there may be {', '.join(known)}")
+        raise BadStep(others[0], f"not allowed with {verbs[0]}; allowed: {', '.join(known)}")
     return VERBS[verbs[0]].read(step, folder)
 
 
@@ -105,7 +105,7 @@ def read_duration(step: Step, field: str) -> int:
     except ValueError as error:
         raise BadStep(field, f"{error}; expected one such as 90s, 10m or 1h30m") from error
     if found < 0:
-        raise BadStep(field, f"{text} lies before the start")
+        raise BadStep(field, f"{text} is before the start")
     return int(found)
 
 
@@ -122,7 +122,7 @@ def _apply(step: Step, folder: Path) -> Command:
     if inline:
         found = from_dicts(inline, "apply")
         if found.skipped:
-            raise BadStep("apply", f"scheduling does not look at {', '.join(sorted(found.skipped))}")
+            raise BadStep("apply", f"these kinds do not affect scheduling: {', '.join(sorted(found.skipped))}")
         objects += found.objects
     return Apply(tuple(objects))
 
@@ -160,7 +160,7 @@ def _scale(step: Step, _: Path) -> Command:
         raise BadStep("replicas", f"{replicas} is more than {INT32_MAX}")
     for target in targets:
         if target.kind not in _SCALED:
-            raise BadStep("scale", f"{target.kind} cannot be scaled; these can: {', '.join(_SCALED)}")
+            raise BadStep("scale", f"{target.kind} cannot be scaled; scalable kinds: {', '.join(_SCALED)}")
     return Scale(targets, replicas)
 
 
@@ -172,7 +172,7 @@ def _taint(step: Step, _folder: Path) -> Command:
         key, _, value = rest.partition("=")
         removes = text.endswith("-")
         if not key or (effect not in TAINT_EFFECTS and not (removes and not effect)):
-            raise BadStep("with", f"{text!r} is no taint; expected key=value:EFFECT with {', '.join(TAINT_EFFECTS)}")
+            raise BadStep("with", f"{text!r} is not a taint; expected key=value:EFFECT with {', '.join(TAINT_EFFECTS)}")
         if removes:
             remove.append((key, effect))
         else:
@@ -183,7 +183,7 @@ def _taint(step: Step, _folder: Path) -> Command:
 def _label(step: Step, _: Path) -> Command:
     labels = step.get("with")
     if not isinstance(labels, dict) or not all(isinstance(value, str | None) for value in labels.values()):
-        raise BadStep("with", "expected labels as a map of texts; null takes one away")
+        raise BadStep("with", "expected labels as a map of strings; null removes one")
     names = _nodes(step, "label")
     if any("/" in name for name in names):
         return LabelObjects(_references(step, "label"), labels)

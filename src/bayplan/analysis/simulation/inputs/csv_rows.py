@@ -123,7 +123,7 @@ class Row:
         try:
             negative = parse_quantity(written) < 0
         except ValueError as error:
-            self.reject(column, f"{written!r} is no quantity: {error}")
+            self.reject(column, f"{written!r} is not a quantity: {error}")
             return "0"
         if negative:
             self.reject(column, f"must be 0 or more, not {written}")
@@ -149,13 +149,13 @@ def read_rows(faults: Faults, check_header: HeaderCheck) -> Iterator[Row]:
                 if len(fields) == len(header):
                     yield Row(reader.line_num, dict(zip(header, fields, strict=True)), faults)
                 else:
-                    faults.add(reader.line_num, "", f"has {len(fields)} fields where the header has {len(header)}")
+                    faults.add(reader.line_num, "", f"has {len(fields)} fields, but the header has {len(header)}")
         except csv.Error as error:
             # What follows a stray quote cannot be told apart into rows.
             faults.add(reader.line_num, "", f"is not CSV: {error}")
             faults.raise_any()
         if empty:
-            faults.add(0, "", "holds no rows")
+            faults.add(0, "", "contains no rows")
 
 
 def requiring(*names: str) -> HeaderCheck:
@@ -164,18 +164,18 @@ def requiring(*names: str) -> HeaderCheck:
     def check(header: Sequence[str], faults: Faults) -> None:
         for name in names:
             if name not in header:
-                faults.add(1, name, f"this column is missing; there are: {', '.join(header)}")
+                faults.add(1, name, f"missing column; found: {', '.join(header)}")
 
     return check
 
 
 def _check_header(header: list[str], check_header: HeaderCheck, faults: Faults) -> None:
     if not any(header):
-        faults.add(0, "", "is empty: expected a header line with the names of the columns")
+        faults.add(0, "", "is empty: expected a header line with column names")
         faults.raise_any()
     for name in dict.fromkeys(header):
         if header.count(name) > 1:
-            faults.add(1, name, "this column is there more than once")
+            faults.add(1, name, "duplicate column")
     check_header(header, faults)
     faults.raise_any()
 

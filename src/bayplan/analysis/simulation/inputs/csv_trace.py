@@ -88,15 +88,15 @@ class _Reading:
                     faults.add(1, column, message)
             elif column not in COLUMNS:
                 known = ", ".join((*COLUMNS, f"{RESOURCE}<name>", f"{LABEL}<key>"))
-                faults.add(1, column, f"there is no such column; there are: {known}")
+                faults.add(1, column, f"unknown column; expected one of: {known}")
         self._shaping = (*self._resources, *self._labels, "priority", "class", "namespace")
 
     def _resource_name(self, column: str) -> str:
         name = column.removeprefix(RESOURCE)
         if name in self._resources.values():
-            self._faults.add(1, column, "this resource is there more than once")
+            self._faults.add(1, column, "duplicate resource")
         elif not is_resource_name(name):
-            self._faults.add(1, column, f"{name!r} is no resource that Kubernetes accepts, such as nvidia.com/gpu")
+            self._faults.add(1, column, f"{name!r} is not a valid resource name, such as nvidia.com/gpu")
         return name
 
     def _take_row(self, row: Row) -> None:
@@ -112,11 +112,11 @@ class _Reading:
 
     def _check_names(self, row: Row, namespace: str, names: list[str]) -> None:
         if not is_object_name(names[-1]):
-            row.reject("name", f"{names[-1]!r} is no name that Kubernetes accepts")
+            row.reject("name", f"{names[-1]!r} is not a valid Kubernetes name")
         for name in names:
             earlier = self._lines_by_pod.setdefault((namespace, name), row.line)
             if earlier != row.line:
-                row.reject("name", f"{namespace}/{name} is there already, from line {earlier}")
+                row.reject("name", f"{namespace}/{name} already exists, from line {earlier}")
                 return
 
     def _new_pattern(self, row: Row) -> Pattern:
@@ -129,13 +129,13 @@ class _Reading:
                 row.reject(column, message)
         namespace = row.text("namespace") or NAMESPACE
         if not is_object_name(namespace) or "." in namespace:
-            row.reject("namespace", f"{namespace!r} is no namespace that Kubernetes accepts")
+            row.reject("namespace", f"{namespace!r} is not a valid namespace")
         return Pattern(pod_spec(requests, self._class_name(row)), namespace=namespace, labels=labels)
 
     def _amount(self, row: Row, column: str, name: str) -> str:
         written = row.quantity(column)
         if "/" in name and parse_quantity(written) % NANO_PER_UNIT:
-            row.reject(column, f"{name} comes in whole units only, not {written}")
+            row.reject(column, f"{name} must be a whole number, not {written}")
         return written
 
     def _class_name(self, row: Row) -> str:
@@ -147,10 +147,11 @@ class _Reading:
         name = name or (f"priority-{value}" if value >= 0 else f"priority-minus-{-value}")
         self._class_lines.setdefault(name, row.line)
         if not is_object_name(name):
-            row.reject("class", f"{name!r} is no name that Kubernetes accepts")
+            row.reject("class", f"{name!r} is not a valid Kubernetes name")
         elif written and name.startswith(SYSTEM_PREFIX):
             row.reject(
-                "class", f"{name}: classes that start with {SYSTEM_PREFIX} are Kubernetes' own, without a priority"
+                "class",
+                f"{name}: classes that start with {SYSTEM_PREFIX} are reserved by Kubernetes and take no priority",
             )
         elif written and self._priorities.setdefault(name, value) != value:
             row.reject("priority", f"{value}, but class {name} had priority {self._priorities[name]} before")

@@ -69,11 +69,11 @@ def _files(place: Path) -> tuple[Path, Path]:
     node_list = next((found for name in _NODE_LISTS if (found := _one_of(folder, name))), None)
     faults = []
     if node_list is None:
-        faults.append(Fault(str(folder), "", "", f"there is no {_NODE_LISTS[0]}.csv"))
+        faults.append(Fault(str(folder), "", "", f"no {_NODE_LISTS[0]}.csv found"))
     if pod_list is None:
         others = sorted(file.name for file in folder.glob("openb_pod_list_*.csv*"))
-        there = f"; there are: {', '.join(others)} (one can be named as openb:FILE)" if others else ""
-        faults.append(Fault(str(folder), "", "", f"there is no {_POD_LIST}.csv{there}"))
+        there = f"; found: {', '.join(others)} (use openb:FILE to pick one)" if others else ""
+        faults.append(Fault(str(folder), "", "", f"no {_POD_LIST}.csv found{there}"))
     if not place.exists():
         faults = [Fault(str(place), "", "", "no such file or directory")]
     if faults or node_list is None or pod_list is None:
@@ -135,7 +135,7 @@ def _times(row: Row, place: int) -> tuple[float, float | None]:
     created, deleted = row.seconds("creation_time"), row.seconds("deletion_time")
     started = row.seconds("scheduled_time") if row.text("scheduled_time") else created
     if deleted < started:
-        row.reject("deletion_time", f"{deleted:.0f} is before the pod was there, at {started:.0f}")
+        row.reject("deletion_time", f"{deleted:.0f} is before the pod was created, at {started:.0f}")
     return created, deleted - started
 
 
@@ -145,7 +145,7 @@ def _new_pattern(row: Row, qos_priority: bool) -> Pattern:
     gpus, milli = row.whole("num_gpu", most=GPUS_MAX), row.whole("gpu_milli", most=MILLI_PER_GPU)
     if gpus and milli:
         if gpus > 1 and milli < MILLI_PER_GPU:
-            row.reject("gpu_milli", f"several GPUs are taken whole: expected {MILLI_PER_GPU}, not {milli}")
+            row.reject("gpu_milli", f"multiple GPUs must be whole: expected {MILLI_PER_GPU}, not {milli}")
         requests[GPU_MILLI] = str(gpus * milli)
         annotations = {GPU_COUNT: str(gpus), GPU_MILLI: str(milli)}
     elif gpus or milli:
@@ -167,9 +167,9 @@ def _model(row: Row, column: str, model: str) -> str:
 
 def _is_new_name(row: Row, column: str, name: str, known: dict[str, Node] | set[str]) -> bool:
     if not is_object_name(name):
-        row.reject(column, f"{name!r} is no name that Kubernetes accepts")
+        row.reject(column, f"{name!r} is not a valid Kubernetes name")
         return False
     if name in known:
-        row.reject(column, f"{name} is there already")
+        row.reject(column, f"{name} already exists")
         return False
     return True

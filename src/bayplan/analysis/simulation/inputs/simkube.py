@@ -41,7 +41,7 @@ def read_simkube(path: Path) -> list[Plan]:
     """What was done when. Raises InvalidObject with every fault."""
     trace = _decoded(path, _content(path))
     if trace.version != _VERSION:
-        raise _wrong(path, f"is a SimKube trace of version {trace.version}; only version {_VERSION} can be read")
+        raise _wrong(path, f"is a SimKube trace of version {trace.version}; only version {_VERSION} is supported")
     faults: list[Fault] = []
     plans: list[Plan] = []
     events = sorted(enumerate(trace.events), key=lambda numbered: numbered[1].ts)
@@ -79,7 +79,7 @@ def _decoded(path: Path, data: bytes) -> _Trace:
             return msgspec.json.decode(data, type=_Trace)
         return msgspec.msgpack.decode(data, type=_Trace)
     except msgspec.DecodeError as error:
-        raise _wrong(path, f"is no SimKube trace: {error}") from error
+        raise _wrong(path, f"is not a SimKube trace: {error}") from error
 
 
 def _objects(given: list[dict[str, Any]], source: str) -> list[Object]:

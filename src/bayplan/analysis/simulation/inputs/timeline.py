@@ -94,8 +94,8 @@ def _bad_file(source: str, message: str) -> InvalidObject:
 
 def _read_step(step: Any, folder: Path) -> tuple[int, Command]:
     if not isinstance(step, dict):
-        raise BadStep("", "expected a step with `at` and one thing to do")
+        raise BadStep("", "expected a step with `at` and one action")
     command = read_command(step, folder, beside=("at",))
     if "at" not in step:
-        raise BadStep("", "`at` is missing: when is this to be done?")
+        raise BadStep("", "`at` is missing: when should this happen?")
     return read_duration(step, "at"), command

@@ -98,7 +98,7 @@ class Trace:
     def check_classes(self, known: Collection[str]) -> None:
         """Raises InvalidObject, with file and line, if a pod names a class that neither the trace nor `known` has."""
         faults = [
-            Fault(where, "", "class", f"there is no PriorityClass {name}; add one, or a column `priority`")
+            Fault(where, "", "class", f"no PriorityClass {name}; add one, or a `priority` column")
             for name, where in self.classes_elsewhere.items()
             if name not in known
         ]
@@ -153,9 +153,9 @@ def _read(spec: str, *, qos_priority: bool) -> Recording:
 def _check_options(shrink: float, stretch: float, repeat: int) -> None:
     faults = []
     if not 0 < shrink <= 1:
-        faults.append(Fault("", "", "shrink", f"must be above 0 and at most 1, not {shrink}"))
+        faults.append(Fault("", "", "shrink", f"must be greater than 0 and at most 1, not {shrink}"))
     if not (isfinite(stretch) and stretch > 0):
-        faults.append(Fault("", "", "stretch", f"must be above 0, not {stretch}"))
+        faults.append(Fault("", "", "stretch", f"must be greater than 0, not {stretch}"))
     if not 1 <= repeat <= REPEAT_MAX:
         faults.append(Fault("", "", "repeat", f"must be between 1 and {REPEAT_MAX}, not {repeat}"))
     if faults:
@@ -166,7 +166,7 @@ def _some(nodes: list[Node], count: int | None, spec: str) -> list[Node]:
     if count is None:
         return nodes
     if not 0 <= count <= len(nodes):
-        raise InvalidObject([Fault(spec, "", "nodes", f"there are {len(nodes)}, so {count} cannot be taken")])
+        raise InvalidObject([Fault(spec, "", "nodes", f"must be between 0 and {len(nodes)}, not {count}")])
     return [nodes[place * len(nodes) // count] for place in range(count)]
 
 

@@ -39,7 +39,7 @@ class Columns(Mapping[str, Column]):
 
     def __getitem__(self, name: str) -> Column:
         if name not in self._arrays:
-            raise KeyError(f"there is no column {name!r}; there are: {', '.join(self._arrays)}")
+            raise KeyError(f"no column {name!r}; columns: {', '.join(self._arrays)}")
         return self._arrays[name]
 
     def __iter__(self) -> Iterator[str]:

@@ -100,7 +100,7 @@ def _uneven(series: Series) -> Iterator[tuple[str, str]]:
     }
     for name, values in columns.items():
         if len(values) != len(series.t):
-            yield f"series.{name}", f"has {len(values):,} values for {len(series.t):,} times"
+            yield f"series.{name}", f"has {len(values):,} values for {len(series.t):,} timestamps"
 
 
 def _located(said: str) -> tuple[str, str]:

@@ -47,9 +47,9 @@ def test_a_bare_name_to_label_is_a_node_and_any_other_object_has_its_kind() -> N
         ("cordon n1 n2", "cordon: expected one name"),
         ("taint", "taint: expected a name and with"),
         ("scale deploy/web many", "replicas: expected a whole number of at least 0"),
-        ("scale ds/web 2", "scale: DaemonSet cannot be scaled; these can: "),
-        ("taint n1 gpu", "with: 'gpu' is no taint; "),
-        ("delete a/b/c", "delete: 'a/b/c': there is no kind 'b'"),
+        ("scale ds/web 2", "scale: DaemonSet cannot be scaled; scalable kinds: "),
+        ("taint n1 gpu", "with: 'gpu' is not a taint; "),
+        ("delete a/b/c", "delete: 'a/b/c': unknown kind 'b'"),
     ],
 )
 def test_faults_of_a_line(line: str, fault: str) -> None:

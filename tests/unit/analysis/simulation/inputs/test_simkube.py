@@ -69,11 +69,11 @@ def test_what_is_done_when(tmp_path: Path, encode: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b'{"version": 2}', "{file}: is no SimKube trace: Object missing required field `events`"),
-        (b"\xc1", "{file}: is no SimKube trace: MessagePack data is malformed: invalid opcode '\\xc1' (byte 0)"),
-        (b"{", "{file}: is no SimKube trace: Input data was truncated"),
+        (b'{"version": 2}', "{file}: is not a SimKube trace: Object missing required field `events`"),
+        (b"\xc1", "{file}: is not a SimKube trace: MessagePack data is malformed: invalid opcode '\\xc1' (byte 0)"),
+        (b"{", "{file}: is not a SimKube trace: Input data was truncated"),
         (b"\x1f\x8bxx", "{file}: cannot be read: "),
-        (b'{"version": 9, "events": []}', "{file}: is a SimKube trace of version 9; only version 2 can be read"),
+        (b'{"version": 9, "events": []}', "{file}: is a SimKube trace of version 9; only version 2 is supported"),
         (
             msgspec.json.encode({"version": 2, "events": [{"ts": 1, "applied_objs": [deployment(-1, name=7)]}]}),
             "{file}: event 0: ",

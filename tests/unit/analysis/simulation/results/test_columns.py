@@ -84,7 +84,7 @@ def test_series(result: SimulationResult) -> None:
 
 
 def test_a_column_that_is_not_there_is_told_with_those_that_are(result: SimulationResult) -> None:
-    with pytest.raises(KeyError, match="there is no column 'wait'; there are: key, class"):
+    with pytest.raises(KeyError, match="no column 'wait'; columns: key, class"):
         result.pods["wait"]
     assert "wait" not in result.pods
     assert "waiting" in result.pods
