@@ -44,10 +44,8 @@ sim: $(STAMP)
 	SEEDS=$(SEEDS) FIRST=$(FIRST) $(PYTEST) -m slow tests/simulation
 
 # Mutated input through the command line: make fuzz FUZZ=20000 [FUZZ_FIRST=5000]; the inputs that fail are printed.
-FUZZ ?= 1200
-FUZZ_FIRST ?= 0
 fuzz: $(STAMP)
-	FUZZ=$(FUZZ) FUZZ_FIRST=$(FUZZ_FIRST) $(PYTEST) tests/fuzz
+	$(PYTEST) tests/fuzz
 
 # Some minutes; writes benchmarks/results.json and the table in docs/benchmarks.md.
 bench: $(STAMP)

@@ -24,7 +24,7 @@ __all__ = ["Cluster", "InvalidObject", "__version__", "compare", "load_trace", "
 
 __version__ = "0.1.0.dev0"
 
-#: Where each name is when it is asked for; the imports above, for those who look at types only.
+#: The same places as above, to import from when a name is first used.
 _HOMES = {
     "Cluster": "bayplan.analysis.cluster",
     "InvalidObject": "bayplan.model.errors",

@@ -24,7 +24,7 @@ from tests.fuzz.mutations import as_text, mutated, mutated_csv, torn
 from bayplan.cli.main import run
 from bayplan.model.kinds import KINDS
 
-COUNT = int(os.environ.get("FUZZ", "1200"))
+COUNT = int(os.environ.get("FUZZ", "1600"))
 FIRST = int(os.environ.get("FUZZ_FIRST", "0"))
 PARTS = 8
 SHOWN = 10
@@ -42,7 +42,8 @@ QUESTIONS = (
     ("place",),
     ("place", "-o", "json", "--ties", "seed:3"),
 )
-SIMULATE = ("simulate", "--until", "150s", "-o", "json")
+SIMULATE_IN_A_TABLE = ("simulate", "--until", "150s")
+SIMULATE = (*SIMULATE_IN_A_TABLE, "-o", "json")
 
 
 @dataclass
@@ -123,7 +124,7 @@ def _case(rng: Random) -> Case | None:
         return None
     _write_text("cluster.yaml", as_text(objects, rng), rng, torn_share=TORN_SHARE if target == "cluster" else 0)
     if target == "cluster":
-        arguments = rng.choice((*QUESTIONS, SIMULATE, SIMULATE))
+        arguments = rng.choice((*QUESTIONS, SIMULATE, SIMULATE_IN_A_TABLE))
         return Case([*arguments, "-f", "cluster.yaml"], ["cluster.yaml"])
     if target == "configuration":
         _write_text("config.yaml", as_text(mutated(configuration(), rng), rng), rng)

@@ -14,6 +14,7 @@ _RFC3339 = re.compile(
 )
 _DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _DAYS_0000_TO_1970 = 719_528
+_FIRST_SECOND, _LAST_SECOND = -62_167_219_200, 253_402_300_799  # 0000-01-01T00:00:00Z, 9999-12-31T23:59:59Z
 
 
 @lru_cache(maxsize=65_536)
@@ -60,8 +61,11 @@ def _days_since_epoch(year: int, month: int, day: int) -> int:
 
 
 def format_time(nanoseconds: int) -> str:
-    """The RFC 3339 text of a time, in UTC and whole seconds, as Kubernetes writes it."""
-    return _format_second(nanoseconds // SECOND)
+    """The RFC 3339 text of a time, in UTC and whole seconds, as Kubernetes writes it.
+
+    Years have four digits: what is beyond them is written as the first or last second that has a text.
+    """
+    return _format_second(min(max(nanoseconds // SECOND, _FIRST_SECOND), _LAST_SECOND))
 
 
 @lru_cache(maxsize=4_096)  # thousands of writes share a second

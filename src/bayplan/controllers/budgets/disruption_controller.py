@@ -136,9 +136,11 @@ class DisruptionController:
         status = _next_status(budget, watched, Scales(owners=_StoredOwners(store)), now)
         with suppress(NotFound, Conflict):
             store.modify_status(PodDisruptionBudget, *key, lambda stored: replace(stored, status=status), now)
-        evicted = [parse_time(since) for since in status.disrupted_pods.values() if since]
-        if evicted:
-            self._due.set_earlier(key, max(now, min(evicted) + DISRUPTED_FOR_NS) + 1)
+        ends = [parse_time(since) + DISRUPTED_FOR_NS for since in status.disrupted_pods.values() if since]
+        # Where counting failed, pods whose time is over are still there: looking again would change nothing.
+        to_come = [end for end in ends if end >= now]
+        if to_come:
+            self._due.set_earlier(key, min(to_come) + 1)
 
 
 class _Watched:

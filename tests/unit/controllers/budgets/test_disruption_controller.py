@@ -120,6 +120,16 @@ def test_an_invalid_selector_allows_nothing() -> None:
     assert status(stage).conditions[0].message == '"Near" is not a valid label selector operator'
 
 
+def test_a_budget_that_cannot_be_counted_is_not_looked_at_again_and_again() -> None:
+    """Pods recorded as disrupted stay in its status for ever, as nobody can say whether they are back."""
+    stage = stage_with_pods(Budgets())
+    made = budget("b").min_available(0).allows(1, disrupted=["p0"]).obj()
+    made.spec.selector = LabelSelector(match_expressions=[LabelSelectorRequirement(key="app", operator="Near")])
+    stage.load(made)
+    stage.pass_time(600)
+    assert status(stage).disrupted_pods.keys() == {"p0"}
+
+
 def test_selectors_and_labels_may_change() -> None:
     stage = stage_with_pods(DisruptionController())
     stage.create(
