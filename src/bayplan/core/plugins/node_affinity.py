@@ -170,9 +170,9 @@ def weighted_terms(preferred: Iterable[PreferredSchedulingTerm]) -> WeightedTerm
         try:
             compiled.append((term.weight, compile_term(preference, f"[{position}]")))
         except SelectorError as problem:
-            faults.append(str(problem))
+            faults += problem.faults
     if faults:
-        raise SelectorError(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
+        raise SelectorError(*faults)
     return tuple(compiled)
 
 

@@ -265,6 +265,14 @@ def test_skips_scoring(incoming: PodBuilder) -> None:
             "for 'Gt', 'Lt' operators, the value must be an integer]",
             id="two",
         ),
+        pytest.param(
+            ["gen>x,gen>y"],
+            '[[0].matchExpressions[0].values[0]: Invalid value: "x": '
+            "for 'Gt', 'Lt' operators, the value must be an integer, "
+            '[0].matchExpressions[1].values[0]: Invalid value: "y": '
+            "for 'Gt', 'Lt' operators, the value must be an integer]",
+            id="two in one term",
+        ),
     ],
 )
 def test_a_preference_that_does_not_parse_ends_the_attempt(texts: list[str], message: str) -> None:
