@@ -68,7 +68,7 @@ def _place(cache: Cache, decider: Decider, profile: Profile, pod: Pod, choose: T
         choice = decider.decide(info, view, with_ties=True)
     except CycleError as error:
         # The attempt itself failed, which is this pod's trouble and nobody else's.
-        return PlacedPod(info.key, None, None, message=f"{error.plugin}: {error.message}")
+        return PlacedPod(info.key, None, None, message=error.message)
     if isinstance(choice, Unschedulable):
         return PlacedPod(info.key, None, None, message=choice.diagnosis.message)
     assert choice.tied_rows is not None, "they were asked for"

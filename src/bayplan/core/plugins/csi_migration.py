@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.model.storage import CSINode, PersistentVolume
-from bayplan.model.volumes import Volume
+from bayplan.model.volumes import AzureDiskVolumeSource, Volume
 from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 AWS_EBS = "kubernetes.io/aws-ebs"
@@ -65,7 +65,7 @@ def inline_disk(volume: Volume) -> Disk | None:
     if volume.gce_persistent_disk is not None:
         return Disk(DRIVERS[GCE_PD], _zonal_handle(_UNSPECIFIED, volume.gce_persistent_disk.pd_name))
     if volume.azure_disk is not None:
-        return Disk(DRIVERS[AZURE_DISK], volume.azure_disk.disk_uri)
+        return Disk(DRIVERS[AZURE_DISK], _azure_handle(volume.azure_disk))
     if volume.cinder is not None:
         return Disk(DRIVERS[CINDER], volume.cinder.volume_id)
     if volume.portworx_volume is not None:
@@ -97,7 +97,7 @@ def volume_disk(volume: PersistentVolume) -> Disk | None:
     if spec.gce_persistent_disk is not None:
         return Disk(DRIVERS[GCE_PD], _gce_handle(volume, spec.gce_persistent_disk.pd_name))
     if spec.azure_disk is not None:
-        return Disk(DRIVERS[AZURE_DISK], spec.azure_disk.disk_uri)
+        return Disk(DRIVERS[AZURE_DISK], _azure_handle(spec.azure_disk))
     if spec.cinder is not None:
         return Disk(DRIVERS[CINDER], spec.cinder.volume_id)
     if spec.portworx_volume is not None:
@@ -147,6 +147,12 @@ def aws_handle(volume_id: str) -> str:
             f"failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume ({volume_id})"
         )
     return handle
+
+
+def _azure_handle(disk: AzureDiskVolumeSource) -> str:
+    if disk.kind is not None and disk.kind.lower() != "managed":
+        raise TranslationError(f"kind({disk.kind}) is not supported in csi migration")
+    return disk.disk_uri
 
 
 def _gce_handle(volume: PersistentVolume, disk_name: str) -> str:

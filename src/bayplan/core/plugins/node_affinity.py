@@ -70,10 +70,11 @@ class NodeAffinity:
             return unresolvable(REASON_CONFLICT)
         return Ready(required, names)
 
-    def filter(self, state: RequiredNodes | PodInfo, view: View, rows: Rows) -> IntArray:
-        # A profile may leave out pre_filter and still filter.
-        required = required_nodes(state.spec) if isinstance(state, PodInfo) else state
-        return self._codes(view.nodes, match_required(view.nodes, required)[rows], rows)
+    def unprepared(self, pod: PodInfo, view: View) -> RequiredNodes:  # noqa: ARG002
+        return required_nodes(pod.spec)
+
+    def filter(self, state: RequiredNodes, view: View, rows: Rows) -> IntArray:
+        return self._codes(view.nodes, match_required(view.nodes, state)[rows], rows)
 
     def _codes(self, nodes: NodeTable, matches_pod: BoolArray, rows: Rows) -> IntArray:
         codes = np.where(matches_pod, 0, FAILS_POD).astype(np.int64)
@@ -97,7 +98,7 @@ class NodeAffinity:
             raise CycleError(self.name, str(problem)) from problem
 
     def score(self, state: WeightedTerms | PodInfo, view: View, rows: RowArray) -> IntArray:
-        # As for pre_filter: a profile may leave out pre_score.
+        # A profile may leave out pre_score.
         terms = self._scoring_terms(_preferred_terms(state.spec)) if isinstance(state, PodInfo) else state
         scores = np.zeros(len(rows), dtype=np.int64)
         for weight, term in terms:

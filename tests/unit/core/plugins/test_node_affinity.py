@@ -289,7 +289,7 @@ def test_works_without_its_preparing_steps() -> None:
     cache = cache_of(*(item.obj() for item in NODES))
     info = cache.info(required("zone=a").node_affinity("size=s", weight=3).obj())
     rows = row_array([2, 0])
-    assert plugin.filter(info, cache.view(), rows).tolist() == [2, 0]
+    assert plugin.filter(plugin.unprepared(info, cache.view()), cache.view(), rows).tolist() == [2, 0]
     assert plugin.score(info, cache.view(), rows).tolist() == [0, 3]
 
 
