@@ -29,7 +29,6 @@ from bayplan.core.cache import Cache
 from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import CycleError
 from bayplan.core.queue.entrance import may_enter
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
@@ -95,10 +94,7 @@ class Cluster:
         _add_along(cache, [wanted.origin] if wanted.origin else [])
         info = cache.info(_unbound(wanted.pod))
         view = cache.view()
-        try:
-            found = attempt(profile, info, view)
-        except CycleError as error:
-            raise not_found(f"Pod {wanted.subject.key}", f"{error.plugin}: {error.message}") from error
+        found = attempt(profile, info, view)
         return PodExplanation(wanted.subject, Explanation(found, view, may_enter(profile.pre_enqueue, info)), profile)
 
     def place(self, pods: Sequence[str] | None = None, config: ConfigSource = None, ties: str = "name") -> Placement:

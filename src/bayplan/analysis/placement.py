@@ -95,7 +95,7 @@ class Placer:
             choice = self._decider.decide(info, view)
         except CycleError as error:
             # The attempt itself failed, which is this pod's trouble and nobody else's.
-            return PlacedPod(info.key, None, None, message=f"{error.plugin}: {error.message}")
+            return PlacedPod(info.key, None, None, message=error.message)
         if isinstance(choice, Unschedulable):
             return PlacedPod(info.key, None, None, message=choice.diagnosis.message)
         row = self._choose(choice, view)

@@ -34,7 +34,7 @@ from bayplan.core.filtering import (
 )
 from bayplan.core.framework.contract import SKIP, Ready, State
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import SUCCESS, CycleError, unresolvable
+from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, unresolvable
 from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, run_post_filters
 from bayplan.core.scoring import final_scores
@@ -59,7 +59,7 @@ class Decider:
         self._kept: OrderedDict[tuple[str, int], _Kept | NothingToReuse] = OrderedDict()
 
     def decide(self, pod: PodInfo, view: View) -> Choice:
-        """The best node, ties by the smallest name."""
+        """The best node, ties by the smallest name. Raises CycleError when the attempt ends in an error."""
         if not view.nodes.alive_count:
             return Unschedulable(lambda: Diagnosis(NO_NODES))
         profile = self._profiles[pod.scheduler_name]
@@ -69,14 +69,21 @@ class Decider:
                 return nominated
         # A node that the pod names itself is not part of its shape.
         if self._reuse and profile.percentage_of_nodes_to_score is None and not pod.node_name:
-            kept = self._kept_for(profile, pod, view)
-            choice = kept.decide(pod, view) if isinstance(kept, _Kept) else None
+            choice = self._reusing(profile, pod, view)
             if choice is not None:
                 return choice
         start = self._next_start
         found = attempt(profile, pod, view, start)
         self._next_start = found.next_start
         return _choice_of(found, view, start)
+
+    def _reusing(self, profile: Profile, pod: PodInfo, view: View) -> Choice | None:
+        """None when the straight line has to be taken."""
+        try:
+            kept = self._kept_for(profile, pod, view)
+            return kept.decide(pod, view) if isinstance(kept, _Kept) else None
+        except CycleError:
+            return None  # more was asked than had to be: the straight line tells whether it matters
 
     def _kept_for(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse:
         key = (profile.scheduler_name, pod.shape.id)
@@ -97,17 +104,25 @@ def _nominated_choice(profile: Profile, pod: PodInfo, view: View) -> Fits | None
     row = view.nodes.rows_by_name.get(pod.nominated_node_name)
     if row is None or not view.nodes.alive[row]:
         return None
-    pre = run_pre_filters(profile, pod, view)
-    if not pre.status.ok:
-        return None
     rows = row_array([row])
-    found = filter_with_nominated(profile.filter, filter_states(profile, pod, pre), pod, view, rows)
+    try:
+        pre = run_pre_filters(profile, pod, view)
+        if not pre.status.ok:
+            return None
+        found = filter_with_nominated(profile.filter, filter_states(profile, pod, view, pre.states), pod, view, rows)
+    except CycleError:
+        return None  # as upstream: all nodes are looked at instead
     return Fits(row, None, found.codes, 0, rows) if found.passed[0] else None
 
 
 def _choice_of(found: Attempt, view: View, start: int = 0) -> Choice:
-    """The choice a full attempt leads to."""
+    """The choice a full attempt leads to. Raises the error it ended in."""
+    if found.error is not None:
+        raise found.error
     if found.scored is not None:
+        if found.scored.totals is None:  # a lone feasible node
+            row = int(found.scored.rows[0])
+            return Fits(row, None, row_array([0]), 0, found.scored.rows)
         totals, rows = found.scored.totals, found.scored.rows
         best = int(totals.max())
         return Fits(_first_by_name(found.scored.best_rows(), view), best, totals, best, rows)
@@ -124,7 +139,7 @@ def _nothing_fits(
     found = result.found
     if found is None or not len(found.tied_rows):
         # Where nobody looked for candidates nothing is known against an earlier nomination.
-        return Unschedulable(diagnose, keeps_nomination=found is None)
+        return Unschedulable(diagnose, keeps_nomination=found is None or result.status.code is Code.ERROR)
     return NeedsPreemption(diagnose, _first_by_name(found.tied_rows, view), found.tied_rows, found, start)
 
 
@@ -172,10 +187,7 @@ class _Kept:
         if standing.passed_count:
             if only_local and nominated is None:
                 return self._best(pod, view, standing.feasible_rows)
-            try:
-                passed = self._filter_further(view, states, nominated)
-            except CycleError:
-                return None  # rows that had failed already were asked about, too: the straight line tells if it matters
+            passed = self._filter_further(view, states, nominated)
             rows = passed.nonzero()[0]
             if len(rows):
                 return self._best(pod, view, rows, passed)

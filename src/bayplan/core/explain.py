@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.core.columns import RowArray
 from bayplan.core.cycle import Attempt
 from bayplan.core.diagnosis import failure_groups
-from bayplan.core.filtering import Filtered
+from bayplan.core.filtering import Filtered, PreFilterResult
 from bayplan.core.framework.verdict import Status
 from bayplan.core.preemption.record import preemption_record
 from bayplan.core.preemption.search import Searched
@@ -29,7 +29,7 @@ class Explanation:
         """Everything, in the shape of the conformance cases."""
         attempt, view = self.attempt, self.view
         plain: Plain = {
-            "prefilter": _prefilter(attempt.filtered),
+            "prefilter": _prefilter(attempt.pre),
             "filter": _filter(attempt.filtered, view),
             "feasible": self.names(attempt.filtered.feasible_rows) if attempt.filtered else [],
             **self._scores(),
@@ -38,6 +38,8 @@ class Explanation:
         }
         if attempt.pod.nominated_node_name:
             plain["nominated"] = self._nominated()
+        if attempt.error is not None:
+            plain["error"] = attempt.error.message
         if not self.pre_enqueue.ok:
             plain["preEnqueue"] = plain_status(self.pre_enqueue)
         return plain
@@ -59,6 +61,8 @@ class Explanation:
         scored = self.attempt.scored
         if scored is None:
             return {"scores": {}, "totals": {}, "best": []}
+        if scored.totals is None:
+            return {"scores": {}, "totals": {}, "best": self.names(scored.rows)}
         nodes = [self.view.nodes.names[row] for row in scored.rows]
         columns = {plugin: scores.tolist() for plugin, scores in scored.by_plugin.items()}
         return {
@@ -101,10 +105,8 @@ def plain_status(status: Status) -> Plain:
     return {"code": status.code.value, "plugin": status.plugin, "reasons": list(status.reasons)}
 
 
-def _prefilter(filtered: Filtered | None) -> Plain | None:
-    if filtered is None:
-        return None
-    return {**plain_status(filtered.pre.status), "nodes": filtered.pre.nodes}
+def _prefilter(pre: PreFilterResult | None) -> Plain | None:
+    return None if pre is None else {**plain_status(pre.status), "nodes": pre.nodes}
 
 
 def _filter(filtered: Filtered | None, view: View) -> Plain:

@@ -102,4 +102,4 @@ def _byte_length(text: str) -> int:
 
 
 def _too_long(length_max: int) -> str:
-    return f"must be no more than {length_max} characters"
+    return f"must be no more than {length_max} bytes"

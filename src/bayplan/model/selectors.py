@@ -7,7 +7,7 @@ be the key of a table. A selector that is absent matches nothing, an empty one e
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import ClassVar
 
@@ -27,7 +27,20 @@ _GO_INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
 
 
 class SelectorError(ValueError):
-    """A selector that Kubernetes does not accept."""
+    """A selector that Kubernetes does not accept, for one reason or for several."""
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        return self.args
+
+    def __str__(self) -> str:
+        return joined_faults(self.args)
+
+
+def joined_faults(faults: Iterable[str]) -> str:
+    """Several faults as Kubernetes lists them in one message: each once, in brackets if there are more than one."""
+    distinct = [*dict.fromkeys(faults)]
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""
 
 
 class LabelRequirement(msgspec.Struct, frozen=True, cache_hash=True, gc=False, order=True):
@@ -155,15 +168,26 @@ def node_field_faults(requirement: NodeSelectorRequirement, path: str = "") -> l
 def compile_node_term(term: NodeSelectorTerm, path: str = "") -> CompiledNodeTerm:
     """Both kinds of conditions of a term; SelectorError when any is invalid."""
     expressions, fields = child(path, "matchExpressions"), child(path, "matchFields")
-    labels = [
-        compile_node_requirement(requirement, f"{expressions}[{position}]")
-        for position, requirement in enumerate(term.match_expressions)
-    ]
-    names = [
-        compile_node_field(requirement, f"{fields}[{position}]")
-        for position, requirement in enumerate(term.match_fields)
-    ]
+    faults: list[str] = []
+    labels = list(_compiled(compile_node_requirement, term.match_expressions, expressions, faults))
+    names = list(_compiled(compile_node_field, term.match_fields, fields, faults))
+    if faults:
+        raise SelectorError(*faults)
     return CompiledNodeTerm(_canonical(labels), _canonical(names))
+
+
+def _compiled(
+    compile_one: Callable[[NodeSelectorRequirement, str], LabelRequirement],
+    requirements: Iterable[NodeSelectorRequirement],
+    path: str,
+    faults: list[str],
+) -> Iterator[LabelRequirement]:
+    """Those that are valid; `faults` gets all that is wrong with the others."""
+    for position, requirement in enumerate(requirements):
+        try:
+            yield compile_one(requirement, f"{path}[{position}]")
+        except SelectorError as problem:
+            faults += problem.faults
 
 
 def parse_go_integer(text: str) -> int | None:
@@ -211,8 +235,7 @@ def _requirement(key: str, operator: str, values: tuple[str, ...], faults: list[
 
 
 def _refused(faults: list[FieldFault]) -> SelectorError:
-    texts = [*dict.fromkeys(f"{path}: {message}" for path, message in faults)]
-    return SelectorError(texts[0] if len(faults) == 1 else f"[{', '.join(texts)}]")
+    return SelectorError(*(f"{path}: {message}" for path, message in faults))
 
 
 def _requirement_faults(key: str, operator: str, values: tuple[str, ...], path: str) -> list[FieldFault]:

@@ -69,6 +69,7 @@ class ISCSIVolumeSource(ObjectPart, kw_only=True):
 
 class AzureDiskVolumeSource(ObjectPart, kw_only=True):
     disk_uri: str = msgspec.field(default="", name="diskURI")
+    kind: str | None = None
     read_only: bool = False
 
 

@@ -365,7 +365,7 @@ TERM = f"addedAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0]"
             listed(constraint(topologyKey=LONG)),
             (
                 "defaultConstraints[0].topologyKey",
-                f'Invalid value: "{LONG}": name part must be no more than 63 characters',
+                f'Invalid value: "{LONG}": name part must be no more than 63 bytes',
             ),
             id="topology key too long",
         ),

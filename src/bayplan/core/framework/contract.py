@@ -104,6 +104,16 @@ class FilterPlugin(Protocol):
 
 
 @runtime_checkable
+class UnpreparedPlugin(Protocol):
+    """A filter plugin that can do without its PreFilter, which a profile may leave out."""
+
+    name: ClassVar[str]
+
+    def unprepared(self, pod: PodInfo, view: View) -> State | Skip:
+        """The state for `filter` then."""
+
+
+@runtime_checkable
 class WhatIfPlugin(Protocol):
     """A filter plugin whose state follows pods that come or go in a what-if view (upstream's AddPod, RemovePod)."""
 

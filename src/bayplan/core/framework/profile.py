@@ -24,6 +24,7 @@ from bayplan.core.framework.contract import (
     ScorePlugin,
     SelectivePlugin,
 )
+from bayplan.core.framework.unprepared import UnpreparedFilter
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,10 @@ class Profile:
     def lacks_pre_filter(self) -> bool:
         """Whether a filter has a PreFilter that the profile leaves out."""
         prepared = {plugin.name for plugin in self.pre_filter}
-        return any(p.name not in prepared and isinstance(p, PreFilterPlugin) for p in self.filter)
+        return any(
+            plugin.name not in prepared and isinstance(plugin, PreFilterPlugin | UnpreparedFilter)
+            for plugin in self.filter
+        )
 
     @cached_property
     def local_scorers(self) -> tuple[ScorePlugin, ...]:

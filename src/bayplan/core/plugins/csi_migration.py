@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.model.storage import CSINode, PersistentVolume, PersistentVolumeSpec
-from bayplan.model.volumes import Volume
+from bayplan.model.volumes import AzureDiskVolumeSource, Volume
 from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 AWS_EBS = "kubernetes.io/aws-ebs"
@@ -84,7 +84,7 @@ def _written_disk(source: Volume | PersistentVolumeSpec) -> tuple[str, str] | No
     if source.gce_persistent_disk is not None:
         return GCE_PD, source.gce_persistent_disk.pd_name
     if source.azure_disk is not None:
-        return AZURE_DISK, source.azure_disk.disk_uri
+        return AZURE_DISK, _azure_handle(source.azure_disk)
     if source.cinder is not None:
         return CINDER, source.cinder.volume_id
     return (PORTWORX, source.portworx_volume.volume_id) if source.portworx_volume is not None else None
@@ -143,6 +143,12 @@ def aws_handle(volume_id: str) -> str:
             f"failed to translate Kubernetes ID to EBS Volume ID Invalid format for AWS volume ({volume_id})"
         )
     return handle
+
+
+def _azure_handle(disk: AzureDiskVolumeSource) -> str:
+    if disk.kind is not None and disk.kind.lower() != "managed":
+        raise TranslationError(f"kind({disk.kind}) is not supported in csi migration")
+    return disk.disk_uri
 
 
 def _gce_handle(labels: Mapping[str, str], disk_name: str) -> str:

@@ -69,10 +69,11 @@ class NodeAffinity:
             return unresolvable(REASON_CONFLICT)
         return Ready(required, names)
 
-    def filter(self, state: RequiredNodes | PodInfo, view: View, rows: Rows) -> IntArray:
-        # A profile may leave out pre_filter and still filter.
-        required = required_nodes(state.spec) if isinstance(state, PodInfo) else state
-        return self._codes(view.nodes, match_required(view.nodes, required)[rows], rows)
+    def unprepared(self, pod: PodInfo, view: View) -> RequiredNodes:  # noqa: ARG002
+        return required_nodes(pod.spec)
+
+    def filter(self, state: RequiredNodes, view: View, rows: Rows) -> IntArray:
+        return self._codes(view.nodes, match_required(view.nodes, state)[rows], rows)
 
     def _codes(self, nodes: NodeTable, matches_pod: BoolArray, rows: Rows) -> IntArray:
         codes = np.where(matches_pod, 0, FAILS_POD).astype(np.int64)
@@ -96,7 +97,7 @@ class NodeAffinity:
             raise CycleError(self.name, str(problem)) from problem
 
     def score(self, state: WeightedTerms | PodInfo, view: View, rows: RowArray) -> IntArray:
-        # As for pre_filter: a profile may leave out pre_score.
+        # A profile may leave out pre_score.
         terms = self._scoring_terms(_preferred_terms(state.spec)) if isinstance(state, PodInfo) else state
         scores = np.zeros(len(rows), dtype=np.int64)
         for weight, term in terms:
@@ -165,9 +166,9 @@ def weighted_terms(preferred: Iterable[PreferredSchedulingTerm]) -> WeightedTerm
         try:
             compiled.append((term.weight, compile_term(preference, f"[{position}]")))
         except SelectorError as problem:
-            faults.append(str(problem))
+            faults += problem.faults
     if faults:
-        raise SelectorError(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
+        raise SelectorError(*faults)
     return tuple(compiled)
 
 

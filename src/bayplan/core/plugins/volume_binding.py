@@ -86,7 +86,8 @@ REASONS = {
 class Findings:
     """What the claims come to on every node."""
 
-    codes: IntArray  # (nodes,)
+    codes: IntArray  # (nodes,); below 0 where an error was found, the first of `errors` being -1
+    errors: tuple[str, ...]
     matched_claims: tuple[PersistentVolumeClaim, ...]  # in the order they were served
     volumes: tuple[PersistentVolume, ...]
     matches: IdArray  # (matched_claims, nodes) positions in `volumes`
@@ -146,7 +147,12 @@ class VolumeBinding:
         return Ready(BindingState(bound, delayed))
 
     def filter(self, state: BindingState, view: View, rows: Rows) -> IntArray:
-        return _findings(state, view).codes[rows]
+        findings = _findings(state, view)
+        codes = findings.codes[rows]
+        if findings.errors:
+            for code in codes[codes < 0].tolist():
+                raise CycleError(NAME, findings.errors[-code - 1])
+        return codes
 
     def explain_failure(self, state: BindingState, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(*(reason for bit, reason in REASONS.items() if code & bit))
@@ -246,49 +252,76 @@ def _findings(state: BindingState, view: View) -> Findings:
     return state.findings
 
 
+class _Errors:
+    """What cannot be judged, by node: the first error of each counts."""
+
+    def __init__(self, node_count: int) -> None:
+        self.messages: list[str] = []
+        self._ids: IntArray = np.zeros(node_count, dtype=np.int64)
+
+    @property
+    def anywhere(self) -> BoolArray:
+        """(nodes,)"""
+        found: BoolArray = self._ids > 0
+        return found
+
+    def add(self, where: BoolArray, message: str) -> None:
+        self.messages.append(message)
+        self._ids[where & (self._ids == 0)] = len(self.messages)
+
+    def instead_of(self, codes: IntArray) -> IntArray:
+        return np.where(self._ids > 0, -self._ids, codes)
+
+
 def _find(state: BindingState, view: View) -> Findings:
-    codes = _judge_bound(view, state.bound)
+    errors = _Errors(view.nodes.count)
+    codes = _judge_bound(view, state.bound, errors)
     selected = [claim for claim in state.delayed if SELECTED_NODE in claim.metadata.annotations]
     to_match = sorted(
         (claim for claim in state.delayed if SELECTED_NODE not in claim.metadata.annotations),
         key=lambda claim: nano_amount(claim.spec.resources.requests),
     )
-    volumes = _volumes_of_classes(view.objects, {class_of_claim(claim) for claim in to_match})
-    _check_selectors(to_match)
-    matches = match_claims(view.nodes, to_match, volumes)
     selectable = np.ones(view.nodes.count, dtype=np.bool_)
     for claim in selected:
         selectable &= view.nodes.named((claim.metadata.annotations[SELECTED_NODE],))
+    fault = _selector_fault(to_match)
+    if fault:
+        errors.add(selectable, fault)
+        to_match = []
+    volumes = _volumes_of_classes(view.objects, {class_of_claim(claim) for claim in to_match})
+    matches = match_claims(view.nodes, to_match, volumes)
     codes[~selectable] |= CODE_BIND
     to_make = [(claim, selectable) for claim in selected]
     to_make += [(claim, selectable & (match == ABSENT)) for claim, match in zip(to_match, matches, strict=True)]
     codes |= _judge_provisioning(view, to_make)
-    return Findings(codes, tuple(to_match), volumes, matches)
+    return Findings(errors.instead_of(codes), tuple(errors.messages), tuple(to_match), volumes, matches)
 
 
-def _check_selectors(claims: Iterable[PersistentVolumeClaim]) -> None:
+def _selector_fault(claims: Iterable[PersistentVolumeClaim]) -> str:
+    """What is wrong with the first selector that does not parse."""
     for claim in claims:
         try:
             compile_label_selector(claim.spec.selector)
         except SelectorError as problem:
             named = f"{claim.metadata.namespace}/{claim.metadata.name}"
-            fault = f"error creating internal label selector for claim: {named}: {problem}"
-            raise CycleError(NAME, fault) from problem
+            return f"error creating internal label selector for claim: {named}: {problem}"
+    return ""
 
 
-def _judge_bound(view: View, claims: Iterable[PersistentVolumeClaim]) -> IntArray:
+def _judge_bound(view: View, claims: Iterable[PersistentVolumeClaim], errors: _Errors) -> IntArray:
     """(nodes,) CODE_NODE or CODE_MISSING, whichever claim fails first."""
     codes = np.zeros(view.nodes.count, dtype=np.int64)
     for claim in claims:
         volume = view.objects.volumes.get(claim.spec.volume_name)
+        undecided = (codes == 0) & ~errors.anywhere
         if volume is None:
-            codes[codes == 0] = CODE_MISSING
+            codes[undecided] = CODE_MISSING
             break
-        codes[(codes == 0) & ~_reachable(view, volume)] = CODE_NODE
+        codes[undecided & ~_reachable(view, volume, undecided, errors)] = CODE_NODE
     return codes
 
 
-def _reachable(view: View, volume: PersistentVolume) -> BoolArray:
+def _reachable(view: View, volume: PersistentVolume, undecided: BoolArray, errors: _Errors) -> BoolArray:
     """(nodes,) by the affinity as written, or as translated where the node's kubelet left the disk to CSI."""
     as_written = reachable_from(view.nodes, required_terms(volume))
     plugin = volume_plugin(volume)
@@ -301,7 +334,8 @@ def _reachable(view: View, volume: PersistentVolume) -> BoolArray:
     try:
         translated = reachable_from(view.nodes, translated_terms(volume))
     except TranslationError as problem:
-        raise CycleError(NAME, f"could not translate pv: {problem}") from problem
+        errors.add(migrated & undecided, f"could not translate pv: {problem}")
+        return as_written
     return np.where(migrated, translated, as_written)
 
 

@@ -12,7 +12,7 @@ for that, and such pods are rare.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -21,7 +21,7 @@ from bayplan.core.columns import ABSENT, IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo, PodShape
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.verdict import Status, unresolvable, unschedulable
+from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.requeue_rules import after_named_claim, on
 from bayplan.core.plugins.volume_claims import claim_not_found
 from bayplan.core.snapshot import View
@@ -32,6 +32,7 @@ DISK_CONFLICT = "node(s) had no available disk"
 CLAIM_IN_USE = (
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 )
+STATE_MISSING = 'cannot read "PreFilterVolumeRestrictions" from cycleState'
 READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 
 CODE_DISK = 1
@@ -46,6 +47,7 @@ class RestrictionState:
     exclusive_claims: frozenset[str]  # names, as upstream does not compare namespaces when pods come and go
     disk_users: IntArray  # (nodes,) pods whose disks clash
     claim_users: IntArray  # (nodes,) uses of exclusive claims, as each node's world sees them
+    is_prepared: bool = True
 
 
 class VolumeRestrictions:
@@ -72,7 +74,14 @@ class VolumeRestrictions:
         claim_users = np.full(view.nodes.count, conflicts, dtype=np.int64)
         return Ready(RestrictionState(disks, frozenset(exclusive), _disk_users(view, disks), claim_users))
 
+    def unprepared(self, pod: PodInfo, view: View) -> RestrictionState:
+        """Upstream looks at disks without any state, and misses it only where they do not clash."""
+        disks, no_users = _inline_disks(pod.shape), np.zeros(view.nodes.count, dtype=np.int64)
+        return RestrictionState(disks, frozenset(), _disk_users(view, disks), no_users, is_prepared=False)
+
     def filter(self, state: RestrictionState, view: View, rows: Rows) -> IntArray:  # noqa: ARG002
+        if not state.is_prepared and not (state.disk_users[rows] > 0).all():
+            raise CycleError(self.name, STATE_MISSING)
         claimed = np.where(state.claim_users[rows] > 0, CODE_CLAIM, 0)
         return np.where(state.disk_users[rows] > 0, CODE_DISK, claimed)
 
@@ -80,7 +89,7 @@ class VolumeRestrictions:
         return unschedulable(DISK_CONFLICT if code == CODE_DISK else CLAIM_IN_USE)
 
     def fork(self, state: RestrictionState, view: View) -> RestrictionState:  # noqa: ARG002
-        return RestrictionState(state.disks, state.exclusive_claims, state.disk_users.copy(), state.claim_users.copy())
+        return replace(state, disk_users=state.disk_users.copy(), claim_users=state.claim_users.copy())
 
     def shift(self, state: RestrictionState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         shape_ids, members = np.unique(view.pods.shape_ids[pod_rows], return_inverse=True)

@@ -15,7 +15,7 @@ import numpy as np
 from bayplan.core.columns import ABSENT, BoolArray, IntArray, Rows
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import after_named_claim, on
@@ -65,7 +65,13 @@ class VolumeZone:
                 topologies.extend(_topologies(found))
         return Ready(tuple(topologies)) if topologies else SKIP
 
-    def filter(self, state: tuple[VolumeTopology, ...], view: View, rows: Rows) -> IntArray:
+    def unprepared(self, pod: PodInfo, view: View) -> tuple[VolumeTopology, ...] | Status | Skip:
+        outcome = self.pre_filter(pod, view)
+        return outcome.state if isinstance(outcome, Ready) else outcome
+
+    def filter(self, state: tuple[VolumeTopology, ...] | Status, view: View, rows: Rows) -> IntArray:
+        if isinstance(state, Status):  # only without PreFilter, which would have rejected the pod
+            return np.ones(view.nodes.count, dtype=np.int64)[rows]
         labels = view.nodes.labels
         columns = {key: labels.column(key) for key in TOPOLOGY_LABELS}
         labelled = np.zeros(view.nodes.count, dtype=np.bool_)[rows]
@@ -76,8 +82,8 @@ class VolumeZone:
             reachable &= _reaches(topology, columns, rows)
         return (labelled & ~reachable).astype(np.int64)
 
-    def explain_failure(self, state: tuple[VolumeTopology, ...], view: View, code: int) -> Status:  # noqa: ARG002
-        return unresolvable(CONFLICT)
+    def explain_failure(self, state: tuple[VolumeTopology, ...] | Status, view: View, code: int) -> Status:  # noqa: ARG002
+        return state if isinstance(state, Status) else unresolvable(CONFLICT)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (

@@ -209,7 +209,7 @@ class _Worlds:
     """The what-if worlds of a dry run: as they are, and with the nominated pods that must find room as well."""
 
     def __init__(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
-        self._plain = WhatIf(filtered.plugins, filtered.states, view)
+        self._plain = WhatIf(filtered.plugins, filtered.states, view, filtered.explained)
         self._nominated, self._nominated_nodes = nominated_pods(pod, view)
         self._full = self._plain.fork() if len(self._nominated) else None
         if self._full:

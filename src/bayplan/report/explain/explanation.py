@@ -47,6 +47,10 @@ def answer(plain: Plain) -> tuple[str, str]:
     if plain["prefilter"] is None:
         return f"{pod} does not fit: there are no nodes.", _BAD
     nodes = feasible + failed
+    if "error" in plain:
+        if feasible:
+            return f"{pod} fits on {_of_nodes(feasible, nodes)}, but scoring them ends in an error.", _BAD
+        return f"The attempt to place {pod} ends in an error.", _BAD
     if feasible:
         return f"{pod} fits on {_of_nodes(feasible, nodes)}; {_winner(plain)}.", _GOOD
     none = f"{pod} does not fit on any of the {nodes:,} nodes" if nodes > 1 else f"{pod} does not fit on the only node"
@@ -68,7 +72,10 @@ def _of_nodes(feasible: int, nodes: int) -> str:
 
 
 def _winner(plain: Plain) -> str:
-    best, total = plain["best"], max(plain["totals"].values())
+    best = plain["best"]
+    if not plain["totals"]:
+        return f"{best[0]} takes it without being scored"
+    total = max(plain["totals"].values())
     if len(best) == 1:
         return f"{best[0]} wins with {total:,}"
     return f"{listed(best, 3)} tie with {total:,}"

@@ -122,7 +122,7 @@ def test_an_invalid_selector_allows_nothing() -> None:
 
 def test_a_budget_that_cannot_be_counted_is_not_looked_at_again_and_again() -> None:
     """Pods recorded as disrupted stay in its status for ever, as nobody can say whether they are back."""
-    stage = stage_with_pods(Budgets())
+    stage = stage_with_pods(DisruptionController())
     made = budget("b").min_available(0).allows(1, disrupted=["p0"]).obj()
     made.spec.selector = LabelSelector(match_expressions=[LabelSelectorRequirement(key="app", operator="Near")])
     stage.load(made)

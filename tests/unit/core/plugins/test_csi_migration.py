@@ -82,6 +82,18 @@ def test_aws_ids_that_are_none(given: str) -> None:
         aws_handle(given)
 
 
+@pytest.mark.parametrize("kind", ["Shared", "Dedicated", ""])
+def test_azure_disks_of_other_kinds_cannot_be_translated(kind: str) -> None:
+    """The driver knows managed disks alone; how that is written does not matter, and none said is as good."""
+    odd = AzureDiskVolumeSource(disk_uri="/d", kind=kind)
+    with pytest.raises(TranslationError, match=rf"^kind\({kind}\) is not supported in csi migration$"):
+        inline_disk(Volume(name="v", azure_disk=odd))
+    with pytest.raises(TranslationError):
+        volume_disk(volume("pv").set(azure_disk=odd).obj())
+    managed = AzureDiskVolumeSource(disk_uri="/d", kind="managed")
+    assert inline_disk(Volume(name="v", azure_disk=managed)) == ("disk.csi.azure.com", "/d")
+
+
 @pytest.mark.parametrize(
     ("labels", "handle"),
     [

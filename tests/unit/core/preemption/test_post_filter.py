@@ -14,7 +14,8 @@ from bayplan.core.framework.args import DefaultPreemptionArgs
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Code, Status
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
-from bayplan.testing.builders import budget, node, pod
+from bayplan.model.volumes import AWSElasticBlockStoreVolumeSource, Volume
+from bayplan.testing.builders import budget, csi_node, node, pod
 from bayplan.testing.pods import PodBuilder
 
 NO_CLAIMS = "no new claims to deallocate, "
@@ -51,6 +52,22 @@ def test_victims_still_leaving() -> None:
     done = tried(wanting().nominated("n"), node("n"), gone)
     reason = "not eligible due to a terminating pod on the nominated node."
     assert done.result.message == f"{NO_CLAIMS}preemption: {reason}"
+
+
+def test_an_error_in_the_dry_run_is_that_nodes_status() -> None:
+    """Preemption goes on, and where no candidate is left the errors are all that is said."""
+    disk = Volume(name="v", aws_elastic_block_store=AWSElasticBlockStoreVolumeSource(volume_id="aws://bad"))
+    things: list[Any] = [node("bad"), csi_node("bad"), on("bad")]
+    error = (
+        'running "NodeVolumeLimits" filter plugin: converting volume(v) from inline to csi: failed to translate '
+        "Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://bad)"
+    )
+    done = tried(wanting().volume(disk), *things)
+    assert (done.result.status.code, done.result.message) == (Code.ERROR, f"preemption: {error}")
+    assert done.searched.node_statuses[0] == Status(Code.ERROR, (error,), "NodeVolumeLimits")
+    done = tried(wanting().volume(disk), *things, node("good"), on("good"))
+    assert done.selected == ["good"]
+    assert done.result.status == SUCCESS
 
 
 def test_reasons_are_counted_over_the_nodes_tried() -> None:

@@ -107,6 +107,21 @@ class TestDoesNotFit:
         lines = view(why)
         assert lines[-2:] == ["Scheduler message", why.to_dict()["message"]]
 
+    def test_an_error_is_said_with_what_is_known(self) -> None:
+        odd, nodes = make.pod("x").node_affinity("gen > many", weight=1), [make.node("a"), make.node("b")]
+        scoring = view(explain("default/x", *nodes, make.node("c").taint("k"), odd))
+        assert scoring[0] == "default/x fits on 2 of 3 nodes, but scoring them ends in an error."
+        assert "Why 1 other node does not fit" in scoring
+        assert scoring[-1].startswith('running PreScore plugin "NodeAffinity": ')
+        filtering = view(explain("default/x", *nodes, make.pod("x").spread("zone", {"app": "not a value!"})))
+        assert filtering[0] == "The attempt to place default/x ends in an error."
+        assert filtering[-1].startswith('running PreFilter plugin "PodTopologySpread": ')
+
+    def test_a_lone_node_may_be_taken_without_scores(self) -> None:
+        odd = make.pod("x").node_affinity("gen > many", weight=1)
+        lines = view(explain("default/x", make.node("a"), odd))
+        assert lines == ["default/x fits on the only node; a takes it without being scored."]
+
     def test_no_nodes(self) -> None:
         assert view(explain("default/x", make.pod("x")))[0] == "default/x does not fit: there are no nodes."
 

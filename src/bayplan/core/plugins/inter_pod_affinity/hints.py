@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.columns.terms import AffinityTerm, compile_affinity
+from bayplan.core.columns.terms import NO_TERMS, AffinityTerm, AffinityTerms, compile_affinity
 from bayplan.core.plugins.requeue_rules import has_place, is_same_pod
 from bayplan.model.node import Node
 from bayplan.model.pod import Affinity, Pod, PodAntiAffinity
-from bayplan.model.selectors import SelectorError
 
 
 def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
@@ -22,7 +21,7 @@ def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
         return True
     if any(moved is not None and not has_place(moved) for moved in (old, new)):
         return False
-    if pod.shape.selector_error:
+    if not pod.shape.terms.required_parse:
         return True  # Upstream: a hint that fails means that an attempt is worth it.
     if old is None:
         assert new is not None
@@ -35,7 +34,7 @@ def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:
 
     As upstream: the terms of running pods, which may reject this one, are not looked at.
     """
-    if pod.shape.selector_error:
+    if not pod.shape.terms.required_parse:
         return True
     terms, after = pod.shape.terms, new.metadata.labels
     if old is None:
@@ -56,19 +55,16 @@ def _after_update(pod: PodInfo, old: Pod, new: Pod) -> bool:
 def _after_delete(pod: PodInfo, old: Pod) -> bool:
     if _meets_all(pod.shape.terms.required_anti, old):
         return True
-    try:
-        unwanted = _required_anti_terms(old)
-    except SelectorError:
-        return True
-    return _all_reach(unwanted, pod.namespace, pod.shape.labels)
+    unwanted = _required_anti_terms(old)
+    return bool(unwanted.faults) or _all_reach(unwanted.required_anti, pod.namespace, pod.shape.labels)
 
 
-def _required_anti_terms(pod: Pod) -> Sequence[AffinityTerm]:
+def _required_anti_terms(pod: Pod) -> AffinityTerms:
     apart = pod.spec.affinity.pod_anti_affinity if pod.spec.affinity is not None else None
     if apart is None or not apart.required:
-        return ()
+        return NO_TERMS
     required_only = Affinity(pod_anti_affinity=PodAntiAffinity(required=apart.required))
-    return compile_affinity(required_only, pod.metadata.namespace).required_anti
+    return compile_affinity(required_only, pod.metadata.namespace)
 
 
 def _meets_all(terms: Sequence[AffinityTerm], pod: Pod) -> bool:
