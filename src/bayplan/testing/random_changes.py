@@ -1,17 +1,16 @@
 """What happens in a random world while time passes: a table of changes, each of which draws whom it befalls.
 
-A change takes the world and the time, and says whether there was anybody to befall. Requests go to the store as a
-user's would, or through the commands of a simulation; what the store refuses raises `ApiError`.
+A change takes the world and the time, and says whether there was anybody for it to befall. Requests go to the store as
+a user's would, or through the commands of a simulation; what the store refuses raises `ApiError`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
-from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import (
     Command,
     Cordon,
@@ -55,7 +54,6 @@ from bayplan.testing.random_character import (
     DISKS,
     IMAGE_SIZES,
     IMAGES,
-    NAMESPACES,
     RACK,
     RACKS,
     TAINT_KEYS,
@@ -66,10 +64,6 @@ from bayplan.testing.random_character import (
 from bayplan.testing.random_cluster import DRIVER, bounded, draw_csi_node, draw_extra, draw_node
 from bayplan.testing.random_draw import Draw, Table
 from bayplan.testing.random_workloads import draw_workload
-
-WORKLOAD_KINDS = (ReplicaSet, ReplicationController, Deployment, StatefulSet, DaemonSet, Job, CronJob)
-SCALED_KINDS = (ReplicaSet, ReplicationController, Deployment, StatefulSet, Job)
-ROLLED_OUT_KINDS = (Deployment, StatefulSet, DaemonSet)
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 
@@ -93,23 +87,36 @@ def draw_change(draw: Draw) -> Change:
     return draw.function("change", CHANGES)
 
 
-def _any(world: ChangingWorld, *kinds: type[ObjectT]) -> ObjectT | None:
-    """Any object of these kinds that is not on its way out."""
-    found = [obj for kind in kinds for obj in world.store.list(kind) if obj.metadata.deletion_timestamp is None]
-    return world.draw.any_of(found) if found else None
+def _any_of(world: ChangingWorld, found: Sequence[ObjectT]) -> ObjectT | None:
+    """Any of the objects that is not on its way out."""
+    staying = [obj for obj in found if obj.metadata.deletion_timestamp is None]
+    return world.draw.any_of(staying) if staying else None
+
+
+def _befalls(*kinds: type[Object]) -> Callable[[Callable[[ChangingWorld, Any, int], bool | None]], Change]:
+    """A change that befalls any object of these kinds; False from it means that it did not happen after all."""
+
+    def decorate(befall: Callable[[ChangingWorld, Any, int], bool | None]) -> Change:
+        def change(world: ChangingWorld, now: int) -> bool:
+            found = _any_of(world, [obj for kind in kinds for obj in world.store.list(kind)])
+            return found is not None and befall(world, found, now) is not False
+
+        change.__name__ = befall.__name__
+        return change
+
+    return decorate
 
 
 def _any_pod(world: ChangingWorld, wanted: Callable[[Pod], bool]) -> Pod | None:
-    found = [pod for pod in world.store.list(Pod) if is_active(pod) and wanted(pod)]
-    return world.draw.any_of(found) if found else None
+    return _any_of(world, [pod for pod in world.store.list(Pod) if is_active(pod) and wanted(pod)])
 
 
 def _is_pending(pod: Pod) -> bool:
     return not pod.spec.node_name
 
 
-def _modify(world: ChangingWorld, obj: ObjectT, now: int, **fields: Any) -> bool:
-    """With other fields than it has now; False where there is no object."""
+def _modify(world: ChangingWorld, obj: Object, now: int, **fields: Any) -> bool:
+    """Give it other fields than it has now."""
     target = reference_to(obj)
     world.store.modify(target.kind, target.namespace, target.name, lambda stored: replace(stored, **fields), now)
     return True
@@ -131,89 +138,76 @@ def create_extra(world: ChangingWorld, now: int) -> bool:
     return True
 
 
-def scale(world: ChangingWorld, now: int) -> bool:
-    found = _any(world, *SCALED_KINDS)
-    if found is None:
-        return False
-    world.command(Scale((reference_to(found),), world.draw.number(0, 6)), now)
-    return True
+@_befalls(ReplicaSet, ReplicationController, Deployment, StatefulSet, Job)
+def scale(world: ChangingWorld, workload: Object, now: int) -> None:
+    world.command(Scale((reference_to(workload),), world.draw.number(0, 6)), now)
 
 
-def roll_out(world: ChangingWorld, now: int) -> bool:
-    found: Any = _any(world, *ROLLED_OUT_KINDS)
-    if found is None:
-        return False
-    template = found.spec.template
+@_befalls(Deployment, StatefulSet, DaemonSet)
+def roll_out(world: ChangingWorld, workload: Deployment, now: int) -> None:
+    template = workload.spec.template
     first, *others = template.spec.containers
-    image, cpu = world.draw.any_of(IMAGES), world.draw.any_of(world.character.cpus)
-    requests = {**first.resources.requests, "cpu": cpu}
-    changed = replace(first, image=image, resources=replace(first.resources, requests=requests))
+    requests = {**first.resources.requests, "cpu": world.draw.any_of(world.character.cpus)}
+    resources = replace(first.resources, requests=requests)
+    changed = replace(first, image=world.draw.any_of(IMAGES), resources=resources)
     spec = replace(template.spec, containers=[changed, *others])
-    return _modify(world, found, now, spec=replace(found.spec, template=replace(template, spec=spec)))
+    _modify(world, workload, now, spec=replace(workload.spec, template=replace(template, spec=spec)))
 
 
-def delete_workload(world: ChangingWorld, now: int) -> bool:
-    found = _any(world, *WORKLOAD_KINDS)
-    if found is None:
-        return False
-    target, propagation = reference_to(found), world.draw.pick("propagation", "Background", "Foreground", "Orphan")
+@_befalls(ReplicaSet, ReplicationController, Deployment, StatefulSet, DaemonSet, Job, CronJob)
+def delete_workload(world: ChangingWorld, workload: Object, now: int) -> None:
+    target, propagation = reference_to(workload), world.draw.pick("propagation", "Background", "Foreground", "Orphan")
     world.store.delete(target.kind, target.namespace, target.name, now, propagation=propagation)
-    return True
 
 
-def suspend(world: ChangingWorld, now: int) -> bool:
-    found: Any = _any(world, Job, CronJob)
-    return found is not None and _modify(world, found, now, spec=replace(found.spec, suspend=not found.spec.suspend))
+@_befalls(Job, CronJob)
+def suspend(world: ChangingWorld, workload: Job, now: int) -> None:
+    _modify(world, workload, now, spec=replace(workload.spec, suspend=not workload.spec.suspend))
 
 
-def delete_pod(world: ChangingWorld, now: int) -> bool:
-    found = _any(world, Pod)
-    if found is None:
-        return False
-    world.command(Delete((reference_to(found),), world.draw.pick("deletion grace", None, 0, 2)), now)
-    return True
+@_befalls(Pod)
+def delete_pod(world: ChangingWorld, pod: Pod, now: int) -> None:
+    world.command(Delete((reference_to(pod),), world.draw.pick("deletion grace", None, 0, 2)), now)
 
 
 def remove_gate(world: ChangingWorld, now: int) -> bool:
-    found = _any_pod(world, lambda pod: bool(pod.spec.scheduling_gates))
-    if found is None:
-        return False
-    return _modify(world, found, now, spec=replace(found.spec, scheduling_gates=found.spec.scheduling_gates[1:]))
+    pod = _any_pod(world, lambda pod: bool(pod.spec.scheduling_gates))
+    return pod is not None and _modify(
+        world, pod, now, spec=replace(pod.spec, scheduling_gates=pod.spec.scheduling_gates[1:])
+    )
 
 
-def label_pod(world: ChangingWorld, now: int) -> bool:
-    found = _any_pod(world, lambda _: True)
-    if found is None:
-        return False
-    labels = {**found.metadata.labels, "tier": world.draw.any_of(TIERS)}
-    return _modify(world, found, now, metadata=replace(found.metadata, labels=labels))
+@_befalls(Pod)
+def label_pod(world: ChangingWorld, pod: Pod, now: int) -> None:
+    labels = {**pod.metadata.labels, "tier": world.draw.any_of(TIERS)}
+    _modify(world, pod, now, metadata=replace(pod.metadata, labels=labels))
 
 
 def add_toleration(world: ChangingWorld, now: int) -> bool:
-    found = _any_pod(world, _is_pending)
-    if found is None:
+    pod = _any_pod(world, _is_pending)
+    if pod is None:
         return False
     added = Toleration(key=world.draw.any_of(TAINT_KEYS), operator="Exists")
-    return _modify(world, found, now, spec=replace(found.spec, tolerations=[*found.spec.tolerations, added]))
+    return _modify(world, pod, now, spec=replace(pod.spec, tolerations=[*pod.spec.tolerations, added]))
 
 
-def nominate_from_outside(world: ChangingWorld, now: int) -> bool:
-    found, node = _any_pod(world, _is_pending), _any(world, Node)
-    if found is None or node is None:
+@_befalls(Node)
+def nominate_from_outside(world: ChangingWorld, node: Node, now: int) -> bool:
+    pod = _any_pod(world, _is_pending)
+    if pod is None:
         return False
-    status = replace(found.status, nominated_node_name=node.metadata.name)
-    meta = found.metadata
-    world.store.modify_status(Pod, meta.namespace, meta.name, lambda pod: replace(pod, status=status), now)
+    status, meta = replace(pod.status, nominated_node_name=node.metadata.name), pod.metadata
+    world.store.modify_status(Pod, meta.namespace, meta.name, lambda stored: replace(stored, status=status), now)
     return True
 
 
-def bind_by_hand(world: ChangingWorld, now: int) -> bool:
-    found = _any_pod(world, lambda pod: _is_pending(pod) and not host_ports(pod.spec))
-    node = _any(world, Node)
-    if found is None or node is None:
+@_befalls(Node)
+def bind_by_hand(world: ChangingWorld, node: Node, now: int) -> bool:
+    pod = _any_pod(world, lambda pod: _is_pending(pod) and not host_ports(pod.spec))
+    if pod is None:
         return False
     world.overcommitted.add(node.metadata.name)
-    world.store.bind(found.metadata.namespace, found.metadata.name, node.metadata.name, "", now)
+    world.store.bind(pod.metadata.namespace, pod.metadata.name, node.metadata.name, "", now)
     return True
 
 
@@ -226,57 +220,25 @@ def add_node(world: ChangingWorld, now: int) -> bool:
     return True
 
 
-def _on_node(command: Callable[[ChangingWorld, str], Command]) -> Change:
-    """A change that is a command about any node."""
-
-    def change(world: ChangingWorld, now: int) -> bool:
-        node = _any(world, Node)
-        if node is not None:
-            world.command(command(world, node.metadata.name), now)
-        return node is not None
-
-    change.__name__ = command.__name__
-    return change
+@_befalls(Node)
+def remove_node(world: ChangingWorld, node: Node, now: int) -> None:
+    world.command(Delete((reference_to(node),)), now)
 
 
-@_on_node
-def remove_node(world: ChangingWorld, name: str) -> Command:  # noqa: ARG001
-    return Delete((Reference("Node", "", name),))
+@_befalls(Node)
+def cordon(world: ChangingWorld, node: Node, now: int) -> None:
+    world.command(Cordon((node.metadata.name,), unschedulable=world.draw.pick("cordon", True, True, False)), now)
 
 
-@_on_node
-def cordon(world: ChangingWorld, name: str) -> Command:
-    return Cordon((name,), unschedulable=world.draw.pick("cordon", True, True, False))
+@_befalls(Node)
+def drain(world: ChangingWorld, node: Node, now: int) -> None:
+    world.command(Drain((node.metadata.name,)), now)
 
 
-@_on_node
-def drain(world: ChangingWorld, name: str) -> Command:  # noqa: ARG001
-    return Drain((name,))
-
-
-@_on_node
-def fail_node(world: ChangingWorld, name: str) -> Command:
-    world.failed.append(name)
-    return NodesFail((name,))
-
-
-@_on_node
-def taint(world: ChangingWorld, name: str) -> Command:
-    draw = world.draw
-    key, value = draw.any_of(TAINT_KEYS), draw.any_of(("yes", "no"))
-    return SetTaints((name,), add=(Taint(key=key, value=value, effect=draw.pick("taint effect", *TAINT_EFFECTS)),))
-
-
-@_on_node
-def remove_taint(world: ChangingWorld, name: str) -> Command:
-    return SetTaints((name,), remove=((world.draw.any_of(TAINT_KEYS), ""),))
-
-
-@_on_node
-def relabel(world: ChangingWorld, name: str) -> Command:
-    labels: Mapping[str, tuple[str | None, ...]] = {ZONE: (*ZONES, None), RACK: (*RACKS, None), "disk": DISKS}
-    key = world.draw.pick("relabelled", *labels)
-    return SetLabels((name,), {key: world.draw.any_of(labels[key])})
+@_befalls(Node)
+def fail_node(world: ChangingWorld, node: Node, now: int) -> None:
+    world.failed.append(node.metadata.name)
+    world.command(NodesFail((node.metadata.name,)), now)
 
 
 def recover_node(world: ChangingWorld, now: int) -> bool:
@@ -286,10 +248,28 @@ def recover_node(world: ChangingWorld, now: int) -> bool:
     return True
 
 
-def resize_node(world: ChangingWorld, now: int) -> bool:
-    node = _any(world, Node)
-    if node is None:
-        return False
+@_befalls(Node)
+def taint(world: ChangingWorld, node: Node, now: int) -> None:
+    draw = world.draw
+    key, value = draw.any_of(TAINT_KEYS), draw.any_of(("yes", "no"))
+    added = Taint(key=key, value=value, effect=draw.pick("taint effect", *TAINT_EFFECTS))
+    world.command(SetTaints((node.metadata.name,), add=(added,)), now)
+
+
+@_befalls(Node)
+def remove_taint(world: ChangingWorld, node: Node, now: int) -> None:
+    world.command(SetTaints((node.metadata.name,), remove=((world.draw.any_of(TAINT_KEYS), ""),)), now)
+
+
+@_befalls(Node)
+def relabel(world: ChangingWorld, node: Node, now: int) -> None:
+    labels: Mapping[str, tuple[str | None, ...]] = {ZONE: (*ZONES, None), RACK: (*RACKS, None), "disk": DISKS}
+    key = world.draw.pick("relabelled", *labels)
+    world.command(SetLabels((node.metadata.name,), {key: world.draw.any_of(labels[key])}), now)
+
+
+@_befalls(Node)
+def resize_node(world: ChangingWorld, node: Node, now: int) -> None:
     name, draw = node.metadata.name, world.draw
     world.overcommitted.add(name)
     status = replace(node.status, allocatable={**node.status.allocatable, "cpu": draw.any_of(("1", "4", "16"))})
@@ -297,35 +277,26 @@ def resize_node(world: ChangingWorld, now: int) -> bool:
         image = draw.any_of(IMAGES)
         status = replace(status, images=[ContainerImage(names=[image], size_bytes=IMAGE_SIZES[image])])
     world.store.modify_status(Node, "", name, lambda stored: replace(stored, status=status), now)
-    return True
 
 
 # ---------------------------------------------------------------- the rest
 
 
-def change_budget(world: ChangingWorld, now: int) -> bool:
-    found = _any(world, PodDisruptionBudget)
-    if found is None:
-        return False
+@_befalls(PodDisruptionBudget)
+def change_budget(world: ChangingWorld, changed: PodDisruptionBudget, now: int) -> None:
     wanted = bounded(world.draw, budget("ignored")).obj().spec
-    return _modify(world, found, now, spec=replace(wanted, selector=found.spec.selector))
+    _modify(world, changed, now, spec=replace(wanted, selector=changed.spec.selector))
 
 
-def delete_extra(world: ChangingWorld, now: int) -> bool:
-    kinds = (PodDisruptionBudget, Service, PersistentVolumeClaim, PersistentVolume, CSIStorageCapacity)
-    found = _any(world, *kinds, VolumeAttachment)
-    if found is None:
-        return False
-    target = reference_to(found)
+@_befalls(PodDisruptionBudget, Service, PersistentVolumeClaim, PersistentVolume, CSIStorageCapacity, VolumeAttachment)
+def delete_extra(world: ChangingWorld, extra: Object, now: int) -> None:
+    target = reference_to(extra)
     world.store.delete(target.kind, target.namespace, target.name, now)
-    return True
 
 
-def change_volume_limit(world: ChangingWorld, now: int) -> bool:
-    found = _any(world, CSINode)
-    if found is None:
-        return False
-    return _modify(world, found, now, spec=draw_csi_node(world.draw, found.metadata.name).obj().spec)
+@_befalls(CSINode)
+def change_volume_limit(world: ChangingWorld, csi_node: CSINode, now: int) -> None:
+    _modify(world, csi_node, now, spec=draw_csi_node(world.draw, csi_node.metadata.name).obj().spec)
 
 
 def create_absent_class(world: ChangingWorld, now: int) -> bool:
@@ -337,19 +308,17 @@ def create_absent_class(world: ChangingWorld, now: int) -> bool:
     return True
 
 
-def relabel_namespace(world: ChangingWorld, now: int) -> bool:
-    found = _any(world, Namespace)
-    if found is None:
-        return False
-    labels = {"kubernetes.io/metadata.name": found.metadata.name} | world.draw.any_of(({}, {"team": "x"}))
-    return _modify(world, found, now, metadata=replace(found.metadata, labels=labels))
+@_befalls(Namespace)
+def relabel_namespace(world: ChangingWorld, namespace: Namespace, now: int) -> None:
+    labels = {"kubernetes.io/metadata.name": namespace.metadata.name} | world.draw.any_of(({}, {"team": "x"}))
+    _modify(world, namespace, now, metadata=replace(namespace.metadata, labels=labels))
 
 
-def delete_namespace(world: ChangingWorld, now: int) -> bool:
-    found = world.store.find(Namespace, "", world.draw.any_of([*NAMESPACES][1:]))
-    if found is None or found.metadata.deletion_timestamp is not None:
+@_befalls(Namespace)
+def delete_namespace(world: ChangingWorld, namespace: Namespace, now: int) -> bool:
+    if namespace.metadata.name == "default":
         return False
-    world.store.delete(Namespace, "", found.metadata.name, now)
+    world.store.delete(Namespace, "", namespace.metadata.name, now)
     return True
 
 

@@ -64,6 +64,7 @@ class Character:
     namespaces: Sequence[str]
     has_faults: bool
     configuration: dict[str, Any] | None  # a KubeSchedulerConfiguration; None for the default
+    priorities: Sequence[str] = ("", "low")  # classes of pods to come; at the start those that others can preempt
     shares: dict[str, float] = field(default_factory=dict)  # how often each constraint is drawn
 
 
@@ -73,15 +74,15 @@ def draw_character(draw: Draw, constraints: Iterable[str]) -> Character:
     character = Character(
         nodes=draw.pick("nodes", *[1, 3, 5, 8] * 4, 70),
         crowd=draw.pick("crowd", *[5] * 9, 50),
-        workloads=draw.number(0, 15 if full else 5),
+        workloads=draw.number(5, 20) if full else draw.number(0, 5),
         changes=draw.any_of((30, 60, 120)),
         seconds=draw.any_of((40, 60, 60, 150)),
-        cpus=("500m", "1", "2", "3") if full else ("50m", "100m", "250m", "1"),
+        cpus=("250m", "500m", "1", "2") if full else ("50m", "100m", "250m", "1"),
         namespaces=list(NAMESPACES)[: draw.number(1, len(NAMESPACES))],
         has_faults=draw.pick("faults", True, False),
         configuration=CONFIGURATIONS[draw.pick("configuration", "default", "default", *CONFIGURATIONS)],
     )
-    richness = {"plain": 0.2, "mixed": 0.6, "rich": 1.0}[draw.pick("pods", "plain", "mixed", "rich")]
+    richness = {"plain": 0.2, "mixed": 0.6, "rich": 1.0}[draw.pick("pods", "plain", "plain", "mixed", "rich")]
     for constraint in constraints:
         character.shares[constraint] = richness * draw.any_of((0.0, 0.02, 0.05, 0.1, 0.3))
     return character

@@ -30,7 +30,6 @@ from bayplan.testing.random_character import (
     GATES,
     IMAGES,
     PACKING,
-    PRIORITIES,
     RACK,
     RACKS,
     SMALL_PAGES,
@@ -47,7 +46,7 @@ def draw_pod(draw: Draw, character: Character, name: str) -> PodBuilder:
     """A pod in one of the world's namespaces."""
     drawn = pod(name, draw.any_of(character.namespaces)).cpu(draw.any_of(character.cpus))
     drawn.labels(app=draw.any_of(APPS), tier=draw.any_of(TIERS))
-    drawn.priority(None, class_name=draw.pick("priority class", "", "", *PRIORITIES))
+    drawn.priority(None, class_name=draw.pick("priority class", *character.priorities))
     draw.offer("constraint", CONSTRAINTS)
     for constraint in CONSTRAINTS:
         if draw.chance(character.shares[constraint.__name__]):

@@ -28,7 +28,7 @@ from bayplan.model.workloads import CronJob
 from bayplan.store import ApiError, Store
 from bayplan.testing.decision_checks import ChoiceChecker
 from bayplan.testing.random_changes import Change, create_workload, draw_change
-from bayplan.testing.random_character import draw_character
+from bayplan.testing.random_character import PRIORITIES, draw_character
 from bayplan.testing.random_cluster import draw_furniture
 from bayplan.testing.random_draw import Draw
 from bayplan.testing.random_pods import CONSTRAINTS
@@ -37,6 +37,14 @@ from bayplan.worlds.faults import Faults
 from bayplan.worlds.simulated import SimulatedWorld
 
 STARTED_AT = 1_700_000_000 * SECOND
+#: A world with more preemptions than this goes in circles.
+PREEMPTIONS_MAX = 300
+
+
+class GoesInCircles(Exception):  # noqa: N818 - ends a world, but nothing is wrong
+    """A preemptor and the recreated victims push each other out without end, as upstream; or preemptors of the same
+    room wake each other, for as long as a slow watch keeps from them that they are nominated.
+    """
 
 
 class RandomWorld:
@@ -61,7 +69,8 @@ class RandomWorld:
         self.scheduler = build_scheduler(
             configuration, started_at=STARTED_AT, on_choice=self.checker.check if self.checker is not None else None
         )
-        self._on_event = on_event
+        self.preemptions = 0
+        self._on_event, self._on_decision = on_event, on_decision
         for obj in draw_furniture(self.draw, self.character):
             with suppress(ApiError):  # two of one name
                 self.store.create(obj, STARTED_AT)
@@ -74,13 +83,14 @@ class RandomWorld:
             draws,
             started_at=STARTED_AT,
             faults=self._faults(),
-            on_event=self._observe if checked else on_event,
-            on_decision=on_decision,
+            on_event=self._observe,
+            on_decision=self._decided,
         )
         runner = CommandRunner(self.world, controllers.kubelet, controllers.lifecycle)
         self._commands = PlannedCommands(runner, STARTED_AT)
         for _ in range(self.character.workloads):
             self.world.at(STARTED_AT, partial(self._do, create_workload))
+        self.world.at(STARTED_AT + 2 * SECOND, self._raise_stakes)
         for _ in range(self.character.changes):
             at = STARTED_AT + self.draw.number(0, self.seconds * 1000) * MILLISECOND
             self.world.at(at, self._something_happens)
@@ -91,6 +101,13 @@ class RandomWorld:
             self.checker.observe(event, now)
         if self._on_event is not None:
             self._on_event(event, now)
+
+    def _decided(self, decision: Decision, now: int) -> None:
+        self.preemptions += bool(decision.victims)
+        if self.preemptions > PREEMPTIONS_MAX:
+            raise GoesInCircles
+        if self._on_decision is not None:
+            self._on_decision(decision, now)
 
     def _faults(self) -> Faults:
         if not self.character.has_faults:
@@ -108,6 +125,10 @@ class RandomWorld:
 
     def _something_happens(self, now: int) -> None:
         self._do(draw_change(self.draw), now)
+
+    def _raise_stakes(self, now: int) -> None:  # noqa: ARG002
+        """The first pods have found their nodes: here come those that want them more."""
+        self.character.priorities = ("", *PRIORITIES)
 
     def _calm_down(self, now: int) -> None:
         """From here on nobody begins anything: what should come to rest can."""
