@@ -140,7 +140,7 @@ def assert_same_columns(kept: Cache, rebuilt: Cache) -> None:
 def node_columns(cache: Cache) -> dict[str, Any]:
     """What the table says of each node, by name; resources by name, as the tables number them differently."""
     nodes = cache.view().nodes
-    names = nodes.resources.names
+    names = nodes.resources.values
 
     def amounts(row: Any) -> dict[str, int]:
         return {name: amount for name, amount in zip(names, row.tolist(), strict=True) if amount}
@@ -167,7 +167,7 @@ def pods_by_node(cache: Cache) -> dict[str, list[tuple[Any, ...]]]:
     nodes, pods = cache.nodes, cache.pods
 
     def columns(row: int) -> tuple[Any, ...]:
-        requests = dict(zip(cache.resources.names, pods.requests[row].tolist(), strict=False))
+        requests = dict(zip(cache.resources.values, pods.requests[row].tolist(), strict=False))
         return (
             pods.keys[row],
             int(pods.slots[row]),

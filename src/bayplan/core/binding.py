@@ -7,14 +7,12 @@ and writing are actions.
 
 from __future__ import annotations
 
-from copy import copy
-
 from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, WriteVolumes
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import BindAnswered, PermitAnswered
-from bayplan.core.failure_handling import FailureHandler
+from bayplan.core.failure_handling import return_failed
 from bayplan.core.framework.contract import Wait
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE
@@ -28,7 +26,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
-from bayplan.model.structs import Struct, field
+from bayplan.model.structs import Struct, field, replace
 from bayplan.model.time_units import MINUTE
 
 #: Longest wait that a plugin may ask for at Permit.
@@ -52,10 +50,8 @@ class OnTheWay(Struct, eq=False):
     @property
     def pod(self) -> Pod:
         """As it would stand on its node."""
-        pod = copy(self.queued.pod)
-        pod.spec = copy(pod.spec)
-        pod.spec.node_name = self.node
-        return pod
+        pod = self.queued.pod
+        return replace(pod, spec=replace(pod.spec, node_name=self.node))
 
     @property
     def due_at(self) -> int | None:
@@ -66,10 +62,9 @@ class OnTheWay(Struct, eq=False):
 class Binding:
     """The pods on the way of one scheduler."""
 
-    def __init__(self, cache: Cache, queue: SchedulingQueue, failures: FailureHandler, bind_timeout_ns: int) -> None:
+    def __init__(self, cache: Cache, queue: SchedulingQueue, bind_timeout_ns: int) -> None:
         self._cache = cache
         self._queue = queue
-        self._failures = failures
         self._bind_timeout_ns = bind_timeout_ns
         self._on_the_way: dict[str, OnTheWay] = {}
         self._timed: dict[str, OnTheWay] = {}  # those of them that wait for permission or for volumes
@@ -110,7 +105,7 @@ class Binding:
         """Assume, reserve, ask for permission."""
         self._queue.assume(queued, node, now)
         way = OnTheWay(queued, profile, node)
-        info = self._cache.add_pod(queued.pod, node, _placed(queued.info, node))
+        info = self._cache.add_pod(queued.pod, node, replace(queued.info, node_name=node))
         self._on_the_way[queued.key] = way
         try:
             self._reserve(way, info, now)
@@ -223,7 +218,7 @@ class Binding:
         """A pod that had a node loses it again."""
         self._forget(way)
         self._queue.move(POD_GONE, way.pod, None, now, except_key=way.queued.key)
-        return self._failures.failed(way.queued, status, way.node, now)
+        return return_failed(self._queue, way.queued, status, way.node, now)
 
     def _forget(self, way: OnTheWay) -> None:
         """Undo assume and reserve."""
@@ -326,9 +321,3 @@ class Binding:
 
     def _reject(self, way: OnTheWay, plugin: str, reason: str, now: int) -> None:
         self._outbox += self._fall_back(way, Status(Code.UNSCHEDULABLE, (reason,), plugin), now).actions
-
-
-def _placed(info: PodInfo, node: str) -> PodInfo:
-    placed = copy(info)
-    placed.node_name = node
-    return placed

@@ -14,8 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, distinct, every_row, row_array
-from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import Attempt, attempt
 from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
@@ -163,7 +162,7 @@ class _Kept:
         self._prepared = {plugin.name for plugin in profile.later_pre_filters}
         self._each_pod_counts = any(plugin.name not in self._prepared for plugin in profile.later_filters)
         self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
-        self._candidacies: dict[int, tuple[int, Candidacy]] = {}  # by priority, each with the budgets' version
+        self._candidacies: dict[int, Candidacy] = {}  # by priority
         self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
         self._unschedulable: dict[tuple[int, str], tuple[Instant, Unschedulable]] = {}  # by priority and policy
         # The standing's verdicts as an outcome; it follows them.
@@ -313,25 +312,12 @@ class _Kept:
         return replace(plain, verdicts=verdicts)
 
     def _search(self, pod: PodInfo, view: View, filtered: Filtered) -> Candidacy:
-        nodes = view.nodes
+        candidacy = self._candidacies.get(pod.priority)
         if _is_nominated(pod, view):  # it alone need not make room for itself: of no use to others
-            alone = Candidacy(nodes.count)
-            alone.try_again(pod, view, filtered, every_row(nodes.count))
-            return alone
-        budgets_version = view.objects.budgets_version
-        known = self._candidacies.get(pod.priority)
-        if known is None or known[0] != budgets_version:
-            known = self._candidacies[pod.priority] = (budgets_version, Candidacy(nodes.count))
-            rows: RowArray | None = every_row(nodes.count)
-        else:
-            rows = _changed_since(known[1], nodes)
-        candidacy = known[1]
-        if rows is None:
-            rows = every_row(nodes.count)
-        if len(rows):
-            candidacy.try_again(pod, view, filtered, distinct(rows))
-        candidacy.usage_position = nodes.usage_changes.position
-        candidacy.importance_position = nodes.importance_changes.position
+            candidacy = Candidacy(view)
+        elif candidacy is None or candidacy.budgets_version != view.objects.budgets_version:
+            candidacy = self._candidacies[pod.priority] = Candidacy(view)
+        candidacy.follow(pod, view, filtered)
         return candidacy
 
 
@@ -348,16 +334,3 @@ def _instant(view: View) -> Instant:
 def _is_nominated(pod: PodInfo, view: View) -> bool:
     """Whether a node is kept for the pod; the cache knows no other pods that have no node."""
     return bool(pod.nominated_node_name) or pod.key in view.pods.rows_by_key
-
-
-def _changed_since(candidacy: Candidacy, nodes: NodeTable) -> RowArray | None:
-    """Rows with other pods than when they were tried last, or pods of another importance; None: nobody knows."""
-    log = nodes.usage_changes
-    same_importance = nodes.importance_changes.position == candidacy.importance_position
-    if same_importance and log.position == candidacy.usage_position + 1:
-        return row_array([log.last])
-    usage = log.since(candidacy.usage_position)
-    if usage is None or same_importance:
-        return usage
-    importance = nodes.importance_changes.since(candidacy.importance_position)
-    return None if importance is None else np.concatenate((usage, importance))

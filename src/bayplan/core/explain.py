@@ -10,6 +10,7 @@ from bayplan.core.cycle import Attempt
 from bayplan.core.diagnosis import failure_groups
 from bayplan.core.filtering import Filtered, PreFilterResult
 from bayplan.core.framework.verdict import Status
+from bayplan.core.preemption.candidates import Candidates
 from bayplan.core.preemption.record import preemption_record
 from bayplan.core.preemption.search import Searched
 from bayplan.core.snapshot import View
@@ -27,11 +28,11 @@ class Explanation:
 
     def to_dict(self) -> Plain:
         """Everything, in the shape of the conformance cases."""
-        attempt, view = self.attempt, self.view
+        attempt, view, filtered = self.attempt, self.view, self.attempt.filtered
         plain: Plain = {
             "prefilter": _prefilter(attempt.pre),
-            "filter": _filter(attempt.filtered, view),
-            "feasible": self.names(attempt.filtered.feasible_rows) if attempt.filtered else [],
+            "filter": _filter(filtered, view) if filtered else {},
+            "feasible": self.names(filtered.feasible_rows) if filtered else [],
             **self._scores(),
             "preemption": self._preemption(),
             "message": attempt.message,
@@ -90,7 +91,7 @@ class Explanation:
             "ran": post_filter.found is not None,
             "eligible": not post_filter.ineligible_reason,
             "ineligibleReason": post_filter.ineligible_reason,
-            "candidates": _candidates(searched, self.view),
+            "candidates": _candidates(searched.candidates, self.view) if searched else {},
             "nodeStatuses": {
                 names[row]: {"code": status.code.value, "reasons": list(status.reasons)}
                 for row, status in (searched.node_statuses if searched else {}).items()
@@ -109,18 +110,13 @@ def _prefilter(pre: PreFilterResult | None) -> Plain | None:
     return None if pre is None else {**plain_status(pre.status), "nodes": pre.nodes}
 
 
-def _filter(filtered: Filtered | None, view: View) -> Plain:
-    if filtered is None:
-        return {}
+def _filter(filtered: Filtered, view: View) -> Plain:
     return {
         view.nodes.names[row]: plain_status(status) for status, rows in failure_groups(filtered, view) for row in rows
     }
 
 
-def _candidates(searched: Searched | None, view: View) -> Plain:
-    if searched is None:
-        return {}
-    candidates = searched.candidates
+def _candidates(candidates: Candidates, view: View) -> Plain:
     return {
         view.nodes.names[row]: {
             "victims": [view.pods.keys[victim] for victim in candidates.victims_of(position)],

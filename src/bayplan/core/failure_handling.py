@@ -6,8 +6,6 @@ tried again after a backoff of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from bayplan.core.actions import Emit, SetCondition
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.diagnosis import NO_NODES, Diagnosis
@@ -22,45 +20,32 @@ SCHEDULER_ERROR = "SchedulerError"
 NOTE_BYTES_MAX = 1024
 
 
-class FailureHandler:
-    """Sends pods back to one queue."""
+def return_unschedulable(
+    queue: SchedulingQueue, queued: QueuedPod, diagnosis: Diagnosis, nominated: str | None, now: int
+) -> Decision:
+    """Nothing fits; `nominated` is the node kept for the pod ("": none, None: the one it has)."""
+    message, rejectors = diagnosis
+    if message == NO_NODES:  # to upstream an error: the pod backs off
+        rejectors, nominated = (), ""
+    queue.return_failed(queued, rejectors, (), now)
+    queue.nominate(queued, nominated, now)
+    return _decision(queued, Outcome.UNSCHEDULABLE, "", message, nominated)
 
-    def __init__(self, queue: SchedulingQueue) -> None:
-        self._queue = queue
 
-    def unschedulable(self, queued: QueuedPod, diagnosis: Diagnosis, nominated: str | None, now: int) -> Decision:
-        """Nothing fits; `nominated` is the node kept for the pod ("": none, None: the one it has)."""
-        message, rejectors = diagnosis
-        if message == NO_NODES:  # to upstream an error: the pod backs off
-            rejectors, nominated = (), ""
-        return self._send_back(queued, UNSCHEDULABLE, message, rejectors, nominated, now)
+def return_failed(queue: SchedulingQueue, queued: QueuedPod, status: Status, node: str, now: int) -> Decision:
+    """A plugin rejected the pod on its node, or the attempt ended in an error."""
+    is_rejected = status.code in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE)
+    queue.return_failed(queued, (status.plugin,) if is_rejected and status.plugin else (), (), now)
+    queue.nominate(queued, "", now)
+    if is_rejected:
+        return _decision(queued, Outcome.UNSCHEDULABLE, node, f"0/1 nodes are available: 1 {status.message}.", "")
+    return _decision(queued, Outcome.ERROR, node, status.message, "")
 
-    def failed(self, queued: QueuedPod, status: Status, node: str, now: int) -> Decision:
-        """A plugin rejected the pod on its node, or the attempt ended in an error."""
-        if status.code in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE):
-            message = f"0/1 nodes are available: 1 {status.message}."
-            rejectors = (status.plugin,) if status.plugin else ()
-            return self._send_back(queued, UNSCHEDULABLE, message, rejectors, "", now, node)
-        return self._send_back(queued, SCHEDULER_ERROR, status.message, (), "", now, node)
 
-    def _send_back(
-        self,
-        queued: QueuedPod,
-        reason: str,
-        message: str,
-        rejectors: Sequence[str],
-        nominated: str | None,
-        now: int,
-        node: str = "",
-    ) -> Decision:
-        self._queue.return_failed(queued, rejectors, (), now)
-        self._queue.nominate(queued, nominated, now)
-        actions = (
-            failed_event(queued, message),
-            SetCondition(queued.key, queued.info.uid, reason, message, nominated),
-        )
-        outcome = Outcome.UNSCHEDULABLE if reason == UNSCHEDULABLE else Outcome.ERROR
-        return Decision(queued.key, outcome, node, message, actions=actions)
+def _decision(queued: QueuedPod, outcome: Outcome, node: str, message: str, nominated: str | None) -> Decision:
+    reason = UNSCHEDULABLE if outcome is Outcome.UNSCHEDULABLE else SCHEDULER_ERROR
+    condition = SetCondition(queued.key, queued.info.uid, reason, message, nominated)
+    return Decision(queued.key, outcome, node, message, actions=(failed_event(queued, message), condition))
 
 
 def failed_event(queued: QueuedPod, message: str) -> Emit:

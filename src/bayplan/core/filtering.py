@@ -147,22 +147,17 @@ def filter_pod(profile: Profile, pod: PodInfo, view: View) -> Filtered:
 
 def filter_nodes(profile: Profile, pod: PodInfo, view: View, pre: PreFilterResult) -> Filtered:
     """Filter on every node that PreFilter leaves. Raises CycleError."""
+    count, plugins = view.nodes.count, profile.filter
+    verdicts = Verdicts(np.full(count, NOT_LOOKED_AT, dtype=np.int8), np.zeros(count, dtype=np.int64))
     if not pre.status.ok:
-        return _rejected_everywhere(profile, pre, view)
+        return Filtered(plugins, [SKIP] * len(plugins), pre, verdicts, absent=pre.status, feasible_rows=row_array([]))
     states = filter_states(profile, pod, view, pre.states)
     rows = _rows_to_search(pre, view)
-    verdicts = _nobody_looked(view)
-    found = filter_with_nominated(profile.filter, states, pod, view, rows)
+    found = filter_with_nominated(plugins, states, pod, view, rows)
     verdicts.rejected_by[rows] = found.rejected_by
     verdicts.codes[rows] = found.codes
-    return Filtered(
-        plugins=profile.filter,
-        states=states,
-        pre=pre,
-        verdicts=verdicts,
-        absent=_outside_status(pre),
-        feasible_rows=np.flatnonzero((verdicts.rejected_by == PASSED) & view.nodes.alive),
-    )
+    # Rows are searched in order, and only those of nodes that are alive.
+    return Filtered(plugins, states, pre, verdicts, absent=_outside_status(pre), feasible_rows=rows[found.passed])
 
 
 def run_pre_filters(profile: Profile, pod: PodInfo, view: View) -> PreFilterResult:
@@ -334,22 +329,6 @@ def _rows_to_search(pre: PreFilterResult, view: View) -> RowArray:
         return np.flatnonzero(view.nodes.alive)
     known = (view.nodes.rows_by_name.get(name) for name in pre.nodes)
     return row_array(sorted(row for row in known if row is not None and view.nodes.alive[row]))
-
-
-def _nobody_looked(view: View) -> Verdicts:
-    count = view.nodes.count
-    return Verdicts(np.full(count, NOT_LOOKED_AT, dtype=np.int8), np.zeros(count, dtype=np.int64))
-
-
-def _rejected_everywhere(profile: Profile, pre: PreFilterResult, view: View) -> Filtered:
-    return Filtered(
-        plugins=profile.filter,
-        states=[SKIP] * len(profile.filter),
-        pre=pre,
-        verdicts=_nobody_looked(view),
-        absent=pre.status,
-        feasible_rows=row_array([]),
-    )
 
 
 def _outside_status(pre: PreFilterResult) -> Status:

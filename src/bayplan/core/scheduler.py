@@ -11,7 +11,6 @@ from an event alone (a pod that can be bound now that its volumes are) waits in 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from copy import copy
 from typing import TypeAlias
 
 from bayplan.core.actions import Action, ClearNomination, Evict
@@ -31,7 +30,7 @@ from bayplan.core.events import (
     VolumesAnswered,
 )
 from bayplan.core.evictions import Evictions
-from bayplan.core.failure_handling import FailureHandler, failed_event
+from bayplan.core.failure_handling import failed_event, return_failed, return_unschedulable
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE, POD_PLACED, ActionType, ClusterEvent, EventResource
 from bayplan.core.framework.verdict import Code, CycleError, Status
@@ -46,6 +45,7 @@ from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE, SECOND
 
 #: Is given the pod, the view and what was chosen, or the error of the attempt, before anything changes.
@@ -85,8 +85,7 @@ class Scheduler:
         )
         self._decider = Decider(profiles)
         self._on_choice = on_choice
-        self._failures = FailureHandler(self.queue)
-        self._binding = Binding(self.cache, self.queue, self._failures, bind_timeout_ns)
+        self._binding = Binding(self.cache, self.queue, bind_timeout_ns)
 
     def pods_on_the_way(self) -> list[str]:
         """Pods that have a node but are not known to be bound."""
@@ -257,21 +256,22 @@ class Scheduler:
         info = queued.info
         kept = self.queue.nominations.node_of(info)
         if kept and kept != info.nominated_node_name:
-            info = copy(info)
-            info.nominated_node_name = kept
+            info = replace(info, nominated_node_name=kept)
         try:
             choice = self._decider.decide(info, view)
         except CycleError as error:
             if self._on_choice is not None:
                 self._on_choice(info, view, error)
-            return self._failures.failed(queued, Status(Code.ERROR, (error.message,), error.plugin), "", now)
+            status = Status(Code.ERROR, (error.message,), error.plugin)
+            return return_failed(self.queue, queued, status, "", now)
         if self._on_choice is not None:
             self._on_choice(info, view, choice)
         if isinstance(choice, Fits):
             return self._binding.take(queued, profile, view.nodes.names[choice.row], now)
         if isinstance(choice, NeedsPreemption):
             return self._preempt(queued, info, choice, now)
-        return self._failures.unschedulable(queued, choice.diagnosis, None if choice.keeps_nomination else "", now)
+        nominated = None if choice.keeps_nomination else ""
+        return return_unschedulable(self.queue, queued, choice.diagnosis, nominated, now)
 
     # ------------------------------------------------------------------ nothing fits
 
@@ -288,7 +288,7 @@ class Scheduler:
                 unbound.append(action)
             elif isinstance(action, ClearNomination) or self._evictions.ask(queued.key, action.uid):
                 actions.append(action)
-        actions = [*self._failures.unschedulable(queued, diagnosis, node, now).actions, *actions]
+        actions = [*return_unschedulable(self.queue, queued, diagnosis, node, now).actions, *actions]
         for eviction in unbound:
             actions += self._binding.stop(eviction, now)
         return Decision(queued.key, Outcome.NOMINATED, node, diagnosis.message, victims, tuple(actions))

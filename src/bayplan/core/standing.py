@@ -8,31 +8,17 @@ when a node object changes, or the log of changes does not reach back far enough
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, row_array
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, run_filters
-from bayplan.core.framework.contract import (
-    MAX_NODE_SCORE,
-    SKIP,
-    FilterPlugin,
-    NormalizePlugin,
-    Reads,
-    Ready,
-    ScorePlugin,
-    State,
-)
-from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, NormalizePlugin, Reads, Ready, ScorePlugin, State
+from bayplan.core.framework.profile import OneRow, Profile
 from bayplan.core.scoring import check_range, has_invalid
 from bayplan.core.snapshot import View
-
-#: What a plugin says of one row.
-OneRow: TypeAlias = Callable[[State, View, int], int]
 
 #: In `order`: the node is not feasible. Any real value is larger.
 NOT_FEASIBLE = np.iinfo(np.int64).min
@@ -118,7 +104,7 @@ class Standing:
         self._any_settled = bool(self._settled.any())
         self._moving_states = [SKIP] * first_moving + states[first_moving:]
         self._moving = [
-            (position, filters[position], _judging_one(filters[position], profile), state)
+            (position, filters[position], profile.one_row_filters[filters[position].name], state)
             for position, state in enumerate(self._moving_states)
             if state is not SKIP
         ]
@@ -280,7 +266,7 @@ def _local_scorers(profile: Profile, pod: PodInfo, view: View) -> tuple[list[Pla
         normalizer = profile.normalizers.get(plugin.name)
         follows_usage = Reads.USAGE in plugin.score_reads
         if normalizer is None:
-            plain.append(Plain(plugin, state, weight, follows_usage, _scoring_one(plugin, profile)))
+            plain.append(Plain(plugin, state, weight, follows_usage, profile.one_row_scores[plugin.name]))
         else:
             assert not follows_usage, f"{plugin.name}: normalised scores follow usage"
             scaled.append(_scaled(plugin, normalizer, state, weight, view, every))
@@ -302,18 +288,6 @@ def _weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray) -> In
     if has_invalid(scores):
         check_range(entry.plugin.name, scores[passed[rows]])  # what it says of other nodes nobody asked for
     return scores * entry.weight if entry.weight != 1 else scores
-
-
-def _judging_one(plugin: FilterPlugin, profile: Profile) -> OneRow:
-    if plugin.name in profile.one_row_filters:
-        return profile.one_row_filters[plugin.name].filter_one
-    return lambda state, view, row: plugin.filter(state, view, row_array([row])).item()
-
-
-def _scoring_one(plugin: ScorePlugin, profile: Profile) -> OneRow:
-    if plugin.name in profile.one_row_scores:
-        return profile.one_row_scores[plugin.name].score_one
-    return lambda state, view, row: plugin.score(state, view, row_array([row])).item()
 
 
 def _scaled(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
+
+from msgspec.structs import replace
 
 from bayplan.core.actions import (
     Action,
@@ -103,8 +104,7 @@ class Performer:
             return ""
         except ApiError as error:
             return str(error)
-        if self._on_emitted is not None:
-            self._on_emitted(EmittedEvent(now, action.pod, "Normal", "Preempted", action.note))
+        self.emit(Emit(action.pod, action.uid, "Normal", "Preempted", "Preempting", action.note), now)
         return ""
 
     def _write(self, action: WriteVolumes, now: int) -> None:
@@ -126,14 +126,7 @@ def _with_condition(pod: Pod, action: SetCondition, now: int) -> Pod:
         and nominated == pod.status.nominated_node_name
     ):
         return pod
-    made = Condition(
-        type=POD_SCHEDULED,
-        status=FALSE,
-        reason=action.reason,
-        message=action.message,
-        observed_generation=pod.metadata.generation,
-    )
-    changed = with_pod_condition(pod, made, format_time(now))
+    changed = _conditioned(pod, POD_SCHEDULED, FALSE, action.reason, action.message, now)
     changed.status.nominated_node_name = nominated
     return changed
 
@@ -141,21 +134,17 @@ def _with_condition(pod: Pod, action: SetCondition, now: int) -> Pod:
 def _with_nomination(pod: Pod, node: str) -> Pod:
     if pod.status.nominated_node_name == node:
         return pod
-    changed = copy(pod)
-    changed.status = copy(pod.status)
-    changed.status.nominated_node_name = node
-    return changed
+    return replace(pod, status=replace(pod.status, nominated_node_name=node))
 
 
 def _marked(pod: Pod, action: Evict, now: int) -> Pod:
     known = find_condition(pod.status.conditions, DISRUPTION_TARGET)
     if known is not None and known.status == TRUE and known.message == action.condition_message:
         return pod
-    made = Condition(
-        type=DISRUPTION_TARGET,
-        status=TRUE,
-        reason=action.condition_reason,
-        message=action.condition_message,
-        observed_generation=pod.metadata.generation,
-    )
+    return _conditioned(pod, DISRUPTION_TARGET, TRUE, action.condition_reason, action.condition_message, now)
+
+
+def _conditioned(pod: Pod, kind: str, status: str, reason: str, message: str, now: int) -> Pod:
+    generation = pod.metadata.generation
+    made = Condition(type=kind, status=status, reason=reason, message=message, observed_generation=generation)
     return with_pod_condition(pod, made, format_time(now))

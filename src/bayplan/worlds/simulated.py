@@ -1,7 +1,7 @@
 """A whole cluster in virtual time: store, controllers and scheduler, repeatable from a seed.
 
-Time jumps from one obj that is due to the next. At each instant everything that follows from what is known then is
-done before time moves on: writes reach the controllers at once, and the scheduler after the watch's delay; actions take
+Time jumps from one due time to the next. At each instant everything that follows from what is known then is done
+before time moves on: writes reach the controllers at once, and the scheduler after the watch's delay; actions take
 effect after the API's delay, and their answers come after another. The order of things that are due at the same
 instant is fixed: what was planned first comes first.
 """
@@ -94,7 +94,7 @@ class SimulatedWorld:
         self.now = max(self.now, end)
 
     def run_until_quiet(self, end: int) -> None:
-        """Let time pass until nothing is due before `end`; time stands still at the last obj that happened."""
+        """Let time pass until nothing is due before `end`; time stands still at the last thing that happened."""
         with rare_collections():
             while True:
                 due = self._settle()
@@ -214,7 +214,8 @@ class SimulatedWorld:
         self._scheduler_has_news = True
 
     def _send(self, action: Action, arrives: int) -> None:
-        spoiled = self._faults.spoil(self._draws.random, self.now) if _is_answered(action) else None
+        is_answered = isinstance(action, Bind | Evict | WriteVolumes)
+        spoiled = self._faults.spoil(self._draws.random, self.now) if is_answered else None
         answered = arrives + self._draws.api()
         self._plan(arrives, lambda now: self._arrive(action, spoiled, answered, now))
 
@@ -266,10 +267,6 @@ def rare_collections() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*thresholds)
-
-
-def _is_answered(action: Action) -> bool:
-    return isinstance(action, Bind | Evict | WriteVolumes)
 
 
 def _refusal(action: Action, error: str, *, lost: bool = False) -> Event:

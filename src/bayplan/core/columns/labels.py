@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IdArray
+from bayplan.core.columns import ABSENT, BoolArray, IdArray, with_room
 from bayplan.core.columns.vocabulary import Vocabulary
 
 NO_LABELS: Mapping[str, str] = {}
@@ -37,10 +37,7 @@ class LabelColumn:
         return len(self.values)
 
     def set(self, row: int, value: str | None) -> None:
-        if row >= len(self._buffer):
-            grown = np.full(2 * row + 2, ABSENT, dtype=np.int32)
-            grown[: len(self._buffer)] = self._buffer
-            self._buffer = grown
+        self._buffer = with_room(self._buffer, row + 1, ABSENT)
         self.ids = self._buffer[: max(len(self.ids), row + 1)]
         held, value_id = int(self.ids[row]), ABSENT if value is None else self.values.id(value)
         self.version += 1

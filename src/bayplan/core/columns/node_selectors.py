@@ -18,7 +18,7 @@ import numpy as np
 from bayplan.core.columns import ABSENT, BoolArray
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.nodes import NodeTable
-from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm, PodSpec
+from bayplan.model.pod import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec
 from bayplan.model.selectors import (
     DOES_NOT_EXIST,
     EXISTS,
@@ -47,12 +47,17 @@ class RequiredNodes(NamedTuple):
 
 
 ANYWHERE = RequiredNodes()
+_NO_AFFINITY = NodeAffinity()
+
+
+def node_affinity_of(spec: PodSpec) -> NodeAffinity:
+    """The pod's own node affinity; read it, never write to it."""
+    return (spec.affinity.node_affinity if spec.affinity is not None else None) or _NO_AFFINITY
 
 
 def required_nodes(spec: PodSpec) -> RequiredNodes:
     """What the pod itself demands of nodes. Terms that do not parse can never match and are left out."""
-    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
-    required = affinity.required if affinity is not None else None
+    required = node_affinity_of(spec).required
     if required is None and not spec.node_selector:
         return ANYWHERE
     terms = None if required is None else compile_terms(required.node_selector_terms)

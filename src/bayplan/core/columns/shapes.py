@@ -17,7 +17,7 @@ from bayplan.core.columns.terms import AffinityTerms, compile_affinity
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.model.fingerprint import fingerprint
 from bayplan.model.meta import ObjectMeta, OwnerReference
-from bayplan.model.pod import Container, Pod, PodSpec
+from bayplan.model.pod import Pod, PodSpec
 from bayplan.model.structs import Struct
 from bayplan.model.volumes import has_source
 
@@ -175,12 +175,9 @@ def _make_shape(
 def host_ports(spec: PodSpec) -> tuple[Port, ...]:
     """Host ports of sidecars, then containers. Ordinary init containers are over before they could clash."""
     sidecars = [container for container in spec.init_containers if container.restart_policy == "Always"]
-    return tuple(port for container in (*sidecars, *spec.containers) for port in _ports_of(container))
-
-
-def _ports_of(container: Container) -> list[Port]:
-    return [
+    return tuple(
         Port(port.protocol or "TCP", port.host_port, port.host_ip or "0.0.0.0")
+        for container in (*sidecars, *spec.containers)
         for port in container.ports
         if port.host_port
-    ]
+    )

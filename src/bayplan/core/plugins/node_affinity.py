@@ -20,6 +20,7 @@ from bayplan.core.columns.node_selectors import (
     compile_term,
     match_any,
     match_required,
+    node_affinity_of,
     required_nodes,
 )
 from bayplan.core.columns.nodes import NodeTable
@@ -85,7 +86,7 @@ class NodeAffinity:
         return unresolvable(REASON_ENFORCED if code == FAILS_ENFORCED else REASON_POD)
 
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> WeightedTerms | Skip:  # noqa: ARG002
-        preferred = _preferred_terms(pod.spec)
+        preferred = node_affinity_of(pod.spec).preferred
         if not preferred and not self._has_added_preferred:
             return SKIP
         return self._scoring_terms(preferred)
@@ -97,8 +98,8 @@ class NodeAffinity:
             raise CycleError(self.name, str(problem)) from problem
 
     def score(self, state: WeightedTerms | PodInfo, view: View, rows: RowArray) -> IntArray:
-        # A profile may leave out pre_score.
-        terms = self._scoring_terms(_preferred_terms(state.spec)) if isinstance(state, PodInfo) else state
+        # As for pre_filter: a profile may leave out pre_score.
+        terms = self._scoring_terms(node_affinity_of(state.spec).preferred) if isinstance(state, PodInfo) else state
         scores = np.zeros(len(rows), dtype=np.int64)
         for weight, term in terms:
             scores += weight * match_any(view.nodes, (term,))[rows]
@@ -173,12 +174,5 @@ def weighted_terms(preferred: Iterable[PreferredSchedulingTerm]) -> WeightedTerm
 
 
 def _required_terms(spec: PodSpec) -> list[NodeSelectorTerm]:
-    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
-    if affinity is None or affinity.required is None:
-        return []
-    return affinity.required.node_selector_terms
-
-
-def _preferred_terms(spec: PodSpec) -> list[PreferredSchedulingTerm]:
-    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
-    return affinity.preferred if affinity is not None else []
+    required = node_affinity_of(spec).required
+    return required.node_selector_terms if required is not None else []

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray
+from bayplan.core.columns import IntArray, RowArray, distinct, every_row, row_array
+from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import FEW_ROWS, count_verdicts
 from bayplan.core.filtering import PASSED, Filtered, Verdicts
@@ -28,16 +29,43 @@ NOT_TRIED, CANDIDATE, NO_PODS_BELOW, STILL_FAILING, UNHARMED = range(5)
 class Candidacy:
     """What would have to go from each node."""
 
-    def __init__(self, node_count: int) -> None:
+    def __init__(self, view: View) -> None:
+        node_count = view.nodes.count
+        self.budgets_version = view.objects.budgets_version
         self._outcomes = np.zeros(node_count, dtype=np.int8)  # (nodes,)
         self._still_failing = Verdicts(np.full(node_count, PASSED, dtype=np.int8), np.zeros(node_count, dtype=np.int64))
         self._values: IntArray = np.zeros((len(CRITERIA), node_count), dtype=np.int64)  # (criteria, nodes)
         self._victims: dict[int, RowArray] = {}
         self._failures: list[tuple[Status, int]] | None = None
-        self.usage_position = self.importance_position = 0  # how far it has read the nodes' logs of changes
+        self._positions: tuple[int, int] | None = None  # how far the nodes' logs of usage and importance were read
         self.tied_rows: RowArray = np.zeros(0, dtype=np.intp)
 
-    def try_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
+    def follow(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
+        """Bring every row up to date."""
+        nodes = view.nodes
+        rows = self._changed_rows(nodes)
+        if rows is None:
+            rows = every_row(nodes.count)
+        if len(rows):
+            self._try_again(pod, view, filtered, distinct(rows))
+        self._positions = (nodes.usage_changes.position, nodes.importance_changes.position)
+
+    def _changed_rows(self, nodes: NodeTable) -> RowArray | None:
+        """Rows with other pods than when they were tried last, or pods of another importance; None: nobody knows."""
+        if self._positions is None:
+            return None
+        usage_position, importance_position = self._positions
+        log = nodes.usage_changes
+        same_importance = nodes.importance_changes.position == importance_position
+        if same_importance and log.position == usage_position + 1:
+            return row_array([log.last])
+        usage = log.since(usage_position)
+        if usage is None or same_importance:
+            return usage
+        importance = nodes.importance_changes.since(importance_position)
+        return None if importance is None else np.concatenate((usage, importance))
+
+    def _try_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         """New answers for these rows, and the choice that follows from all answers."""
         before = self._answers(rows) if len(rows) <= FEW_ROWS else None
         self._outcomes[rows] = NOT_TRIED

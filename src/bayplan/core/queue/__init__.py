@@ -22,7 +22,6 @@ No wake-up is lost. These are the gaps in which one could be, and what closes th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from copy import copy
 from itertools import count
 
 from bayplan.core.columns.shapes import PodInfo
@@ -42,6 +41,7 @@ from bayplan.core.queue.queued_pod import QueuedPod, Strategy, identity_of
 from bayplan.core.queue.waking import CROWD_MIN, woken
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
 from bayplan.model.time_units import MICROSECOND, MINUTE, SECOND
 
 PARKED_MAX_NS = 5 * MINUTE
@@ -413,9 +413,7 @@ class SchedulingQueue:
     def _give_back(self, queued: QueuedPod, node_name: str, now: int) -> None:
         """The place kept for the pod is free again: news for those that had to stand back."""
         if node_name:
-            pod = copy(queued.pod)
-            pod.status = copy(pod.status)
-            pod.status.nominated_node_name = node_name
+            pod = replace(queued.pod, status=replace(queued.pod.status, nominated_node_name=node_name))
             self.move(POD_GONE, pod, None, now, priority_max=queued.info.priority, except_key=queued.key)
 
     def _note(self, cluster_event: ClusterEvent, old: Object | None, new: Object | None) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.core.queue.pod_heap import Order, PodHeap, SortKey
+from bayplan.core.queue.pod_heap import PodHeap, SortKey
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.time_units import SECOND
 
@@ -22,11 +22,10 @@ class Backoff:
     """Two heaps by the end of the penalty."""
 
     def __init__(self, sort_key: SortKey, initial_ns: int, max_ns: int) -> None:
-        self._sort_key = sort_key
         self._initial_ns = initial_ns
         self._max_ns = max_ns
-        self._rejected = PodHeap(self._rejected_order)
-        self._failed = PodHeap(self._failed_order)
+        self._rejected = PodHeap(lambda queued: (self._ends_at(queued), *sort_key(queued.info, queued.timestamp)))
+        self._failed = PodHeap(lambda queued: (self._ends_at(queued),))
 
     def __len__(self) -> int:
         return len(self._rejected) + len(self._failed)
@@ -81,12 +80,6 @@ class Backoff:
         doublings = failures - 1
         # Compared from the other side, as shifting the first duration up would overflow upstream's integers.
         return self._max_ns if self._initial_ns > self._max_ns >> doublings else self._initial_ns << doublings
-
-    def _rejected_order(self, queued: QueuedPod) -> Order:
-        return self._ends_at(queued), *self._sort_key(queued.info, queued.timestamp)
-
-    def _failed_order(self, queued: QueuedPod) -> Order:
-        return (self._ends_at(queued),)
 
 
 def _whole_second(at: int) -> int:

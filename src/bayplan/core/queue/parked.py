@@ -61,14 +61,11 @@ class Parked:
         # profile -> plugin -> groups; a dict without values keeps the order of arrival.
         self._listening: dict[str, dict[str, dict[Group, None]]] = {}
         self._by_age = PodHeap(lambda queued: (queued.idle_since,))
-        self._gated_count = 0
+        self.gated_count = 0
+        """How many of them are gated; to be read only."""
 
     def __len__(self) -> int:
         return len(self._groups)
-
-    @property
-    def gated_count(self) -> int:
-        return self._gated_count
 
     def add(self, queued: QueuedPod) -> None:
         group = Group.of(queued)
@@ -81,7 +78,7 @@ class Parked:
                 self._listening.setdefault(group.profile, {}).setdefault(plugin, {})[group] = None
         members[queued.key] = queued
         self._by_age.push(queued)
-        self._gated_count += bool(group.gating_plugin)
+        self.gated_count += bool(group.gating_plugin)
 
     def remove(self, key: str) -> QueuedPod:
         group = self._groups.pop(key)
@@ -90,7 +87,7 @@ class Parked:
         if not members:
             self._dissolve(group)
         self._by_age.remove(key)
-        self._gated_count -= bool(group.gating_plugin)
+        self.gated_count -= bool(group.gating_plugin)
         return queued
 
     def group_of(self, key: str) -> Group:

@@ -87,10 +87,10 @@ def test_names_of_resources(name: str, scalar: bool, extended: bool) -> None:
 def test_vocabulary_starts_with_the_basic_resources_and_grows_in_order_of_first_sight() -> None:
     vocabulary = ResourceVocabulary()
     assert (CPU, MEMORY, EPHEMERAL_STORAGE) == (0, 1, 2)
-    assert vocabulary.names == ["cpu", "memory", "ephemeral-storage"]
+    assert vocabulary.values == ["cpu", "memory", "ephemeral-storage"]
     assert vocabulary.find("nvidia.com/gpu") == -1
     assert [vocabulary.id(name) for name in ("b.io/x", "memory", "a.io/x", "b.io/x")] == [3, MEMORY, 4, 3]
-    assert vocabulary.names[3:] == ["b.io/x", "a.io/x"]
+    assert vocabulary.values[3:] == ["b.io/x", "a.io/x"]
     assert vocabulary.find("a.io/x") == 4
     assert len(vocabulary) == 5
 

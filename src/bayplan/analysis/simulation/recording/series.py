@@ -47,7 +47,7 @@ class Sampler:
         series.t.append(seconds)
 
     def _add_used(self, there: Any, taken: Any) -> None:
-        names = self._scheduler.cache.resources.names
+        names = self._scheduler.cache.resources.values
         used = self.series.used
         for column, name in enumerate(names[: len(there)]):
             if there[column] or name in used:
