@@ -251,7 +251,7 @@ class TestPage:
 
     def test_partial_run_is_marked(self) -> None:
         assert "ended early" in Elements(report_page(result(partial=True))).text
-        assert "Interrupted" not in Elements(report_page(result())).text
+        assert "ended early" not in Elements(report_page(result())).text
 
     def test_each_preemption_opens_its_record(self) -> None:
         """Victims with budgets, the deciding criterion, the candidate that lost and why, and what was tried."""
