@@ -17,7 +17,7 @@ from tests.tidy.source import Tree, read_tree
 APART = {
     "bayplan.admission.priority.HIGHEST_USER_VALUE": "the highest priority of a user's class, no time",
     "bayplan.model.quantity.NANO_PER_UNIT": "of quantities, not of seconds",
-    "bayplan.cli.simulation_runs.DEFAULT": "the name of a configuration, not of a namespace",
+    "bayplan.cli.simulate.DEFAULT": "the name of a configuration, not of a namespace",
     "bayplan.analysis.simulation.results.comparison.PREEMPTION": "a kind of difference, not an end of a pod",
 }
 """Constants that equal others by chance, with what they are."""

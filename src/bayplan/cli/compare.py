@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-
 import click
 
 from bayplan.analysis.simulation.results.comparison import compare, short_names
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.run_files import read_runs
-from bayplan.cli.options import output_option
-from bayplan.cli.simulation_output import check_file
-from bayplan.cli.simulation_runs import require_report, warn, write_comparison_report
+from bayplan.cli.options import output_option, report_option
+from bayplan.cli.simulation_output import JSON, check_report, show_compared, write_report_to
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.report.comparison.tables import comparison_parts
-from bayplan.report.json_output import write_json
-from bayplan.report.terminal import show
 
 
 @click.command("compare", epilog="Exit codes: 0 done; 2 bad input or usage.")
 @click.argument("files", metavar="RUN.json...", nargs=-1, required=True)
-@click.option("--report", metavar="FILE", help="Write an HTML report.")
+@report_option
 @output_option
 def command(files: tuple[str, ...], report: str | None, output: str) -> None:
     """Compare results of `bayplan simulate -o json` with the first one.
@@ -28,16 +22,10 @@ def command(files: tuple[str, ...], report: str | None, output: str) -> None:
     Shows the figures side by side, waiting times by priority class, pods that were placed on a different node or at a
     different time, and preemptions that happened in only one run. Warns if seeds or inputs differ.
     """
-    if report:
-        require_report()
-        check_file("--report", report)
+    check_report(report)
     compared = _compared(files)
-    write_comparison_report(compared, report)
-    if output == "json":
-        warn(compared)
-        write_json(compared.comparison, sys.stdout)
-    else:
-        show(comparison_parts(compared.comparison), sys.stdout)
+    write_report_to(report, compared)
+    show_compared(compared, compared.comparison if output == JSON else None)
 
 
 def _compared(files: tuple[str, ...]) -> ComparedRuns:

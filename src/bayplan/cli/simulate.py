@@ -3,42 +3,48 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TypeAlias
 
 import click
 
 from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.simulation.inputs.commands import Plan
 from bayplan.analysis.simulation.inputs.node_templates import nodes_like
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.analysis.simulation.inputs.traces import Trace
+from bayplan.analysis.simulation.results.comparison import compare, short_names
+from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import RECORDS_MAX, Options, Simulation
-from bayplan.cli.main import EXPECTED
-from bayplan.cli.options import CommandWithFiles, note_skipped
+from bayplan.cli.main import EXIT_INTERRUPTED, EXPECTED
+from bayplan.cli.options import CommandWithFiles, bad_option, note, note_skipped, report_option
 from bayplan.cli.simulation_gates import Gate, gates_option, judge
-from bayplan.cli.simulation_output import JSON, PARQUET, Output, check_file, simulation_output_option
-from bayplan.cli.simulation_progress import progress_bar
-from bayplan.cli.simulation_runs import (
-    DEFAULT,
-    check_several,
-    configs_option,
-    require_report,
-    run_each,
+from bayplan.cli.simulation_output import (
+    JSON,
+    PARQUET,
+    Output,
+    check_file,
+    check_report,
     show_compared,
+    simulation_output_option,
+    write_report_to,
 )
+from bayplan.cli.simulation_progress import progress_bar
 from bayplan.cli.simulation_traces import given_trace, trace_options
+from bayplan.config.loading import load_configuration
+from bayplan.config.registry import build_profiles
 from bayplan.model.durations import parse_duration
 from bayplan.model.node import Node
 from bayplan.model.reading import ReadResult, read
 from bayplan.model.yaml_documents import parse_yaml
-from bayplan.report.json_output import write_json
-from bayplan.report.simulation.tables import simulation_parts
-from bayplan.report.terminal import show
-from bayplan.report.writing import write_report
 from bayplan.worlds.journal import JournalWriter
+
+DEFAULT = "default"
+
+#: Makes a journal that starts with this head.
+JournalOpener: TypeAlias = Callable[[dict[str, object]], JournalWriter]
 
 
 def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
@@ -79,7 +85,14 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     help="Timeline of changes to the cluster (see docs/guide/simulate.md), or a recording: simkube:FILE.",
 )
 @trace_options
-@configs_option
+@click.option(
+    "--config",
+    "configs",
+    metavar="FILE",
+    multiple=True,
+    help="KubeSchedulerConfiguration (v1) to use. Repeat it to compare runs; the word "
+    f"{DEFAULT} means kube-scheduler's defaults.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed. The same seed gives the same run.")
 @click.option(
     "--until",
@@ -97,14 +110,14 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @click.option(
     "--journal", metavar="FILE", help="Write the scheduler's input and decisions to FILE, for bayplan replay."
 )
-@click.option("--report", metavar="FILE", help="Write an HTML report.")
+@report_option
 @gates_option
 @simulation_output_option
 def command(
     files: tuple[str, ...],
     templates: tuple[str, ...],
     timeline: str | None,
-    configs: list[str | None],
+    configs: tuple[str, ...],
     seed: int,
     until: int | None,
     records: int,
@@ -120,41 +133,69 @@ def command(
     placed, which had to wait, and which were preempted by which pod and why. Ctrl-C ends the run early and shows the
     results so far. With several --config options, runs the same story under each and compares the runs.
     """
-    if report:
-        require_report()
     output.check()
-    check_file("--report", report)
+    check_report(report)
     check_file("--journal", journal)
-    check_several(configs, journal, output)
+    sources = [None if config == DEFAULT else config for config in configs or (DEFAULT,)]
+    if len(sources) > 1:
+        _check_several(sources, journal, output)
     trace = given_trace(played)
     cluster = _load_cluster(files, templates, trace)
     plans = load_timeline(timeline) if timeline else []
     for gate in gates:
         gate.check(cluster)
-    runs = [Options(config, config or DEFAULT, seed, until, records) for config in configs]
-    arrivals = trace.arrivals if trace is not None else None
+    runs = [Options(source, source or DEFAULT, seed, until, records) for source in sources]
+    with _journal_file(journal, sources[0]) as open_journal:
+        results = _run_each(cluster, plans, runs, trace, open_journal)
     if len(runs) > 1:
-        return show_compared(run_each(cluster, plans, runs, arrivals), gates, output, report)
-    (options,) = runs
-    with _journal_file(journal) as stream:
-
-        def open_journal(head: dict[str, object]) -> JournalWriter:
-            assert stream is not None
-            return JournalWriter(stream, {**head, "config": _config_content(configs[0])})
-
-        simulation = Simulation(cluster, plans, options, arrivals, open_journal if stream is not None else None)
-        with progress_bar() as progress:
-            result = simulation.run(progress)
-    if report:
-        write_report(result, report)
-        click.echo(f"note: report written to {report}", err=True)
-    if output.kind == PARQUET:
-        output.write_parquet(result)
-    elif output.kind == JSON:
-        write_json(result.run, sys.stdout)
-    else:
-        show(simulation_parts(result.run), sys.stdout)
+        return _show_several(results, gates, output, report)
+    (result,) = results
+    write_report_to(report, result)
+    output.show(result)
     return judge(result, gates)
+
+
+def _check_several(sources: Sequence[str | None], journal: str | None, output: Output) -> None:
+    """Raises InvalidObject for options that need a single run, and for an invalid configuration."""
+    if journal is not None:
+        raise bad_option("--journal", "works with a single run: give --config only once")
+    if output.kind == PARQUET:
+        raise bad_option("-o", "parquet works with a single run: give --config only once, or use -o json")
+    for source in sources:
+        build_profiles(load_configuration(source))
+
+
+def _run_each(
+    cluster: Cluster,
+    plans: Sequence[Plan],
+    runs: Iterable[Options],
+    trace: Trace | None,
+    open_journal: JournalOpener | None,
+) -> list[SimulationResult]:
+    """One after another, each in its own world; an interrupt ends the current run, and the rest are not started."""
+    results: list[SimulationResult] = []
+    arrivals = trace.arrivals if trace is not None else None
+    for options in runs:
+        simulation = Simulation(cluster, plans, options, arrivals, open_journal)
+        with progress_bar() as progress:
+            results.append(simulation.run(progress))
+        if results[-1].interrupted:
+            break
+    return results
+
+
+def _show_several(
+    results: Sequence[SimulationResult], gates: tuple[Gate, ...], output: Output, report: str | None
+) -> int:
+    """The comparison, and the exit code."""
+    if len(results) < 2:
+        note("interrupted in the first run: nothing to compare")
+        return EXIT_INTERRUPTED
+    names = short_names(result.run.configs for result in results)
+    compared = compare(*results, names=names)
+    write_report_to(report, compared)
+    show_compared(compared, compared if output.kind == JSON else None)
+    return max(judge(result, gates, name) for name, result in zip(names, results, strict=True))
 
 
 def _load_cluster(files: tuple[str, ...], templates: tuple[str, ...], trace: Trace | None) -> Cluster:
@@ -176,7 +217,7 @@ def _config_content(path: str | None) -> Any:
 
 
 @contextmanager
-def _journal_file(path: str | None) -> Iterator[TextIO | None]:
+def _journal_file(path: str | None, config: str | None) -> Iterator[JournalOpener | None]:
     """A file that gets its name only when the run is over: nobody finds half a journal, unless there is a bug."""
     if path is None:
         yield None
@@ -184,7 +225,7 @@ def _journal_file(path: str | None) -> Iterator[TextIO | None]:
     unfinished = f"{path}.part"
     try:
         with open(unfinished, "w", encoding="utf-8") as stream:
-            yield stream
+            yield lambda head: JournalWriter(stream, {**head, "config": _config_content(config)})
         os.replace(unfinished, path)
     except BaseException as error:
         if isinstance(error, Exception) and not isinstance(error, EXPECTED):

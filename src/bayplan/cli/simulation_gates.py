@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import click
 
@@ -12,15 +11,13 @@ from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run import Cause, End, Run
 from bayplan.cli.main import EXIT_INTERRUPTED, EXIT_NO, EXIT_YES
+from bayplan.cli.options import bad_option
 from bayplan.model.cluster import PriorityClass
-from bayplan.model.errors import Fault, InvalidObject
 from bayplan.report.words import counted, listed
 
 _EVICTS = "evicts"
 _KINDS = ("loop", "pdb", "pending", _EVICTS)
 _PODS_NAMED = 3
-
-CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +33,7 @@ class Gate:
         known |= {pod.spec.priority_class_name for pod in cluster.pods.values()}
         if self.kind == _EVICTS and self.class_name not in {*known, "none"}:
             message = f"no PriorityClass {self.class_name}; known classes: {', '.join(sorted(known - {''}))}"
-            raise InvalidObject([Fault("", "", "--fail-on", message)])
+            raise bad_option("--fail-on", message)
 
     def broken_by(self, run: Run) -> str:
         """Why the run counts as failed, "" if it does not."""
@@ -63,17 +60,6 @@ def judge(result: SimulationResult, gates: Sequence[Gate], run: str = "") -> int
     return EXIT_NO if failures else EXIT_YES
 
 
-def gates_option(function: CommandT) -> CommandT:
-    return click.option(
-        "--fail-on",
-        "gates",
-        multiple=True,
-        metavar="loop|pdb|pending|evicts=CLASS",
-        callback=_parse,
-        help="Exit with code 1 if this happens. Can be repeated.",
-    )(function)
-
-
 def _parse(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Gate, ...]:
     gates = []
     for value in values:
@@ -82,3 +68,13 @@ def _parse(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
             raise click.BadParameter(f"{value!r}: expected loop, pdb, pending or evicts=CLASS", ctx, parameter)
         gates.append(Gate(kind, class_name))
     return tuple(gates)
+
+
+gates_option = click.option(
+    "--fail-on",
+    "gates",
+    multiple=True,
+    metavar="loop|pdb|pending|evicts=CLASS",
+    callback=_parse,
+    help="Exit with code 1 if this happens. Can be repeated.",
+)

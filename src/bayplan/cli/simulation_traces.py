@@ -14,24 +14,15 @@ CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option("--trace", "spec", metavar="SPEC", help="Trace of arriving pods: openb:DIR, csv:FILE or azure:FILE."),
-    click.option(
-        "--shrink",
-        type=click.FloatRange(0, 1, min_open=True),
-        default=1.0,
-        help="Fraction of the trace's arrivals to keep.",
-    ),
-    click.option(
-        "--stretch",
-        type=click.FloatRange(0, min_open=True),
-        default=1.0,
-        help="Factor to multiply the trace's times by.",
-    ),
-    click.option(
-        "--repeat", type=click.IntRange(1, REPEAT_MAX), metavar="N", default=1, help="Play the trace N times."
-    ),
+    click.option("--shrink", type=click.FloatRange(0, 1, min_open=True), default=1.0,
+                 help="Fraction of the trace's arrivals to keep."),
+    click.option("--stretch", type=click.FloatRange(0, min_open=True), default=1.0,
+                 help="Factor to multiply the trace's times by."),
+    click.option("--repeat", type=click.IntRange(1, REPEAT_MAX), metavar="N", default=1,
+                 help="Play the trace N times."),
     click.option("--no-departures", is_flag=True, help="Let the trace's pods run forever."),
     click.option("--trace-nodes", type=click.IntRange(0), metavar="N", help="Use N of the trace's nodes."),
-)
+)  # fmt: skip
 
 
 def trace_options(function: CommandT) -> CommandT:

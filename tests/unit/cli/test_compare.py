@@ -156,7 +156,7 @@ class TestSeveralConfigurations:
         arguments: list[str],
         said: str,
     ) -> None:
-        monkeypatch.setattr("bayplan.cli.simulation_runs.Simulation", None)
+        monkeypatch.setattr("bayplan.cli.simulate.Simulation", None)
         before = sorted(folder.iterdir())
         outcome = bayplan(*STORY, *BOTH, *arguments)
         assert (outcome.code, outcome.out) == (2, "")
@@ -183,7 +183,7 @@ class TestSeveralConfigurations:
 
             yield tell
 
-        monkeypatch.setattr("bayplan.cli.simulation_runs.progress_bar", progress_bar)
+        monkeypatch.setattr("bayplan.cli.simulate.progress_bar", progress_bar)
         outcome = bayplan(*STORY, *BOTH, "--config", "default")
         assert outcome.code == 130
         assert said in outcome.out + outcome.err

@@ -11,32 +11,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import NamedTuple
 
 from bayplan.analysis.simulation.results.differences import ClassFigures, Comparison
 from bayplan.analysis.simulation.results.run import End, Run
 from bayplan.report.comparison.rows import names
-from bayplan.report.durations import TimeUnit, duration_text, unit_for
+from bayplan.report.durations import TimeUnit, unit_for
 from bayplan.report.simulation.time_figures import (
     DASHES,
-    QUANTILE_MARKS,
     Figure,
+    WaitRow,
     axis,
+    banded,
     chunk_starts,
-    layout,
+    legend,
     maxima,
     means,
-    shown_wait,
-    wait_axis,
-    whole_ticks,
+    wait_traces,
+    waits_figure,
+    y_axis,
 )
 from bayplan.report.simulation.view import ALARM, PALETTE
 
-#: The first run is drawn in a quiet colour, as it is what others are held against.
+#: The first run is drawn in a quiet color, as the others are compared with it.
 COLOURS = ("#52606D", PALETTE[0], ALARM, PALETTE[2], PALETTE[3], PALETTE[5], PALETTE[6])
 _RESOURCES_MAX = 5
-_BAND = 150  # pixels for each of the plots that stand over each other
-_GAP = 0.3  # of a band, for its title
 
 
 def colour_of(run: int) -> str:
@@ -54,7 +52,10 @@ def runs_over_time(runs: Sequence[Run], comparison: Comparison) -> Figure:
         for place, run in enumerate(runs)
         for band, drawn in enumerate(_lines(run, resources, unit))
     ]
-    return {"data": data, "layout": _bands(bands, data, unit.of(seconds), unit)}
+    time = axis(f"simulated time, {unit.name}", range=[0, unit.of(seconds)], zeroline=False)
+    figure = banded(bands, data, time)
+    figure["layout"]["legend"] = legend(1.04)
+    return figure
 
 
 def _lines(run: Run, resources: Sequence[str], unit: TimeUnit) -> Iterator[tuple[list[float], Sequence[float], str]]:
@@ -92,133 +93,39 @@ def _victims_so_far(run: Run, unit: TimeUnit) -> tuple[list[float], list[int]]:
 def _line(run: int, name: str, band: int, xs: list[float], ys: Sequence[float], hover: str) -> Figure:
     return {
         "type": "scatter", "mode": "lines", "name": escape(name), "legendgroup": str(run), "showlegend": band == 0,
-        "x": xs, "y": ys, "yaxis": _axis_name("y", band), "hovertemplate": hover,
+        "x": xs, "y": ys, "yaxis": y_axis(band), "hovertemplate": hover,
         "line": {"color": colour_of(run), "width": 2, "shape": "hv", "dash": DASHES[run % len(DASHES)]},
-    }  # fmt: skip
-
-
-def _axis_name(letter: str, band: int) -> str:
-    return f"{letter}{band + 1 if band else ''}"
-
-
-def _bands(titles: Sequence[str], data: Sequence[Figure], end: float, unit: TimeUnit) -> Figure:
-    """The first band on top."""
-    number = len(titles)
-    height = 1 / (number + (number - 1) * _GAP)
-    drawn = layout(
-        90 + _BAND * number,
-        hovermode="x unified",
-        xaxis=axis(f"simulated time, {unit.name}", range=[0, end], zeroline=False, anchor=_axis_name("y", number - 1)),
-        legend={"orientation": "h", "x": 0, "y": 1.04, "yanchor": "bottom"},
-        margin={"l": 60, "r": 20, "t": 70, "b": 50},
-        annotations=[],
-    )
-    for band, title in enumerate(titles):
-        top = 1 - band * height * (1 + _GAP)
-        counts = [count for line in data if line["yaxis"] == _axis_name("y", band) for count in line["y"]]
-        shares: Figure = {"range": [0, 102]}
-        scale = shares if title.endswith("%") else {"rangemode": "tozero", **whole_ticks(counts, 5)}
-        drawn[f"yaxis{band + 1 if band else ''}"] = axis(domain=[max(top - height, 0), top], **scale)
-        drawn["annotations"].append(_band_title(escape(title), top))
-    return drawn
-
-
-def _band_title(text: str, top: float) -> Figure:
-    """Above its band, where a narrow page has room for it."""
-    return {
-        "text": f"<b>{text}</b>", "showarrow": False, "xref": "paper", "x": 0, "xanchor": "left",
-        "yref": "paper", "y": top, "yanchor": "bottom",
     }  # fmt: skip
 
 
 # ---------------------------------------------------------------- waiting times
 
 
-class _Wait(NamedTuple):
-    """The waits of a class in one run, and the row on which they are drawn."""
-
-    row: float
-    class_name: str
-    placed: int
-    quantiles: Sequence[float]
-
-
 def waits_by_class(comparison: Comparison) -> Figure:
-    """A row for each run within each class, the most important class on top; the line ends at the longest wait."""
+    """A row for each run within each class, the most important class on top."""
     number = len(comparison.runs)
     classes = [compared for compared in comparison.classes if any(map(_quantiles, compared.runs))]
-    data, longest = [], []
+    data: list[Figure] = []
+    longest = []
     for run, name in enumerate(names(comparison)):
         waits = [
-            _Wait(_row(number, place, run), compared.class_name, compared.runs[run].placed, quantiles)
+            WaitRow(
+                # Runs of a class stand close together, the first on top.
+                round(place + (run - (number - 1) / 2) * 0.7 / number, 4),
+                colour_of(run),
+                f"{escape(compared.class_name)} in {escape(name)}",
+                compared.runs[run].placed,
+                quantiles,
+            )
             for place, compared in enumerate(classes)
             if (quantiles := _quantiles(compared.runs[run]))
         ]
-        data.append(_reach(run, waits))
-        data += [_marks(run, name, quantile, waits) for quantile in range(len(QUANTILE_MARKS))]
+        data += wait_traces(waits, name, legendgroup=str(run))
         longest += [wait.quantiles[-1] for wait in waits]
-    drawn = layout(
-        140 + max(len(classes), 1) * (24 + 20 * number),
-        hovermode="closest",
-        xaxis=wait_axis(longest),
-        yaxis=axis(
-            tickvals=list(range(len(classes))),
-            ticktext=[f"{escape(compared.class_name)} ({compared.priority:,})" for compared in classes],
-            range=[len(classes) - 0.5, -0.5],
-            automargin=True,
-            zeroline=False,
-            showgrid=False,
-        ),
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"},
-        margin={"l": 150, "r": 20, "t": 60, "b": 50},
-        shapes=[_rule(place) for place in range(1, len(classes))],
-    )
-    return {"data": data, "layout": drawn}
+    labels = [f"{escape(compared.class_name)} ({compared.priority:,})" for compared in classes]
+    return waits_figure(data, labels, longest, number)
 
 
 def _quantiles(figures: ClassFigures) -> list[float]:
-    """None at all where no pod was placed."""
+    """Empty if no pod was placed."""
     return [seconds for seconds in figures.quantiles if seconds is not None]
-
-
-def _row(runs: int, place: int, run: int) -> float:
-    """Runs of a class stand close together, the first on top."""
-    return round(place + (run - (runs - 1) / 2) * 0.7 / runs, 4)
-
-
-def _rule(place: int) -> Figure:
-    """Between two classes."""
-    line = {"color": "#D5DAE0", "width": 1}
-    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": place - 0.5, "y1": place - 0.5, "line": line}
-
-
-def _reach(run: int, waits: Sequence[_Wait]) -> Figure:
-    xs: list[float | None] = []
-    ys: list[float | None] = []
-    for wait in waits:
-        xs += [shown_wait(wait.quantiles[0]), shown_wait(wait.quantiles[-1]), None]
-        ys += [wait.row, wait.row, None]
-    return {
-        "type": "scatter", "mode": "lines", "showlegend": False, "hoverinfo": "skip", "legendgroup": str(run),
-        "x": xs, "y": ys, "line": {"color": colour_of(run), "width": 4}, "opacity": 0.4,
-    }  # fmt: skip
-
-
-def _marks(run: int, name: str, quantile: int, waits: Sequence[_Wait]) -> Figure:
-    """The legend names the run once, by its first mark."""
-    title, symbol, size = QUANTILE_MARKS[quantile]
-    return {
-        "type": "scatter", "mode": "markers", "name": escape(name), "legendgroup": str(run),
-        "showlegend": quantile == 0,
-        "x": [shown_wait(wait.quantiles[quantile]) for wait in waits], "y": [wait.row for wait in waits],
-        "marker": {
-            "symbol": symbol, "size": size, "color": colour_of(run),
-            "line": {"width": 2 if title == "longest" else 0, "color": colour_of(run)},
-        },
-        "hoverinfo": "text",
-        "text": [
-            f"{escape(wait.class_name)} in {escape(name)}: {title} "
-            f"{duration_text(wait.quantiles[quantile])}<br>of {wait.placed:,} placed"
-            for wait in waits
-        ],
-    }  # fmt: skip

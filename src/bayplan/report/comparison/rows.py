@@ -1,13 +1,13 @@
-"""A comparison of runs as sentences and rows of text, for a terminal's tables and for a page's.
+"""A comparison of runs as sentences and tables of text, for a terminal and for a page.
 
-Takes a comparison. Differences are always the later run less the first,
-with a sign. Nothing is cut here but what a caller asks for, and nothing is escaped.
+Takes a comparison. Differences are always the later run less the first, with a sign. Nothing is cut here but what a
+caller asks for, and nothing is escaped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from bayplan.analysis.simulation.results.differences import (
     Change,
@@ -24,37 +24,65 @@ from bayplan.report.words import counted, examples, listed
 
 Row: TypeAlias = tuple[str, ...]
 
-CLASS_TITLES = ("class", "priority", "run", "placed", "preempted", "pending", "p50", "p90", "p99", "longest")
-PREEMPTION_TITLES = ("only in", "at", "preemptor", "priority", "node", "victims", "budgets violated")
+_CLASS_COUNTS, _CLASS_WAITS = ("placed", "preempted", "pending"), ("p50", "p90", "p99", "longest")
 _CLASSES_NAMED = 3
 _SHORTEST = 0.0005  # seconds; less is shown as nothing
 
 
+class Grid(NamedTuple):
+    """A table. Numbers stand to the right; flexible columns are wrapped first where a terminal is narrow."""
+
+    titles: Sequence[str]
+    rows: Sequence[Row]
+    numeric: Sequence[str]
+    flexible: Sequence[str] = ()
+
+
+class Section(NamedTuple):
+    """What differs in one respect: in a sentence, and in detail; `total` counts rows that are left out, too."""
+
+    title: str
+    sentence: str
+    grid: Grid
+    total: int
+
+
 def names(comparison: Comparison) -> list[str]:
-    """What runs are called in titles: long names lose their middle, if they can still be told apart."""
+    """What runs are called in titles: long names lose their middle if that leaves them distinct."""
     whole = [run.name for run in comparison.runs]
     short = [shortened(name) for name in whole]
     return short if len(set(short)) == len(set(whole)) else whole
 
 
-def run_of(comparison: Comparison, difference: Difference) -> str:
-    """The name of the run that is held against the first."""
-    return names(comparison)[difference.run]
-
-
-def difference_titles(comparison: Comparison) -> list[str]:
-    """The columns that hold differences."""
-    if len(comparison.runs) == 2:
-        return ["difference"]
-    return [f"{run_of(comparison, difference)} − {names(comparison)[0]}" for difference in comparison.differences]
+def sections(comparison: Comparison, at_most: int) -> Iterator[Section]:
+    """Placements and preemptions that differ, for each run but the first, with at most so many rows each."""
+    for difference in comparison.differences:
+        base, run = names(comparison)[0], names(comparison)[difference.run]
+        pair = f"{run} compared with {base}"
+        titles = ["pod", "class", f"in {base}", f"in {run}", "bound"]
+        changes = Grid(titles, _change_rows(difference, at_most), titles[-1:], titles[:-1])
+        said = _change_sentence(comparison, difference, base, run)
+        yield Section(f"Placements that differ: {pair}", said, changes, difference.pods.changed)
+        titles = ["only in", "at", "preemptor", "priority", "node", "victims", "budgets violated"]
+        alone = _preemptions_alone(difference, base, run)
+        preemptions = Grid(titles, alone[:at_most], ["at", "priority"], [titles[2], *titles[4:]])
+        said = _preemption_sentence(difference, base, run)
+        yield Section(f"Preemptions that differ: {pair}", said, preemptions, len(alone))
 
 
 # ---------------------------------------------------------------- sentences
 
 
-def answer(comparison: Comparison, difference: Difference) -> str:
-    """What changed, in a sentence or two."""
-    figures = difference.summary
+def answers(comparison: Comparison) -> list[str]:
+    """What changed in each run but the first, in a sentence or two."""
+    base, *others = names(comparison)
+    return [
+        f"{run} compared with {base}: {_counts(difference.summary)}.{_waits(difference.summary)}"
+        for run, difference in zip(others, comparison.differences, strict=True)
+    ]
+
+
+def _counts(figures: SummaryDifference) -> str:
     pods = figures.pods
     counts = [
         (pods.placed, "pod placed", "pods placed"),
@@ -64,9 +92,7 @@ def answer(comparison: Comparison, difference: Difference) -> str:
     ]
     said = [f"{abs(number):,} {'more' if number > 0 else 'fewer'} {single if abs(number) == 1 else many}"
             for number, single, many in counts if number]  # fmt: skip
-    pair = f"{run_of(comparison, difference)} compared with {names(comparison)[0]}"
-    counted_changes = listed(said) or "no change in pods placed, pending or preempted"
-    return f"{pair}: {counted_changes}.{_waits(figures)}"
+    return listed(said) or "no change in pods placed, pending or preempted"
 
 
 def _waits(figures: SummaryDifference) -> str:
@@ -82,11 +108,10 @@ def _waits(figures: SummaryDifference) -> str:
     return f" At p90, {listed(said)}." if said else ""
 
 
-def change_sentence(comparison: Comparison, difference: Difference) -> str:
-    pods, base, run = difference.pods, names(comparison)[0], run_of(comparison, difference)
-    if not pods.changed:
-        said = f"{counted(pods.in_both, 'pod')} in both runs, none with a different outcome."
-    else:
+def _change_sentence(comparison: Comparison, difference: Difference, base: str, run: str) -> str:
+    pods = difference.pods
+    said = f"{counted(pods.in_both, 'pod')} in both runs, none with a different outcome."
+    if pods.changed:
         counts, apart = pods.counts, comparison.same_time_seconds
         kinds = [
             (counts.node, "on a different node"),
@@ -103,19 +128,28 @@ def change_sentence(comparison: Comparison, difference: Difference) -> str:
     return said + (f" There {'is' if alone[0][0] + alone[1][0] == 1 else 'are'} {listed(there)}." if there else "")
 
 
-def preemption_sentence(comparison: Comparison, difference: Difference) -> str:
+def _preemption_sentence(difference: Difference, base: str, run: str) -> str:
     found = difference.preemptions
-    if not found.in_both and not preemptions_alone(difference):
+    if not (found.in_both or found.only_in_base or found.only_in_run):
         return "There were no preemptions in any run."
-    alone = [(found.only_in_base, names(comparison)[0]), (found.only_in_run, run_of(comparison, difference))]
-    said = [f"{len(preemptions):,} only in {name}" for preemptions, name in alone]
-    return f"{counted(found.in_both, 'preemption')} in both runs (same preemptor, same victims), {listed(said)}."
+    alone = f"{len(found.only_in_base):,} only in {base} and {len(found.only_in_run):,} only in {run}"
+    return f"{counted(found.in_both, 'preemption')} in both runs (same preemptor, same victims), {alone}."
 
 
 # ---------------------------------------------------------------- figures of the whole
 
 
-def figure_rows(comparison: Comparison) -> Iterator[Row]:
+def figures(comparison: Comparison) -> Grid:
+    titles = ["", *names(comparison), *_difference_titles(comparison)]
+    return Grid(titles, list(_figure_rows(comparison)), titles[1:])
+
+
+def _difference_titles(comparison: Comparison) -> list[str]:
+    base, *others = names(comparison)
+    return ["difference"] if len(others) == 1 else [f"{run} − {base}" for run in others]
+
+
+def _figure_rows(comparison: Comparison) -> Iterator[Row]:
     """A figure, its value in each run, and the differences."""
     summaries = [run.summary for run in comparison.runs]
     pods = [summary.pods for summary in summaries]
@@ -154,16 +188,21 @@ def _together(groups: Iterable[Mapping[str, object]]) -> list[str]:
 # ---------------------------------------------------------------- figures by class
 
 
-def class_rows(comparison: Comparison) -> Iterator[Row]:
-    """For each class a row of each run, and then of each difference; see CLASS_TITLES."""
+def classes(comparison: Comparison) -> Grid:
+    """For each class a row of each run, and then of each difference."""
+    titles = ("class", "priority", "run", *_CLASS_COUNTS, *_CLASS_WAITS)
+    numeric = ("priority", *_CLASS_COUNTS, *_CLASS_WAITS)
+    return Grid(titles, list(_class_rows(comparison)), numeric, ("class", "run", *_CLASS_WAITS))
+
+
+def _class_rows(comparison: Comparison) -> Iterator[Row]:
+    titles = _difference_titles(comparison)
     for compared in comparison.classes:
-        heads = [(compared.class_name, f"{compared.priority:,}")]
-        heads += [("", "")] * (2 * len(compared.runs) - 2)
         base, *others = compared.runs
         rows = [(name, *_class_values(run)) for name, run in zip(names(comparison), compared.runs, strict=True)]
-        titles = difference_titles(comparison)
         rows += [(title, *_class_change(base, run)) for title, run in zip(titles, others, strict=True)]
-        for head, row in zip(heads, rows, strict=True):
+        for place, row in enumerate(rows):
+            head = (compared.class_name, f"{compared.priority:,}") if place == 0 else ("", "")
             yield (*head, *row)
 
 
@@ -183,12 +222,8 @@ def _wait_change(base: float | None, run: float | None) -> str:
 # ---------------------------------------------------------------- pods and preemptions
 
 
-def change_titles(comparison: Comparison, difference: Difference) -> list[str]:
-    return ["pod", "class", f"in {names(comparison)[0]}", f"in {run_of(comparison, difference)}", "bound"]
-
-
-def change_rows(difference: Difference, at_most: int) -> list[Row]:
-    """The gravest changes first; a time is told where it counts as another one."""
+def _change_rows(difference: Difference, at_most: int) -> list[Row]:
+    """The gravest changes first; a time is shown where it counts as a different one."""
     return [
         (
             change.pod if change.pod == change.pod_in_run else f"{change.pod} / {change.pod_in_run.rpartition('/')[2]}",
@@ -209,11 +244,11 @@ def _fate(fate: Fate) -> str:
     return f"{placed}, preempted at {duration_text(fate.ended)}" if fate.end is End.PREEMPTED else placed
 
 
-def preemption_rows(comparison: Comparison, difference: Difference, at_most: int) -> list[Row]:
-    """Preemptions that only one of the two had, in order of time; see PREEMPTION_TITLES."""
+def _preemptions_alone(difference: Difference, base: str, run: str) -> list[Row]:
+    """Preemptions that only one of the two had, in order of time."""
     found = difference.preemptions
-    alone = [(names(comparison)[0], preemption) for preemption in found.only_in_base]
-    alone += [(run_of(comparison, difference), preemption) for preemption in found.only_in_run]
+    alone = [(base, preemption) for preemption in found.only_in_base]
+    alone += [(run, preemption) for preemption in found.only_in_run]
     alone.sort(key=lambda item: item[1].t)  # stable: the base first where times are equal
     return [
         (
@@ -225,13 +260,8 @@ def preemption_rows(comparison: Comparison, difference: Difference, at_most: int
             examples([victim.pod for victim in preemption.victims], 3),
             examples(preemption.broken_budgets, 2),
         )
-        for name, preemption in alone[:at_most]
+        for name, preemption in alone
     ]
-
-
-def preemptions_alone(difference: Difference) -> int:
-    """How many preemptions only one of the two had."""
-    return len(difference.preemptions.only_in_base) + len(difference.preemptions.only_in_run)
 
 
 # ---------------------------------------------------------------- numbers with a sign

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from bayplan.analysis.simulation.results.run import End, NodeRow
 from bayplan.report.durations import duration_text
-from bayplan.report.simulation.time_figures import Figure, axis, layout, time_axis, whole_run
+from bayplan.report.simulation.time_figures import Figure, axis, layout, legend, time_axis, whole_run
 from bayplan.report.simulation.view import ALARM, SimulationView, Stay
 from bayplan.report.words import counted
 
@@ -97,7 +97,7 @@ def _gantt(view: SimulationView) -> Figure:
             automargin=True,
         ),
         shapes=_lives(view, names),
-        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom"},
+        legend=legend(1.0),
     )
     return {"data": data, "layout": drawn}
 
@@ -228,7 +228,7 @@ def _heat_map(view: SimulationView) -> Figure:
         plot_bgcolor=_NO_NODE,
         updatemenus=[_switch([heat_map["name"] for heat_map in maps], len(data) - len(maps))],
         margin={"l": 70, "r": 20, "t": 60, "b": 50},
-        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.0, "yanchor": "bottom"},
+        legend=legend(1.0, x=1, xanchor="right"),
         showlegend=True,
     )
     return {"data": data, "layout": drawn}

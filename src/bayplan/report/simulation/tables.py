@@ -120,7 +120,8 @@ def _cascade_parts(run: Run) -> Iterator[Part]:
     chains = run.chains
     if chains:
         yield heading(counted(len(chains), "preemption chain"))
-        made = table("at", "depth", "victims", "downtime", "pods", numeric=["at", "depth", "victims", "downtime"])
+        numeric = ["at", "depth", "victims", "downtime"]
+        made = table(*numeric, "pods", numeric=numeric, flexible=["pods"])
         for chain in chains[:_CHAINS]:
             pods = " > ".join(chain.pods[:_PODS]) + (" > …" if len(chain.pods) > _PODS else "")
             made.add_row(

@@ -1,10 +1,11 @@
 """A run over time and its waiting times, as figures for plotly: plain data, nothing is drawn here.
 
-    over_time   used shares, queue lengths and victims, one above the other on one time axis
+    over_time   utilization, queue lengths and victims, one above the other on one time axis
     waiting     p50, p90, p99 and longest wait for each priority class
-    who_evicted how many pods of which class were evicted for which class
+    who_evicted how many pods of which class were evicted by which class
 
-Text of users is escaped, because plotly reads a part of HTML in labels.
+`banded`, `wait_traces` and `waits_figure` serve the comparison of runs, too. Text of users is escaped, because plotly
+interprets some HTML in labels.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,12 +27,14 @@ GRID = "#E3E6EA"
 INK = "#1F2933"
 _POINTS_MAX = 1_200
 _BARS = 120
+_BAND = 150  # pixels for each of the plots that stand over each other
+_GAP = 0.3  # of a band, for its title
 _SHORTEST_WAIT = 0.01  # seconds; a logarithmic axis has no zero
 _WAIT_TICKS = (0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 86_400, 864_000)
 _QUEUE_COLOURS = {"active": "#56B4E9", "backoff": "#E69F00", "unschedulable": ALARM, "gated": "#999999"}
 DASHES = ("solid", "dash", "dot", "dashdot")
 #: In the order of `Waits.quantiles`: the name, the symbol and its size.
-QUANTILE_MARKS = (
+_QUANTILE_MARKS = (
     ("median", "circle", 11),
     ("p90", "diamond", 12),
     ("p99", "square", 10),
@@ -51,6 +54,11 @@ def layout(height: int, **more: Any) -> Figure:
     } | more
 
 
+def legend(y: float = 1.02, **more: Any) -> Figure:
+    """In a line above the plot."""
+    return {"orientation": "h", "x": 0, "y": y, "yanchor": "bottom", **more}
+
+
 def whole_run(view: SimulationView) -> Figure:
     """What a double click shows."""
     return {"wholeRun": [0, view.unit.of(view.seconds)]}
@@ -67,7 +75,7 @@ def time_axis(view: SimulationView, **more: Any) -> Figure:
 
 
 def over_time(view: SimulationView) -> Figure:
-    """Used shares above, the queue in the middle, victims below; zooming one zooms all."""
+    """Utilization above, the queue in the middle, victims below; zooming one zooms all."""
     series = view.run.series
     starts = chunk_starts(len(series.t))
     times = [view.unit.of(series.t[start]) for start in starts]
@@ -89,22 +97,44 @@ def over_time(view: SimulationView) -> Figure:
         for name, lengths in series.queue.items()
         if any(lengths) or name in ("active", "unschedulable")
     ]  # fmt: skip
-    queued = [length for trace in data if trace["yaxis"] == "y2" for length in trace["y"]]
-    victims = _victims_over_time(view)
-    data.append(victims)
+    data.append(_victims_over_time(view))
+    titles = ["utilization, %", "pods waiting", "pods preempted"]
+    return banded(titles, data, time_axis(view), bargap=0, meta=whole_run(view))
+
+
+def banded(titles: Sequence[str], data: list[Figure], time: Figure, **more: Any) -> Figure:
+    """Plots over each other on one time axis, the first on top; `data` names the plot of each line by its y axis."""
+    number = len(titles)
+    height = 1 / (number + (number - 1) * _GAP)
     drawn = layout(
-        640,
+        90 + _BAND * number,
         hovermode="x unified",
-        bargap=0,
-        meta=whole_run(view),
-        xaxis=time_axis(view, anchor="y3"),
-        yaxis=axis("utilization, %", domain=[0.62, 1], range=[0, 102]),
-        yaxis2=axis("pods waiting", domain=[0.24, 0.55], rangemode="tozero", **whole_ticks(queued, 6)),
-        yaxis3=axis("evicted", domain=[0, 0.17], rangemode="tozero", **whole_ticks(victims["y"], 3)),
-        legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"},
-        legend2={"orientation": "h", "x": 0, "y": 0.555, "yanchor": "bottom"},
+        xaxis={**time, "anchor": f"y{number}"},
+        margin={"l": 60, "r": 20, "t": 70, "b": 50},
+        annotations=[],
+        **more,
     )
+    for band, title in enumerate(titles):
+        top = 1 - band * height * (1 + _GAP)
+        values = [value for line in data if line["yaxis"] == y_axis(band) for value in line["y"]]
+        shares: Figure = {"range": [0, 102]}
+        scale = shares if title.endswith("%") else {"rangemode": "tozero", **_whole_ticks(values, 5)}
+        drawn[f"yaxis{y_axis(band)[1:]}"] = axis(domain=[max(top - height, 0), top], **scale)
+        drawn[f"legend{y_axis(band)[1:]}"] = legend(top, x=1, xanchor="right")
+        drawn["annotations"].append(_band_title(escape(title), top))
     return {"data": data, "layout": drawn}
+
+
+def y_axis(band: int) -> str:
+    return f"y{band + 1 if band else ''}"
+
+
+def _band_title(text: str, top: float) -> Figure:
+    """Above its band, where a narrow page has room for it."""
+    return {
+        "text": f"<b>{text}</b>", "showarrow": False, "xref": "paper", "x": 0, "xanchor": "left",
+        "yref": "paper", "y": top, "yanchor": "bottom",
+    }  # fmt: skip
 
 
 def _asked_for(used: dict[str, list[float]]) -> list[tuple[str, list[float]]]:
@@ -125,7 +155,7 @@ def _victims_over_time(view: SimulationView) -> Figure:
     }  # fmt: skip
 
 
-def whole_ticks(counts: Sequence[int], at_most: int) -> Figure:
+def _whole_ticks(counts: Sequence[int], at_most: int) -> Figure:
     """There is no half of a pod; plotly's own ticks are fine where there are many."""
     return {"dtick": 1} if max(counts, default=0) <= at_most else {"tickformat": ",d", "nticks": at_most}
 
@@ -150,51 +180,90 @@ def maxima(lengths: Sequence[float], starts: Sequence[int]) -> list[int]:
     return [int(length) for length in np.maximum.reduceat(np.asarray(lengths), starts)] if starts else []
 
 
+class WaitRow(NamedTuple):
+    """The waits of a class in one run, and where they are drawn."""
+
+    row: float
+    colour: str
+    label: str
+    placed: int
+    quantiles: Sequence[float]
+
+
 def waiting(view: SimulationView) -> Figure:
-    """One row for each class, the most important on top; the line reaches from the median to the longest wait."""
+    """One row for each class, the most important on top."""
     waits = {name: view.run.summary.waiting[name] for name in view.run.classes if name in view.run.summary.waiting}
-    rows = {name: f"{escape(name)} ({view.run.classes[name]:,})" for name in waits}
-    data: list[Figure] = [
+    labels = [f"{escape(name)} ({view.run.classes[name]:,})" for name in waits]
+    rows = [
+        WaitRow(place, view.colours[name], labels[place], wait.count, wait.quantiles)
+        for place, (name, wait) in enumerate(waits.items())
+    ]
+    return waits_figure(wait_traces(rows), labels, [wait.max for wait in waits.values()])
+
+
+def wait_traces(waits: Sequence[WaitRow], run: str = "", **more: Any) -> list[Figure]:
+    """For each row a line from the median to the longest wait, with marks; the legend names the run, or the marks."""
+    lines: list[Figure] = [
         {
-            "type": "scatter", "mode": "lines", "showlegend": False, "hoverinfo": "skip",
-            "x": [shown_wait(wait.p50), shown_wait(wait.max)], "y": [rows[name]] * 2,
-            "line": {"color": view.colours[name], "width": 4}, "opacity": 0.45,
+            "type": "scatter", "mode": "lines", "showlegend": False, "hoverinfo": "skip", **more,
+            "x": [_shown_wait(wait.quantiles[0]), _shown_wait(wait.quantiles[-1])], "y": [wait.row] * 2,
+            "line": {"color": wait.colour, "width": 4}, "opacity": 0.45,
         }
-        for name, wait in waits.items()
+        for wait in waits
     ]  # fmt: skip
-    for place, (title, symbol, size) in enumerate(QUANTILE_MARKS):
-        data.append(
-            {
-                "type": "scatter", "mode": "markers", "name": title,
-                "x": [shown_wait(wait.quantiles[place]) for wait in waits.values()], "y": list(rows.values()),
-                "marker": {
-                    "symbol": symbol, "size": size, "color": [view.colours[name] for name in waits],
-                    "line": {"width": 2 if title == "longest" else 0},
-                },
-                "hoverinfo": "text",
-                "text": [
-                    f"{rows[name]}: {title} {duration_text(wait.quantiles[place])}"
-                    f"<br>of {counted(wait.count, 'pod')} placed"
-                    for name, wait in waits.items()
-                ],
-            }
-        )  # fmt: skip
+    marks: list[Figure] = [
+        {
+            "type": "scatter", "mode": "markers", "name": escape(run) or title, **more,
+            "showlegend": not run or place == 0,
+            "x": [_shown_wait(wait.quantiles[place]) for wait in waits], "y": [wait.row for wait in waits],
+            "marker": {
+                "symbol": symbol, "size": size, "color": [wait.colour for wait in waits],
+                "line": {"width": 2 if title == "longest" else 0, "color": [wait.colour for wait in waits]},
+            },
+            "hoverinfo": "text",
+            "text": [
+                f"{wait.label}: {title} {duration_text(wait.quantiles[place])}"
+                f"<br>of {counted(wait.placed, 'pod')} placed"
+                for wait in waits
+            ],
+        }
+        for place, (title, symbol, size) in enumerate(_QUANTILE_MARKS)
+    ]  # fmt: skip
+    return lines + marks
+
+
+def waits_figure(data: list[Figure], labels: Sequence[str], longest: Sequence[float], runs: int = 1) -> Figure:
+    """Traces on rows that are named by the labels of classes, with room for so many runs in each."""
     drawn = layout(
-        130 + 44 * max(len(waits), 1),
+        140 + max(len(labels), 1) * (24 + 20 * runs),
         hovermode="closest",
-        xaxis=wait_axis([wait.max for wait in waits.values()]),
-        yaxis=axis(type="category", categoryarray=list(rows.values())[::-1], automargin=True),
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"},
-        margin={"l": 150, "r": 20, "t": 40, "b": 50},
+        xaxis=_wait_axis(longest),
+        yaxis=axis(
+            tickvals=list(range(len(labels))),
+            ticktext=list(labels),
+            range=[max(len(labels), 1) - 0.5, -0.5],
+            automargin=True,
+            zeroline=False,
+            showgrid=False,
+        ),
+        legend=legend(itemsizing="constant"),
+        margin={"l": 150, "r": 20, "t": 60, "b": 50},
+        shapes=[_rule(place) for place in range(1, len(labels))],
     )
     return {"data": data, "layout": drawn}
 
 
-def shown_wait(seconds: float) -> float:
+def _rule(place: int) -> Figure:
+    """Between two classes."""
+    line = {"color": "#D5DAE0", "width": 1}
+    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": place - 0.5, "y1": place - 0.5, "line": line}
+
+
+def _shown_wait(seconds: float) -> float:
     return round(max(seconds, _SHORTEST_WAIT), 4)
 
 
-def wait_axis(longest: Sequence[float]) -> Figure:
+def _wait_axis(longest: Sequence[float]) -> Figure:
     top = max([*longest, 10])
     ticks = [tick for tick in _WAIT_TICKS if tick <= top]
     return axis(

@@ -12,9 +12,8 @@ import gzip
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from math import isfinite
 from pathlib import Path
-from typing import IO, Final, TypeAlias
+from typing import IO, Final, TypeAlias, TypeVar
 
 from bayplan.model.durations import parse_duration
 from bayplan.model.errors import Fault, InvalidObject
@@ -27,6 +26,7 @@ FAULTS_SHOWN: Final = 20
 SECONDS_MAX: Final = 9e9
 WHOLE_MAX: Final = 2**53
 
+NumberT = TypeVar("NumberT", int, float)
 HeaderCheck: TypeAlias = Callable[[Sequence[str], "Faults"], None]
 
 
@@ -74,61 +74,52 @@ class Row:
 
     def whole(self, column: str, *, least: int = 0, most: int = WHOLE_MAX) -> int:
         """A whole number within bounds."""
-        written = self.text(column)
-        try:
-            value = int(written)
-        except ValueError:
-            self.reject(column, f"expected a whole number, not {written!r}")
-            return least
-        if not least <= value <= most:
-            self.reject(column, f"must be {_bounds(least, most)}, not {written}")
-            return least
-        return value
+        value = self._parsed(column, int, "expected a whole number", least)
+        return self._within(column, value, least, most, _bounds(least, most))
 
     def number(self, column: str) -> float:
         """A number that is not negative."""
-        written = self.text(column)
-        try:
-            value = float(written)
-        except ValueError:
-            self.reject(column, f"expected a number, not {written!r}")
-            return 0.0
-        if not isfinite(value) or value < 0 or value > WHOLE_MAX:
-            self.reject(column, f"must be 0 or more and finite, not {written}")
-            return 0.0
-        return value
+        value = self._parsed(column, float, "expected a number", 0.0)
+        return self._within(column, value, 0.0, WHOLE_MAX, "0 or more and finite")
 
     def seconds(self, column: str) -> float:
         """A time or a span: seconds, or a duration such as `90s`, `5m` or `1h30m`."""
-        written = self.text(column)
-        try:
-            value = float(written)
-        except ValueError:
-            value = self._duration(column, written)
-        if not 0 <= value <= SECONDS_MAX:  # not a number fails here, too
-            self.reject(column, f"must be between 0 and {SECONDS_MAX:.0f} seconds, not {written}")
-            return 0.0
-        return value
-
-    def _duration(self, column: str, written: str) -> float:
-        try:
-            return parse_duration(written) / SECOND
-        except ValueError:
-            self.reject(column, f"expected seconds or a duration such as 90s, 5m or 1h30m, not {written!r}")
-            return 0.0
+        expected = "expected seconds or a duration such as 90s, 5m or 1h30m"
+        value = self._parsed(column, _seconds, expected, 0.0)
+        return self._within(column, value, 0.0, SECONDS_MAX, f"between 0 and {SECONDS_MAX:.0f} seconds")
 
     def quantity(self, column: str) -> str:
         """A Kubernetes quantity that is not negative, as it is written."""
         written = self.text(column)
         try:
-            negative = parse_quantity(written) < 0
+            nano = parse_quantity(written)
         except ValueError as error:
             self.reject(column, f"{written!r} is not a quantity: {error}")
             return "0"
-        if negative:
+        if nano < 0:
             self.reject(column, f"must be 0 or more, not {written}")
             return "0"
         return written
+
+    def _parsed(self, column: str, parse: Callable[[str], NumberT], expected: str, instead: NumberT) -> NumberT:
+        try:
+            return parse(self.text(column))
+        except ValueError:
+            self.reject(column, f"{expected}, not {self.text(column)!r}")
+            return instead
+
+    def _within(self, column: str, value: NumberT, least: NumberT, most: NumberT, bounds: str) -> NumberT:
+        if least <= value <= most:  # false for what is not a number, too
+            return value
+        self.reject(column, f"must be {bounds}, not {self.text(column)}")
+        return least
+
+
+def _seconds(written: str) -> float:
+    try:
+        return float(written)
+    except ValueError:
+        return parse_duration(written) / SECOND
 
 
 def read_rows(faults: Faults, check_header: HeaderCheck) -> Iterator[Row]:
@@ -136,7 +127,7 @@ def read_rows(faults: Faults, check_header: HeaderCheck) -> Iterator[Row]:
 
     Args:
         faults: collects what is wrong with single rows; the caller raises them in the end.
-        check_header: told the columns before the first row; the faults it notes end the reading.
+        check_header: gets the columns before the first row; reading ends if it adds faults.
     """
     with _opened(faults.source) as file:
         reader = csv.reader(file, strict=True)
