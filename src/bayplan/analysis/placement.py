@@ -1,13 +1,14 @@
 """Pods placed one after another, without a clock.
 
 Each pod is tried once, in the order given. A placed pod stays. When nothing fits, preemption is tried; its
-victims vanish at once and the pod takes their place.
+victims vanish at once, nominations of lower priority there end, and the pod takes their place. A pod that preemption
+looked for in vain loses the node it was nominated to.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from bayplan.analysis.tie_breaks import TieBreak
@@ -17,7 +18,8 @@ from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits, Unschedulable
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.preemption.prepare import make_room
+from bayplan.core.preemption.prepare import make_room, overtaken
+from bayplan.core.queue.entrance import may_enter
 from bayplan.model.pod import Pod
 
 
@@ -54,32 +56,67 @@ class Placement:
 
 
 def place_pods(
-    cache: Cache, profiles: Mapping[str, Profile], pods: Sequence[Pod], choose: TieBreak, *, reuse: bool = True
+    cache: Cache,
+    profiles: Mapping[str, Profile],
+    pods: Sequence[Pod],
+    choose: TieBreak,
+    *,
+    reuse: bool = True,
+    gated: bool = False,
 ) -> Placement:
-    """Place the pods into the cache. Without `reuse` every decision is computed from scratch, to the same end."""
-    decider = Decider(profiles, reuse=reuse)
-    return Placement(tuple(_place(cache, decider, profiles[pod.spec.scheduler_name], pod, choose) for pod in pods))
+    """Place the pods into the cache. Without `reuse` every decision is computed from scratch, to the same end.
+
+    Pods that PreEnqueue holds back are not tried, unless they are to be placed `gated` as they are.
+    """
+    placing = _Placing(cache, profiles, choose, Decider(profiles, reuse=reuse), try_gated=gated)
+    return Placement(tuple(placing.place(pod) for pod in pods))
 
 
-def _place(cache: Cache, decider: Decider, profile: Profile, pod: Pod, choose: TieBreak) -> PlacedPod:
-    info = cache.info(pod)
-    view = cache.view()
-    try:
-        choice = decider.decide(info, view, with_ties=True)
-    except CycleError as error:
-        # The attempt itself failed, which is this pod's trouble and nobody else's.
-        return PlacedPod(info.key, None, None, message=error.message)
-    if isinstance(choice, Unschedulable):
-        return PlacedPod(info.key, None, None, message=choice.diagnosis.message)
-    assert choice.tied_rows is not None, "they were asked for"
-    tied = tuple(sorted(view.nodes.names[row] for row in choice.tied_rows))
-    node = choose(tied)
-    if isinstance(choice, Fits):
-        _settle(cache, profile, pod, info, node)
-        return PlacedPod(info.key, node, choice.total, tied)
-    victims = make_room(cache, info, view, node, choice.victims_on(view.nodes.rows_by_name[node]))
-    _settle(cache, profile, pod, info, node)
-    return PlacedPod(info.key, node, None, tied, tuple(victims))
+@dataclass(slots=True)
+class _Placing:
+    """Pods on their way into the cache, one after another."""
+
+    cache: Cache
+    profiles: Mapping[str, Profile]
+    choose: TieBreak
+    decider: Decider
+    try_gated: bool
+    overtaken: set[str] = field(default_factory=set)  # pods whose nomination was ended by others
+
+    def place(self, pod: Pod) -> PlacedPod:
+        info, profile = self.cache.info(pod), self.profiles[pod.spec.scheduler_name]
+        if info.key in self.overtaken:
+            info.nominated_node_name = ""
+        if not self.try_gated:
+            admitted = may_enter(profile.pre_enqueue, info)
+            if not admitted.ok:
+                return PlacedPod(info.key, None, None, message=admitted.message)
+        view = self.cache.view()
+        try:
+            choice = self.decider.decide(info, view, with_ties=True)
+        except CycleError as error:
+            # The attempt itself failed, which is this pod's trouble and nobody else's.
+            return PlacedPod(info.key, None, None, message=error.message)
+        if isinstance(choice, Unschedulable):
+            message = choice.diagnosis.message
+            if not choice.keeps_nomination:
+                self._end_nomination(info.key)
+            return PlacedPod(info.key, None, None, message=message)
+        assert choice.tied_rows is not None, "they were asked for"
+        tied = tuple(sorted(view.nodes.names[row] for row in choice.tied_rows))
+        node = self.choose(tied)
+        if isinstance(choice, Fits):
+            _settle(self.cache, profile, pod, info, node)
+            return PlacedPod(info.key, node, choice.total, tied)
+        self.overtaken.update(overtaken(info, view, node))
+        victims = make_room(self.cache, info, view, node, choice.victims_on(view.nodes.rows_by_name[node]))
+        _settle(self.cache, profile, pod, info, node)
+        return PlacedPod(info.key, node, None, tied, tuple(victims))
+
+    def _end_nomination(self, key: str) -> None:
+        """Preemption looked in vain: nothing is kept for the pod any longer."""
+        if key in self.cache.pods.rows_by_key:
+            self.cache.remove_pod(key)
 
 
 def _settle(cache: Cache, profile: Profile, pod: Pod, info: PodInfo, node: str) -> None:
