@@ -89,36 +89,50 @@ class Cluster:
         The pod may be the next one of a workload (`deployment/web`); a running pod is treated as if it were pending.
         """
         wanted = self._wanted(pod, namespace)
-        profile = profile_of(build_profiles(load_configuration(config)), wanted.pod)
-        cache = self.build_cache(without=wanted.subject.key)
+        profiles = build_profiles(load_configuration(config))
+        profile = profile_of(profiles, wanted.pod)
+        cache = self.build_cache(without=wanted.subject.key, profiles=profiles)
         _add_along(cache, [wanted.origin] if wanted.origin else [])
         info = cache.info(_unbound(wanted.pod))
         view = cache.view()
         found = attempt(profile, info, view)
         return PodExplanation(wanted.subject, Explanation(found, view, may_enter(profile.pre_enqueue, info)), profile)
 
-    def place(self, pods: Sequence[str] | None = None, config: ConfigSource = None, ties: str = "name") -> Placement:
-        """Place pending pods one by one in the given order, evicting only where necessary; None: the whole queue."""
-        keys = self.queue(config).keys if pods is None else pods
+    def place(
+        self,
+        pods: Sequence[str] | None = None,
+        config: ConfigSource = None,
+        ties: str = "name",
+        *,
+        gated: bool = False,
+    ) -> Placement:
+        """Place pending pods one by one in the given order, evicting only where necessary; None: the whole queue.
+
+        Pods that PreEnqueue holds back get no node, unless `gated` says to place them as if it did not.
+        """
+        keys = self.queue(config, gated=gated).keys if pods is None else pods
         profiles = build_profiles(load_configuration(config))
         pending = [self.find_pod(key) for key in keys]
         for pod in pending:
             _check_pending(pod)
             profile_of(profiles, pod)
-        cache = self.build_cache()
+        cache = self.build_cache(profiles=profiles)
         _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
-        return place_pods(cache, profiles, pending, tie_break(ties))
+        return place_pods(cache, profiles, pending, tie_break(ties), gated=gated)
 
     def queue(
         self,
         config: ConfigSource = None,
         named: Iterable[str] | None = None,
         namespace: str = DEFAULT_NAMESPACE,
+        *,
+        gated: bool = False,
     ) -> PodQueue:
         """Pending pods in queue order: by priority, then by arrival, unless a QueueSort plugin decides otherwise.
 
-        `named` restricts them to some pods, or to all missing pods of a workload. Raises InvalidObject for unknown
-        names, and for workloads whose pods an API server would reject.
+        With `gated`, pods that PreEnqueue holds back are in it, too. `named` restricts them to some pods, or to all
+        missing pods of a workload. Raises InvalidObject for unknown names, and for workloads whose pods an API server
+        would reject.
         """
         profiles = build_profiles(load_configuration(config))
         keys = self.pending_pods() if named is None else self._pending_among(named, namespace)
@@ -135,7 +149,7 @@ class Cluster:
                 found.foreign[key] = pod.spec.scheduler_name
                 continue
             admitted = may_enter(profile.pre_enqueue, infos[key])
-            if admitted.ok:
+            if admitted.ok or gated:
                 found.keys.append(key)
             else:
                 found.gated[key] = admitted.message
@@ -176,13 +190,20 @@ class Cluster:
         pod = new.pod if new is not None else self.pods.get(key)
         return pod if pod is not None else self._find(Reference(POD, *_split(key))).pod
 
-    def build_cache(self, without: str = "") -> Cache:
-        """The cluster as the scheduler sees it, leaving one pod out."""
+    def build_cache(self, without: str = "", profiles: Mapping[str, Profile] | None = None) -> Cache:
+        """The cluster as the scheduler sees it, leaving one pod out.
+
+        With `profiles`, only pods that wait in the queue of one of them count as nominated.
+        """
         cache = Cache()
         with without_garbage_collection():
             for obj in self.objects:
-                if not (without and isinstance(obj, Pod) and object_key(obj) == without):
-                    cache.add(obj)
+                if isinstance(obj, Pod) and (
+                    (without and object_key(obj) == without)
+                    or (profiles is not None and _is_pending(obj) and not _may_be_nominated(obj, profiles, cache))
+                ):
+                    continue
+                cache.add(obj)
         return cache
 
     @cached_property
@@ -257,6 +278,14 @@ def profile_of(profiles: Mapping[str, Profile], pod: Pod) -> Profile:
         message = f"no profile for scheduler {name!r}; known profiles: {', '.join(sorted(profiles))}"
         raise _fault_of(pod, "spec.schedulerName", message)
     return profiles[name]
+
+
+def _may_be_nominated(pod: Pod, profiles: Mapping[str, Profile], cache: Cache) -> bool:
+    """Whether a node can be kept for the pending pod. As upstream: not while it is gated, nor for another scheduler."""
+    profile = profiles.get(pod.spec.scheduler_name)
+    if profile is None or not pod.status.nominated_node_name:
+        return False
+    return may_enter(profile.pre_enqueue, cache.info(pod)).ok
 
 
 def _wanted(pod: Pod, origin: NewPod | None = None) -> _Wanted:

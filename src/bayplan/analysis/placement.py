@@ -1,7 +1,8 @@
 """Pods placed one after another, without a clock.
 
 Each pod is tried once, in the order given. A placed pod stays. When nothing fits, preemption is tried; its
-victims vanish at once and the pod takes their place.
+victims vanish at once, nominations of lower priority there end, and the pod takes their place. A pod that preemption
+looked for in vain loses the node it was nominated to.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits, Unschedulable
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.preemption.prepare import make_room
+from bayplan.core.preemption.prepare import make_room, overtaken
+from bayplan.core.queue.entrance import may_enter
 from bayplan.core.snapshot import View
 from bayplan.model.pod import Pod
 from bayplan.model.structs import Struct
@@ -61,10 +63,19 @@ class Placement:
 
 
 def place_pods(
-    cache: Cache, profiles: Mapping[str, Profile], pods: Iterable[Pod], choose: TieBreak, *, reuse: bool = True
+    cache: Cache,
+    profiles: Mapping[str, Profile],
+    pods: Iterable[Pod],
+    choose: TieBreak,
+    *,
+    reuse: bool = True,
+    gated: bool = False,
 ) -> Placement:
-    """Place the pods into the cache. Without `reuse` every decision is computed from scratch, to the same end."""
-    placer = Placer(cache, profiles, choose, reuse=reuse)
+    """Place the pods into the cache. Without `reuse` every decision is computed from scratch, to the same end.
+
+    Pods that PreEnqueue holds back are not tried, unless they are to be placed `gated` as they are.
+    """
+    placer = Placer(cache, profiles, choose, reuse=reuse, tries_gated=gated)
     return Placement(tuple([placer.place(pod) for pod in pods]))
 
 
@@ -79,17 +90,26 @@ class Placer:
         *,
         reuse: bool = True,
         keeps_ties: bool = True,
+        tries_gated: bool = False,
     ) -> None:
         self._cache = cache
         self._profiles = profiles
         self._choose = choose
         self._decider = Decider(profiles, reuse=reuse)
         self._ties = TieRecorder(cache.nodes) if keeps_ties else None
+        self._tries_gated = tries_gated
+        self._overtaken: set[str] = set()  # pods whose nomination was ended by others
 
     def place(self, pod: Pod) -> PlacedPod:
         """Decide on the pod, evict its victims if it has any, and put it onto its node."""
         cache = self._cache
         info = cache.info(pod)
+        if info.key in self._overtaken:
+            info.nominated_node_name = ""
+        if not self._tries_gated:
+            admitted = may_enter(self._profiles[info.scheduler_name].pre_enqueue, info)
+            if not admitted.ok:
+                return PlacedPod(info.key, None, None, message=admitted.message)
         view = cache.view()
         try:
             choice = self._decider.decide(info, view)
@@ -97,13 +117,17 @@ class Placer:
             # The attempt itself failed, which is this pod's trouble and nobody else's.
             return PlacedPod(info.key, None, None, message=error.message)
         if isinstance(choice, Unschedulable):
-            return PlacedPod(info.key, None, None, message=choice.diagnosis.message)
+            message = choice.diagnosis.message
+            if not choice.keeps_nomination:
+                self._end_nomination(info.key)
+            return PlacedPod(info.key, None, None, message=message)
         row = self._choose(choice, view)
         node = view.nodes.names[row]
         ties = self._ties.record(choice) if self._ties is not None else ()
         if isinstance(choice, Fits):
             self._settle(pod, info, view, row)
             return PlacedPod(info.key, node, choice.total, ties)
+        self._overtaken.update(overtaken(info, view, node))
         victims = tuple(make_room(cache, info, view, node, choice.victims_on(row)))
         self._settle(pod, info, cache.view(), row)
         return PlacedPod(info.key, node, None, ties, victims)
@@ -117,3 +141,8 @@ class Placer:
         if info.key in cache.pods.rows_by_key:
             cache.remove_pod(info.key)
         cache.add_pod(pod, view.nodes.names[node_row], info)
+
+    def _end_nomination(self, key: str) -> None:
+        """Preemption looked in vain: nothing is kept for the pod any longer."""
+        if key in self._cache.pods.rows_by_key:
+            self._cache.remove_pod(key)

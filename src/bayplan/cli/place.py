@@ -45,9 +45,16 @@ _EXAMPLES = 3
     callback=check_ties,
     help="Break ties between nodes by name, or randomly with a seed.",
 )
+@click.option("--gated", is_flag=True, help="Place gated pods as if their gates were open.")
 @output_option
 def command(
-    pods: tuple[str, ...], files: tuple[str, ...], config: str | None, namespace: str, ties: str, output: str
+    pods: tuple[str, ...],
+    files: tuple[str, ...],
+    config: str | None,
+    namespace: str,
+    ties: str,
+    gated: bool,
+    output: str,
 ) -> int:
     """Place the pending pods one by one, evicting only where necessary.
 
@@ -58,9 +65,9 @@ def command(
     keep_memory()
     cluster = Cluster.load(*files)
     note_skipped(cluster.skipped)
-    queue = cluster.queue(config, pods or None, namespace)
+    queue = cluster.queue(config, pods or None, namespace, gated=gated)
     _note_left_out(queue)
-    placement = cluster.place(queue.keys, config, ties)
+    placement = cluster.place(queue.keys, config, ties, gated=gated)
     if output == "json":
         write_json(placement.to_dict(), sys.stdout)
     else:

@@ -91,6 +91,23 @@ class TestExplain:
         assert (plain["feasible"], list(plain["filter"])) == (["a", "b"], ["c"])
         assert [plain[key] for key in ("scores", "totals", "best", "preemption")] == [{}, {}, [], None]
 
+    @pytest.mark.parametrize(
+        ("nominated", "verdict", "plugins"),
+        [
+            pytest.param("b", "NodeAffinity", "NodeAffinity", id="outside-the-names"),
+            pytest.param("t", "TaintToleration", "NodeAffinity TaintToleration", id="outside-and-rejected-by-another"),
+            pytest.param("gone", "", "NodeAffinity", id="does-not-exist"),
+        ],
+    )
+    def test_a_nominated_node_has_a_verdict_of_its_own(self, nominated: str, verdict: str, plugins: str) -> None:
+        """It is tried before PreFilter's names are looked at; who rejects it is named with those that narrowed."""
+        waiting = make.pod("x").node_affinity("metadata.name=a").nominated(nominated)
+        nodes = [make.node("a"), make.node("b"), make.node("c"), make.node("t").taint("k")]
+        plain = cluster(*nodes, waiting).explain("default/x").to_dict()
+        assert plain["feasible"] == ["a"]
+        assert plain["filter"].get(nominated, {"plugin": ""})["plugin"] == verdict
+        assert plain["filter"]["c"]["reasons"] == [f"node(s) didn't satisfy plugin(s) [{plugins}]"]
+
     def test_broken_template_elsewhere_does_not_matter(self) -> None:
         broken = make.deployment("bad").template(make.pod("p").labels(a="b").priority_class("none")).manifest()
         asked = cluster(make.node("a"), make.pod("x"), broken)

@@ -83,6 +83,8 @@ def test_gated_pod_that_was_asked_for(bayplan: Bayplan, file_of: FileOf) -> None
     said = bayplan("place", "g", "-f", file_of(make.node("a"), make.pod("g").gate("later")))
     assert said.code == 1
     assert said.out == "There are no pods to place.\n"
+    said = bayplan("place", "g", "--gated", "-f", file_of(make.node("a"), make.pod("g").gate("later")))
+    assert said.code == 0
 
 
 @pytest.mark.parametrize(

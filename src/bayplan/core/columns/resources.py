@@ -193,7 +193,8 @@ def _reported_demand(pod: Pod, specified: _Demand) -> _Demand:
     pod_level = specified.pod_level
     if pod_level and status.resources is not None:
         held = _held(pod_level, status.resources.requests, status.allocated_resources, infeasible)
-        pod_level = _pod_level_amounts(held)
+        # The status adds nothing that the spec does not name, and what it lacks counts as 0.
+        pod_level = {name: held.get(name, 0) for name in pod_level}
     return _Demand(
         [reported(c, amounts) for c, amounts in zip(spec.containers, specified.containers, strict=True)],
         [
