@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from rich.table import Table
 
@@ -33,34 +33,28 @@ LEGEND = (
 
 
 def measurement_table(measurements: Iterable[Measurement], targets: dict[str, int]) -> Table:
-    made = table(*COLUMNS, numeric=COLUMNS[1:])
-    for one in measurements:
-        made.add_row(*_cells(one, targets))
-    return made
+    return table(*COLUMNS, rows=[_cells(measured, targets) for measured in measurements], numeric=COLUMNS[1:])
 
 
 def measurement_markdown(measurements: Iterable[Measurement], targets: dict[str, int]) -> str:
-    return "\n".join(_lines(COLUMNS, [_cells(one, targets) for one in measurements]))
+    rule = ["---", *("---:" for _ in COLUMNS[1:])]
+    rows = (COLUMNS, rule, *(_cells(measured, targets) for measured in measurements))
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
 
 
-def _lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    rule = ["---", *("---:" for _ in head[1:])]
-    return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
-
-
-def _cells(one: Measurement, targets: dict[str, int]) -> tuple[str, ...]:
-    target = targets.get(one.workload, 0)
+def _cells(measured: Measurement, targets: dict[str, int]) -> tuple[str, ...]:
+    target = targets.get(measured.workload, 0)
     return (
-        one.workload,
-        f"{one.nodes:,}",
-        f"{one.running:,}",
-        f"{one.pods:,}",
-        f"{one.decisions_per_second:,.0f}",
-        f"{one.decisions_per_cpu_second:,.0f}",
-        f"{target:,}" if target and one.nodes == TARGET_NODES else "",
-        f"{one.p50_us:,.0f}",
-        f"{one.p99_us:,.0f}",
-        f"{one.peak_mib:,.0f}",
-        f"{one.calibration:,.0f}",
-        f"{one.ratio:,.1f}",
+        measured.workload,
+        f"{measured.nodes:,}",
+        f"{measured.running:,}",
+        f"{measured.pods:,}",
+        f"{measured.decisions_per_second:,.0f}",
+        f"{measured.decisions_per_cpu_second:,.0f}",
+        f"{target:,}" if target and measured.nodes == TARGET_NODES else "",
+        f"{measured.p50_us:,.0f}",
+        f"{measured.p99_us:,.0f}",
+        f"{measured.peak_mib:,.0f}",
+        f"{measured.calibration:,.0f}",
+        f"{measured.ratio:,.1f}",
     )

@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bayplan.analysis.simulation.inputs.csv_rows import Faults, Row, read_rows, requiring
+from bayplan.analysis.simulation.inputs.csv_rows import Row, read_rows, requiring
 from bayplan.analysis.simulation.inputs.recorded_trace import Arrival, Pattern, Recording, pod_spec
 
 _COLUMNS: Final = requiring("arrival_s", "cores", "memory_gib", "duration_min_s", "duration_max_s", "censored")
@@ -20,14 +20,12 @@ _GIB: Final = 2**30
 
 def read_azure(path: Path) -> Recording:
     """The trace in a file. Raises InvalidObject."""
-    faults = Faults(path)
     recording = Recording()
-    for row in read_rows(faults, _COLUMNS):
+    for row in read_rows(path, _COLUMNS):
         arrival, run_seconds = row.seconds("arrival_s"), _run_seconds(row)
         name = f"vm-{len(recording.arrivals):06}"
         pattern = recording.pattern((row.text("cores"), row.text("memory_gib")), partial(_new_pattern, row))
         recording.arrivals.append(Arrival(arrival, run_seconds, name, pattern))
-    faults.raise_any()
     return recording
 
 

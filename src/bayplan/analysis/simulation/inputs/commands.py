@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -92,6 +93,14 @@ class Plan:
     at: int
     command: Command
     source: str = ""
+
+
+def all_objects(objects: Iterable[Object], plans: Iterable[Plan]) -> Iterator[Object]:
+    """The objects of a cluster, and those that are applied to it later."""
+    yield from objects
+    for plan in plans:
+        if isinstance(plan.command, Apply):
+            yield from plan.command.objects
 
 
 def reference_to(obj: Object) -> Reference:

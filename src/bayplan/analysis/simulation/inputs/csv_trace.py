@@ -52,7 +52,7 @@ class _Reading:
     """One file on its way to a recording."""
 
     def __init__(self, path: Path) -> None:
-        self._faults = Faults(path)
+        self._path = path
         self._recording = Recording()
         self._stem = _slug(path.name.removesuffix(".gz").removesuffix(".csv"))
         self._resources: dict[str, str] = {"cpu": "cpu", "memory": "memory"}  # by column
@@ -63,15 +63,14 @@ class _Reading:
         self._class_lines: dict[str, int] = {}  # where a class was first used
 
     def run(self) -> Recording:
-        for row in read_rows(self._faults, self._take_header):
+        for row in read_rows(self._path, self._take_header):
             self._take_row(row)
-        self._faults.raise_any()
         recording = self._recording
         recording.classes = [
             PriorityClass(metadata=ObjectMeta(name=name), value=value) for name, value in self._priorities.items()
         ]
         recording.classes_elsewhere = {
-            name: f"{self._faults.source}:{line}"
+            name: f"{self._path}:{line}"
             for name, line in self._class_lines.items()
             if name not in self._priorities and name not in SYSTEM_CLASSES
         }
@@ -81,7 +80,7 @@ class _Reading:
         requiring("arrival")(header, faults)
         for column in header:
             if column.startswith(RESOURCE):
-                self._resources[column] = self._resource_name(column)
+                self._resources[column] = self._resource_name(column, faults)
             elif column.startswith(LABEL):
                 key = self._labels[column] = column.removeprefix(LABEL)
                 for message in label_key_faults(key):
@@ -91,12 +90,12 @@ class _Reading:
                 faults.add(1, column, f"unknown column; expected one of: {known}")
         self._shaping = (*self._resources, *self._labels, "priority", "class", "namespace")
 
-    def _resource_name(self, column: str) -> str:
+    def _resource_name(self, column: str, faults: Faults) -> str:
         name = column.removeprefix(RESOURCE)
         if name in self._resources.values():
-            self._faults.add(1, column, "duplicate resource")
+            faults.add(1, column, "duplicate resource")
         elif not is_resource_name(name):
-            self._faults.add(1, column, f"{name!r} is not a valid resource name, such as nvidia.com/gpu")
+            faults.add(1, column, f"{name!r} is not a valid resource name, such as nvidia.com/gpu")
         return name
 
     def _take_row(self, row: Row) -> None:

@@ -86,13 +86,11 @@ def _one_of(folder: Path, name: str) -> Path | None:
 
 
 def _read_nodes(path: Path) -> list[Node]:
-    faults = Faults(path)
     nodes: dict[str, Node] = {}
-    for row in read_rows(faults, _NODE_COLUMNS):
+    for row in read_rows(path, _NODE_COLUMNS):
         name = row.text("sn")
         if _is_new_name(row, "sn", name, nodes):
             nodes[name] = _node(row, name)
-    faults.raise_any()
     return list(nodes.values())
 
 
@@ -111,9 +109,8 @@ def _node(row: Row, name: str) -> Node:
 
 
 def _read_pods(path: Path, recording: Recording, *, qos_priority: bool) -> None:
-    faults = Faults(path)
     names: set[str] = set()
-    for row in read_rows(faults, _check_pod_columns):
+    for row in read_rows(path, _check_pod_columns):
         name = row.text("name")
         if _is_new_name(row, "name", name, names):
             names.add(name)
@@ -121,7 +118,6 @@ def _read_pods(path: Path, recording: Recording, *, qos_priority: bool) -> None:
             key = tuple(map(row.text, _SHAPING))
             pattern = recording.pattern(key, partial(_new_pattern, row, qos_priority))
             recording.arrivals.append(Arrival(seconds, run_seconds, name, pattern))
-    faults.raise_any()
 
 
 def _check_pod_columns(header: Sequence[str], faults: Faults) -> None:

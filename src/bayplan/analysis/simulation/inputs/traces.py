@@ -7,8 +7,9 @@ and replayed without departures. Nothing is drawn at random: the same arguments 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -141,13 +142,14 @@ def load_trace(
 
 def _read(spec: str, *, qos_priority: bool) -> Recording:
     kind, _, place = spec.partition(":")
-    if place and kind == "openb":
-        return read_openb(Path(place), qos_priority=qos_priority)
-    if place and kind == "csv":
-        return read_csv(Path(place))
-    if place and kind == "azure":
-        return read_azure(Path(place))
-    raise InvalidObject([Fault("", "", "trace", f"expected {FORMS}, not {spec!r}")])
+    readers: dict[str, Callable[[Path], Recording]] = {
+        "openb": partial(read_openb, qos_priority=qos_priority),
+        "csv": read_csv,
+        "azure": read_azure,
+    }
+    if not place or kind not in readers:
+        raise InvalidObject([Fault("", "", "trace", f"expected {FORMS}, not {spec!r}")])
+    return readers[kind](Path(place))
 
 
 def _check_options(shrink: float, stretch: float, repeat: int) -> None:
