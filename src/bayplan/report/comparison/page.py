@@ -46,7 +46,7 @@ def _answer(comparison: Comparison) -> str:
 
 
 def _legend(comparison: Comparison) -> str:
-    """Which run is which colour, and what it ran."""
+    """The color and configuration of each run."""
     return '<p class="legend">' + " ".join(
         f'<span><i style="background:{colour_of(place)}"></i><b>{escape(name)}</b> '
         f"configuration {escape(run.configs)}</span>"

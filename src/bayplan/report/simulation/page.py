@@ -1,8 +1,7 @@
 """A simulation's result as one HTML file that works offline: the answer first, then plots, chains and records.
 
 Takes a run and writes a page that holds its plots' data and plotly.js itself; the page's own policy forbids it to load
-anything. The same run gives the same bytes. Nothing is computed anew that the summary has already, and nothing is left
-half written.
+anything. The same run gives the same bytes. Nothing is computed again that the summary has.
 
 Needs plotly (the extra `report`) for its JavaScript only; figures are made as plain data.
 """
@@ -242,7 +241,7 @@ def _workloads(view: SimulationView) -> str:
 
 
 def _workload_names(view: SimulationView) -> dict[str, str]:
-    """Pod -> what it belongs to. Many single pods, as those of a trace, are told by their class."""
+    """Pod -> its workload. Many standalone pods, such as those of a trace, are grouped by class."""
     single = [pod for pod in view.run.pods if not pod.owner]
     names = {pod.key: pod.owner or pod.key for pod in view.run.pods}
     if sum(pod.end in (End.PREEMPTED, End.PENDING) for pod in single) > _WORKLOADS_MAX:

@@ -1,6 +1,6 @@
-"""A simulation's summary in the terminal: what became of the pods, who waited, who was evicted by whom and why.
+"""A simulation's summary in the terminal: pods, waiting times, and preemptions with their victims and reasons.
 
-Takes a run, also one that was read from a file. Long tables are cut, and say so.
+Takes a run, which may have been read from a file. Long tables are cut, and say so.
 """
 
 from __future__ import annotations

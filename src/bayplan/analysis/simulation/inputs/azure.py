@@ -1,8 +1,8 @@
 """A day of arrivals of virtual machines in Azure, as pods: one file of the trace with bounds for each lifetime.
 
 Columns: `arrival_s`, `cores`, `memory_gib`, `duration_min_s` and `duration_max_s` (a machine runs for the middle of
-the two), `censored` (1: it was still there when the recording ended, so here it runs on). Others, as `batch`, are
-passed over. There are no nodes, no priorities and no names in this trace.
+the two), `censored` (1: it was still running when the recording ended, so it never ends here). Other columns are
+ignored. This trace has no nodes, priorities or names.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Drain:
 
 @dataclass(frozen=True, slots=True)
 class NodesFail:
-    """The machines stop: nothing happens on them, and nobody hears of them."""
+    """The machines stop: nothing happens on them, and they send no heartbeats."""
 
     nodes: tuple[str, ...]
 
@@ -70,7 +70,7 @@ class SetTaints:
 @dataclass(frozen=True, slots=True)
 class SetLabels:
     nodes: tuple[str, ...]
-    labels: dict[str, str | None] = field(default_factory=dict)  # None takes the label away
+    labels: dict[str, str | None] = field(default_factory=dict)  # None removes the label
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,7 +142,7 @@ def read_rows(path: Path, check_header: HeaderCheck) -> Iterator[Row]:
                 else:
                     faults.add(reader.line_num, "", f"has {len(fields)} fields, but the header has {len(header)}")
         except csv.Error as error:
-            # What follows a stray quote cannot be told apart into rows.
+            # What follows a stray quote cannot be split into rows.
             faults.add(reader.line_num, "", f"is not CSV: {error}")
             faults.raise_any()
     if empty:
@@ -151,7 +151,7 @@ def read_rows(path: Path, check_header: HeaderCheck) -> Iterator[Row]:
 
 
 def requiring(*names: str) -> HeaderCheck:
-    """A check that these columns are there; others are passed over."""
+    """A check that these columns exist; others are ignored."""
 
     def check(header: Sequence[str], faults: Faults) -> None:
         for name in names:

@@ -1,16 +1,16 @@
 """Arrivals in a CSV file of our own columns: a header, then one line for each pod or group of equal pods.
 
-    arrival           when it comes: seconds, or a duration such as 90s, 5m, 1h30m; the one column that must be there
-    duration          how long it runs, written alike; empty: until it is deleted
+    arrival           when it arrives: seconds, or a duration such as 90s, 5m, 1h30m; the only required column
+    duration          how long it runs, in the same format; empty: until it is deleted
     cpu, memory       requests as Kubernetes quantities (500m, 2, 1.5Gi); empty: none
     resource:<name>   another request, such as resource:nvidia.com/gpu
     priority          a whole number; makes a priority class where the line names none
     class             a priority class; with a priority the line defines it, else manifests have to
     label:<key>       a label; empty: none
-    count             how many such pods come at once; empty: 1
+    count             how many such pods arrive together; empty: 1
     name, namespace   empty: made from the file's name and the line; `trace`
 
-Lines need not be in order. A column of any other name is a fault: a slip of the pen would silently change the trace.
+Lines need not be in order. Any other column is a fault, because a typo would silently change the trace.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class _Reading:
         self._stem = _slug(path.name.removesuffix(".gz").removesuffix(".csv"))
         self._resources: dict[str, str] = {"cpu": "cpu", "memory": "memory"}  # by column
         self._labels: dict[str, str] = {}  # key by column
-        self._shaping: tuple[str, ...] = ()  # columns that tell one pattern from another
+        self._shaping: tuple[str, ...] = ()  # columns that distinguish patterns
         self._lines_by_pod: dict[tuple[str, str], int] = {}
         self._priorities: dict[str, int] = {}  # by class
         self._class_lines: dict[str, int] = {}  # where a class was first used
@@ -138,7 +138,7 @@ class _Reading:
         return written
 
     def _class_name(self, row: Row) -> str:
-        """The class of the pod; notes what the row says of it."""
+        """The class of the pod; records what the row says about it."""
         name, written = row.text("class"), row.text("priority")
         if not name and not written:
             return ""

@@ -1,9 +1,8 @@
-"""Storage for input that brings none: the default class that kind, minikube and every cloud put into a new cluster.
+"""Storage for input that defines none: the default class that kind, minikube and every cloud put into a new cluster.
 
-Takes the objects of a cluster and what is applied to it later; gives a StorageClass, or None where there is nothing to
-add: no claim counts on a default, or the input says itself what storage there is, with a default class, a volume, or a
-class from a dump. A claim that names a class gets no other: if that class is missing, its pod waits, as it would
-anywhere.
+Takes the objects of a cluster and what is applied to it later; returns a StorageClass, or None if there is nothing to
+add: no claim needs a default, or the input defines its storage, with a default class, a volume, or a class from a dump.
+A claim that names a class gets no other: if that class is missing, its pod waits, as in a real cluster.
 """
 
 from __future__ import annotations

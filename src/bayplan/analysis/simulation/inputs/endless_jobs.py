@@ -1,7 +1,7 @@
-"""Jobs that never end: nobody said how long their pods run.
+"""Jobs that never end, because the input does not say how long their pods run.
 
-Takes the objects of a cluster and what is applied to it later; gives a sentence for the user, or None. Manifests do not
-tell how long work takes, and no number made up here would be right; but that nothing ends should surprise nobody.
+Takes the objects of a cluster and what is applied to it later; returns a sentence for the user, or None. Manifests do
+not say how long a Job takes, and no default would be right; but users should know.
 """
 
 from __future__ import annotations
