@@ -17,7 +17,7 @@ from bayplan.analysis.simulation.results.differences import (
     Fate,
     SummaryDifference,
 )
-from bayplan.analysis.simulation.results.run import End
+from bayplan.analysis.simulation.results.run_format import End
 from bayplan.report.durations import duration_text
 from bayplan.report.simulation.node_figures import shortened
 from bayplan.report.words import counted, examples, listed

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from html import escape
 
-from bayplan.analysis.simulation.results.run import End, PodRow, Run
+from bayplan.analysis.simulation.results.run_format import End, PodRow, Run
 from bayplan.report.durations import duration_text
 from bayplan.report.html_page import filled, framed, page_file, require_plotly
 from bayplan.report.simulation.chain_drawing import draw_chains

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from bayplan.analysis.simulation.results.run import Candidate, Preemption, Record, Victim
+from bayplan.analysis.simulation.results.run_format import Candidate, Preemption, Record, Victim
 from bayplan.report.durations import duration_text
 from bayplan.report.explain.choice import LOST_BY, choice_sentence, lost_by
 from bayplan.report.words import counted, examples, listed

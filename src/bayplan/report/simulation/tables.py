@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bayplan.analysis.simulation.results.run import Preemption, Run
+from bayplan.analysis.simulation.results.run_format import Preemption, Run
 from bayplan.report.durations import duration_text
 from bayplan.report.terminal import Part, Verbatim, heading, sentence, table
 from bayplan.report.words import counted, examples, listed

@@ -16,7 +16,7 @@ from tests.unit.analysis.simulation.runs import pod, preemption, run, summary
 
 from bayplan.analysis.simulation.results.comparison import compare
 from bayplan.analysis.simulation.results.differences import ComparedRuns
-from bayplan.analysis.simulation.results.run import End, Run, Series
+from bayplan.analysis.simulation.results.run_format import End, Run, Series
 from bayplan.report.comparison.figures import runs_over_time, waits_by_class
 from bayplan.report.comparison.page import comparison_page
 from bayplan.report.comparison.rows import signed_count, signed_duration, signed_points

@@ -1,6 +1,6 @@
 """What `bayplan.simulate` gives: a run, its tables for programs, and ways to hand it on.
 
-`run` holds everything as typed data (see `run.py`), and the same seed gives the same bytes of it. `pods`, `nodes`,
+`run` holds everything as typed data (see `run_format.py`), and the same seed gives the same bytes of it. `pods`, `nodes`,
 `preemptions`, `victims` and `series` are tables of NumPy arrays (see `columns`), and `to_arrow` gives the same for
 Arrow.
 """
@@ -22,7 +22,7 @@ from bayplan.analysis.simulation.results.columns import (
     series_columns,
     victim_columns,
 )
-from bayplan.analysis.simulation.results.run import FORMAT, Run, Summary
+from bayplan.analysis.simulation.results.run_format import FORMAT, Run, Summary
 
 
 @dataclass(repr=False)  # a run holds every pod
