@@ -1,8 +1,8 @@
 """What `bayplan.simulate` gives: a run, its tables for programs, and ways to hand it on.
 
-`run` holds everything as typed data (see `run_format.py`), and the same seed gives the same bytes of it. `pods`, `nodes`,
-`preemptions`, `victims` and `series` are tables of NumPy arrays (see `columns`), and `to_arrow` gives the same for
-Arrow.
+`run` holds everything as typed data (see `run_format.py`), and the same seed gives the same bytes of it. `pods`,
+`nodes`, `preemptions`, `victims` and `series` are tables of NumPy arrays (see `columns`), and `to_arrow` gives the same
+for Arrow.
 """
 
 from __future__ import annotations
