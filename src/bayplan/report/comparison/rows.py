@@ -146,7 +146,7 @@ def figures(comparison: Comparison) -> Grid:
 
 def _difference_titles(comparison: Comparison) -> list[str]:
     base, *others = names(comparison)
-    return ["difference"] if len(others) == 1 else [f"{run} − {base}" for run in others]
+    return ["change"] if len(others) == 1 else [f"{run} − {base}" for run in others]
 
 
 def _figure_rows(comparison: Comparison) -> Iterator[Row]:
