@@ -38,11 +38,7 @@ from bayplan.report.terminal import show
     "--all-reasons", is_flag=True, help="Run every filter on every node and list all failures, not just the first."
 )
 @click.option(
-    "--top",
-    type=click.IntRange(min=1),
-    default=DEFAULT_TOP,
-    show_default=True,
-    help="Number of best nodes to show.",
+    "--top", type=click.IntRange(min=1), default=DEFAULT_TOP, show_default=True, help="Number of best nodes to show."
 )
 def command(
     pod: str,

@@ -43,8 +43,14 @@ def repeat_file_option(arguments: list[str]) -> list[str]:
     return repeated
 
 
-FILES_HELP = "YAML or JSON files or directories (.gz too); - is standard input. Can be repeated."
-files_option = click.option(*_FILE_OPTIONS, "files", metavar="FILES", multiple=True, required=True, help=FILES_HELP)
+files_option = click.option(
+    *_FILE_OPTIONS,
+    "files",
+    metavar="FILES",
+    multiple=True,
+    required=True,
+    help="YAML or JSON files or directories (.gz too); - is standard input. Can be repeated.",
+)
 config_option = click.option(
     "--config", metavar="FILE", help="KubeSchedulerConfiguration (v1) to use. Default: kube-scheduler's defaults."
 )
@@ -52,12 +58,7 @@ namespace_option = click.option(
     "-n", "--namespace", default="default", show_default=True, help="Namespace of pods named without one."
 )
 output_option = click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Output format.",
+    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."
 )
 report_option = click.option("--report", metavar="FILE", help="Write an HTML report.")
 

@@ -139,7 +139,7 @@ def command(
     sources = [None if config == DEFAULT else config for config in configs or (DEFAULT,)]
     if len(sources) > 1:
         _check_several(sources, journal, output)
-    trace = given_trace(played)
+    trace = given_trace(**played)
     cluster = _load_cluster(files, templates, trace)
     plans = load_timeline(timeline) if timeline else []
     for gate in gates:

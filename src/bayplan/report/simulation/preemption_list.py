@@ -43,6 +43,12 @@ def html_table(titles: Sequence[str], rows: Iterable[Sequence[Any]], numeric: Se
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
+def html_legend(entries: Iterable[tuple[str, str]]) -> str:
+    """Colors and what they mean, as HTML."""
+    spans = (f'<span><i style="background:{colour}"></i>{meaning}</span>' for colour, meaning in entries)
+    return f'<p class="legend">{" ".join(spans)}</p>'
+
+
 def and_more(rest: int, noun: str = "", which: str = "") -> str:
     """What a list leaves out; nothing if it is whole."""
     number = counted(rest, noun) if noun else f"{rest:,}"

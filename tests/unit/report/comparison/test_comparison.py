@@ -75,7 +75,7 @@ class TestText:
             ["default/x", "low", "n1 at 1 s, preempted at 50 s", "n1 at 9 s", "+8 s"],
             ["default/y", "low", "n1 at 1 s", "n2 at 1 s"],
             ["a", "50 s", "default/y", "1,000", "n1", "default/x"],
-            ["difference", "0", "−1", "+1", "+8 s", "+8 s", "+8 s", "+8 s"],
+            ["change", "0", "−1", "+1", "+8 s", "+8 s", "+8 s", "+8 s"],
         ],
         ids=lambda row: row[0],
     )
