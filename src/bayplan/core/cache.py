@@ -11,8 +11,8 @@ from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
-from bayplan.core.columns.resources import ResourceVocabulary
-from bayplan.core.columns.shapes import PodInfo, PodShape, Shapes, pod_info
+from bayplan.core.columns.resources import BASIC_NAMES, ResourceVocabulary
+from bayplan.core.columns.shapes import PodClaims, PodInfo, PodShape, Shapes, pod_info
 from bayplan.core.snapshot import Objects, Usage, View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
@@ -50,7 +50,11 @@ class Cache:
 
     def info(self, pod: Pod) -> PodInfo:
         """The pod as the scheduler sees it; it takes no room anywhere."""
-        return pod_info(pod, self._shape_of(pod))
+        info = pod_info(pod, self._shape_of(pod))
+        if pod.spec.resource_claims or len(info.shape.requests.asked) > len(BASIC_NAMES):
+            claims, statuses = pod.spec.resource_claims, pod.status.resource_claim_statuses
+            info.claims = PodClaims(claims, statuses, self.objects.resource_claims, self.objects.devices)
+        return info
 
     def _shape_of(self, pod: Pod) -> PodShape:
         shape = self.shapes.of(pod)

@@ -31,7 +31,7 @@ from bayplan.core.filtering import (
     run_pre_filters,
     take_failures,
 )
-from bayplan.core.framework.contract import SKIP, Ready, State
+from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, State
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, CycleError, unresolvable
 from bayplan.core.preemption.candidacy import Candidacy
@@ -289,6 +289,8 @@ class _Kept:
         """(rows,) what the score plugins that read the cluster add; None when all of them skip."""
         profile, sums = self.profile, None
         for plugin in profile.later_scorers:
+            if isinstance(plugin, SelectiveScorePlugin) and not plugin.tells_nodes_apart(pod):
+                continue
             pre = profile.pre_scorers.get(plugin.name)
             state = pre.pre_score(pod, view, rows) if pre is not None else pod
             if state is not SKIP:

@@ -57,6 +57,9 @@ _RESOURCES = {
     "CSIDriver": EventResource.CSI_DRIVER,
     "CSIStorageCapacity": EventResource.CSI_STORAGE_CAPACITY,
     "VolumeAttachment": EventResource.VOLUME_ATTACHMENT,
+    "ResourceClaim": EventResource.RESOURCE_CLAIM,
+    "ResourceSlice": EventResource.RESOURCE_SLICE,
+    "DeviceClass": EventResource.DEVICE_CLASS,
 }
 
 

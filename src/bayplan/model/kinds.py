@@ -11,6 +11,7 @@ from bayplan.model.cluster import Namespace, PriorityClass, Service
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
+from bayplan.model.resource_claims import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from bayplan.model.storage import (
     CSIDriver,
     CSINode,
@@ -51,6 +52,10 @@ Object: TypeAlias = (
     | CSIDriver
     | CSIStorageCapacity
     | VolumeAttachment
+    | ResourceClaim
+    | ResourceClaimTemplate
+    | DeviceClass
+    | ResourceSlice
 )
 
 
@@ -77,6 +82,7 @@ class KindInfo:
 
 _CORE, _APPS, _BATCH = "", "apps", "batch"
 _POLICY, _SCHEDULING, _STORAGE = "policy", "scheduling.k8s.io", "storage.k8s.io"
+_RESOURCE = "resource.k8s.io"
 
 _TABLE: tuple[tuple[str, type[Object], bool], ...] = (
     (_CORE, Pod, True),
@@ -99,6 +105,10 @@ _TABLE: tuple[tuple[str, type[Object], bool], ...] = (
     (_STORAGE, CSIDriver, False),
     (_STORAGE, CSIStorageCapacity, True),
     (_STORAGE, VolumeAttachment, False),
+    (_RESOURCE, ResourceClaim, True),
+    (_RESOURCE, ResourceClaimTemplate, True),
+    (_RESOURCE, DeviceClass, False),
+    (_RESOURCE, ResourceSlice, False),
 )
 
 KINDS: dict[str, KindInfo] = {

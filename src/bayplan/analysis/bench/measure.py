@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import resource
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.cache import Cache
 from bayplan.core.deciding import Decider
+from bayplan.core.framework.contract import ReservePlugin
 from bayplan.core.preemption.prepare import overtaken
 from bayplan.model.pod import Pod
 
@@ -86,25 +88,30 @@ def measure(workload: Workload, node_count: int, pod_count: int) -> Measurement:
 
 def decide_all(cache: Cache, pods: list[Pod]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int, int]:
     """Nanoseconds of each decision, and how many pods were placed, at once or by preemption."""
-    decider = Decider(build_profiles(load_configuration(None)))
+    profiles = build_profiles(load_configuration(None))
+    decider = Decider(profiles)
+    reserve = next(iter(profiles.values())).reserve
     nanoseconds = np.zeros(len(pods), dtype=np.int64)
     placed = preempted = 0
     clock = time.perf_counter_ns
     for position, pod in enumerate(pods):
         start = clock()
-        victims = decide_one(cache, decider, pod)
+        victims = decide_one(cache, decider, pod, reserve if pod.spec.resource_claims else ())
         nanoseconds[position] = clock() - start
         placed += victims is not None
         preempted += bool(victims)
     return nanoseconds, placed, preempted
 
 
-def decide_one(cache: Cache, decider: Decider, pod: Pod) -> list[str] | None:
-    """Place one pod; its victims, or None when it fits nowhere."""
+def decide_one(cache: Cache, decider: Decider, pod: Pod, reserve: Sequence[ReservePlugin] = ()) -> list[str] | None:
+    """Place one pod, with what `reserve` keeps for it; its victims, or None when it fits nowhere."""
     info = cache.info(pod)
     view = cache.view()
     choice = decider.decide(info, view)
     if choice.row >= 0:
+        for plugin in reserve:
+            for thing in plugin.reserve(info, view, choice.row):
+                cache.objects.put(thing)
         cache.add_pod(pod, view.nodes.names[choice.row], info)
         return []
     if choice.found is None:

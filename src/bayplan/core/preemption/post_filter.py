@@ -16,7 +16,7 @@ from bayplan.core.diagnosis import histogram, nodes_available_message
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Code, Status, unschedulable
-from bayplan.core.plugins.dynamic_resources import NO_CLAIMS_REASON
+from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation, deallocate
 from bayplan.core.preemption.eligible import ineligible_reason
 from bayplan.core.preemption.search import search_by_dry_run
 from bayplan.core.snapshot import View
@@ -72,6 +72,7 @@ class PostFilterResult:
 
     status: Status
     preemption: Preemption
+    deallocation: Deallocation | None = None
 
     @property
     def message(self) -> str:
@@ -84,24 +85,28 @@ def run_post_filters(
     """Ask the PostFilter plugins in order until one succeeds or fails for good."""
     search = search or partial(search_by_dry_run, profile.preemption)
     preemption = Preemption()
+    deallocation: Deallocation | None = None
     reasons: list[str] = []
     for name in profile.post_filter:
         if name == DYNAMIC_RESOURCES:
-            status = _dynamic_resources(filtered)
+            deallocation = _dynamic_resources(pod, filtered)
+            status = deallocation.status
         elif name == DEFAULT_PREEMPTION:
             status = _preempt(pod, view, filtered, search, preemption)
         else:
             continue
         if status.code is not Code.UNSCHEDULABLE:
-            return PostFilterResult(status, preemption)
+            return PostFilterResult(status, preemption, deallocation)
         reasons += status.reasons
-    return PostFilterResult(unschedulable(*reasons), preemption)
+    return PostFilterResult(unschedulable(*reasons), preemption, deallocation)
 
 
-def _dynamic_resources(filtered: Filtered) -> Status:
+def _dynamic_resources(pod: PodInfo, filtered: Filtered) -> Deallocation:
     if DYNAMIC_RESOURCES not in filtered.pre.ran:
-        return Status(Code.ERROR, (STATE_NOT_FOUND,), DYNAMIC_RESOURCES)
-    return unschedulable(NO_CLAIMS_REASON)
+        return Deallocation(Status(Code.ERROR, (STATE_NOT_FOUND,), DYNAMIC_RESOURCES))
+    own = [place for place, plugin in enumerate(filtered.plugins) if plugin.name == DYNAMIC_RESOURCES]
+    rejected = np.isin(filtered.verdicts.rejected_by, own)
+    return deallocate(pod, filtered.pre.states.get(DYNAMIC_RESOURCES), filtered.verdicts.codes[rejected])
 
 
 def _preempt(pod: PodInfo, view: View, filtered: Filtered, search: Search, into: Preemption) -> Status:
