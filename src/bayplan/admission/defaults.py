@@ -20,6 +20,14 @@ from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import LabelSelector, LabelSelectorRequirement
 from bayplan.model.node import Node
 from bayplan.model.pod import Container, Pod, PodAffinityTerm, PodSpec, Toleration
+from bayplan.model.resource_claims import (
+    EXACT_COUNT,
+    DeviceSubRequest,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+    ResourceClaimTemplate,
+)
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from bayplan.model.timestamps import parse_time
 from bayplan.model.tolerations import NO_EXECUTE
@@ -249,6 +257,18 @@ def _default_cron_job(one: CronJob) -> None:
     _default_job_spec(spec.job_template.spec)
 
 
+def _default_devices(spec: ResourceClaimSpec) -> None:
+    """One device, unless a request says something else."""
+    for request in spec.devices.requests:
+        alternatives: list[ExactDeviceRequest | DeviceSubRequest] = [*request.first_available]
+        if request.exactly is not None:
+            alternatives.append(request.exactly)
+        for asked in alternatives:
+            asked.allocation_mode = asked.allocation_mode or EXACT_COUNT
+            if asked.allocation_mode == EXACT_COUNT and not asked.count:
+                asked.count = 1
+
+
 _BY_KIND: dict[type[Any], Callable[[Any], None]] = {
     Pod: default_pod,
     Node: _default_node,
@@ -264,4 +284,6 @@ _BY_KIND: dict[type[Any], Callable[[Any], None]] = {
     DaemonSet: _default_daemon_set,
     Job: _default_job,
     CronJob: _default_cron_job,
+    ResourceClaim: lambda claim: _default_devices(claim.spec),
+    ResourceClaimTemplate: lambda template: _default_devices(template.spec.spec),
 }

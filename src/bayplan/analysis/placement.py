@@ -73,6 +73,10 @@ def _place(cache: Cache, decider: Decider, profile: Profile, pod: Pod, choose: T
         node = choose(tied)
         _settle(cache, profile, pod, info, node)
         return PlacedPod(info.key, node, choice.total, tied)
+    if choice.deallocation is not None and choice.deallocation.write is not None:
+        cache.objects.put(choice.deallocation.write)
+    if choice.deallocation is not None and choice.deallocation.delete is not None:
+        cache.objects.remove(choice.deallocation.delete)
     if choice.found is None:
         return PlacedPod(info.key, None, None, message=choice.message)
     node = choose(tied)

@@ -7,9 +7,10 @@ and writing are actions.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import copy
 
-from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, WriteVolumes
+from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, ReleaseClaim, WriteVolumes
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.events import BindAnswered, PermitAnswered
@@ -21,10 +22,11 @@ from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
 from bayplan.core.queue import SECOND_NS, QueuedPod, SchedulingQueue
 from bayplan.core.refusing import Decision, Refusing
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import EXTENDED_RESOURCE_ANNOTATION, ResourceClaim
 from bayplan.model.storage import PersistentVolumeClaim
-from bayplan.model.structs import Struct, field
+from bayplan.model.structs import Struct, field, replace
 
 #: Longest wait that a plugin may ask for at Permit.
 PERMIT_WAIT_MAX_NS = 15 * 60 * SECOND_NS
@@ -42,6 +44,7 @@ class OnTheWay(Struct, eq=False):
     waits: dict[str, int] = field(default_factory=dict)  # plugin at Permit -> deadline
     deadline: int | None = None  # of the volumes
     uncertain: bool = False  # an answer to Bind was lost
+    written: tuple[ResourceClaim, ...] = ()  # claims that say the pod uses them
 
     @property
     def pod(self) -> Pod:
@@ -118,10 +121,13 @@ class Binding:
             before = objects.find(thing)
             if before is not None:
                 way.reserved.append(before)
+            if isinstance(thing, ResourceClaim) and not _has_devices(before):
+                objects.claims_in_flight.add((thing.metadata.namespace, thing.metadata.name))
             objects.put(thing)
         way.volumes = tuple(changed)
         if changed:
-            way.claims = tuple((info.namespace, use.claim_name) for use in claim_uses(info))
+            if not all(isinstance(thing, ResourceClaim) for thing in changed):
+                way.claims = tuple((info.namespace, use.claim_name) for use in claim_uses(info))
             way.deadline = now + self._bind_timeout_ns
 
     def _permit(self, way: OnTheWay, info: PodInfo, now: int) -> Status | None:
@@ -205,7 +211,8 @@ class Binding:
         """A pod that had a node loses it again."""
         self._forget(way)
         self._queue.move(POD_GONE, way.pod, None, now, except_key=way.record.key)
-        return self._refusing.fail(way.record, status, way.node, now)
+        decision = self._refusing.fail(way.record, status, way.node, now)
+        return decision if not way.written else replace(decision, actions=(*_releases(way), *decision.actions))
 
     def _forget(self, way: OnTheWay) -> None:
         """Undo assume and reserve."""
@@ -213,9 +220,17 @@ class Binding:
         self._timed.pop(way.record.key, None)
         if self._cache.stands_on_a_node(way.record.key):
             self._cache.remove_pod(way.record.key)
+        objects = self._cache.objects
+        made = [thing for thing in way.volumes if isinstance(thing, ResourceClaim)]
+        for claim in made:
+            objects.claims_in_flight.discard((claim.metadata.namespace, claim.metadata.name))
         for thing in way.reserved:
-            if self._cache.objects.find(thing) in way.volumes:  # nobody has changed it since
-                self._cache.objects.put(thing)
+            if objects.find(thing) in way.volumes:  # nobody has changed it since
+                objects.put(thing)
+        known = {(thing.metadata.namespace, thing.metadata.name) for thing in way.reserved}
+        for claim in made:
+            if (claim.metadata.namespace, claim.metadata.name) not in known and objects.find(claim) is claim:
+                objects.remove(claim)  # it was to be written for this pod
 
     def bind_answered(self, answer: BindAnswered, now: int) -> None:
         way = self._on_the_way.get(answer.pod)
@@ -253,11 +268,24 @@ class Binding:
         if way is None or way.record.info.uid != uid:
             return
         if error:
-            status = Status(Code.ERROR, (f'running PreBind plugin "VolumeBinding": {error}',))
+            status = Status(Code.ERROR, (f'running PreBind plugin "{_writer(way)}": {error}',))
             self.outbox += self._fall_back(way, status, now).actions
             return
+        way.written = tuple(thing for thing in way.volumes if isinstance(thing, ResourceClaim))
+        for claim in way.written:
+            self._cache.objects.claims_in_flight.discard((claim.metadata.namespace, claim.metadata.name))
         way.volumes = ()
         self._bind_if_ready(way, now)
+
+    def as_assumed(self, seen: Object) -> Object:
+        """A claim with the devices that a pod on the way was given, where the watch has not shown them yet."""
+        if not isinstance(seen, ResourceClaim) or seen.status.allocation is not None:
+            return seen
+        for way in self._on_the_way.values():
+            for thing in (*way.volumes, *way.written):
+                if isinstance(thing, ResourceClaim) and object_key(thing) == object_key(seen):
+                    return replace(seen, status=thing.status)
+        return seen
 
     def look_at_claims(self, thing: Object, now: int) -> None:
         if not isinstance(thing, PersistentVolumeClaim):
@@ -269,7 +297,7 @@ class Binding:
 
     def _bind_if_ready(self, way: OnTheWay, now: int) -> None:
         claims = self._cache.objects.claims
-        if way.claims and all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
+        if all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
             way.claims, way.deadline = (), None
             del self._timed[way.record.key]
             self.outbox += self._bind(way, now).actions
@@ -299,6 +327,24 @@ class Binding:
             elif way.deadline is not None and way.deadline <= now:
                 text = 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
                 self.outbox += self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
+
+
+def _has_devices(claim: Object | None) -> bool:
+    return isinstance(claim, ResourceClaim) and claim.status.allocation is not None
+
+
+def _writer(way: OnTheWay) -> str:
+    """The plugin whose objects could not be written."""
+    only_devices = all(isinstance(thing, ResourceClaim) for thing in way.volumes)
+    return "DynamicResources" if only_devices else "VolumeBinding"
+
+
+def _releases(way: OnTheWay) -> Iterator[ReleaseClaim]:
+    """What was written for the pod is taken back; the devices stay the claim's until somebody needs it elsewhere."""
+    for claim in way.written:
+        label = f"{claim.metadata.namespace}/{claim.metadata.name}"
+        is_own = claim.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) == "true"
+        yield ReleaseClaim(way.record.key, way.record.info.uid, label, is_own)
 
 
 def _placed(info: PodInfo, node: str) -> PodInfo:

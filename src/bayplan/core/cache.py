@@ -18,6 +18,7 @@ from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 
+_BASIC_NAMES = frozenset(BASIC_NAMES)
 FINISHED_PHASES = frozenset({"Succeeded", "Failed"})
 
 
@@ -32,6 +33,8 @@ class Cache:
         self.ports = PortTable()
         self.counters = Counters(self.shapes, self.pods)
         self.objects = Objects()
+        # Which resources may come as devices is part of what is known of nodes.
+        self.objects.devices.on_class_change = lambda: self.nodes.spec_changes.append(0)
         self.nominated: dict[str, list[int]] = {}  # node name -> pod rows, in order of nomination
         self._view: View | None = None
         self._shapes_known = 0
@@ -51,7 +54,7 @@ class Cache:
     def info(self, pod: Pod) -> PodInfo:
         """The pod as the scheduler sees it; it takes no room anywhere."""
         info = pod_info(pod, self._shape_of(pod))
-        if pod.spec.resource_claims or len(info.shape.requests.asked) > len(BASIC_NAMES):
+        if pod.spec.resource_claims or not info.shape.requests.asked.keys() <= _BASIC_NAMES:
             claims, statuses = pod.spec.resource_claims, pod.status.resource_claim_statuses
             info.claims = PodClaims(claims, statuses, self.objects.resource_claims, self.objects.devices)
         return info

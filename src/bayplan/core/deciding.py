@@ -34,6 +34,7 @@ from bayplan.core.filtering import (
 from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, State
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, CycleError, unresolvable
+from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
 from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, Found, PostFilterResult, run_post_filters
 from bayplan.core.scoring import final_scores
@@ -65,6 +66,7 @@ class Choice:
     victims_row: int = -1  # the node it would fit on with its victims gone, -1 if none
     found: Found | None = None  # the candidates, when there are any
     refuse: Callable[[], Refusal] | None = None  # puts into words why nothing fits; ask before the cache changes
+    deallocation: Deallocation | None = None  # what is to become of the pod's own claims when nothing fits
     keeps_nomination: bool = False  # nothing fits, and preemption did not look: an earlier nomination stands
     _said: Refusal | None = None
 
@@ -152,7 +154,7 @@ def choice_of(found: Attempt, view: View) -> Choice:
 def _refused(result: PostFilterResult, view: View, refuse: Callable[[], Refusal]) -> Choice:
     """Nothing fits; perhaps there is a node that can be cleared."""
     # Where nobody looked for candidates nothing is known against an earlier nomination.
-    choice = Choice(refuse=refuse, keeps_nomination=not result.preemption.ran)
+    choice = Choice(refuse=refuse, keeps_nomination=not result.preemption.ran, deallocation=result.deallocation)
     tied = result.preemption.tied_rows
     if len(tied):
         choice.tied_rows = tied

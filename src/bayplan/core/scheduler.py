@@ -48,6 +48,7 @@ from bayplan.core.refusing import Decision, Refusing, failed_event
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
 
 _RESOURCES = {
     "PersistentVolume": EventResource.PERSISTENT_VOLUME,
@@ -128,7 +129,7 @@ class Scheduler:
             self.cache.add_node(new)
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.ADD), None, new, now)
         else:
-            self.cache.objects.put(new)
+            self.cache.objects.put(self._binding.as_assumed(new))
             self._moved_by(new, ActionType.ADD, None, new, now)
             self._binding.look_at_claims(new, now)
 
@@ -138,7 +139,7 @@ class Scheduler:
             for change in node_changes(old, new):
                 self.queue.move(ClusterEvent(EventResource.NODE, change), old, new, now)
         else:
-            self.cache.objects.put(new)
+            self.cache.objects.put(self._binding.as_assumed(new))
             self._moved_by(new, ActionType.UPDATE, old, new, now)
             self._binding.look_at_claims(new, now)
 
@@ -273,10 +274,13 @@ class Scheduler:
         if choice.row >= 0:
             return self._binding.take(record, profile, view.nodes.names[choice.row], now)
         if choice.found is not None:
-            return self._preempt(record, info, choice, now)
-        refusal = choice.refusal
-        nominated = None if choice.keeps_nomination else ""
-        return self._refusing.refuse(record, refusal.message, refusal.rejectors, nominated, now)
+            decision = self._preempt(record, info, choice, now)
+        else:
+            refusal = choice.refusal
+            nominated = None if choice.keeps_nomination else ""
+            decision = self._refusing.refuse(record, refusal.message, refusal.rejectors, nominated, now)
+        change = choice.deallocation.action(info) if choice.deallocation is not None else None
+        return decision if change is None else replace(decision, actions=(change, *decision.actions))
 
     # ------------------------------------------------------------------ nothing fits
 

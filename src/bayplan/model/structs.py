@@ -5,5 +5,6 @@ passes. The core takes it from here and knows of no encoding.
 """
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
-__all__ = ["Struct", "field"]
+__all__ = ["Struct", "field", "replace"]

@@ -11,9 +11,11 @@ from bayplan.core.actions import (
     Action,
     Bind,
     ClearNomination,
+    DeallocateClaim,
     Emit,
     Evict,
     Nominate,
+    ReleaseClaim,
     SetCondition,
     WriteVolumes,
 )
@@ -21,8 +23,10 @@ from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswe
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.timestamps import format_time
 from bayplan.store import ApiError, NotFound, Store
+from bayplan.worlds import claim_writing as claims
 
 POD_SCHEDULED = "PodScheduled"
 DISRUPTION_TARGET = "DisruptionTarget"
@@ -61,6 +65,10 @@ class Performer:
                 self._try(lambda: self._modify(pod, lambda one: _with_nomination(one, node), now))
             case ClearNomination(pod, _):
                 self._try(lambda: self._modify(pod, lambda one: _with_nomination(one, ""), now))
+            case DeallocateClaim(_, uid, claim):
+                self._try(lambda: claims.deallocate(self._store, claim, uid, now))
+            case ReleaseClaim(_, uid, claim, delete):
+                self._try(lambda: claims.release(self._store, claim, uid, delete, now))
             case Emit():
                 self.emit(action, now)
         return None
@@ -110,6 +118,9 @@ class Performer:
 
     def _write(self, action: WriteVolumes, now: int) -> None:
         for thing in action.objects:
+            if isinstance(thing, ResourceClaim):
+                claims.write(self._store, thing, action.pod, action.uid, now)
+                continue
             meta = thing.metadata
             self._store.modify(type(thing).__name__, meta.namespace, meta.name, partial(_instead, thing), now)
 

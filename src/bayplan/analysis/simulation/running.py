@@ -35,6 +35,7 @@ from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.namespace import NamespaceController
 from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
+from bayplan.controllers.resource_claims import ResourceClaimController
 from bayplan.controllers.volumes.ephemeral_volume import EphemeralVolumeController
 from bayplan.controllers.volumes.persistent_volume import Volumes
 from bayplan.controllers.workloads.cron_job import CronJobController
@@ -286,7 +287,14 @@ def _workload_controllers() -> list[WorkloadController]:
 
 
 def _other_controllers(draws: Draws) -> list[Controller]:
-    return [GarbageCollector(), NamespaceController(), Budgets(), EphemeralVolumeController(), Volumes(draws)]
+    return [
+        GarbageCollector(),
+        NamespaceController(),
+        Budgets(),
+        EphemeralVolumeController(),
+        ResourceClaimController(),
+        Volumes(draws),
+    ]
 
 
 def _start_of(objects: Iterable[Object]) -> int:

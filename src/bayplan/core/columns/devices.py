@@ -8,7 +8,7 @@ nor which slices a node can see (`device_pools`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -88,8 +88,7 @@ class Inventory:
     def __init__(self, slices: dict[str, ResourceSlice], classes: dict[str, DeviceClass]) -> None:
         self.slices = slices
         self.classes = classes
-        self.version = 0  # grows when a slice or a class changes
-        self.classes_version = 0
+        self.on_class_change: Callable[[], None] = lambda: None
         self.holders: dict[DeviceId, list[str]] = {}  # claims (namespace/name) that hold the whole device
         self.shares: dict[DeviceId, list[Share]] = {}
         self.changes_end = 0  # how many changes of holders there have been
@@ -105,14 +104,12 @@ class Inventory:
     # ---------------------------------------------------------------- what happens
 
     def slice_changed(self) -> None:
-        self.version += 1
         self.remembered.clear()
 
     def class_changed(self) -> None:
-        self.version += 1
-        self.classes_version += 1
         self._extended = None
         self.remembered.clear()
+        self.on_class_change()
 
     def claim_changed(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
         """A claim came, changed or went: devices may have changed hands."""

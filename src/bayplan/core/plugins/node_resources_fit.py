@@ -3,7 +3,8 @@
 Filters on requests as the pod states them against what the pods there take; scores with the minimum the scheduler
 supposes of containers that state nothing. A failure code is a set of bits: bit 0 for too many pods, one bit for each
 requested resource that falls short, and a top bit when not even the empty node would do. Bits depend on the pod and
-the arguments alone, so codes of equal pods mean the same. Does not hand extended resources over to device claims.
+the arguments alone, so codes of equal pods mean the same. A resource that a device class stands for is left to
+DynamicResources on nodes that offer none of it themselves; in scores its devices count.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from bayplan.core.columns import ABSENT, IntArray, RowArray, Rows, row_array
+from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.resources import (
     BASIC_NAMES,
     EPHEMERAL_STORAGE,
@@ -49,6 +51,7 @@ from bayplan.core.snapshot import Usage, View
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import DEVICE_CLASS_PREFIX, DeviceClass
 
 TOO_MANY_PODS = "Too many pods"
 
@@ -72,6 +75,7 @@ class Demand(NamedTuple):
     resource: int
     amount: int
     bit: int
+    may_be_devices: bool = False  # a device class stands for it
 
 
 class FilterState(NamedTuple):
@@ -115,7 +119,7 @@ class NodeResourcesFit:
         self._rating, self._rating_one = _ratings(strategy.type, strategy.shape)
 
     def pre_filter(self, pod: PodInfo, view: View) -> Ready:
-        demands = self._demands(pod.shape.requests.asked, view.nodes.resources)
+        demands = self._demands(pod.shape.requests.asked, view.nodes.resources, view.objects.devices)
         return Ready(
             FilterState(
                 demands,
@@ -136,7 +140,10 @@ class NodeResourcesFit:
         short = capacities - taken < state.amounts
         if np.count_nonzero(short):
             for demand, lacking, capacity in zip(state.demands, short, capacities, strict=True):
-                codes |= shortage_codes(demand, lacking, capacity)
+                if demand.may_be_devices:
+                    codes |= shortage_codes(demand, lacking, capacity) * (capacity > 0)
+                else:
+                    codes |= shortage_codes(demand, lacking, capacity)
         return codes
 
     def filter_one(self, state: FilterState, view: View, row: int) -> int:
@@ -144,6 +151,8 @@ class NodeResourcesFit:
         code = int(usage.pod_counts.item(row) >= nodes.allowed_pods.item(row))
         for demand in state.demands:
             capacity = nodes.allocatable.item(row, demand.resource)
+            if demand.may_be_devices and not capacity:
+                continue
             if capacity - usage.requested.item(row, demand.resource) < demand.amount:
                 code |= shortage_codes(demand, True, capacity)
         return code
@@ -212,14 +221,22 @@ class NodeResourcesFit:
             return rounded_quotient(total, larger(weights, 1))
         return total // larger(weights, 1)
 
-    def _demands(self, asked: Mapping[str, int], resources: ResourceVocabulary) -> tuple[Demand, ...]:
+    def _demands(
+        self, asked: Mapping[str, int], resources: ResourceVocabulary, devices: Inventory
+    ) -> tuple[Demand, ...]:
         # Upstream names scalars in the random order of a map; by name is as good and can be repeated.
         scalars = sorted(name for name in asked if name not in BASIC_NAMES and not self._is_ignored(name))
         names = [name for name in (*BASIC_NAMES, *scalars) if asked.get(name, 0) > 0]
         if len(names) > DEMANDS_MAX:
             raise CycleError(self.name, f"a pod may ask for at most {DEMANDS_MAX} resources, not {len(names)}")
         return tuple(
-            Demand(name, _known(resources, name), asked[name], TOO_MANY_PODS_BIT << position)
+            Demand(
+                name,
+                _known(resources, name),
+                asked[name],
+                TOO_MANY_PODS_BIT << position,
+                devices.class_of_resource(name) is not None,
+            )
             for position, name in enumerate(names, start=1)
         )
 
@@ -258,18 +275,32 @@ def after_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> b
     assert isinstance(new, Node)
     amounts, allowed_pods = _allocatable(new)
     asked = pod.shape.requests.asked
-    if not allowed_pods or any(amount > amounts.get(name, 0) for name, amount in asked.items() if amount):
+    as_devices = {name for name in asked if not amounts.get(name, 0) and _may_be_devices(pod, name)}
+    lacking = (amount > amounts.get(name, 0) and name not in as_devices for name, amount in asked.items() if amount)
+    if not allowed_pods or any(lacking):
         return False
-    if old is None:
+    if old is None or any(asked[name] for name in as_devices):
         return True
     assert isinstance(old, Node)
     amounts_before, allowed_pods_before = _allocatable(old)
     return allowed_pods > allowed_pods_before or _has_more(amounts, amounts_before, pod)
 
 
-def after_device_class(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
-    """Hint: which resource a class stands for is not known here, so any scalar the pod asks for will do."""
-    return any(name not in BASIC_NAMES for name in pod.shape.requests.asked)
+def after_device_class(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+    """Hint: a class that has come to stand for a resource the pod asks for."""
+    assert isinstance(new, DeviceClass)
+    asked, explicit = pod.shape.requests.asked, new.spec.extended_resource_name
+    if old is not None:
+        assert isinstance(old, DeviceClass)
+        if (old.spec.extended_resource_name or "") == (explicit or ""):
+            return False
+    elif DEVICE_CLASS_PREFIX + new.metadata.name in asked:
+        return True
+    return explicit is not None and explicit in asked
+
+
+def _may_be_devices(pod: PodInfo, name: str) -> bool:
+    return pod.claims is not None and pod.claims.inventory.class_of_resource(name) is not None
 
 
 def _has_more(one: Mapping[str, int], other: Mapping[str, int], pod: PodInfo) -> bool:

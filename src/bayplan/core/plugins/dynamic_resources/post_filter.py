@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bayplan.core.actions import DeallocateClaim, ReleaseClaim
 from bayplan.core.columns import IntArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import State
 from bayplan.core.framework.verdict import Status, unschedulable
 from bayplan.core.plugins.dynamic_resources import CLAIM_BITS, NOT_AVAILABLE, DeviceState
 from bayplan.core.plugins.dynamic_resources.claims import with_status
+from bayplan.model.kinds import object_key
 from bayplan.model.resource_claims import ResourceClaim, ResourceClaimStatus
 
 NO_CLAIMS_REASON = "no new claims to deallocate"
@@ -28,6 +30,14 @@ class Deallocation:
     status: Status
     write: ResourceClaim | None = None
     delete: ResourceClaim | None = None
+
+    def action(self, pod: PodInfo) -> DeallocateClaim | ReleaseClaim | None:
+        """What the world is to do about it."""
+        if self.write is not None:
+            return DeallocateClaim(pod.key, pod.uid, object_key(self.write))
+        if self.delete is not None:
+            return ReleaseClaim(pod.key, pod.uid, object_key(self.delete), delete=True)
+        return None
 
 
 def deallocate(pod: PodInfo, state: State, codes: IntArray) -> Deallocation:
