@@ -2,8 +2,10 @@
 
 Where requests only ask for some number of devices, and nothing ties one device to another, counting is enough: by
 Hall's theorem everybody gets a device when every group of requests finds, among the devices that suit any of them, as
-many as it asks for together. Of alternatives the first combination that works is what the search would find. Nodes that
-see pools with counters, shared devices or contradictions are left undecided, as are those on which a selector fails.
+many as it asks for together. Nodes that see pools with counters, shared devices or contradictions are left undecided,
+as are those on which a selector fails. Which alternative of a list is taken can be told for a list that is served
+before all else: the first that works. Further down it depends on the devices that earlier requests took, so that
+there only nodes that do not fit are decided.
 """
 
 from __future__ import annotations
@@ -62,6 +64,8 @@ def count_nodes(inventory: Inventory, nodes: NodeTable, plan: Plan) -> Counted |
             ALTERNATIVES_MAX - place for request, place in zip(taken, chosen, strict=True) if request.parent
         )
         fits |= works
+    if any(len(alternatives) > 1 for alternatives in requests[1:]):
+        undecided |= fits
     return Counted(~undecided, fits, scores)
 
 
