@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from bayplan.core.columns import ABSENT
 from bayplan.core.columns.counters import Counters
+from bayplan.core.columns.device_pools import slice_index
+from bayplan.core.columns.devices import PoolId
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
@@ -35,6 +37,7 @@ class Cache:
         self.objects = Objects()
         # Which resources may come as devices is part of what is known of nodes.
         self.objects.devices.on_class_change = lambda: self.nodes.spec_changes.append(0)
+        self.objects.devices.on_devices_change = self._devices_changed
         self.nominated: dict[str, list[int]] = {}  # node name -> pod rows, in order of nomination
         self._view: View | None = None
         self._shapes_known = 0
@@ -208,6 +211,17 @@ class Cache:
                 if not rows:
                     del self.nominated[node_name]
                 self._nominations_changed(node_name)
+
+    def _devices_changed(self, pool_id: PoolId) -> None:
+        """Devices count in scores where a class stands for a resource."""
+        if not any(each.spec.extended_resource_name for each in self.objects.device_classes.values()):
+            return
+        slices = slice_index(self.objects.devices).by_pool.get(pool_id, ())
+        names = {each.spec.node_name for each in slices}
+        rows = (self.nodes.rows_by_name.get(name) for name in names if name)
+        for row in range(self.nodes.count) if not names or None in names else rows:
+            if row is not None:
+                self.nodes.usage_changes.append(row)
 
     def _nominations_changed(self, node_name: str) -> None:
         """A nominated pod counts in the dry runs of its node."""

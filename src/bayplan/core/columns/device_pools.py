@@ -210,7 +210,7 @@ class DeviceColumns:
         for pool_id, slices in slice_index(inventory).by_pool.items():
             if not self._add_pool(inventory, nodes, pool_id, slices):
                 for resource_slice in slices:
-                    self.odd |= _visible_to(resource_slice, nodes)
+                    self.odd |= visible_to(resource_slice, nodes)
         self.node_rows: RowArray = row_array(self._rows)
         self.content_ids: IdArray = np.fromiter((e.content_id for e in self._entries), np.int32, len(self._entries))
         self._places: dict[DeviceId, int] = {entry.id: place for place, entry in enumerate(self._entries)}
@@ -246,7 +246,7 @@ class DeviceColumns:
         for resource_slice in slices:
             of_slice = inventory.entries_of(resource_slice)
             content_ids = np.fromiter((entry.content_id for entry in of_slice), np.int32, len(of_slice))
-            self.shared.append(SharedSlice(_visible_to(resource_slice, nodes), of_slice, content_ids))
+            self.shared.append(SharedSlice(visible_to(resource_slice, nodes), of_slice, content_ids))
         return True
 
 
@@ -266,7 +266,7 @@ def _parses(selector: NodeSelector) -> bool:
     return True
 
 
-def _visible_to(resource_slice: ResourceSlice, nodes: NodeTable) -> BoolArray:
+def visible_to(resource_slice: ResourceSlice, nodes: NodeTable) -> BoolArray:
     """(nodes,) nodes that may see something of the slice; all of them where that is not easy to tell."""
     spec = resource_slice.spec
     visible = np.zeros(nodes.count, dtype=np.bool_)

@@ -88,7 +88,9 @@ class Inventory:
     def __init__(self, slices: dict[str, ResourceSlice], classes: dict[str, DeviceClass]) -> None:
         self.slices = slices
         self.classes = classes
+        # Whoever keeps what follows from these hears of changes at once.
         self.on_class_change: Callable[[], None] = lambda: None
+        self.on_devices_change: Callable[[PoolId], None] = lambda _: None
         self.holders: dict[DeviceId, list[str]] = {}  # claims (namespace/name) that hold the whole device
         self.shares: dict[DeviceId, list[Share]] = {}
         self.changes_end = 0  # how many changes of holders there have been
@@ -155,6 +157,7 @@ class Inventory:
             del self._changes[: CHANGES_MAX // 2]
         self._changes.append(pool_id)
         self.changes_end += 1
+        self.on_devices_change(pool_id)
 
     def changes_since(self, position: int) -> list[PoolId] | None:
         """Pools in which devices changed hands; None when nobody remembers."""

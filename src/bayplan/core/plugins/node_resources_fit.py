@@ -38,6 +38,7 @@ from bayplan.core.framework.args import (
 from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads, Ready
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
+from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import (
     Amounts,
     as_numbers,
@@ -103,6 +104,7 @@ class ScoreState(NamedTuple):
     requests: IntArray  # (resources, 1)
     weights: IntArray  # (resources,)
     weight_sum: int
+    devices: tuple[DeviceBacked, ...] = ()  # those among them that may come as devices
 
 
 class NodeResourcesFit:
@@ -178,6 +180,7 @@ class NodeResourcesFit:
             requests=np.array([[entry.request] for entry in resources], dtype=np.int64),
             weights=np.array([entry.weight for entry in resources], dtype=np.int64),
             weight_sum=sum(entry.weight for entry in resources),
+            devices=device_backed((entry.name for entry in configured), [entry.resource for entry in resources], view),
         )
 
     def score(self, state: ScoreState, view: View, rows: Rows) -> IntArray:
@@ -186,6 +189,8 @@ class NodeResourcesFit:
         # All resources at once: (resources, rows).
         (capacities,) = blocks_at(rows, state.columns, view.nodes.allocatable)
         needed = taken_at(view.usage, rows, state)
+        if state.devices:
+            count_devices(state.devices, view, rows, capacities, needed)
         needed += state.requests
         scores, counted = self._rate(capacities, needed)
         weights = state.weight_sum if counted is True else state.weights @ counted
@@ -193,6 +198,8 @@ class NodeResourcesFit:
         return mean
 
     def score_one(self, state: ScoreState, view: View, row: int) -> int:
+        if state.devices:
+            return self.score(state, view, row_array([row])).item()
         allocatable, usage = view.nodes.allocatable, view.usage
         total = weights = 0
         for resource, request, weight in state.resources:
