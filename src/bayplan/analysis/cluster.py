@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bayplan.admission import admit
+from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
 from bayplan.analysis.explanation import PodExplanation, Subject
 from bayplan.analysis.placement import Placement, place_pods
 from bayplan.analysis.references import (
@@ -43,6 +44,7 @@ from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.reading import ReadResult, from_dicts, read, without_garbage_collection
+from bayplan.model.resource_claims import ResourceClaim
 
 ConfigSource = str | Path | Mapping[str, Any] | None
 
@@ -100,7 +102,7 @@ class Cluster:
         profile = profile_of(build_profiles(load_configuration(config)), wanted.pod)
         cache = self.build_cache(without=wanted.subject.key)
         _add_along(cache, [wanted.origin] if wanted.origin else [])
-        info = cache.info(_unbound(wanted.pod))
+        info = cache.info(self._claiming(_unbound(wanted.pod), cache))
         view = cache.view()
         try:
             found = attempt(profile, info, view)
@@ -119,6 +121,7 @@ class Cluster:
         cache = self.build_cache()
         planned = (self._planned(key) for key in keys)
         _add_along(cache, [new for new in planned if new is not None])
+        pending = [self._claiming(pod, cache) for pod in pending]
         return place_pods(cache, profiles, pending, tie_break(ties))
 
     def queue(
@@ -136,7 +139,10 @@ class Cluster:
         keys = self.pending_pods() if named is None else self._pending_among(named, namespace)
         found, cache = PodQueue(), Cache()
         order = queue_order(profiles)
-        infos = {key: cache.info(self.find_pod(key)) for key in keys}
+        for claim in self.objects:
+            if isinstance(claim, ResourceClaim):
+                cache.add(claim)
+        infos = {key: cache.info(self._claiming(self.find_pod(key), cache)) for key in keys}
         arrival = {key: position for position, key in enumerate(keys)}
         for key in sorted(keys, key=lambda one: order(infos[one], arrival[one])):
             pod = self.find_pod(key)
@@ -156,13 +162,15 @@ class Cluster:
     def after(self, placement: Placement) -> Cluster:
         """The cluster once the placed pods run and their victims are gone."""
         gone = {victim for one in placement.decisions for victim in one.victims}
+        claims = {object_key(claim): claim for claim in placement.claims}
         nodes = {one.pod: one.node for one in placement.decisions if one.node and one.pod not in gone}
         planned = [new for key in nodes if (new := self._planned(key)) is not None]
         along = {id(new.origin): new.origin.along for new in planned}
         things: list[Object] = [one for one in self.objects if not (isinstance(one, Pod) and object_key(one) in gone)]
         things += [one for brought in along.values() for one in brought]
         things += [new.pod for new in planned]
-        return Cluster([_bound(one, nodes) if isinstance(one, Pod) else one for one in things])
+        things = [one for one in things if not (isinstance(one, ResourceClaim) and object_key(one) in claims)]
+        return Cluster([*(_bound(one, nodes) if isinstance(one, Pod) else one for one in things), *claims.values()])
 
     # Parts.
 
@@ -194,6 +202,17 @@ class Cluster:
                 if not (without and isinstance(thing, Pod) and object_key(thing) == without):
                     cache.add(thing)
         return cache
+
+    def _claiming(self, pod: Pod, cache: Cache) -> Pod:
+        """The pod with the resource claims that would be made for it, which the cache gets."""
+        knowing, claims = with_claims_made(pod, self._claim_templates)
+        for claim in claims:
+            cache.add(claim)
+        return knowing
+
+    @cached_property
+    def _claim_templates(self) -> Templates:
+        return templates_among(self.objects)
 
     @cached_property
     def _workload_pods(self) -> WorkloadPods:

@@ -18,6 +18,7 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.preemption.prepare import overtaken
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import ResourceClaim
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Placement:
     """What became of the pods, in the order in which they were tried."""
 
     decisions: tuple[PlacedPod, ...]
+    claims: tuple[ResourceClaim, ...] = ()  # resource claims as they are now, where they have changed
 
     def to_dict(self) -> dict[str, Any]:
         return {"decisions": [decision.to_dict() for decision in self.decisions]}
@@ -57,7 +59,10 @@ def place_pods(
 ) -> Placement:
     """Place the pods into the cache. Without `reuse` every decision is computed from scratch, to the same end."""
     decider = Decider(profiles, reuse=reuse)
-    return Placement(tuple(_place(cache, decider, profiles[pod.spec.scheduler_name], pod, choose) for pod in pods))
+    before = dict(cache.objects.resource_claims)
+    decisions = tuple(_place(cache, decider, profiles[pod.spec.scheduler_name], pod, choose) for pod in pods)
+    claims = (claim for place, claim in cache.objects.resource_claims.items() if before.get(place) is not claim)
+    return Placement(decisions, tuple(claims))
 
 
 def _place(cache: Cache, decider: Decider, profile: Profile, pod: Pod, choose: TieBreak) -> PlacedPod:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.support import cache_of, raw_and_normal_scores
 
 from bayplan.analysis.placement import place_pods
+from bayplan.analysis.tie_breaks import smallest_name
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.cache import Cache
@@ -92,10 +93,7 @@ def test_reused_scores_follow_the_devices() -> None:
     profiles = build_profiles(load_configuration(config))
     pods = [pod(f"p{number}").request({GPU: 1}).obj() for number in range(9)]
     quick, slow = (
-        [
-            placed.node
-            for placed in place_pods(cluster(), profiles, pods, lambda names: min(names), reuse=reuse).decisions
-        ]
+        [placed.node for placed in place_pods(cluster(), profiles, pods, smallest_name, reuse=reuse).decisions]
         for reuse in (True, False)
     )
     assert quick == slow
