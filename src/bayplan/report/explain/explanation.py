@@ -12,6 +12,7 @@ from typing import Any
 from bayplan.analysis.explanation import PodExplanation, Subject
 from bayplan.analysis.shortage import shortages
 from bayplan.core.framework.verdict import Code
+from bayplan.report.explain.claims import claim_parts
 from bayplan.report.explain.failures import all_reason_parts, failure_parts, shortage_parts
 from bayplan.report.explain.preemption import evicted_from, preemption_parts
 from bayplan.report.explain.scores import score_parts
@@ -37,6 +38,7 @@ def explanation_parts(
     else:
         yield from failure_parts(plain, all_nodes=all_nodes)
     yield from shortage_parts(shortages(why.explanation))
+    yield from claim_parts(plain)
     yield from preemption_parts(subject, plain, all_nodes=all_nodes)
     if plain["message"]:
         yield heading("The scheduler's own message")
