@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 from bayplan.model.cel.evaluation import compile_tree
-from bayplan.model.cel.functions import declarations, type_name
+from bayplan.model.cel.extensions import declarations
+from bayplan.model.cel.operators import type_name
 from bayplan.model.cel.syntax import Call, Comprehension, Constant, Ident, ListLiteral, MapLiteral, Node, Select, decode
 from bayplan.model.cel.values import CelError, DefaultMap, Quantity, Semver
 from bayplan.model.quantity import parse_quantity

@@ -107,6 +107,8 @@ class Inventory:
 
     def slice_changed(self) -> None:
         self.remembered.clear()
+        if len(self._entries) > 2 * len(self.slices) + 16:
+            self._entries = {name: entry for name, entry in self._entries.items() if name in self.slices}
 
     def class_changed(self) -> None:
         self._extended = None

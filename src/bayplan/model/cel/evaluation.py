@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from bayplan.model.cel.functions import FUNCTIONS, STRING_FUNCTIONS, by_library
+from bayplan.model.cel.extensions import EXTENSIONS
+from bayplan.model.cel.library import STRING_FUNCTIONS, by_library
+from bayplan.model.cel.operators import OPERATORS
 from bayplan.model.cel.syntax import (
     Call,
     Comprehension,
@@ -32,6 +34,8 @@ from bayplan.model.cel.values import (
     TypeValue,
     Uint,
 )
+
+FUNCTIONS = {**OPERATORS, **EXTENSIONS}
 
 COST_LIMIT = 1_000_000
 LIST_COST, MAP_COST = 10, 30

@@ -1,8 +1,8 @@
-"""An expression as text to an expression as a checked tree.
+"""The tree of an expression, decoded from what the library hands over.
 
-A library (cel-expr-python, the C++ implementation) parses, expands macros and checks types; its messages are those of
-cel-go. It hands over the tree in the protobuf encoding of `cel.expr.CheckedExpr`, of which the few messages that matter
-are decoded here. Nothing is evaluated: the library has no place for values of Kubernetes' own types.
+The library (cel-expr-python, the C++ implementation) parses, expands macros and checks types, in cel-go's words. Its
+result comes in the protobuf encoding of `cel.expr.CheckedExpr`, of which the few messages that matter are decoded here.
+Nothing is evaluated: the library has no place for values of Kubernetes' own types.
 """
 
 from __future__ import annotations
