@@ -251,12 +251,13 @@ class Inventory:
         if self._extended is None:
             self._extended = {}
             for device_class in self.classes.values():
-                self._extended[DEVICE_CLASS_PREFIX + device_class.metadata.name] = device_class
                 explicit = device_class.spec.extended_resource_name
                 if explicit is not None:
                     known = self._extended.get(explicit)
-                    if known is None or _comes_before(device_class, known):
-                        self._extended[explicit] = device_class
+                    if known is not None and not _comes_before(device_class, known):
+                        continue  # as upstream, which then forgets the name that every class has of itself
+                    self._extended[explicit] = device_class
+                self._extended[DEVICE_CLASS_PREFIX + device_class.metadata.name] = device_class
         return self._extended.get(resource_name)
 
 

@@ -700,3 +700,25 @@ def test_the_claim_for_extended_resources_is_made_for_the_pod() -> None:
     said = deallocate(info, outcome.state, DynamicResources().filter(outcome.state, view, ALL_ROWS))
     assert said.status.message == "deletion of ResourceClaim completed"
     assert said.delete is claim
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "winner"),
+    [
+        (("a", None), ("b", None), "a"),
+        (("b", None), ("a", None), "a"),
+        (("a", "2026-01-01T00:00:00Z"), ("b", "2026-01-02T00:00:00Z"), "b"),
+        (("a", "2026-01-02T00:00:00Z"), ("b", "2026-01-01T00:00:00Z"), "a"),
+    ],
+)
+def test_of_two_classes_for_one_resource_the_newer_stands_for_it(
+    first: tuple[str, str | None], second: tuple[str, str | None], winner: str
+) -> None:
+    cache = cache_of()
+    for name, created in (first, second):
+        made = device_class(name, extended=GPU)
+        made.metadata.creation_timestamp = created
+        cache.add(made)
+    found = cache.objects.devices.class_of_resource(GPU)
+    assert found is not None
+    assert found.metadata.name == winner
