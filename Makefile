@@ -1,6 +1,6 @@
 # Every command a contributor needs; CI runs `make test` and nothing else.
 .DEFAULT_GOAL := test
-.PHONY: setup run test check fmt sim update bench clean
+.PHONY: setup run test check fmt sim fuzz update bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -42,6 +42,10 @@ SEEDS ?= 200
 FIRST ?= 0
 sim: $(STAMP)
 	SEEDS=$(SEEDS) FIRST=$(FIRST) $(PYTEST) -m slow tests/simulation
+
+# Mutated input through the command line: make fuzz FUZZ=20000 [FUZZ_FIRST=5000]; the inputs that fail are printed.
+fuzz: $(STAMP)
+	$(PYTEST) tests/fuzz
 
 # Some minutes; writes benchmarks/results.json and the table in docs/benchmarks.md.
 bench: $(STAMP)

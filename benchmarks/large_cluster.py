@@ -72,13 +72,13 @@ def peak_gib() -> float:
 
 def write_cluster(stream: TextIO, node_count: int, pod_count: int) -> None:
     stream.write('{"apiVersion": "v1", "kind": "List", "items": [')
-    for position, thing in enumerate(things(node_count, pod_count)):
+    for position, obj in enumerate(objects(node_count, pod_count)):
         stream.write(",\n" if position else "\n")
-        json.dump(thing, stream)
+        json.dump(obj, stream)
     stream.write("\n]}\n")
 
 
-def things(node_count: int, pod_count: int) -> Iterator[dict[str, Any]]:
+def objects(node_count: int, pod_count: int) -> Iterator[dict[str, Any]]:
     for number in range(node_count):
         yield node(number)
     yield from pods(node_count, pod_count)

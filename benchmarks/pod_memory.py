@@ -32,8 +32,8 @@ def main() -> None:
         cache.add_node(msgspec.convert(node(number), Node))
     cache.view()
     before = resident_bytes()
-    for thing in pods(arguments.nodes, arguments.pods):
-        cache.add_pod(msgspec.convert(thing, Pod))
+    for plain in pods(arguments.nodes, arguments.pods):
+        cache.add_pod(msgspec.convert(plain, Pod))
     cache.view()
     gc.collect()
     grown = resident_bytes() - before

@@ -1,4 +1,4 @@
-"""The whole set of workloads: writes benchmarks/results.json, and the table in docs/benchmarks.md.
+"""The whole set of workloads: writes benchmarks/results.json, and the tables in docs/benchmarks.md.
 
 Run by `make bench`. It takes some minutes; a machine that does nothing else meanwhile gives figures worth keeping.
 """
@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+
+import public_call
 
 from bayplan.analysis.bench.isolation import measure_apart
 from bayplan.analysis.bench.machine import Machine, this_machine
@@ -19,7 +21,8 @@ from bayplan.report.json_output import write_json
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "benchmarks" / "results.json"
 PAGE = ROOT / "docs" / "benchmarks.md"
-BEGIN, END = "<!-- results: written by make bench -->\n", "<!-- end of results -->\n"
+RESULTS_IN_PAGE = ("<!-- results: written by make bench -->\n", "<!-- end of results -->\n")
+PUBLIC_CALL_IN_PAGE = ("<!-- public call: written by make bench -->\n", "<!-- end of public call -->\n")
 
 #: Nodes, and the workloads measured with so many.
 SET = {
@@ -34,25 +37,37 @@ def main() -> None:
     found = []
     for node_count, workloads in SET.items():
         for workload in workloads:
-            one = measure_apart(workload, node_count, WORKLOADS[workload].count)
-            print(f"{workload}, {node_count:,} nodes: {one.decisions_per_second:,.0f} decisions/s", file=sys.stderr)
-            found.append(one)
+            measured = measure_apart(workload, node_count, WORKLOADS[workload].count)
+            print(
+                f"{workload}, {node_count:,} nodes: {measured.decisions_per_second:,.0f} decisions/s", file=sys.stderr
+            )
+            found.append(measured)
     with RESULTS.open("w", encoding="utf-8") as stream:
         write_json(document(machine, found), stream)
-    PAGE.write_text(with_results(PAGE.read_text(encoding="utf-8"), machine, found), encoding="utf-8")
+    page = replaced(PAGE.read_text(encoding="utf-8"), RESULTS_IN_PAGE, results_text(machine, found))
+    calls = [public_call.measure_apart(workload) for workload in public_call.MEASURED]
+    page = replaced(page, PUBLIC_CALL_IN_PAGE, public_call.markdown(calls))
+    PAGE.write_text(page, encoding="utf-8")
+    for workload in public_call.too_slow(calls):
+        print(f"{workload}: Cluster.place is below {public_call.SHARE_MIN:.0%} of the bench", file=sys.stderr)
 
 
-def with_results(page: str, machine: Machine, measurements: list[Measurement]) -> str:
-    """The page with its table replaced."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
+def replaced(page: str, marks: tuple[str, str], text: str) -> str:
+    """The page with other text between the marks."""
+    begin, end = marks
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n{text}\n\n{end}{after}"
+
+
+def results_text(machine: Machine, measurements: list[Measurement]) -> str:
     measured_on = (
         f"Measured on {machine.date}: {machine.processor}, {machine.cores} cores, {machine.memory_gib:g} GiB, "
         f"Python {machine.python}, NumPy {machine.numpy}. Load in the minute before: {machine.load:g}; figures taken "
         "while others want the cores are too low."
     )
     table = measurement_markdown(measurements, TARGETS)
-    return f"{before}{BEGIN}\n{measured_on}\n\n{table}\n\n{LEGEND}\n\n{END}{after}"
+    return f"{measured_on}\n\n{table}\n\n{LEGEND}"
 
 
 if __name__ == "__main__":

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from bayplan.controllers.contract import Controller
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.store.objects import Store
 
-SECOND = 1_000_000_000
 START = parse_time("2026-01-01T00:00:00Z")
 
 _STEPS_MAX = 10_000

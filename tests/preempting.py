@@ -55,7 +55,7 @@ class Tried:
 
     @property
     def searched(self) -> Searched:
-        found = self.result.preemption.found
+        found = self.result.found
         assert isinstance(found, Searched), f"no search took place: {self.result.message}"
         return found
 
@@ -81,7 +81,7 @@ class Tried:
 
     @property
     def selected(self) -> list[str]:
-        return sorted(self.names(self.result.preemption.tied_rows))
+        return sorted(self.names(self.result.found.tied_rows)) if self.result.found else []
 
     @property
     def statuses(self) -> dict[str, Status]:
@@ -101,7 +101,7 @@ class Tried:
 
     @property
     def record(self) -> dict[str, Any]:
-        record = preemption_record(self.result.preemption, self.view, self.filtered)
+        record = preemption_record(self.result.found, self.view, self.filtered)
         assert record is not None
         return record
 

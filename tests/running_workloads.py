@@ -8,12 +8,13 @@ from typing import Any
 from msgspec.structs import replace
 from tests.controlling import Stage
 
-from bayplan.controllers.conditions import FALSE, READY, TRUE, with_pod_condition
 from bayplan.controllers.ownership import is_active
+from bayplan.model.conditions import FALSE, TRUE, with_pod_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
-from bayplan.store.stamping import written_time
+from bayplan.model.timestamps import format_time
+from bayplan.model.well_known import READY
 from bayplan.testing.builders import pod
 
 TEMPLATE = pod("t").labels(app="x").cpu("1")
@@ -92,7 +93,7 @@ class Workloads(Stage):
             Pod,
             "default",
             name,
-            lambda one: with_pod_condition(one, condition, written_time(self.now), phase=phase),
+            lambda one: with_pod_condition(one, condition, format_time(self.now), phase=phase),
             self.now,
         )
 

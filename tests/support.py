@@ -9,6 +9,8 @@ import numpy as np
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, RowArray
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.deciding import Decider
+from bayplan.core.decision import Fits
 from bayplan.core.framework.contract import NormalizePlugin, PreScorePlugin, Ready, Skip
 from bayplan.core.framework.verdict import Code, Status
 from bayplan.core.snapshot import View
@@ -21,6 +23,13 @@ def cache_of(*objects: Object) -> Cache:
     for thing in objects:
         cache.add(thing)
     return cache
+
+
+def chosen_node(decider: Decider, pod: PodInfo, view: View) -> str:
+    """The node that a pod which fits somewhere gets."""
+    choice = decider.decide(pod, view)
+    assert isinstance(choice, Fits)
+    return view.nodes.names[choice.row]
 
 
 def prepared(plugin: Any, cache: Cache, pod: Pod) -> tuple[PodInfo, View, Any]:

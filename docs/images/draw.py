@@ -28,7 +28,7 @@ def draw() -> str:
     console = Console(
         file=StringIO(), record=True, width=WIDTH, force_terminal=True, color_system="standard", highlight=False
     )
-    for part in explanation_parts(Cluster(objects_of(*FILES)).explain(URGENT_POD)):
+    for part in explanation_parts(Cluster(objects_of(*FILES)).explain(URGENT_POD).document()):
         if isinstance(part, Verbatim):
             console.print(part.text, soft_wrap=True, markup=False)
         else:

@@ -10,13 +10,26 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, Rows
-from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
-from bayplan.core.framework.per_node import NodeView, PerNodePlugin
-from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
-from bayplan.core.framework.verdict import Status, unresolvable
-from bayplan.core.snapshot import View
+from bayplan.plugin import (
+    SKIP,
+    ActionType,
+    ClusterEvent,
+    ClusterEventWithHint,
+    EventResource,
+    IntArray,
+    NodeView,
+    PerNodePlugin,
+    PodInfo,
+    PreFiltered,
+    Reads,
+    Ready,
+    RowArray,
+    Rows,
+    Skip,
+    Status,
+    View,
+    unresolvable,
+)
 
 KEPT = "node(s) were kept for pods that use GPUs"
 

@@ -10,25 +10,18 @@ allocated when the pods that came ask for 50 ... 130 % of the cluster, as a mean
 from __future__ import annotations
 
 import csv
+import sys
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from pathlib import Path
 from random import Random
 from statistics import fmean, pstdev
 from typing import TypeAlias
 
-import click
-from msgspec.structs import replace
-
-from bayplan.admission import admit
-from bayplan.analysis.simulation.inputs.traces import load_trace
-from bayplan.config.loading import load_configuration
-from bayplan.config.registry import build_profiles
-from bayplan.core.cache import Cache
-from bayplan.core.deciding import Decider
-from bayplan.model.node import Node
-from bayplan.model.pod import Pod
-from bayplan.model.quantity import parse_quantity, whole_value
+import bayplan
+from bayplan.plugin import Node, Pod
 
 GPU_MILLI = "alibabacloud.com/gpu-milli"
 DEMAND = 1.3
@@ -40,15 +33,13 @@ Curve: TypeAlias = Mapping[int, float]
 
 
 def measure(trace: str, policy: str, seeds: Sequence[int], demand: float = DEMAND) -> Iterator[Curve]:
-    """A curve for each seed, up to a demand of so many times the GPUs there are."""
-    loaded = load_trace(trace, departures=False, qos_priority=False)
+    """A curve for each seed; `demand` is a multiple of the GPUs there are."""
+    loaded = bayplan.load_trace(trace, departures=False, qos_priority=False)
     pods = [pod for _, pod, _ in loaded.arrivals]
-    admit([*loaded.nodes, *pods])
-    cluster_milli = sum(_amount(node.status.allocatable.get(GPU_MILLI, 0)) for node in loaded.nodes)
+    cluster_milli = sum(int(node.status.allocatable.get(GPU_MILLI, 0)) for node in loaded.nodes)
     for seed in seeds:
         arriving = workload(pods, demand * cluster_milli, seed)
-        # Ties have their own draws, so that a run with less demand is the beginning of one with more.
-        yield as_curve(place(loaded.nodes, arriving, policy, Random(f"ties {seed}")), cluster_milli)
+        yield as_curve(place(loaded.nodes, arriving, policy, seed), cluster_milli)
 
 
 def workload(pods: Sequence[Pod], demand_milli: float, seed: int) -> list[Pod]:
@@ -59,31 +50,28 @@ def workload(pods: Sequence[Pod], demand_milli: float, seed: int) -> list[Pod]:
     while (milli := milli + gpu_milli(again := rng.choice(pods))) <= demand_milli:
         chosen.append(again)
     # The policies draw by name: names of their own make the runs independent of each other.
-    return [
-        replace(pod, metadata=replace(pod.metadata, name=f"run{seed}-{place}-{pod.metadata.name}"))
-        for place, pod in enumerate(chosen)
-    ]
+    return [renamed(pod, f"run{seed}-{place}-{pod.metadata.name}") for place, pod in enumerate(chosen)]
 
 
-def place(nodes: Sequence[Node], pods: Sequence[Pod], policy: str, rng: Random) -> Iterator[tuple[int, bool]]:
+def renamed(pod: Pod, name: str) -> Pod:
+    other = copy(pod)
+    other.metadata = copy(pod.metadata)
+    other.metadata.name = name
+    return other
+
+
+def place(nodes: Sequence[Node], pods: Sequence[Pod], policy: str, seed: int) -> Iterator[tuple[int, bool]]:
     """What each pod asks of GPUs, and whether it got a node; among equally good nodes one is drawn."""
-    cache = Cache()
-    for node in nodes:
-        cache.add_node(node)
-    configuration = load_configuration(Path(__file__).parent / CONFIGURATIONS[policy])
-    decider = Decider(build_profiles(configuration))
-    for pod in pods:
-        info = cache.info(pod)
-        view = cache.view()
-        choice = decider.decide(info, view, with_ties=True)
-        if choice.row >= 0:
-            assert choice.tied_rows is not None, "they were asked for"
-            cache.add_pod(pod, rng.choice(sorted(view.nodes.names[row] for row in choice.tied_rows)), info)
-        yield gpu_milli(pod), choice.row >= 0
+    cluster = bayplan.Cluster([*nodes, *pods])
+    keys = [f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in pods]
+    configuration = Path(__file__).parent / CONFIGURATIONS[policy]
+    placement = cluster.place(keys, configuration, ties=f"seed:{seed}")
+    for pod, decision in zip(pods, placement.decisions, strict=True):
+        yield gpu_milli(pod), decision.node is not None
 
 
 def as_curve(placed: Iterator[tuple[int, bool]], cluster_milli: int) -> Curve:
-    """As published: the mean over all pods that came while the demand, rounded, was so many percent."""
+    """As published: for each percent of demand, rounded, the mean over all pods that came at it."""
     shares: defaultdict[int, list[float]] = defaultdict(list)
     arrived = allocated = 0
     for milli, got_node in placed:
@@ -94,11 +82,7 @@ def as_curve(placed: Iterator[tuple[int, bool]], cluster_milli: int) -> Curve:
 
 
 def gpu_milli(pod: Pod) -> int:
-    return _amount(pod.spec.containers[0].resources.requests.get(GPU_MILLI, 0))
-
-
-def _amount(quantity: str | int | float) -> int:
-    return whole_value(parse_quantity(quantity))
+    return int(pod.spec.containers[0].resources.requests.get(GPU_MILLI, 0))
 
 
 def published_means(path: Path, policy: str) -> dict[int, float]:
@@ -110,23 +94,28 @@ def published_means(path: Path, policy: str) -> dict[int, float]:
         }
 
 
-@click.command(help=__doc__)
-@click.argument("trace")
-@click.option("--policy", "policies", multiple=True, type=click.Choice(list(CONFIGURATIONS)))
-@click.option("--seeds", default="42-51", help="The first and the last.")
-@click.option("--published", type=click.Path(path_type=Path, exists=True), help="Published means to compare with.")
-def main(trace: str, policies: Sequence[str], seeds: str, published: Path | None) -> None:
-    first, _, last = seeds.partition("-")
-    for policy in policies or CONFIGURATIONS:
-        curves = list(measure(trace, policy, range(int(first), int(last or first) + 1)))
-        theirs = published_means(published, policy) if published else {}
-        click.echo(
-            f"{policy}: {len(curves)} runs\n{'arrived':>8} {'allocated':>10} {'sd':>6} {'published':>10} {'apart':>6}"
-        )
-        for percent in SHOWN:
-            values = [curve[percent] for curve in curves if percent in curve]
-            there = f"{theirs[percent]:10.2f} {fmean(values) - theirs[percent]:+6.2f}" if percent in theirs else ""
-            click.echo(f"{percent:7}% {fmean(values):10.2f} {pstdev(values):6.2f} {there}")
+def table(policy: str, curves: Sequence[Curve], published: Mapping[int, float]) -> Iterator[str]:
+    yield f"{policy}: {len(curves)} runs"
+    yield f"{'arrived':>8} {'allocated':>10} {'sd':>6} {'published':>10} {'apart':>6}"
+    for percent in SHOWN:
+        values = [curve[percent] for curve in curves if percent in curve]
+        theirs = published.get(percent)
+        compared = f"{theirs:10.2f} {fmean(values) - theirs:+6.2f}" if theirs is not None else ""
+        yield f"{percent:7}% {fmean(values):10.2f} {pstdev(values):6.2f} {compared}"
+
+
+def main() -> None:
+    parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
+    parser.add_argument("trace")
+    parser.add_argument("--policy", action="append", choices=list(CONFIGURATIONS), help="all, if none is named")
+    parser.add_argument("--seeds", default="42-51", help="the first and the last")
+    parser.add_argument("--published", type=Path, help="published means to compare with")
+    given = parser.parse_args()
+    first, _, last = given.seeds.partition("-")
+    for policy in given.policy or CONFIGURATIONS:
+        curves = list(measure(given.trace, policy, range(int(first), int(last or first) + 1)))
+        published = published_means(given.published, policy) if given.published else {}
+        sys.stdout.write("\n".join(table(policy, curves, published)) + "\n")
 
 
 if __name__ == "__main__":

@@ -14,13 +14,26 @@ from zlib import crc32
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, Rows, distinct, every_row
-from bayplan.core.columns.nodes import NodeTable
-from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
-from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource
-from bayplan.core.framework.verdict import Status, unschedulable
-from bayplan.core.snapshot import View
+from bayplan.plugin import (
+    SKIP,
+    ActionType,
+    ClusterEvent,
+    ClusterEventWithHint,
+    EventResource,
+    IntArray,
+    NodeTable,
+    PodInfo,
+    PreFiltered,
+    Reads,
+    Ready,
+    RowArray,
+    Rows,
+    Status,
+    View,
+    distinct,
+    every_row,
+    unschedulable,
+)
 
 GPU_MILLI = "alibabacloud.com/gpu-milli"
 WHOLE = 1000

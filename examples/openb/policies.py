@@ -11,10 +11,7 @@ from zlib import crc32
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, IntArray, RowArray
-from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads
-from bayplan.core.snapshot import View
+from bayplan.plugin import ABSENT, MAX_NODE_SCORE, IntArray, PodInfo, Reads, RowArray, View
 
 CPU = "cpu"
 GPU_MILLI = "alibabacloud.com/gpu-milli"

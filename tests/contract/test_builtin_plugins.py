@@ -14,19 +14,10 @@ from bayplan.config.registry import PLAIN, WITH_ARGS
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import PodResourceClaim
+from bayplan.model.well_known import HOSTNAME, ZONE
 from bayplan.testing import check_plugin
 from bayplan.testing.check_plugin import RULES
-from bayplan.testing.clusters import (
-    GPU,
-    HOST,
-    IMAGE,
-    NODE_PATTERNS,
-    POD_PATTERNS,
-    ZONE,
-    ObjectChange,
-    Scene,
-    small_scene,
-)
+from bayplan.testing.clusters import GPU, IMAGE, NODE_PATTERNS, POD_PATTERNS, ObjectChange, Scene, small_scene
 from bayplan.testing.devices import DRIVER, asks, asks_first_of, claim_of, device, device_class, held, slice_of
 from bayplan.testing.pods import PodBuilder
 
@@ -104,14 +95,14 @@ PATTERNS: dict[str, Sequence[Any]] = {
     "PodTopologySpread": [
         plain,
         lambda p: p.labels(app="x").spread(ZONE, "app=x"),
-        lambda p: p.labels(app="x").spread(HOST, "app=x", min_domains=3, node_taints_policy="Honor"),
-        lambda p: p.labels(app="x").spread(HOST, "app=x", when="ScheduleAnyway"),
+        lambda p: p.labels(app="x").spread(HOSTNAME, "app=x", min_domains=3, node_taints_policy="Honor"),
+        lambda p: p.labels(app="x").spread(HOSTNAME, "app=x", when="ScheduleAnyway"),
     ],
     "InterPodAffinity": [
         plain,
         lambda p: p.cpu("100m").labels(app="x").pod_affinity(ZONE, "app=x"),
-        lambda p: p.cpu("100m").labels(app="y").pod_anti_affinity(HOST, "app=y"),
-        lambda p: p.labels(app="z").pod_affinity(ZONE, "app=x", weight=3).pod_anti_affinity(HOST, "app", weight=2),
+        lambda p: p.cpu("100m").labels(app="y").pod_anti_affinity(HOSTNAME, "app=y"),
+        lambda p: p.labels(app="z").pod_affinity(ZONE, "app=x", weight=3).pod_anti_affinity(HOSTNAME, "app", weight=2),
     ],
     "DynamicResources": [plain, claims("one"), claims("two"), claims("first"), claims("nobody's")],
     "NodeResourcesBalancedAllocation": [*POD_PATTERNS[:2], lambda p: p.memory("4Gi"), lambda p: p.cpu("2")],

@@ -77,6 +77,10 @@ PATTERNS: tuple[Pattern, ...] = (
     lambda p: p.request({"cpu": "1", "example.com/gpu": 1}),
     lambda p: p.cpu("64"),
     lambda p: p.cpu("2"),  # the one that never preempts, but for that
+    lambda p: p.cpu("2").node_affinity("metadata.name=n0"),  # as a DaemonSet's pod
+    lambda p: p.cpu("64").node_affinity("metadata.name=n1"),
+    lambda p: p.cpu("1").node_affinity("metadata.name=n0, metadata.name=n1"),  # no node has two names
+    lambda p: p.cpu("2").node("n2"),  # of the same shape as one above, which names no node
 )
 
 
@@ -296,7 +300,7 @@ _KINDS = (
     *("nominate",) * 2,
     *("node",) * 3,
 )
-_NUMBERS = st.integers(0, 24)
+_NUMBERS = st.integers(0, len(PATTERNS) - 1)
 STEPS = st.tuples(st.sampled_from(_KINDS), _NUMBERS, _NUMBERS, _NUMBERS)
 SEQUENCES = st.lists(STEPS, min_size=20, max_size=60)
 
@@ -308,7 +312,7 @@ _WAITING_KINDS = (
     *("nominate",) * 5,
     *("run", "remove", "change", "budget", "touch", "node", "remove node", "service"),
 )
-_LARGE_PATTERNS = st.sampled_from((1, 2, 2, 5, 15, 20, 20, 23, 24, 25))
+_LARGE_PATTERNS = st.sampled_from((1, 2, 2, 5, 15, 20, 20, 23, 24, 25, 26, 27, 28, 29))
 _WAITING_STEPS = st.tuples(st.sampled_from(_WAITING_KINDS), _LARGE_PATTERNS, _NUMBERS, _NUMBERS)
 #: Three pods that leave little room anywhere, then the rest.
 WAITING_SEQUENCES = st.lists(_WAITING_STEPS, min_size=15, max_size=50).map(

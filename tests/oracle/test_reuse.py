@@ -31,7 +31,9 @@ from bayplan.core import deciding
 from bayplan.core.cache import Cache
 from bayplan.core.columns import changes
 from bayplan.core.columns.counters import NodeCounts
-from bayplan.core.deciding import Choice, Decider, Refusal
+from bayplan.core.deciding import Decider
+from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
+from bayplan.core.diagnosis import Diagnosis
 from bayplan.core.preemption import candidates
 from bayplan.core.preemption.prepare import overtaken
 from bayplan.core.snapshot import View
@@ -49,34 +51,34 @@ class Decision:
     tied: tuple[str, ...]
     victims_from: str | None
     victims: dict[str, tuple[str, ...]]  # by tied node
-    refusal: Refusal
+    diagnosis: Diagnosis | None
     keeps_nomination: bool
 
 
 def named(choice: Choice, view: View) -> Decision:
     names, keys = view.nodes.names, view.pods.keys
-    tied_rows = [] if choice.tied_rows is None else choice.tied_rows.tolist()
-    victims = {} if choice.found is None else {names[row]: choice.victims_on(row) for row in tied_rows}
+    tied_rows = [] if isinstance(choice, Unschedulable) else choice.tied_rows.tolist()
+    victims = {names[row]: choice.victims_on(row) for row in tied_rows} if isinstance(choice, NeedsPreemption) else {}
     return Decision(
-        node=names[choice.row] if choice.row >= 0 else None,
-        total=choice.total,
+        node=names[choice.row] if isinstance(choice, Fits) else None,
+        total=choice.total if isinstance(choice, Fits) else None,
         tied=tuple(sorted(names[row] for row in tied_rows)),
-        victims_from=names[choice.victims_row] if choice.victims_row >= 0 else None,
+        victims_from=names[choice.row] if isinstance(choice, NeedsPreemption) else None,
         victims={name: tuple(keys[row] for row in rows) for name, rows in victims.items()},
-        refusal=choice.refusal,
-        keeps_nomination=choice.keeps_nomination,
+        diagnosis=None if isinstance(choice, Fits) else choice.diagnosis,
+        keeps_nomination=isinstance(choice, Unschedulable) and choice.keeps_nomination,
     )
 
 
 def decided(decider: Decider, cache: Cache, pod: Pod) -> Decision:
     info = cache.info(pod)
     view = cache.view()
-    return named(decider.decide(info, view, with_ties=True), view)
+    return named(decider.decide(info, view), view)
 
 
 def play(steps: list[Step]) -> None:
     """Take the steps; at each decision everybody must agree."""
-    world, reusing, hasty = Changing(), Decider(PROFILES), Decider(PROFILES)
+    world, reusing, lagging = Changing(), Decider(PROFILES), Decider(PROFILES)
     alike = (1, 2)  # pattern and priority of the last pod
     for step in steps:
         kind, first, second, third = step
@@ -92,7 +94,7 @@ def play(steps: list[Step]) -> None:
         choice = agreed(world, reusing, pod)
         event(f"{'placed' if choice.node else 'preempts' if choice.victims_from else 'fits nowhere'}")
         if third % 2:
-            agrees_without_ties(world, hasty, pod, choice)
+            assert decided(lagging, world.cache, pod) == choice
         act(world, pod, choice, third)
     assert_same_columns(world.cache, world.rebuilt())
 
@@ -102,13 +104,6 @@ def agreed(world: Changing, reusing: Decider, pod: Pod) -> Decision:
     assert choice == decided(Decider(PROFILES, reuse=False), world.cache, pod)
     assert choice == decided(Decider(PROFILES, reuse=False), world.rebuilt(), pod)
     return choice
-
-
-def agrees_without_ties(world: Changing, hasty: Decider, pod: Pod, choice: Decision) -> None:
-    view = world.cache.view()
-    quick = hasty.decide(world.cache.info(pod), view)
-    assert (view.nodes.names[quick.row] if quick.row >= 0 else None, quick.total) == (choice.node, choice.total)
-    assert (view.nodes.names[quick.victims_row] if quick.victims_row >= 0 else None) == choice.victims_from
 
 
 def act(world: Changing, pod: Pod, choice: Decision, how: int) -> None:
@@ -145,7 +140,7 @@ def assert_same_columns(kept: Cache, rebuilt: Cache) -> None:
 def node_columns(cache: Cache) -> dict[str, Any]:
     """What the table says of each node, by name; resources by name, as the tables number them differently."""
     nodes = cache.view().nodes
-    names = nodes.resources.names
+    names = nodes.resources.values
 
     def amounts(row: Any) -> dict[str, int]:
         return {name: amount for name, amount in zip(names, row.tolist(), strict=True) if amount}
@@ -172,7 +167,7 @@ def pods_by_node(cache: Cache) -> dict[str, list[tuple[Any, ...]]]:
     nodes, pods = cache.nodes, cache.pods
 
     def columns(row: int) -> tuple[Any, ...]:
-        requests = dict(zip(cache.resources.names, pods.requests[row].tolist(), strict=False))
+        requests = dict(zip(cache.resources.values, pods.requests[row].tolist(), strict=False))
         return (
             pods.keys[row],
             int(pods.slots[row]),
@@ -244,11 +239,32 @@ NEW_BUDGET: list[Step] = [
     ("budget", 0, 2, 0),
     (AGAIN, 0, 0, 0),
 ]
+#: A pod that must go to one node, where it does not fit, is tried again after pods have come and gone.
+TIED_TO_A_FULL_NODE: list[Step] = [
+    (DECIDE, 27, 0, 0),
+    ("run", 0, 0, 1),
+    (AGAIN, 0, 0, 0),
+    *[("run", 0, 0, 1)] * 9,
+    (AGAIN, 0, 0, 0),
+]
+#: The same where PreFilter rejects the pod, and where more happens in between.
+REJECTED_BY_PRE_FILTER: list[Step] = [(DECIDE, 28, 0, 0), *[("run", 0, 0, 1)] * 2, (AGAIN, 0, 0, 0)]
+#: One pod names its node and others of its shape name none, before and after it.
+NAMES_ITS_NODE: list[Step] = [
+    (DECIDE, 25, 3, 0),
+    (DECIDE, 29, 3, 0),
+    ("node", 0, 0, 2),
+    (AGAIN, 0, 0, 0),
+    (DECIDE, 25, 3, 0),
+]
 
 
 @QUICK
 @given(SEQUENCES)
 @example(NEW_RESOURCE)
+@example(TIED_TO_A_FULL_NODE)
+@example(REJECTED_BY_PRE_FILTER)
+@example(NAMES_ITS_NODE)
 @example(NEW_ZONES)
 @example(NEW_BUDGET)
 def test_reuse_changes_nothing(steps: list[Step]) -> None:
@@ -319,22 +335,22 @@ NEVER_PREEMPTS: list[Step] = [
 @example(LESS_IMPORTANT)
 @example(CLOSED)
 @example(NEVER_PREEMPTS)
-def test_refusing_again_changes_nothing(steps: list[Step]) -> None:
-    """The same for pods that are refused over and over, some nominated and some in the way of those."""
+def test_trying_again_in_vain_changes_nothing(steps: list[Step]) -> None:
+    """The same for pods that fit nowhere again and again, some nominated and some in the way of those."""
     play(steps)
 
 
-def test_a_refusal_is_repeated_while_nothing_changes() -> None:
-    """A pod like the last is told the same without a second look; whatever happens in between makes it look again."""
+def test_a_diagnosis_is_repeated_while_nothing_changes() -> None:
+    """An identical pod gets the same answer without a second look; whatever happens in between makes it look again."""
     world, decider = Changing(), Decider(PROFILES)
 
-    def refused() -> Choice:
+    def unschedulable() -> Choice:
         choice = decider.decide(world.cache.info(world.new_pod(24, 0)), world.cache.view())
-        assert choice.row < 0
+        assert isinstance(choice, Unschedulable)
         return choice
 
-    first = refused()
-    assert refused() is first
+    first = unschedulable()
+    assert unschedulable() is first
     for cluster_event in (
         ("run", 0, 0, 0),
         ("change", 0, 1, 30),
@@ -342,9 +358,9 @@ def test_a_refusal_is_repeated_while_nothing_changes() -> None:
         ("node", 0, 0, 2),
         ("budget", 0, 0, 0),
     ):
-        before = refused()
+        before = unschedulable()
         take_step(world, cluster_event)
-        assert refused() is not before, cluster_event
+        assert unschedulable() is not before, cluster_event
 
 
 @pytest.mark.slow
@@ -358,8 +374,8 @@ def test_reuse_changes_nothing_at_length(steps: list[Step]) -> None:
 @pytest.mark.slow
 @LONG
 @given(WAITING_SEQUENCES)
-def test_refusing_again_changes_nothing_at_length(steps: list[Step]) -> None:
-    """The same for refusals, with many more sequences."""
+def test_trying_again_in_vain_changes_nothing_at_length(steps: list[Step]) -> None:
+    """The same for pods that fit nowhere, with many more sequences."""
     play(steps)
 
 

@@ -1,7 +1,7 @@
 """Plays a story on a simulated world: the same actions at the same times, and what was seen to happen then.
 
 The environment is as the recording's setting has it: a kubelet that starts a pod 40 ms after its binding and lets it
-go after its grace period, the controllers of ReplicaSets, Deployments and budgets, and the collector of orphaned pods.
+go after its grace period, and the controllers of a cluster, except that cordoned nodes are not tainted.
 What the volume binder did is played back as it was recorded. Nothing is random: every request takes 6 ms to take effect
 and every watch 2 ms to tell.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict, deque
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -20,16 +21,13 @@ from tests.stories.recording import MILLISECOND, Line, Story
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.controllers.budgets.disruption_controller import Budgets
-from bayplan.controllers.contract import Controller
+from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.delays import FixedDelays
-from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.pod_garbage_collector import PodCollection
-from bayplan.controllers.workloads.deployment import DeploymentController
-from bayplan.controllers.workloads.replica_set import ReplicaSetController
+from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
+from bayplan.controllers.standard import standard_controllers
 from bayplan.core.actions import Action, Bind, Emit, WriteVolumes
+from bayplan.core.decision import Decision
 from bayplan.core.plugins.priority_sort import PrioritySort
-from bayplan.core.refusing import Decision
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS
 from bayplan.model.meta import ObjectReference
@@ -78,13 +76,12 @@ class Play:
         self._versions: dict[tuple[str, str], deque[str]] = defaultdict(deque)
         self._told: list[tuple[EmittedEvent, str]] = []
         self._load()
-        self._controllers: list[Controller] = [
-            Kubelet(KUBELET),
-            DeploymentController(),
-            ReplicaSetController(),
-            Budgets(lag_ns=5 * MILLISECOND),
-            PodCollection(QUARANTINE),
-        ]
+        self._controllers = replace(
+            standard_controllers(KUBELET),
+            budgets=DisruptionController(lag_ns=5 * MILLISECOND),
+            volumes=(),
+            lifecycle=NodeLifecycleController(quarantine_ns=QUARANTINE, taints_cordoned=False),
+        )
         self.scheduler = self.new_scheduler(self.start - STARTED_BEFORE)
         self.world = self.new_world(self.start - STARTED_BEFORE)
 
@@ -95,11 +92,11 @@ class Play:
         return self.world_class(
             self.store,
             self.scheduler,
-            self._controllers,
+            [*self._controllers],
             Draws(0, LATENCIES),
             started_at=started_at,
             on_decision=self._note_decision,
-            on_told=self._note_told,
+            on_emitted=self._note_told,
         )
 
     def _load(self) -> None:

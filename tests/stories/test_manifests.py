@@ -161,7 +161,7 @@ def test_zookeeper_as_a_gate(shared: Path, tmp_path: Path, capsys: pytest.Captur
     asked = ["simulate", "-f", str(file), "--until", "10m", "--fail-on", "pending", "--nodes"]
     assert command([*asked, f"{machine}=2"]) == 1
     said = capsys.readouterr()
-    assert "Without a node at the end: default/zk-2" in said.out
+    assert "Pending at the end: default/zk-2" in said.out
     assert "2 node(s) didn't match pod anti-affinity rules" in said.out
     assert EXPLANATION in said.out
     assert command([*asked, f"{machine}=3"]) == 0

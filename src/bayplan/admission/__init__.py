@@ -1,8 +1,8 @@
-"""What an API server does to objects on their way in: defaults, and PriorityClass to priority.
+"""What an API server does to incoming objects: defaults, and PriorityClass to priority.
 
-`admit` takes objects in order of arrival and gives back the same list, its objects completed **in place**:
-they belong to whoever loaded them. All faults of all objects are raised together. An object that an API
-server has stored already is taken as it is (see `stored`), so that admitting a dump changes nothing, and
+`admit` takes objects in order of arrival and returns the same list, with its objects completed **in place**:
+they belong to the caller. All faults of all objects are raised together. An object that an API server has
+already stored is used as it is (see `stored`), so that admitting a dump changes nothing, and
 admitting twice changes nothing more. Not done here: validation of anything but priorities, LimitRanges,
 quotas, webhooks.
 """
@@ -25,18 +25,18 @@ __all__ = ["admit"]
 
 
 def admit(objects: list[Object], *, beside: Sequence[Object] = ()) -> list[Object]:
-    """Admits the objects, with those `beside` them already in the cluster; raises InvalidObject.
+    """Admits the objects to a cluster that already has those `beside` them; raises InvalidObject.
 
     Args:
         objects: in order of arrival; completed in place and returned.
-        beside: objects admitted before, which are only read: their classes count.
+        beside: objects admitted earlier, which are only read, for their classes.
     """
-    classes = [one for one in chain(beside, objects) if type(one) is PriorityClass]
-    faults = [_fault(one, refusal) for one, refusal in check_classes(classes)]
+    classes = [obj for obj in chain(beside, objects) if type(obj) is PriorityClass]
+    faults = [_fault(obj, refusal) for obj, refusal in check_classes(classes)]
     faults += _admit_pods(objects, PriorityClasses(classes))
-    for one in objects:
-        if type(one) is not Pod:
-            default_object(one)
+    for obj in objects:
+        if type(obj) is not Pod:
+            default_object(obj)
     _set_storage_classes(objects, default_storage_class(_storage_classes(chain(beside, objects))))
     if faults:
         raise InvalidObject(faults)
@@ -45,9 +45,9 @@ def admit(objects: list[Object], *, beside: Sequence[Object] = ()) -> list[Objec
 
 def _admit_pods(objects: list[Object], classes: PriorityClasses) -> list[Fault]:
     faults = []
-    for one in objects:
-        if type(one) is Pod and not is_complete(one):
-            faults += [_fault(one, refusal) for refusal in _admit_pod(one, classes)]
+    for obj in objects:
+        if type(obj) is Pod and not is_complete(obj):
+            faults += [_fault(obj, refusal) for refusal in _admit_pod(obj, classes)]
     return faults
 
 
@@ -60,18 +60,18 @@ def _admit_pod(pod: Pod, classes: PriorityClasses) -> list[Refusal]:
 
 
 def _storage_classes(objects: Iterable[Object]) -> Iterable[StorageClass]:
-    return (one for one in objects if type(one) is StorageClass)
+    return (obj for obj in objects if type(obj) is StorageClass)
 
 
 def _set_storage_classes(objects: list[Object], default: StorageClass | None) -> None:
     if default is not None:
-        for one in objects:
-            if type(one) is PersistentVolumeClaim:
-                set_storage_class(one, default)
+        for obj in objects:
+            if type(obj) is PersistentVolumeClaim:
+                set_storage_class(obj, default)
 
 
-def _fault(one: Object, refusal: Refusal) -> Fault:
+def _fault(obj: Object, refusal: Refusal) -> Fault:
     field, message = refusal
-    meta = one.metadata
+    meta = obj.metadata
     name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name
-    return Fault(source="", object=f"{type(one).__name__} {name}", field=field, message=message)
+    return Fault(source="", object=f"{type(obj).__name__} {name}", field=field, message=message)

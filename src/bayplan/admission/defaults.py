@@ -32,6 +32,13 @@ from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, Stora
 from bayplan.model.timestamps import parse_time
 from bayplan.model.tolerations import NO_EXECUTE
 from bayplan.model.volumes import PersistentVolumeClaimSpec
+from bayplan.model.well_known import (
+    BETA_STORAGE_CLASS,
+    DEFAULT_NAMESPACE,
+    DEFAULT_SCHEDULER_NAME,
+    NOT_READY,
+    UNREACHABLE,
+)
 from bayplan.model.workloads import (
     CronJob,
     DaemonSet,
@@ -43,14 +50,9 @@ from bayplan.model.workloads import (
     StatefulSet,
 )
 
-DEFAULT_NAMESPACE = "default"
-DEFAULT_SCHEDULER = "default-scheduler"
 GRACE_SECONDS = 30
 NAME_LABEL = "kubernetes.io/metadata.name"
-NOT_READY_TAINT = "node.kubernetes.io/not-ready"
-UNREACHABLE_TAINT = "node.kubernetes.io/unreachable"
 TOLERATION_SECONDS = 300
-CLAIM_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 DEFAULT_CLASS_ANNOTATIONS = (
     "storageclass.kubernetes.io/is-default-class",
     "storageclass.beta.kubernetes.io/is-default-class",
@@ -59,14 +61,14 @@ DEFAULT_CLASS_ANNOTATIONS = (
 _NAMESPACED = frozenset(info.struct for info in KINDS.values() if info.namespaced)
 
 
-def default_object(one: Object) -> None:
+def default_object(obj: Object) -> None:
     """Completes any object; pods get the parts of creation as well unless they are stored."""
-    kind = type(one)
-    if kind in _NAMESPACED and not one.metadata.namespace:
-        one.metadata.namespace = DEFAULT_NAMESPACE
+    kind = type(obj)
+    if kind in _NAMESPACED and not obj.metadata.namespace:
+        obj.metadata.namespace = DEFAULT_NAMESPACE
     default = _BY_KIND.get(kind)
     if default is not None:
-        default(one)
+        default(obj)
 
 
 def default_pod(pod: Pod) -> None:
@@ -86,7 +88,7 @@ def default_pod(pod: Pod) -> None:
 
 def default_pod_spec(spec: PodSpec) -> None:
     """What templates get too."""
-    spec.scheduler_name = spec.scheduler_name or DEFAULT_SCHEDULER
+    spec.scheduler_name = spec.scheduler_name or DEFAULT_SCHEDULER_NAME
     spec.restart_policy = spec.restart_policy or "Always"
     if spec.termination_grace_period_seconds is None:
         spec.termination_grace_period_seconds = GRACE_SECONDS
@@ -112,7 +114,7 @@ def _open_host_ports(containers: Iterable[Container]) -> None:
 
 def tolerate_for_a_while(spec: PodSpec) -> None:
     """Five minutes on a node that is not ready or unreachable, unless the pod says something about that."""
-    for key in (NOT_READY_TAINT, UNREACHABLE_TAINT):
+    for key in (NOT_READY, UNREACHABLE):
         if not any(t.key in (key, "") and t.effect in (NO_EXECUTE, "") for t in spec.tolerations):
             spec.tolerations.append(
                 Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=TOLERATION_SECONDS)
@@ -154,14 +156,16 @@ def _narrow(selector: LabelSelector | None, keys: list[str], operator: str, labe
 
 def default_storage_class(classes: Iterable[StorageClass]) -> StorageClass | None:
     """The class for claims that name none: the newest marked one, of equally old ones the first by name."""
-    marked = [
-        one for one in classes if any(one.metadata.annotations.get(a) == "true" for a in DEFAULT_CLASS_ANNOTATIONS)
-    ]
-    return min(marked, key=lambda one: (-_created_at(one), one.metadata.name), default=None)
+    marked = [known for known in classes if _is_marked_default(known)]
+    return min(marked, key=lambda known: (-_created_at(known), known.metadata.name), default=None)
 
 
-def _created_at(one: StorageClass) -> int:
-    written = one.metadata.creation_timestamp
+def _is_marked_default(storage_class: StorageClass) -> bool:
+    return any(storage_class.metadata.annotations.get(name) == "true" for name in DEFAULT_CLASS_ANNOTATIONS)
+
+
+def _created_at(storage_class: StorageClass) -> int:
+    written = storage_class.metadata.creation_timestamp
     return parse_time(written) if written else 0
 
 
@@ -171,7 +175,7 @@ def set_storage_class(claim: PersistentVolumeClaim, default: StorageClass) -> No
     A claim stored before there was a default gets it as well: in a cluster a controller sees to that.
     """
     spec = claim.spec
-    names_a_class = spec.storage_class_name is not None or CLAIM_CLASS_ANNOTATION in claim.metadata.annotations
+    names_a_class = spec.storage_class_name is not None or BETA_STORAGE_CLASS in claim.metadata.annotations
     if not names_a_class and not spec.volume_name:
         spec.storage_class_name = default.metadata.name
 
@@ -186,8 +190,8 @@ def _default_namespace(namespace: Namespace) -> None:
         namespace.metadata.labels[NAME_LABEL] = namespace.metadata.name
 
 
-def _default_priority_class(one: PriorityClass) -> None:
-    one.preemption_policy = one.preemption_policy or PREEMPT_LOWER_PRIORITY
+def _default_priority_class(priority_class: PriorityClass) -> None:
+    priority_class.preemption_policy = priority_class.preemption_policy or PREEMPT_LOWER_PRIORITY
 
 
 def _default_volume(volume: PersistentVolume) -> None:
@@ -204,37 +208,27 @@ def _default_claim_spec(spec: PersistentVolumeClaimSpec) -> None:
     spec.volume_mode = spec.volume_mode or "Filesystem"
 
 
-def _default_storage_class_fields(one: StorageClass) -> None:
-    one.volume_binding_mode = one.volume_binding_mode or "Immediate"
-    one.reclaim_policy = one.reclaim_policy or "Delete"
+def _default_storage_class_fields(storage_class: StorageClass) -> None:
+    storage_class.volume_binding_mode = storage_class.volume_binding_mode or "Immediate"
+    storage_class.reclaim_policy = storage_class.reclaim_policy or "Delete"
 
 
-def _default_replicated(one: Deployment | ReplicaSet | StatefulSet) -> None:
-    if one.spec.replicas is None:
-        one.spec.replicas = 1
-    default_pod_spec(one.spec.template.spec)
+def _default_replicated(workload: Deployment | ReplicaSet | StatefulSet | ReplicationController) -> None:
+    if workload.spec.replicas is None:
+        workload.spec.replicas = 1
+    default_pod_spec(workload.spec.template.spec)
 
 
-def _default_stateful_set(one: StatefulSet) -> None:
-    _default_replicated(one)
-    one.spec.pod_management_policy = one.spec.pod_management_policy or "OrderedReady"
-    for template in one.spec.volume_claim_templates:
+def _default_stateful_set(stateful_set: StatefulSet) -> None:
+    _default_replicated(stateful_set)
+    stateful_set.spec.pod_management_policy = stateful_set.spec.pod_management_policy or "OrderedReady"
+    for template in stateful_set.spec.volume_claim_templates:
         _default_claim(template)
 
 
-def _default_replication_controller(one: ReplicationController) -> None:
-    if one.spec.replicas is None:
-        one.spec.replicas = 1
-    one.spec.selector = one.spec.selector or dict(one.spec.template.metadata.labels)
-    default_pod_spec(one.spec.template.spec)
-
-
-def _default_daemon_set(one: DaemonSet) -> None:
-    default_pod_spec(one.spec.template.spec)
-
-
-def _default_job(one: Job) -> None:
-    _default_job_spec(one.spec)
+def _default_replication_controller(controller: ReplicationController) -> None:
+    _default_replicated(controller)
+    controller.spec.selector = controller.spec.selector or dict(controller.spec.template.metadata.labels)
 
 
 def _default_job_spec(spec: JobSpec) -> None:
@@ -247,8 +241,8 @@ def _default_job_spec(spec: JobSpec) -> None:
     default_pod_spec(spec.template.spec)
 
 
-def _default_cron_job(one: CronJob) -> None:
-    spec = one.spec
+def _default_cron_job(cron_job: CronJob) -> None:
+    spec = cron_job.spec
     spec.concurrency_policy = spec.concurrency_policy or "Allow"
     if spec.successful_jobs_history_limit is None:
         spec.successful_jobs_history_limit = 3
@@ -281,8 +275,8 @@ _BY_KIND: dict[type[Any], Callable[[Any], None]] = {
     ReplicaSet: _default_replicated,
     StatefulSet: _default_stateful_set,
     ReplicationController: _default_replication_controller,
-    DaemonSet: _default_daemon_set,
-    Job: _default_job,
+    DaemonSet: lambda daemon_set: default_pod_spec(daemon_set.spec.template.spec),
+    Job: lambda job: _default_job_spec(job.spec),
     CronJob: _default_cron_job,
     ResourceClaim: lambda claim: _default_devices(claim.spec),
     ResourceClaimTemplate: lambda template: _default_devices(template.spec.spec),

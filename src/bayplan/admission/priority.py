@@ -35,10 +35,10 @@ class PriorityClasses:
 
     def __init__(self, classes: Iterable[PriorityClass]) -> None:
         self._by_name = {name: _system_class(name) for name in SYSTEM_CLASSES}
-        self._by_name.update((one.metadata.name, one) for one in classes)
-        defaults = [one for one in self._by_name.values() if one.global_default]
+        self._by_name.update((priority_class.metadata.name, priority_class) for priority_class in classes)
+        defaults = [priority_class for priority_class in self._by_name.values() if priority_class.global_default]
         # Upstream: of several defaults (two creations may race) the one with the lowest value counts.
-        self.default: PriorityClass | None = min(defaults, key=lambda one: one.value, default=None)
+        self.default: PriorityClass | None = min(defaults, key=lambda known: known.value, default=None)
 
     def get(self, name: str) -> PriorityClass | None:
         return self._by_name.get(name)
@@ -115,42 +115,42 @@ def check_classes(arriving: Iterable[PriorityClass]) -> Iterator[tuple[PriorityC
     """
     known: dict[str, PriorityClass] = {}
     classes = list(arriving)
-    default = next((one for one in classes if one.global_default and was_created(one.metadata)), None)
-    for one in classes:
-        before = known.get(one.metadata.name)
-        refusals = [*_class_refusals(one), *_update_refusals(before, one)]
-        if one.global_default and not was_created(one.metadata):
-            if default is not None and default.metadata.name != one.metadata.name:
+    default = next((known for known in classes if known.global_default and was_created(known.metadata)), None)
+    for priority_class in classes:
+        before = known.get(priority_class.metadata.name)
+        refusals = [*_class_refusals(priority_class), *_update_refusals(before, priority_class)]
+        if priority_class.global_default and not was_created(priority_class.metadata):
+            if default is not None and default.metadata.name != priority_class.metadata.name:
                 refusals.append(("globalDefault", _second_default(default.metadata.name)))
-            default = default or one
-        yield from ((one, refusal) for refusal in refusals)
-        known[one.metadata.name] = one
+            default = default or priority_class
+        yield from ((priority_class, refusal) for refusal in refusals)
+        known[priority_class.metadata.name] = priority_class
 
 
 def _second_default(name: str) -> str:
     return f"PriorityClass {name} is already marked as default. Only one default can exist"
 
 
-def _class_refusals(one: PriorityClass) -> Iterator[Refusal]:
-    name = one.metadata.name
+def _class_refusals(priority_class: PriorityClass) -> Iterator[Refusal]:
+    name = priority_class.metadata.name
     if name.startswith(SYSTEM_PREFIX):
-        why = _why_not_system(one)
+        why = _why_not_system(priority_class)
         if why:
             yield (
                 "metadata.name",
                 f"priority class names with 'system-' prefix are reserved for system use only. error: {why}",
             )
-    elif one.value > HIGHEST_USER_VALUE:
+    elif priority_class.value > HIGHEST_USER_VALUE:
         yield "value", f"maximum allowed value of a user defined priority is {HIGHEST_USER_VALUE}"
 
 
-def _why_not_system(one: PriorityClass) -> str:
-    name = one.metadata.name
+def _why_not_system(priority_class: PriorityClass) -> str:
+    name = priority_class.metadata.name
     if name not in SYSTEM_CLASSES:
         return f"{name} is not a known system priority class"
-    if one.value != SYSTEM_CLASSES[name]:
+    if priority_class.value != SYSTEM_CLASSES[name]:
         return f"value of {name} PriorityClass must be {SYSTEM_CLASSES[name]}"
-    if one.global_default:
+    if priority_class.global_default:
         return f"globalDefault of {name} PriorityClass must be false"
     return ""
 
@@ -164,5 +164,5 @@ def _update_refusals(before: PriorityClass | None, after: PriorityClass) -> Iter
         yield "preemptionPolicy", "field is immutable"
 
 
-def _policy(one: PriorityClass) -> str:
-    return one.preemption_policy or PREEMPT_LOWER_PRIORITY
+def _policy(priority_class: PriorityClass) -> str:
+    return priority_class.preemption_policy or PREEMPT_LOWER_PRIORITY

@@ -20,7 +20,7 @@ def was_created(meta: ObjectMeta) -> bool:
 def looks_stored(pod: Pod) -> bool:
     """Whether the pod was admitted before: created by an API server, or written down as one that was.
 
-    The phase is no such mark: admission itself writes the first one.
+    The phase is not such a mark: admission itself writes the first one.
     """
     status = pod.status
     return (

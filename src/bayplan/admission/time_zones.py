@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 @lru_cache(maxsize=1024)
 def find_time_zone(name: str | None) -> tzinfo | None:
-    """The zone, UTC if none is named, None for one that nobody knows."""
+    """The zone; UTC if none is named, None if it is unknown."""
     if name in (None, "UTC", "Etc/UTC"):
         return UTC
     assert name is not None

@@ -11,10 +11,10 @@ import numpy as np
 
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.filtering import WhatIf, nominated_pods
+from bayplan.core.filtering import Explained, WhatIf, filter_states, nominated_pods, run_filters
 from bayplan.core.framework.contract import SKIP, FilterPlugin, PreFilterPlugin, Ready, State
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import Status, unresolvable
+from bayplan.core.framework.verdict import Code, CycleError, Status, unresolvable
 from bayplan.core.snapshot import View
 
 #: Node row -> what stands in the way there, in the order of the plugins.
@@ -28,15 +28,19 @@ def all_obstacles(profile: Profile, pod: PodInfo, view: View) -> Obstacles:
     states: dict[str, State] = {}
     for plugin in profile.pre_filter:
         states[plugin.name] = _pre_filter(plugin, pod, view, rows, obstacles)
-    plugins = [one for one in profile.filter if states.get(one.name, pod) is not SKIP]
-    filter_states = [states.get(one.name, pod) for one in plugins]
-    _filter(plugins, filter_states, view, rows, obstacles)
-    _filter_with_nominated(plugins, filter_states, pod, view, obstacles)
+    every = zip(profile.filter, filter_states(profile, pod, view, states), strict=True)
+    asked = [(plugin, state) for plugin, state in every if state is not SKIP]
+    plugins, left = [plugin for plugin, _ in asked], [state for _, state in asked]
+    _filter(plugins, left, view, rows, obstacles)
+    _filter_with_nominated(plugins, left, pod, view, obstacles)
     return {row: found for row, found in obstacles.items() if found}
 
 
 def _pre_filter(plugin: PreFilterPlugin, pod: PodInfo, view: View, rows: RowArray, into: Obstacles) -> State:
-    outcome = plugin.pre_filter(pod, view)
+    try:
+        outcome = plugin.pre_filter(pod, view)
+    except CycleError as error:
+        outcome = Status(Code.ERROR, (error.message,))
     if isinstance(outcome, Status):
         rejected = Status(outcome.code, outcome.reasons, plugin.name)
         for row in rows.tolist():
@@ -55,16 +59,16 @@ def _pre_filter(plugin: PreFilterPlugin, pod: PodInfo, view: View, rows: RowArra
 
 def _filter(plugins: list[FilterPlugin], states: list[State], view: View, rows: RowArray, into: Obstacles) -> None:
     for plugin, state in zip(plugins, states, strict=True):
-        codes = plugin.filter(state, view, rows)
-        words: dict[int, Status] = {}
+        words: Explained = {}
+        codes = run_filters([plugin], [state], view, rows, words).codes
         for position in np.flatnonzero(codes).tolist():
             code = int(codes[position])
-            if code not in words:
+            if (0, code) not in words:
                 said = plugin.explain_failure(state, view, code)
-                words[code] = Status(said.code, said.reasons, plugin.name)
+                words[0, code] = Status(said.code, said.reasons, plugin.name)
             obstacles = into[int(rows[position])]
-            if words[code] not in obstacles:
-                obstacles.append(words[code])
+            if words[0, code] not in obstacles:
+                obstacles.append(words[0, code])
 
 
 def _filter_with_nominated(

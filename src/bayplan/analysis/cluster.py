@@ -1,7 +1,7 @@
-"""A cluster to ask questions of: files or objects in, explanations and placements out.
+"""A cluster to ask questions about: files or objects in, explanations and placements out.
 
-The objects go through admission as an API server would take them; workloads count as the pods they would create,
-beyond those they have. Nothing is written anywhere, and a question leaves the cluster as it was.
+Objects go through admission as in an API server; workloads count as the pods they would create in addition to the
+existing ones. Nothing is written, and answering a question does not change the cluster.
 """
 
 from __future__ import annotations
@@ -19,39 +19,31 @@ from bayplan.admission import admit
 from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
 from bayplan.analysis.explanation import PodExplanation, Subject
 from bayplan.analysis.placement import Placement, place_pods
-from bayplan.analysis.references import (
-    DEFAULT_NAMESPACE,
-    POD,
-    Reference,
-    close_matches,
-    not_found,
-    parse_reference,
-    written,
-)
+from bayplan.analysis.references import POD, Reference, close_matches, not_found, parse_reference, written
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.controllers.budgets.status import fill_budget_status
 from bayplan.controllers.ownership import WORKLOADS
-from bayplan.core.cache import FINISHED_PHASES, Cache
+from bayplan.core.cache import Cache
 from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import CycleError
 from bayplan.core.queue.entrance import may_enter
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
-from bayplan.model.pod import Pod
+from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.reading import ReadResult, from_dicts, read, without_garbage_collection
 from bayplan.model.resource_claims import ResourceClaim
+from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 ConfigSource = str | Path | Mapping[str, Any] | None
 
 
 @dataclass(slots=True)
 class PodQueue:
-    """Pending pods in the order in which the scheduler would take them, and those it would not take."""
+    """Pending pods in scheduling order, and those that the scheduler would skip."""
 
     keys: list[str] = field(default_factory=list)
     gated: dict[str, str] = field(default_factory=dict)  # key -> what holds it back
@@ -68,18 +60,18 @@ class _Wanted:
 
 
 class Cluster:
-    """Nodes, pods and everything else a scheduler looks at."""
+    """Nodes, pods and everything else that affects scheduling."""
 
     def __init__(self, objects: list[Object], skipped: Counter[str] | None = None) -> None:
         _name_pods(objects)
         self.objects = admit(objects)
-        self.skipped: Counter[str] = skipped or Counter()  # kinds that were passed over
+        self.skipped: Counter[str] = skipped or Counter()  # kinds that were ignored
         fill_budget_status(self.objects)
-        self.pods: dict[str, Pod] = {object_key(thing): thing for thing in self.objects if isinstance(thing, Pod)}
+        self.pods: dict[str, Pod] = {object_key(obj): obj for obj in self.objects if isinstance(obj, Pod)}
 
     @classmethod
     def load(cls, *paths: str | Path) -> Cluster:
-        """From files and folders, YAML or JSON; `-` is standard input. Raises InvalidObject."""
+        """From YAML or JSON files and directories; `-` is standard input. Raises InvalidObject."""
         return cls._from(read(paths))
 
     @classmethod
@@ -94,46 +86,56 @@ class Cluster:
     # Questions.
 
     def explain(self, pod: str, config: ConfigSource = None, *, namespace: str = DEFAULT_NAMESPACE) -> PodExplanation:
-        """Where could this pod go, why not elsewhere, and who would have to make room?
+        """Where does this pod fit, why not elsewhere, and which pods would it preempt?
 
-        The pod may be a workload's next one (`deployment/web`); one that runs is looked at as if it were pending.
+        The pod may be the next one of a workload (`deployment/web`); a running pod is treated as if it were pending.
         """
         wanted = self._wanted(pod, namespace)
-        profile = profile_of(build_profiles(load_configuration(config)), wanted.pod)
-        cache = self.build_cache(without=wanted.subject.key)
+        profiles = build_profiles(load_configuration(config))
+        profile = profile_of(profiles, wanted.pod)
+        cache = self.build_cache(without=wanted.subject.key, profiles=profiles)
         _add_along(cache, [wanted.origin] if wanted.origin else [])
         info = cache.info(self._claiming(_unbound(wanted.pod), cache))
         view = cache.view()
-        try:
-            found = attempt(profile, info, view)
-        except CycleError as error:
-            raise not_found(f"Pod {wanted.subject.key}", f"{error.plugin}: {error.message}") from error
+        found = attempt(profile, info, view)
         return PodExplanation(wanted.subject, Explanation(found, view, may_enter(profile.pre_enqueue, info)), profile)
 
-    def place(self, pods: Sequence[str] | None = None, config: ConfigSource = None, ties: str = "name") -> Placement:
-        """Place pending pods one after another in the order given, preempting where it must; None: the whole queue."""
-        keys = self.queue(config).keys if pods is None else pods
+    def place(
+        self,
+        pods: Sequence[str] | None = None,
+        config: ConfigSource = None,
+        ties: str = "name",
+        *,
+        gated: bool = False,
+    ) -> Placement:
+        """Place pending pods one by one in the given order, evicting only where necessary; None: the whole queue.
+
+        Pods that PreEnqueue holds back get no node, unless `gated` says to place them as if it did not.
+        """
+        keys = self.queue(config, gated=gated).keys if pods is None else pods
         profiles = build_profiles(load_configuration(config))
         pending = [self.find_pod(key) for key in keys]
         for pod in pending:
             _check_pending(pod)
             profile_of(profiles, pod)
-        cache = self.build_cache()
-        planned = (self._planned(key) for key in keys)
-        _add_along(cache, [new for new in planned if new is not None])
+        cache = self.build_cache(profiles=profiles)
+        _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
         pending = [self._claiming(pod, cache) for pod in pending]
-        return place_pods(cache, profiles, pending, tie_break(ties))
+        return place_pods(cache, profiles, pending, tie_break(ties), gated=gated)
 
     def queue(
         self,
         config: ConfigSource = None,
         named: Iterable[str] | None = None,
         namespace: str = DEFAULT_NAMESPACE,
+        *,
+        gated: bool = False,
     ) -> PodQueue:
-        """Pending pods as the scheduler's queue orders them: by priority, then by arrival, unless a plugin says else.
+        """Pending pods in queue order: by priority, then by arrival, unless a QueueSort plugin decides otherwise.
 
-        `named` restricts them to some pods, or to all that a workload lacks. Raises InvalidObject for names that are
-        unknown, and for workloads whose pods no API server would admit.
+        With `gated`, pods that PreEnqueue holds back are in it, too. `named` restricts them to some pods, or to all
+        missing pods of a workload. Raises InvalidObject for unknown names, and for workloads whose pods an API server
+        would reject.
         """
         profiles = build_profiles(load_configuration(config))
         keys = self.pending_pods() if named is None else self._pending_among(named, namespace)
@@ -144,7 +146,7 @@ class Cluster:
                 cache.add(claim)
         infos = {key: cache.info(self._claiming(self.find_pod(key), cache)) for key in keys}
         arrival = {key: position for position, key in enumerate(keys)}
-        for key in sorted(keys, key=lambda one: order(infos[one], arrival[one])):
+        for key in sorted(keys, key=lambda key: order(infos[key], arrival[key])):
             pod = self.find_pod(key)
             profile = profiles.get(pod.spec.scheduler_name)
             if profile is None and named is not None:
@@ -153,54 +155,63 @@ class Cluster:
                 found.foreign[key] = pod.spec.scheduler_name
                 continue
             admitted = may_enter(profile.pre_enqueue, infos[key])
-            if admitted.ok:
+            if admitted.ok or gated:
                 found.keys.append(key)
             else:
                 found.gated[key] = admitted.message
         return found
 
     def after(self, placement: Placement) -> Cluster:
-        """The cluster once the placed pods run and their victims are gone."""
-        gone = {victim for one in placement.decisions for victim in one.victims}
+        """The cluster after the placed pods run and their victims are gone."""
+        gone = {victim for placed in placement.decisions for victim in placed.victims}
         claims = {object_key(claim): claim for claim in placement.claims}
-        nodes = {one.pod: one.node for one in placement.decisions if one.node and one.pod not in gone}
+        nodes = {placed.pod: placed.node for placed in placement.decisions if placed.node and placed.pod not in gone}
         planned = [new for key in nodes if (new := self._planned(key)) is not None]
         along = {id(new.origin): new.origin.along for new in planned}
-        things: list[Object] = [one for one in self.objects if not (isinstance(one, Pod) and object_key(one) in gone)]
-        things += [one for brought in along.values() for one in brought]
-        things += [new.pod for new in planned]
-        things = [one for one in things if not (isinstance(one, ResourceClaim) and object_key(one) in claims)]
-        return Cluster([*(_bound(one, nodes) if isinstance(one, Pod) else one for one in things), *claims.values()])
+        objects: list[Object] = [obj for obj in self.objects if not (isinstance(obj, Pod) and object_key(obj) in gone)]
+        objects += [obj for brought in along.values() for obj in brought]
+        objects += [new.pod for new in planned]
+        objects = [obj for obj in objects if not (isinstance(obj, ResourceClaim) and object_key(obj) in claims)]
+        return Cluster([*(_bound(obj, nodes) if isinstance(obj, Pod) else obj for obj in objects), *claims.values()])
 
     # Parts.
 
     def pending_pods(self) -> list[str]:
-        """Keys of the pods that wait for a node, those that workloads would create among them, in order of arrival."""
+        """Keys of the pods without a node, including those that workloads would create, in order of arrival."""
         if self._workload_pods.faults:
             raise InvalidObject(self._workload_pods.faults)
         return self._arrivals()
 
     def _arrivals(self) -> list[str]:
         keys: list[str] = []
-        for thing in self.objects:
-            if isinstance(thing, Pod):
-                if _is_pending(thing):
-                    keys.append(object_key(thing))
-            elif isinstance(thing, WORKLOADS):
-                keys += self._workload_pods.by_workload.get(id(thing), ())
+        for obj in self.objects:
+            if isinstance(obj, Pod):
+                if _is_pending(obj):
+                    keys.append(object_key(obj))
+            elif isinstance(obj, WORKLOADS):
+                keys += self._workload_pods.by_workload.get(id(obj), ())
         return keys
 
     def find_pod(self, key: str) -> Pod:
-        """The pod `namespace/name`, one that a workload would create included. Raises InvalidObject."""
-        return self._find(Reference(POD, *_split(key))).pod
+        """The pod `namespace/name`; also one that a workload would create. Raises InvalidObject."""
+        new = self._planned(key)
+        pod = new.pod if new is not None else self.pods.get(key)
+        return pod if pod is not None else self._find(Reference(POD, *_split(key))).pod
 
-    def build_cache(self, without: str = "") -> Cache:
-        """The cluster as the scheduler sees it, leaving one pod out."""
+    def build_cache(self, without: str = "", profiles: Mapping[str, Profile] | None = None) -> Cache:
+        """The cluster as the scheduler sees it, leaving one pod out.
+
+        With `profiles`, only pods that wait in the queue of one of them count as nominated.
+        """
         cache = Cache()
         with without_garbage_collection():
-            for thing in self.objects:
-                if not (without and isinstance(thing, Pod) and object_key(thing) == without):
-                    cache.add(thing)
+            for obj in self.objects:
+                if isinstance(obj, Pod) and (
+                    (without and object_key(obj) == without)
+                    or (profiles is not None and _is_pending(obj) and not _may_be_nominated(obj, profiles, cache))
+                ):
+                    continue
+                cache.add(obj)
         return cache
 
     def _claiming(self, pod: Pod, cache: Cache) -> Pod:
@@ -242,16 +253,19 @@ class Cluster:
             pod = self.pods.get(reference.key)
             if pod is not None:
                 return _wanted(pod)
-        message = "not found among the objects given"
+        message = "not found in the input"
         close = close_matches(reference, self._references())
         raise not_found(str(reference), f"{message}; did you mean {' or '.join(close)}?" if close else message)
 
     def _references(self) -> list[str]:
-        workloads = (one for one in self.objects if isinstance(one, WORKLOADS))
+        workloads = (obj for obj in self.objects if isinstance(obj, WORKLOADS))
         return [
             *self.pods,
             *self._workload_pods.by_key,
-            *(written(type(one).__name__, one.metadata.namespace, one.metadata.name) for one in workloads),
+            *(
+                written(type(workload).__name__, workload.metadata.namespace, workload.metadata.name)
+                for workload in workloads
+            ),
         ]
 
     def _pending_among(self, named: Iterable[str], namespace: str) -> list[str]:
@@ -270,7 +284,7 @@ class Cluster:
             ]
             if not lacking:
                 self._wanted(text, reference.namespace)  # raises if there is no such workload
-                raise not_found(str(reference), "lacks no pods, so there is nothing to place")
+                raise not_found(str(reference), "already has all its pods, so there is nothing to place")
             return lacking
         key = text if reference.kind != POD else reference.key
         _check_pending(self.find_pod(key))
@@ -280,9 +294,17 @@ class Cluster:
 def profile_of(profiles: Mapping[str, Profile], pod: Pod) -> Profile:
     name = pod.spec.scheduler_name
     if name not in profiles:
-        message = f"no profile for scheduler {name!r}; there are: {', '.join(sorted(profiles))}"
-        raise InvalidObject([Fault("", f"Pod {object_key(pod)}", "spec.schedulerName", message)])
+        message = f"no profile for scheduler {name!r}; known profiles: {', '.join(sorted(profiles))}"
+        raise _fault_of(pod, "spec.schedulerName", message)
     return profiles[name]
+
+
+def _may_be_nominated(pod: Pod, profiles: Mapping[str, Profile], cache: Cache) -> bool:
+    """Whether a node can be kept for the pending pod. As upstream: not while it is gated, nor for another scheduler."""
+    profile = profiles.get(pod.spec.scheduler_name)
+    if profile is None or not pod.status.nominated_node_name:
+        return False
+    return may_enter(profile.pre_enqueue, cache.info(pod)).ok
 
 
 def _wanted(pod: Pod, origin: NewPod | None = None) -> _Wanted:
@@ -321,15 +343,13 @@ def _bound(pod: Pod, nodes: Mapping[str, str]) -> Pod:
 
 def _check_pending(pod: Pod) -> None:
     if pod.spec.node_name:
-        raise InvalidObject(
-            [
-                Fault(
-                    "", f"Pod {object_key(pod)}", "spec.nodeName", f"it is on {pod.spec.node_name} already, not pending"
-                )
-            ]
-        )
+        raise _fault_of(pod, "spec.nodeName", f"already has node {pod.spec.node_name}, so it is not pending")
     if _is_over(pod):
-        raise InvalidObject([Fault("", f"Pod {object_key(pod)}", "status.phase", f"{pod.status.phase}: it is over")])
+        raise _fault_of(pod, "status.phase", f"{pod.status.phase}: the pod has finished")
+
+
+def _fault_of(pod: Pod, field_path: str, message: str) -> InvalidObject:
+    return InvalidObject([Fault("", f"Pod {object_key(pod)}", field_path, message)])
 
 
 def _is_pending(pod: Pod) -> bool:
@@ -343,16 +363,16 @@ def _is_over(pod: Pod) -> bool:
 def _add_along(cache: Cache, planned: Iterable[NewPod]) -> None:
     """What workloads would create together with these pods."""
     for origin in {id(new.origin): new.origin for new in planned}.values():
-        for thing in origin.along:
-            cache.add(thing)
+        for obj in origin.along:
+            cache.add(obj)
 
 
 def _name_pods(objects: Iterable[Object]) -> None:
     """A pod that leaves its name to the API server gets one, always the same."""
     numbers: dict[tuple[str, str], Iterable[int]] = {}
-    for thing in objects:
-        meta = thing.metadata
-        if isinstance(thing, Pod) and not meta.name:
+    for obj in objects:
+        meta = obj.metadata
+        if isinstance(obj, Pod) and not meta.name:
             numbered = numbers.setdefault((meta.namespace, meta.generate_name), count(1))
             meta.name = f"{meta.generate_name}new-{next(iter(numbered))}"
 

@@ -1,7 +1,8 @@
 """The answer to "why": one attempt to place one pod, with who asked and what else is known of the pod.
 
-`to_dict` gives plain data in the shape of the conformance cases; everything is computed when it is asked for. The
-cluster must not have changed in between.
+`to_dict` gives plain data in the shape of the conformance cases; `document` adds all else that a report shows, so that
+a program reads in it whatever a person reads in the table. Everything is computed when it is asked for. The cluster
+must not have changed in between.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Any
 
 from bayplan.analysis.all_reasons import all_obstacles
 from bayplan.analysis.device_report import claims_report
-from bayplan.core.explain import Explanation
+from bayplan.analysis.shortage import shortages
+from bayplan.core.explain import Explanation, plain_status
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,16 @@ class Subject:
     runs_on: str = ""  # its node, if it has one already: the answer is as if it had none
     phase: str = ""
     workload: str = ""  # `Deployment prod/web` when the pod is only planned
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "key": self.key,
+            "priority": self.priority,
+            "preemptionPolicy": self.preemption_policy,
+            "node": self.runs_on or None,
+            "phase": self.phase,
+            "workload": self.workload or None,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +62,20 @@ class PodExplanation:
             plain["allReasons"] = self.all_reasons()
         return plain
 
+    def document(self, *, all_reasons: bool = False) -> dict[str, Any]:
+        """`to_dict` with the pod in question, what nodes are short of, and where there is nobody to evict."""
+        plain = self.to_dict(all_reasons=all_reasons)
+        if plain["preemption"] is not None:
+            plain["preemption"]["withoutVictims"] = self.explanation.without_victims()
+        requests = self.explanation.attempt.pod.shape.requests.asked
+        return {
+            "pod": self.subject.to_dict() | {"requests": dict(requests)},
+            **plain,
+            "shortages": [shortage.to_dict() for shortage in shortages(self.explanation)],
+        }
+
     def all_reasons(self) -> dict[str, list[dict[str, Any]]]:
         """Node -> all that stands in the way there; nodes without any obstacle are left out."""
         view = self.explanation.view
         obstacles = all_obstacles(self.profile, self.explanation.attempt.pod, view)
-        return {view.nodes.names[row]: [_plain(status) for status in found] for row, found in obstacles.items()}
-
-
-def _plain(status: Status) -> dict[str, Any]:
-    return {"code": status.code.value, "plugin": status.plugin, "reasons": list(status.reasons)}
+        return {view.nodes.names[row]: [plain_status(status) for status in found] for row, found in obstacles.items()}

@@ -1,41 +1,52 @@
 """Pods placed one after another, without a clock.
 
 Each pod is tried once, in the order given. A placed pod stays. When nothing fits, preemption is tried; its
-victims vanish at once and the pod takes their place.
+victims vanish at once, nominations of lower priority there end, and the pod takes their place. A pod that preemption
+looked for in vain loses the node it was nominated to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bayplan.analysis.tie_breaks import TieBreak
+from bayplan.analysis.tie_breaks import TieBreak, smallest_name
+from bayplan.analysis.tied_nodes import TieRecorder
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
+from bayplan.core.decision import Fits, Unschedulable
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.preemption.prepare import overtaken
+from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
+from bayplan.core.preemption.prepare import make_room, overtaken
+from bayplan.core.queue.entrance import may_enter
+from bayplan.core.snapshot import View
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import ResourceClaim
+from bayplan.model.structs import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedPod:
+class PlacedPod(Struct, frozen=True):
     """What became of one pod."""
 
     pod: str
     node: str | None
     total: int | None
-    tied: tuple[str, ...] = ()
+    ties: Collection[str] = ()  # the nodes that were as good, its own among them; names only when asked for
     victims: tuple[str, ...] = ()
     message: str = ""
 
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """The names of the nodes that were as good, its own among them, sorted."""
+        return tuple(self.ties)
+
     def to_dict(self) -> dict[str, Any]:
         plain: dict[str, Any] = {"pod": self.pod, "node": self.node, "total": self.total}
-        if len(self.tied) > 1:
-            plain["tied"] = list(self.tied)
+        if len(self.ties) > 1:
+            plain["tied"] = list(self.ties)
         if self.victims:
             plain["victims"] = list(self.victims)
         if self.message:
@@ -55,49 +66,98 @@ class Placement:
 
 
 def place_pods(
-    cache: Cache, profiles: Mapping[str, Profile], pods: Sequence[Pod], choose: TieBreak, *, reuse: bool = True
+    cache: Cache,
+    profiles: Mapping[str, Profile],
+    pods: Iterable[Pod],
+    choose: TieBreak,
+    *,
+    reuse: bool = True,
+    gated: bool = False,
 ) -> Placement:
-    """Place the pods into the cache. Without `reuse` every decision is computed from scratch, to the same end."""
-    decider = Decider(profiles, reuse=reuse)
+    """Place the pods into the cache. Without `reuse` every decision is computed from scratch, to the same end.
+
+    Pods that PreEnqueue holds back are not tried, unless they are to be placed `gated` as they are.
+    """
+    placer = Placer(cache, profiles, choose, reuse=reuse, tries_gated=gated)
     before = dict(cache.objects.resource_claims)
-    decisions = tuple(_place(cache, decider, profiles[pod.spec.scheduler_name], pod, choose) for pod in pods)
-    claims = (claim for place, claim in cache.objects.resource_claims.items() if before.get(place) is not claim)
+    decisions = tuple([placer.place(pod) for pod in pods])
+    claims = (claim for name, claim in cache.objects.resource_claims.items() if before.get(name) is not claim)
     return Placement(decisions, tuple(claims))
 
 
-def _place(cache: Cache, decider: Decider, profile: Profile, pod: Pod, choose: TieBreak) -> PlacedPod:
-    info = cache.info(pod)
-    view = cache.view()
-    try:
-        choice = decider.decide(info, view, with_ties=True)
-    except CycleError as error:
-        # The attempt itself failed, which is this pod's trouble and nobody else's.
-        return PlacedPod(info.key, None, None, message=f"{error.plugin}: {error.message}")
-    tied = tuple(sorted(view.nodes.names[row] for row in choice.tied_rows)) if choice.tied_rows is not None else ()
-    if choice.row >= 0:
-        node = choose(tied)
-        _settle(cache, profile, pod, info, node)
-        return PlacedPod(info.key, node, choice.total, tied)
-    if choice.deallocation is not None and choice.deallocation.write is not None:
-        cache.objects.put(choice.deallocation.write)
-    if choice.deallocation is not None and choice.deallocation.delete is not None:
-        cache.objects.remove(choice.deallocation.delete)
-    if choice.found is None:
-        return PlacedPod(info.key, None, None, message=choice.message)
-    node = choose(tied)
-    victims = tuple(view.pods.keys[row] for row in choice.victims_on(view.nodes.rows_by_name[node]))
-    for key in (*victims, *overtaken(info, view, node)):
-        cache.remove_pod(key)
-    _settle(cache, profile, pod, info, node)
-    return PlacedPod(info.key, node, None, tied, victims)
+class Placer:
+    """Places pods into a cache, one at a time. While it does, no node comes or goes."""
 
+    def __init__(
+        self,
+        cache: Cache,
+        profiles: Mapping[str, Profile],
+        choose: TieBreak = smallest_name,
+        *,
+        reuse: bool = True,
+        keeps_ties: bool = True,
+        tries_gated: bool = False,
+    ) -> None:
+        self._cache = cache
+        self._profiles = profiles
+        self._choose = choose
+        self._decider = Decider(profiles, reuse=reuse)
+        self._ties = TieRecorder(cache.nodes) if keeps_ties else None
+        self._tries_gated = tries_gated
+        self._overtaken: set[str] = set()  # pods whose nomination was ended by others
 
-def _settle(cache: Cache, profile: Profile, pod: Pod, info: PodInfo, node: str) -> None:
-    """The pod runs on the node from now on, with what it needs there; if it was nominated that is over."""
-    view = cache.view()
-    for plugin in profile.reserve:
-        for thing in plugin.reserve(info, view, view.nodes.rows_by_name[node]):
-            cache.objects.put(thing)
-    if info.key in cache.pods.rows_by_key:
-        cache.remove_pod(info.key)
-    cache.add_pod(pod, node, info)
+    def place(self, pod: Pod) -> PlacedPod:
+        """Decide on the pod, evict its victims if it has any, and put it onto its node."""
+        cache = self._cache
+        info = cache.info(pod)
+        if info.key in self._overtaken:
+            info.nominated_node_name = ""
+        if not self._tries_gated:
+            admitted = may_enter(self._profiles[info.scheduler_name].pre_enqueue, info)
+            if not admitted.ok:
+                return PlacedPod(info.key, None, None, message=admitted.message)
+        view = cache.view()
+        try:
+            choice = self._decider.decide(info, view)
+        except CycleError as error:
+            # The attempt itself failed, which is this pod's trouble and nobody else's.
+            return PlacedPod(info.key, None, None, message=error.message)
+        if isinstance(choice, Unschedulable):
+            message = choice.diagnosis.message
+            if not choice.keeps_nomination:
+                self._end_nomination(info.key)
+            self._deallocate(choice.deallocation)
+            return PlacedPod(info.key, None, None, message=message)
+        row = self._choose(choice, view)
+        node = view.nodes.names[row]
+        ties = self._ties.record(choice) if self._ties is not None else ()
+        if isinstance(choice, Fits):
+            self._settle(pod, info, view, row)
+            return PlacedPod(info.key, node, choice.total, ties)
+        self._overtaken.update(overtaken(info, view, node))
+        victims = tuple(make_room(cache, info, view, node, choice.victims_on(row)))
+        self._deallocate(choice.deallocation)
+        self._settle(pod, info, cache.view(), row)
+        return PlacedPod(info.key, node, None, ties, victims)
+
+    def _settle(self, pod: Pod, info: PodInfo, view: View, node_row: int) -> None:
+        """The pod runs on the node from now on, with what it needs there; if it was nominated that is over."""
+        cache = self._cache
+        for plugin in self._profiles[info.scheduler_name].reserve:
+            for obj in plugin.reserve(info, view, node_row):
+                cache.objects.put(obj)
+        if info.key in cache.pods.rows_by_key:
+            cache.remove_pod(info.key)
+        cache.add_pod(pod, view.nodes.names[node_row], info)
+
+    def _deallocate(self, deallocation: Deallocation | None) -> None:
+        """Take devices back that the pod's claims could not use where they are."""
+        if deallocation is not None and deallocation.write is not None:
+            self._cache.objects.put(deallocation.write)
+        if deallocation is not None and deallocation.delete is not None:
+            self._cache.objects.remove(deallocation.delete)
+
+    def _end_nomination(self, key: str) -> None:
+        """Preemption looked in vain: nothing is kept for the pod any longer."""
+        if key in self._cache.pods.rows_by_key:
+            self._cache.remove_pod(key)

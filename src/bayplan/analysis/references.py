@@ -1,7 +1,7 @@
-"""What a user calls a pod: `web-1`, `prod/web-1`, `deployment/web`, `prod/deployment/web`.
+"""How users name a pod: `web-1`, `prod/web-1`, `deployment/web`, `prod/deployment/web`.
 
-Takes such text and gives kind, namespace and name; kinds may be written in kubectl's short forms. Whether there is
-such an object is not looked at here, but `close_matches` helps where there is none.
+Takes such text and returns kind, namespace and name; kinds can be kubectl's short names. Does not check whether the
+object exists, but `close_matches` suggests names if it does not.
 """
 
 from __future__ import annotations
@@ -9,22 +9,35 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.kinds import KINDS
+from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 POD = "Pod"
-DEFAULT_NAMESPACE = "default"
 
-_ALIASES: dict[str, tuple[str, ...]] = {
-    POD: ("po", "pod", "pods"),
-    "Deployment": ("deploy", "deployment", "deployments"),
-    "StatefulSet": ("sts", "statefulset", "statefulsets"),
-    "ReplicaSet": ("rs", "replicaset", "replicasets"),
-    "DaemonSet": ("ds", "daemonset", "daemonsets"),
-    "Job": ("job", "jobs"),
-    "ReplicationController": ("rc", "replicationcontroller", "replicationcontrollers"),
+#: Kinds whose pods can be asked about.
+_POD_KINDS = (POD, "Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Job", "ReplicationController")
+#: As kubectl abbreviates them.
+_SHORT_NAMES = {
+    "po": "Pod",
+    "no": "Node",
+    "ns": "Namespace",
+    "pc": "PriorityClass",
+    "svc": "Service",
+    "pdb": "PodDisruptionBudget",
+    "rc": "ReplicationController",
+    "rs": "ReplicaSet",
+    "sts": "StatefulSet",
+    "deploy": "Deployment",
+    "ds": "DaemonSet",
+    "cj": "CronJob",
+    "pv": "PersistentVolume",
+    "pvc": "PersistentVolumeClaim",
+    "sc": "StorageClass",
 }
-_KINDS = {alias: kind for kind, aliases in _ALIASES.items() for alias in aliases}
+_KINDS = _SHORT_NAMES | {name: kind for kind in KINDS for name in (kind.lower(), f"{kind.lower()}s")}
 
 #: Comparing a misspelt name with all of half a million would take longer than the answer is worth.
 _COMPARED_MAX = 20_000
@@ -33,7 +46,7 @@ _SHOWN_MAX = 3
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An object as the user named it."""
+    """An object as the user named it; the namespace is "" for kinds that have none."""
 
     kind: str
     namespace: str
@@ -44,28 +57,41 @@ class Reference:
         return f"{self.namespace}/{self.name}"
 
     def __str__(self) -> str:
-        return f"{self.kind} {self.key}"
+        """`Deployment shop/web`, `Node node-1`."""
+        return f"{self.kind} {self.key}" if self.namespace else f"{self.kind} {self.name}"
 
 
 def parse_reference(text: str, namespace: str = DEFAULT_NAMESPACE) -> Reference:
-    """What the text names; `namespace` is for names without one. Raises InvalidObject."""
+    """The pod, or the workload that creates pods, that the text names. Raises InvalidObject."""
+    try:
+        return parse_object_name(text, _POD_KINDS, namespace)
+    except UnknownKindError as error:
+        kinds = ", ".join(kind.lower() for kind in _POD_KINDS)
+        raise not_found(text, f"{error.kind!r} is not a kind that creates pods; expected one of: {kinds}") from error
+    except ValueError as error:
+        raise not_found(text, str(error).partition(": ")[2]) from error
+
+
+class UnknownKindError(ValueError):
+    def __init__(self, text: str, kind: str) -> None:
+        super().__init__(f"{text!r}: unknown kind {kind!r}")
+        self.kind = kind
+
+
+def parse_object_name(text: str, kinds: Collection[str], namespace: str = DEFAULT_NAMESPACE) -> Reference:
+    """What the text names, among `kinds`; `namespace` is for names without one. Raises ValueError."""
     parts = text.split("/")
     if not all(parts) or len(parts) > 3:
-        raise not_found(text, "expected NAME, NAMESPACE/NAME, KIND/NAME or NAMESPACE/KIND/NAME")
+        raise ValueError(f"{text!r}: expected NAME, NAMESPACE/NAME, KIND/NAME or NAMESPACE/KIND/NAME")
     if len(parts) == 1:
-        return Reference(POD, namespace, parts[0])
-    if len(parts) == 2:
-        kind = _KINDS.get(parts[0].lower())
-        return Reference(kind, namespace, parts[1]) if kind else Reference(POD, parts[0], parts[1])
-    kind = _KINDS.get(parts[1].lower())
-    if kind is None:
-        raise not_found(text, f"{parts[1]!r} is no kind that creates pods; there are: {', '.join(kind_names())}")
-    return Reference(kind, parts[0], parts[2])
-
-
-def kind_names() -> list[str]:
-    """The kinds as one would write them in a reference."""
-    return [kind.lower() for kind in _ALIASES]
+        return Reference(POD, namespace, text)
+    *before, written_kind, name = parts
+    kind = _KINDS.get(written_kind.lower())
+    if kind is None or kind not in kinds:
+        if before:
+            raise UnknownKindError(text, written_kind)
+        return Reference(POD, written_kind, name)
+    return Reference(kind, (before or [namespace])[0] if KINDS[kind].namespaced else "", name)
 
 
 def written(kind: str, namespace: str, name: str) -> str:
@@ -80,9 +106,9 @@ def not_found(what: str, message: str) -> InvalidObject:
 def close_matches(wanted: Reference, known: Collection[str]) -> list[str]:
     """Of the references known those that the user may have meant, best first."""
     name = wanted.name
-    same_name = [one for one in known if one.endswith(f"/{name}")]
+    same_name = [reference for reference in known if reference.endswith(f"/{name}")]
     # A workload's pods bear its name and something random behind it.
-    longer = (one for one in _in_namespace(known, wanted.namespace) if one.rpartition("/")[2].startswith(f"{name}-"))
+    longer = (near for near in _in_namespace(known, wanted.namespace) if near.rpartition("/")[2].startswith(f"{name}-"))
     asked = written(wanted.kind, wanted.namespace, name)
     compared = known if len(known) <= _COMPARED_MAX else list(_in_namespace(known, wanted.namespace))[:_COMPARED_MAX]
     similar = get_close_matches(asked, compared, n=_SHOWN_MAX, cutoff=0.75)
@@ -91,8 +117,8 @@ def close_matches(wanted: Reference, known: Collection[str]) -> list[str]:
 
 
 def _in_namespace(known: Iterable[str], namespace: str) -> Iterable[str]:
-    return (one for one in known if one.startswith(f"{namespace}/"))
+    return (reference for reference in known if reference.startswith(f"{namespace}/"))
 
 
 def _first(found: Iterable[str]) -> list[str]:
-    return sorted(one for one, _ in zip(found, range(_SHOWN_MAX), strict=False))
+    return sorted(islice(found, _SHOWN_MAX))

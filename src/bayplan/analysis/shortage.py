@@ -1,22 +1,20 @@
 """How much is missing: of each resource that nodes lack for a pod, what it asks for and the most that is free.
 
-Looks only at nodes whose verdict is about that resource. Amounts are in the columns' units: milli-cores for cpu, whole
-units for all else. Room promised to nominated pods counts as free here.
+Looks only at nodes that NodeResourcesFit rejected for that resource, by its failure codes. Amounts are in the columns'
+units: milli-cores for cpu, whole units for all else. Room promised to nominated pods counts as free here.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
-from bayplan.core.columns.resources import CPU_NAME
-from bayplan.core.diagnosis import failure_groups
+import numpy as np
+
+from bayplan.core.diagnosis import distinct_verdicts
 from bayplan.core.explain import Explanation
-
-_PREFIX = "Insufficient "
-_UNITS = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
-_COUNTED_IN_BYTES = ("memory", "ephemeral-storage", "hugepages-")
+from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,40 +24,43 @@ class Shortage:
     resource: str
     asked: int
     most_free: int
-    node: str  # where that is
+    most_free_on: str
     most_offered: int  # by any of these nodes, used or not
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "resource": self.resource,
+            "asked": self.asked,
+            "mostFree": self.most_free,
+            "mostFreeOn": self.most_free_on,
+            "mostOffered": self.most_offered,
+        }
 
 
 def shortages(explanation: Explanation) -> list[Shortage]:
     """In order of first mention."""
-    filtered, view = explanation.attempt.filtered, explanation.view
-    if filtered is None:
-        return []
-    short_rows: defaultdict[str, list[int]] = defaultdict(list)
-    for group in failure_groups(filtered, view):
-        for resource in _resources_named(group.status.reasons):
-            short_rows[resource] += group.rows.tolist()
+    view, asked = explanation.view, explanation.attempt.pod.shape.requests.asked
     found = []
-    for resource, rows in short_rows.items():
+    for resource, rows in _short_rows(explanation).items():
         column = view.nodes.resources.find(resource)
-        free = view.nodes.allocatable[rows, column] - view.usage.requested[rows, column]
+        offered = view.nodes.allocatable[rows, column]
+        free = offered - view.usage.requested[rows, column]
         best = int(free.argmax())
-        asked = explanation.attempt.pod.shape.requests.asked.get(resource, 0)
-        offered = int(view.nodes.allocatable[rows, column].max())
-        found.append(Shortage(resource, asked, max(0, int(free[best])), view.nodes.names[rows[best]], offered))
+        node = view.nodes.names[rows[best]]
+        found.append(Shortage(resource, asked[resource], max(0, int(free[best])), node, int(offered.max())))
     return found
 
 
-def _resources_named(reasons: tuple[str, ...]) -> Iterator[str]:
-    return (reason.removeprefix(_PREFIX) for reason in reasons if reason.startswith(_PREFIX))
-
-
-def written_amount(resource: str, amount: int) -> str:
-    """As one would write it in a manifest: `1500m`, `4`, `8Gi`."""
-    if resource == CPU_NAME:
-        return f"{amount}m" if amount % 1000 else str(amount // 1000)
-    if resource.startswith(_COUNTED_IN_BYTES):
-        for unit, size in _UNITS:
-            if amount >= size:
-                return f"{amount / size:.4g}{unit}"
-    return str(amount)
+def _short_rows(explanation: Explanation) -> dict[str, list[int]]:
+    """Resource -> rows of the nodes that were rejected because they have too little of it."""
+    filtered, alive = explanation.attempt.filtered, explanation.view.nodes.alive
+    short_rows: defaultdict[str, list[int]] = defaultdict(list)
+    if filtered is None:
+        return short_rows
+    failed = np.flatnonzero(alive & (filtered.verdicts.rejected_by >= 0))
+    for position, code, rows in distinct_verdicts(filtered.verdicts, failed):
+        plugin = filtered.plugins[position]
+        if isinstance(plugin, NodeResourcesFit):
+            for demand in plugin.unmet(filtered.states[position], code):
+                short_rows[demand.name] += rows.tolist()
+    return short_rows

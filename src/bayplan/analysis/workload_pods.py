@@ -69,7 +69,7 @@ def label(workload: Workload) -> str:
 
 def _classes(objects: Sequence[Object]) -> list[Object]:
     """What admission looks at besides the new objects themselves."""
-    return [one for one in objects if isinstance(one, PriorityClass | StorageClass)]
+    return [obj for obj in objects if isinstance(obj, PriorityClass | StorageClass)]
 
 
 def _admit(pending: PendingWorkload, classes: list[Object]) -> None:

@@ -1,7 +1,7 @@
-"""`bayplan bench`: how many decisions a second this machine makes, on workloads that come with bayplan.
+"""`bayplan bench`: how many decisions per second this machine makes, on built-in workloads.
 
-Each workload runs in a process of its own. With `--scale` the question is how the cost of a decision grows with nodes
-and running pods, and the answer is a picture.
+Each workload runs in its own process. `--scale` measures how the cost of a decision grows with nodes and running pods,
+and draws it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _PLOT_BY_DEFAULT = "bayplan-scaling"
     metavar="W",
     multiple=True,
     type=click.Choice(list(WORKLOADS)),
-    help=f"Which workloads; all of them by default: {', '.join(WORKLOADS)}. May be given several times.",
+    help=f"Workload to run: {', '.join(WORKLOADS)}. Default: all. Can be repeated.",
 )
 @click.option(
     "--nodes",
@@ -51,14 +51,19 @@ _PLOT_BY_DEFAULT = "bayplan-scaling"
     metavar="N",
     multiple=True,
     type=click.IntRange(min=1),
-    help="Nodes in the cluster (default: 5000). May be given several times.",
+    help="Number of nodes. Default: 5000. Can be repeated.",
 )
 @click.option(
-    "--pods", metavar="M", type=click.IntRange(min=1), help="Pods to decide on; each workload has its default."
+    "--pods",
+    metavar="M",
+    type=click.IntRange(min=1),
+    help="Number of pods to schedule. The default depends on the workload.",
 )
-@click.option("--scale", is_flag=True, help="Measure how the cost grows with nodes and running pods, and draw it.")
+@click.option("--scale", is_flag=True, help="Measure and plot how the cost grows with nodes and running pods.")
 @output_option
-@click.option("--out", metavar="FILE", help="Write the JSON there as well; with --scale, FILE.json, .html and .png.")
+@click.option(
+    "--out", metavar="FILE", help="Also write the JSON to FILE. With --scale: FILE.json, FILE.html and FILE.png."
+)
 def command(
     workloads: tuple[str, ...],
     node_counts: tuple[int, ...],
@@ -67,14 +72,14 @@ def command(
     output: str,
     out: str | None,
 ) -> None:
-    """Measure decisions a second on this machine, all nodes looked at, on one thread."""
+    """Measure scheduling decisions per second on this machine, on one thread, with all nodes evaluated."""
     try:
         if scale:
             _bench_scaling(workloads, node_counts, pods, output, Path(out or _PLOT_BY_DEFAULT))
         else:
             _bench(workloads, node_counts, pods, output, out)
     except CalledProcessError as error:
-        raise click.ClickException(f"a measurement ended early, with exit code {error.returncode}") from error
+        raise click.ClickException(f"a measurement failed with exit code {error.returncode}") from error
 
 
 def _bench(
@@ -92,11 +97,11 @@ def _bench(
 
 
 def document(machine: Machine, measurements: Iterable[Measurement]) -> dict[str, Any]:
-    """What is printed and kept as JSON."""
+    """The result as JSON."""
     return {
         "machine": machine.to_dict(),
         "targets": {name: target for name, target in TARGETS.items() if target},
-        "measurements": [one.to_dict() for one in measurements],
+        "measurements": [measured.to_dict() for measured in measurements],
     }
 
 
@@ -123,12 +128,13 @@ def _bench_scaling(
 ) -> None:
     machine = this_machine()
     if find_spec("matplotlib") is None:
-        raise click.UsageError("--scale draws a picture, which needs matplotlib: pip install 'bayplan[plot]'")
+        raise click.UsageError("--scale needs matplotlib: pip install 'bayplan[plot]'")
     points: list[ScalePoint] = []
     chosen = workloads or WORKLOADS_BY_DEFAULT
     for point in measure_scaling(chosen, pods or PODS_BY_DEFAULT, node_counts or NODE_COUNTS):
-        one = point.measured
-        note(f"{one.workload}, {one.nodes:,} nodes, {one.running:,} pods running: {one.p50_us:,.0f} µs")
+        measured = point.measured
+        cluster = f"{measured.nodes:,} nodes, {measured.running:,} pods running"
+        note(f"{measured.workload}, {cluster}: {measured.p50_us:,.0f} µs")
         points.append(point)
     answer = document(machine, [point.measured for point in points])
     html, png, plain = (out.with_name(out.name + ending) for ending in (".html", ".png", ".json"))
@@ -138,4 +144,4 @@ def _bench_scaling(
         write_json(answer, sys.stdout)
     else:
         show(_parts(machine, [point.measured for point in points]), sys.stdout)
-    note(f"drawn in {html} and {png}")
+    note(f"plots written to {html} and {png}")

@@ -1,51 +1,40 @@
-"""`bayplan compare`: results of simulations, side by side."""
+"""`bayplan compare`: simulation results side by side."""
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from bayplan.analysis.simulation.results.comparison import Comparison, compare, short_names
+from bayplan.analysis.simulation.results.comparison import compare, short_names
+from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.run_files import read_runs
-from bayplan.cli.options import output_option
-from bayplan.cli.simulation_output import check_file
-from bayplan.cli.simulation_runs import require_report, warn, write_comparison_report
+from bayplan.cli.options import output_option, report_option
+from bayplan.cli.simulation_output import JSON, check_report, show_compared, write_report_to
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.report.comparison.tables import comparison_parts
-from bayplan.report.json_output import write_json
-from bayplan.report.terminal import show
 
 
 @click.command("compare", epilog="Exit codes: 0 done; 2 bad input or usage.")
 @click.argument("files", metavar="RUN.json...", nargs=-1, required=True)
-@click.option("--report", metavar="FILE", help="Write an HTML report.")
+@report_option
 @output_option
 def command(files: tuple[str, ...], report: str | None, output: str) -> None:
-    """Hold results of `bayplan simulate -o json` against the first of them.
+    """Compare results of `bayplan simulate -o json` with the first one.
 
-    Shows figures side by side with their differences, waiting times by priority class, pods that ended on another node
-    or at another time, and preemptions that only one run had. Says so where seeds or inputs differ.
+    Shows the figures side by side, waiting times by priority class, pods that were placed on a different node or at a
+    different time, and preemptions that happened in only one run. Warns if seeds or inputs differ.
     """
-    if report:
-        require_report()
-        check_file("--report", report)
-    comparison = _compared(files)
-    write_comparison_report(comparison, report)
-    if output == "json":
-        warn(comparison)
-        write_json(comparison.to_dict(), sys.stdout)
-    else:
-        show(comparison_parts(comparison.to_dict()), sys.stdout)
+    check_report(report)
+    compared = _compared(files)
+    write_report_to(report, compared)
+    show_compared(compared, compared.comparison if output == JSON else None)
 
 
-def _compared(files: tuple[str, ...]) -> Comparison:
+def _compared(files: tuple[str, ...]) -> ComparedRuns:
     by_file = [(name, read_runs(path)) for name, path in zip(short_names(files), files, strict=True)]
     named = [
         (name if len(runs) == 1 else called if len(by_file) == 1 else f"{name}: {called}", run)
         for name, runs in by_file
-        for called, run in zip(short_names(run["configs"] for run in runs), runs, strict=True)
+        for called, run in zip(short_names(run.configs for run in runs), runs, strict=True)
     ]
     if len(named) < 2:
-        raise InvalidObject([Fault(files[0], "", "", "holds one run; name another file to compare it with")])
+        raise InvalidObject([Fault(files[0], "", "", "contains only one run; add another file to compare it with")])
     return compare(*(run for _, run in named), names=[name for name, _ in named])

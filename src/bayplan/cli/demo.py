@@ -1,8 +1,8 @@
-"""`bayplan demo`: a story on a small built-in cluster. An urgent pod arrives, bayplan says who would have to make room,
-and then an hour passes in which that happens, and what follows from it.
+"""`bayplan demo`: a story on a small built-in cluster. An urgent pod arrives, bayplan shows which pods it would evict,
+and then simulates the hour in which that happens.
 
-The cluster and the story are YAML in `demo_data`, as a user would write them; `--write` exports them to try the
-commands on. Everything is computed as for any other cluster: nothing of what is shown is written down here.
+The cluster and the story are YAML files in `demo_data`, as a user would write them; `--write` exports them for trying
+out the commands. Everything is computed as for any other cluster; no output is hard-coded.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from bayplan.report.html_page import PlotlyMissingError
 from bayplan.report.nodes import node_table
 from bayplan.report.simulation.tables import simulation_parts
 from bayplan.report.terminal import Part, Verbatim, chapter, sentence, show
+from bayplan.report.writing import write_report
 
 FILES = ("cluster.yaml", "arrivals.yaml", "urgent.yaml")
 STORY = "story.timeline"
@@ -37,20 +38,20 @@ _DEFAULT_FOLDER = "demo-cluster"
 _REPORT = "bayplan-demo.html"
 _WHAT_HAPPENS = (
     " 5 min  shop/fraud-check arrives",
-    "15 min  two pods of the shopping cart arrive, more important than what developers run",
-    "20 min  three of the checkout, which must run",
+    "15 min  two cart pods arrive, with a higher priority than the developers' pods",
+    "20 min  three checkout pods arrive, of class critical",
     "30 min  node-4 fails",
-    "40 min  two more of the checkout",
-    "45 min  the maintenance of node-6 is over",
-    "50 min  node-4 is back",
+    "40 min  two more checkout pods arrive",
+    "45 min  node-6 is back from maintenance",
+    "50 min  node-4 recovers",
 )
 
 
 @click.command("demo")
-@click.option("--write", "folder", metavar="DIR", help="Write the demo's YAML files there, to try the commands on.")
-@click.option("--report", metavar="FILE", help="Where to write the HTML report; by default among temporary files.")
+@click.option("--write", "folder", metavar="DIR", help="Write the demo's YAML files to DIR, to try out the commands.")
+@click.option("--report", metavar="FILE", help="Where to write the HTML report. Default: the temporary directory.")
 def command(folder: str | None, report: str | None) -> None:
-    """Watch a small built-in cluster through an hour of preemption. Ends by itself, in seconds."""
+    """Watch an hour of preemption on a small built-in cluster. Takes a few seconds."""
     check_file("--report", report)
     if folder:
         write_files(Path(folder))
@@ -63,12 +64,14 @@ def command(folder: str | None, report: str | None) -> None:
 
 def before_parts() -> Iterator[Part]:
     """The cluster, and what an urgent pod would do to it."""
-    yield sentence("bayplan decides as the Kubernetes scheduler does, and says why. Here is a small cluster.")
-    yield chapter("1 · Six nodes, nearly full: one keeps its GPUs for those who ask, one is closed for maintenance")
+    yield sentence(
+        "bayplan makes the same decisions as the Kubernetes scheduler, and explains them. Here is a small cluster."
+    )
+    yield chapter("1 · Six nodes, nearly full: one is reserved for GPU workloads, one is cordoned for maintenance")
     yield node_table(Cluster(objects_of("cluster.yaml")).build_cache().view())
-    yield chapter(f"2 · An urgent pod is to come. Who would have to make room? bayplan explain {URGENT_POD}")
-    yield sentence(f"{URGENT_POD} is of class critical and needs 4 CPUs on one node.")
-    yield from explanation_parts(Cluster(objects_of("cluster.yaml", "urgent.yaml")).explain(URGENT_POD))
+    yield chapter(f"2 · An urgent pod arrives. Which pods would it evict? bayplan explain {URGENT_POD}")
+    yield sentence(f"{URGENT_POD} has priority class critical and needs 4 CPUs.")
+    yield from explanation_parts(Cluster(objects_of("cluster.yaml", "urgent.yaml")).explain(URGENT_POD).document())
 
 
 def hour() -> SimulationResult:
@@ -82,14 +85,16 @@ def hour_parts(result: SimulationResult) -> Iterator[Part]:
     for line in _WHAT_HAPPENS:
         yield Verbatim(line)
     yield sentence("")
-    yield from simulation_parts(result.to_dict())
+    yield from simulation_parts(result.run)
 
 
 def report_parts(result: SimulationResult, path: Path) -> Iterator[Part]:
-    """Writes the page and tells where it is."""
-    yield chapter("4 · The same hour as a page: nodes and pods over time, each preemption with all that was tried")
+    """Writes the page and says where it is."""
+    yield chapter(
+        "4 · The same hour as an HTML report: pods on their nodes over time, and every preemption with its candidates"
+    )
     try:
-        result.report(path)
+        write_report(result, path)
     except PlotlyMissingError as error:
         yield sentence(f"Not written: {error}")
     else:
@@ -97,13 +102,13 @@ def report_parts(result: SimulationResult, path: Path) -> Iterator[Part]:
 
 
 def next_steps(folder: str | None) -> Iterator[Part]:
-    """Commands that work as they stand."""
+    """Commands to copy and paste."""
     where = folder or _DEFAULT_FOLDER
     steps = {
-        "The same question, asked of files": f"bayplan explain {URGENT_POD} -f {where}",
-        "All that stands in the way of a pod": f"bayplan explain dev/trainer-xl -f {where} --all-reasons",
-        "All that waits, for programs": f"bayplan place -f {where} -o json",
-        "The same hour, or another": f"bayplan simulate -f {where}/cluster.yaml --timeline {where}/{STORY} --seed 2",
+        "The same question, on files": f"bayplan explain {URGENT_POD} -f {where}",
+        "Everything that keeps a pod from being scheduled": f"bayplan explain dev/trainer-xl -f {where} --all-reasons",
+        "Place all pending pods, with JSON output": f"bayplan place -f {where} -o json",
+        "The same hour, another seed": f"bayplan simulate -f {where}/cluster.yaml --timeline {where}/{STORY} --seed 2",
         "Your own cluster": "kubectl get nodes,pods,pdb,priorityclasses -A -o json | bayplan place -f -",
     }
     if folder is None:
@@ -115,13 +120,13 @@ def next_steps(folder: str | None) -> Iterator[Part]:
 
 
 def objects_of(*names: str) -> list[Object]:
-    """What is in some of the demo's files."""
+    """The objects in the demo's files of these names."""
     with ExitStack() as stack:
         return read([stack.enter_context(as_file(_data(name))) for name in names]).objects
 
 
 def write_files(folder: Path) -> None:
-    """Export the files; what is there already is left alone, and a fault if it differs."""
+    """Export the files. An existing file is never overwritten; one with other contents is a fault."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in (*FILES, STORY):
         text = _data(name).read_text(encoding="utf-8")
@@ -129,7 +134,7 @@ def write_files(folder: Path) -> None:
         if not target.exists():
             target.write_text(text, encoding="utf-8")
         elif target.read_text(encoding="utf-8") != text:
-            raise InvalidObject([Fault(str(target), "", "", "exists already and is not of this demo")])
+            raise InvalidObject([Fault(str(target), "", "", "already exists and is not a file of the demo")])
 
 
 def _data(name: str) -> Traversable:

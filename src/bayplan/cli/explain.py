@@ -1,4 +1,4 @@
-"""`bayplan explain`: where can this pod go, why not elsewhere, and who would have to make room?"""
+"""`bayplan explain`: where does this pod fit, why not elsewhere, and which pods would it preempt?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from bayplan.report.terminal import show
 @click.command(
     "explain",
     cls=CommandWithFiles,
-    epilog="Exit codes: 0 it fits on some node; 1 it fits on none now, even if evicting pods would make room; "
+    epilog="Exit codes: 0 the pod fits on a node; 1 it does not fit now, even if preemption would help; "
     "2 bad input or usage.",
 )
 @click.argument("pod")
@@ -33,14 +33,16 @@ from bayplan.report.terminal import show
 @config_option
 @namespace_option
 @output_option
-@click.option("--all-nodes", is_flag=True, help="A row for every node instead of the best, and of groups.")
-@click.option("--all-reasons", is_flag=True, help="Run every filter on every node: list all that stands in the way.")
+@click.option("--all-nodes", is_flag=True, help="Show every node instead of the best ones and groups.")
+@click.option(
+    "--all-reasons", is_flag=True, help="Run every filter on every node and list all failures, not just the first."
+)
 @click.option(
     "--top",
     type=click.IntRange(min=1),
     default=DEFAULT_TOP,
     show_default=True,
-    help="How many of the best nodes to show.",
+    help="Number of best nodes to show.",
 )
 def command(
     pod: str,
@@ -52,19 +54,19 @@ def command(
     all_reasons: bool,
     top: int,
 ) -> int:
-    """Say where POD can go, why not elsewhere, and who would have to make room.
+    """Explain where POD fits, why not elsewhere, and which pods it would preempt.
 
-    POD is NAME, NAMESPACE/NAME, or KIND/NAME of a workload (deployment/web, sts/db, NAMESPACE/job/nightly), meaning the
-    next pod it would create. A pod that runs already is looked at as if it were pending.
+    POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web, prod/sts/db), which means the
+    next pod it would create. A running pod is treated as if it were pending.
     """
     cluster = Cluster.load(*files)
     note_skipped(cluster.skipped)
     why = cluster.explain(pod, config, namespace=namespace)
+    document = why.document(all_reasons=all_reasons)
     if output == "json":
-        plain = why.to_dict(all_reasons=all_reasons)
-        for remark in remarks(why.subject, plain):
+        for remark in remarks(document):
             note(remark)
-        write_json(plain, sys.stdout)
+        write_json(document, sys.stdout)
     else:
-        show(explanation_parts(why, top=top, all_nodes=all_nodes, all_reasons=all_reasons), sys.stdout)
+        show(explanation_parts(document, top=top, all_nodes=all_nodes), sys.stdout)
     return EXIT_YES if why.fits else EXIT_NO

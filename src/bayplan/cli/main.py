@@ -1,13 +1,16 @@
 """The `bayplan` command: finds the subcommand, and turns everything that can go wrong into a message and an exit code.
 
-Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 130 interrupted. No traceback for anything a user can
-cause. Imports nothing heavy: commands are loaded when they are called.
+Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 3 a bug, 130 interrupted. A bug is any exception that no
+user can cause, broken invariants included: one line asks for a report, with a traceback only where BAYPLAN_TRACEBACK is
+set. A command says in a note on the exception where more is to be found. Imports nothing heavy: commands are loaded
+when they are called.
 """
 
 from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from signal import SIGINT, SIGPIPE
@@ -18,20 +21,25 @@ import click
 from bayplan import __version__
 from bayplan.model.errors import Fault, InvalidObject
 
-EXIT_YES, EXIT_NO, EXIT_BAD_INPUT = 0, 1, 2
+EXIT_YES, EXIT_NO, EXIT_BAD_INPUT, EXIT_BUG = 0, 1, 2, 3
 _KILLED_BY = 128  # what a shell adds to the number of the signal that ended a program
 EXIT_INTERRUPTED = _KILLED_BY + SIGINT
 _FAULTS_MAX = 20
+_LINE_MAX = 900
+_TRACEBACK = "BAYPLAN_TRACEBACK"
+
+#: What a user can cause; anything else that a command raises is a bug.
+EXPECTED = (InvalidObject, click.ClickException, OSError)
 
 #: Command -> what it does, in one line. The module of the same name in this package has a `command`.
 COMMANDS = {
-    "explain": "Say where a pod can go, why not elsewhere, and who would have to make room.",
-    "place": "Place the pending pods now, one after another, evicting where it must be.",
-    "simulate": "Run a cluster through time: who is placed, who waits, who has to make room.",
-    "compare": "Hold results of simulations against each other: what changed for whom.",
-    "demo": "Watch a small built-in cluster place, explain and preempt.",
-    "replay": "Play a journal back and say where decisions differ.",
-    "bench": "Measure how many decisions a second this machine makes.",
+    "explain": "Explain where a pod fits, why not elsewhere, and which pods it would preempt.",
+    "place": "Place the pending pods one by one, evicting only where necessary.",
+    "simulate": "Simulate a cluster over time: which pods run, wait or get preempted.",
+    "compare": "Compare simulation results: what changed, and for which pods.",
+    "demo": "Watch preemption happen on a small built-in cluster.",
+    "replay": "Replay a journal and report decisions that differ.",
+    "bench": "Measure scheduling decisions per second on this machine.",
 }
 
 
@@ -63,14 +71,15 @@ class LazyGroup(click.Group):
 @click.group(
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 done, 1 the answer is no, 2 bad input or usage.",
+    epilog="Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 3 a bug in bayplan or in a plugin "
+    f"({_TRACEBACK}=1 shows where), 130 interrupted.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="bayplan", message="%(prog)s %(version)s")
 def cli() -> None:
-    """The Kubernetes scheduler as a tool: which pod goes where, who must make room, and why.
+    """The Kubernetes scheduler as a tool: which pod goes where, which pods it evicts, and why.
 
-    Reads manifests or dumps (kubectl get -o yaml|json), decides exactly as kube-scheduler does, and changes nothing.
-    Start with: bayplan demo
+    Reads manifests or dumps (kubectl get -o yaml|json), makes the same decisions as kube-scheduler, and changes
+    nothing. To get started: bayplan demo
     """
 
 
@@ -99,14 +108,34 @@ def run(arguments: Sequence[str]) -> int:
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return _bad_input([Fault("", "", "", f"{where}{error.strerror or error}")])
+    except Exception as error:
+        return _bug(error)
 
 
 def _bad_input(faults: Sequence[Fault]) -> int:
     for fault in faults[:_FAULTS_MAX]:
-        click.echo(f"error: {' '.join(str(fault).split())}", err=True)
+        line = " ".join(str(fault).split())
+        if len(line) > _LINE_MAX:  # a value of megabytes; what is wrong with it stands at the end
+            line = f"{line[: _LINE_MAX // 2]} … {line[-_LINE_MAX // 2 :]}"
+        click.echo(f"error: {line}", err=True)
     if len(faults) > _FAULTS_MAX:
         click.echo(f"error: and {len(faults) - _FAULTS_MAX:,} more", err=True)
     return EXIT_BAD_INPUT
+
+
+def _bug(error: Exception) -> int:
+    """Everything that a report needs in one line: what was raised, where, and what a command has noted."""
+    if os.environ.get(_TRACEBACK):
+        traceback.print_exception(error)
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    what = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
+    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    click.echo(
+        f"error: unexpected {what} (at {frame.filename}:{frame.lineno}). This is a bug: please report it with the "
+        f"input and this line{notes}. {_TRACEBACK}=1 shows the traceback.",
+        err=True,
+    )
+    return EXIT_BUG
 
 
 def _abandon_stdout() -> None:

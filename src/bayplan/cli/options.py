@@ -1,25 +1,22 @@
-"""Options that several commands share, and notes on the side.
+"""Options shared by several commands, and notes to standard error.
 
-`-f` takes several files at once, as a shell expands `*.yaml`: what follows it counts as a file as long as it looks like
-one, which no pod's name does.
+`-f` takes several files at once, as a shell expands `*.yaml`: arguments after it are files as long as they look like
+files, which no pod name does.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 import click
 
 from bayplan.analysis.tie_breaks import tie_break
+from bayplan.model.errors import Fault, InvalidObject
 from bayplan.report.words import counted, listed
 
 _FILE_OPTIONS = ("-f", "--file")
 _KINDS_NAMED = 6
 _FILE_ENDINGS = (".yaml", ".yml", ".json", ".gz", "/")
-
-CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 
 class CommandWithFiles(click.Command):
@@ -46,39 +43,23 @@ def repeat_file_option(arguments: list[str]) -> list[str]:
     return repeated
 
 
-def files_option(function: CommandT) -> CommandT:
-    return click.option(
-        "-f",
-        "--file",
-        "files",
-        metavar="FILES",
-        multiple=True,
-        required=True,
-        help="YAML or JSON files and folders (.gz too); - is standard input. May be given several times.",
-    )(function)
-
-
-def config_option(function: CommandT) -> CommandT:
-    return click.option(
-        "--config", metavar="FILE", help="A KubeSchedulerConfiguration (v1); without it, the default one."
-    )(function)
-
-
-def namespace_option(function: CommandT) -> CommandT:
-    return click.option(
-        "-n", "--namespace", default="default", show_default=True, help="The namespace of pods named without one."
-    )(function)
-
-
-def output_option(function: CommandT) -> CommandT:
-    return click.option(
-        "-o",
-        "--output",
-        type=click.Choice(["table", "json"]),
-        default="table",
-        show_default=True,
-        help="A report to read, or JSON for programs.",
-    )(function)
+FILES_HELP = "YAML or JSON files or directories (.gz too); - is standard input. Can be repeated."
+files_option = click.option(*_FILE_OPTIONS, "files", metavar="FILES", multiple=True, required=True, help=FILES_HELP)
+config_option = click.option(
+    "--config", metavar="FILE", help="KubeSchedulerConfiguration (v1) to use. Default: kube-scheduler's defaults."
+)
+namespace_option = click.option(
+    "-n", "--namespace", default="default", show_default=True, help="Namespace of pods named without one."
+)
+output_option = click.option(
+    "-o",
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Output format.",
+)
+report_option = click.option("--report", metavar="FILE", help="Write an HTML report.")
 
 
 def check_ties(ctx: click.Context, parameter: click.Parameter, value: str) -> str:
@@ -91,12 +72,17 @@ def check_ties(ctx: click.Context, parameter: click.Parameter, value: str) -> st
 
 
 def note(text: str) -> None:
-    """Something worth knowing that is not the answer: to standard error."""
+    """Something worth knowing that is not the answer; goes to standard error."""
     click.echo(f"note: {text}", err=True)
 
 
 def note_skipped(skipped: Counter[str]) -> None:
-    """Which kinds were passed over."""
+    """Which kinds were ignored."""
     if skipped:
         kinds = listed([f"{number} {kind}" for kind, number in skipped.most_common()], _KINDS_NAMED)
-        note(f"passed over {counted(skipped.total(), 'object')} that scheduling does not look at: {kinds}")
+        note(f"ignored {counted(skipped.total(), 'object')} of kinds that do not affect scheduling: {kinds}")
+
+
+def bad_option(option: str, message: str) -> InvalidObject:
+    """What is wrong with an option's value, reported like any other bad input."""
+    return InvalidObject([Fault("", "", option, message)])

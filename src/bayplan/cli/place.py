@@ -1,4 +1,4 @@
-"""`bayplan place`: where do the pending pods go, one after another, and who must make room?"""
+"""`bayplan place`: where do the pending pods go, one by one, and which pods do they preempt?"""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EXAMPLES = 3
 @click.command(
     "place",
     cls=CommandWithFiles,
-    epilog="Exit codes: 0 every pod was placed; 1 some pod stays unplaced; 2 bad input or usage.",
+    epilog="Exit codes: 0 every pod was placed; 1 some pods were not placed; 2 bad input or usage.",
 )
 @click.argument("pods", nargs=-1)
 @files_option
@@ -43,38 +43,45 @@ _EXAMPLES = 3
     show_default=True,
     metavar="name|seed:N",
     callback=check_ties,
-    help="Of equally good nodes take the smallest name, or draw one by a seed.",
+    help="Break ties between nodes by name, or randomly with a seed.",
 )
+@click.option("--gated", is_flag=True, help="Place gated pods as if their gates were open.")
 @output_option
 def command(
-    pods: tuple[str, ...], files: tuple[str, ...], config: str | None, namespace: str, ties: str, output: str
+    pods: tuple[str, ...],
+    files: tuple[str, ...],
+    config: str | None,
+    namespace: str,
+    ties: str,
+    gated: bool,
+    output: str,
 ) -> int:
-    """Place the pending pods now, one after another, evicting where it must be.
+    """Place the pending pods one by one, evicting only where necessary.
 
-    Takes all pending pods, those that workloads would create among them, or just PODS (named as for explain; a workload
-    stands for all pods it lacks). They go in the scheduler's order: by priority, then as they stand in the files. Pods
-    that are evicted vanish at once, and are not placed again.
+    Takes all pending pods, including those that workloads would create, or only PODS (named as for explain; a workload
+    means all its missing pods). The order is the scheduler's: by priority, then by position in the files. Evicted pods
+    are gone at once and are not placed again.
     """
     keep_memory()
     cluster = Cluster.load(*files)
     note_skipped(cluster.skipped)
-    queue = cluster.queue(config, pods or None, namespace)
+    queue = cluster.queue(config, pods or None, namespace, gated=gated)
     _note_left_out(queue)
-    placement = cluster.place(queue.keys, config, ties)
+    placement = cluster.place(queue.keys, config, ties, gated=gated)
     if output == "json":
         write_json(placement.to_dict(), sys.stdout)
     else:
         show(placement_parts(placement), sys.stdout)
-    # Who names a pod wants to know whether it gets a node; one that is held back does not.
-    unplaced = any(one.node is None for one in placement.decisions) or (pods and queue.gated)
+    # A user who names a pod asks whether it gets a node; a gated pod does not.
+    unplaced = any(decision.node is None for decision in placement.decisions) or (pods and queue.gated)
     return EXIT_NO if unplaced else EXIT_YES
 
 
 def _note_left_out(queue: PodQueue) -> None:
     for reason, keys in _by_value(queue.gated).items():
-        note(f"left out {_some(keys)}: {reason}")
+        note(f"skipped {_some(keys)}: {reason}")
     for scheduler, keys in _by_value(queue.foreign).items():
-        note(f"left out {_some(keys)}: no profile for scheduler {scheduler!r}")
+        note(f"skipped {_some(keys)}: no profile for scheduler {scheduler!r}")
 
 
 def _by_value(left_out: dict[str, str]) -> dict[str, list[str]]:

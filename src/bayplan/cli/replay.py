@@ -1,4 +1,4 @@
-"""`bayplan replay FILE`: tell a fresh scheduler what a journal says, and compare what it decides."""
+"""`bayplan replay FILE`: feed the events of a journal to a new scheduler, and compare its decisions."""
 
 from __future__ import annotations
 
@@ -7,42 +7,43 @@ from collections.abc import Iterable, Iterator
 import click
 
 from bayplan.model.errors import Fault, InvalidObject
+from bayplan.report.words import counted
 
 _DIFFERENCES_SHOWN = 5
 
 
-@click.command(short_help="Play a journal back and say where decisions differ.")
+@click.command(short_help="Replay a journal and report decisions that differ.")
 @click.argument("file", type=click.Path())
 @click.pass_context
 def command(ctx: click.Context, file: str) -> None:
-    """Tell a fresh scheduler the events of a journal, at their times, and compare its decisions with those written.
+    """Replay the events of a journal in a new scheduler and compare its decisions with the recorded ones.
 
-    Exit code 0 when all agree, 1 when some differ, 2 when FILE is no journal.
+    Exit codes: 0 all decisions are the same; 1 some differ; 2 FILE is not a journal.
     """
     from bayplan.worlds.journal import JournalError, read_head, replay, scheduler_for  # noqa: PLC0415
 
     try:
         with open(file, encoding="utf-8") as lines:
             head = read_head(lines)
-            counted = _Counted(lines)
-            differences = list(replay(counted, scheduler_for(head)))
+            lines_read = _CountedLines(lines)
+            differences = list(replay(lines_read, scheduler_for(head)))
     except OSError as error:
         raise InvalidObject([Fault(file, "", "", error.strerror or "cannot be read")]) from error
     except UnicodeDecodeError as error:
-        raise InvalidObject([Fault(file, "", "", "not text")]) from error
+        raise InvalidObject([Fault(file, "", "", "is not a text file")]) from error
     except JournalError as error:
         raise InvalidObject([Fault(file, "", "", str(error))]) from error
     if not differences:
-        click.echo(f"{counted.decisions} decisions, all as written.")
+        click.echo(f"{counted(lines_read.decisions, 'decision')}, all as recorded.")
         return
     for difference in differences[:_DIFFERENCES_SHOWN]:
-        click.echo(f"line {difference.line}\n  written {difference.expected}\n  now     {difference.got}")
-    click.echo(f"{len(differences)} of {counted.decisions} decisions differ.")
+        click.echo(f"line {difference.line}\n  recorded {difference.expected}\n  now      {difference.got}")
+    click.echo(f"{len(differences)} of {counted(lines_read.decisions, 'decision')} differ.")
     ctx.exit(1)
 
 
-class _Counted:
-    """Lines, counting those that hold a decision."""
+class _CountedLines:
+    """Lines, counting those that contain a decision."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = lines

@@ -1,42 +1,50 @@
-"""`bayplan simulate`: a cluster through time, with its controllers, priorities and budgets."""
+"""`bayplan simulate`: a cluster over time, with its controllers, priorities and budgets."""
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TypeAlias
 
 import click
 
 from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.simulation.inputs.commands import Plan
 from bayplan.analysis.simulation.inputs.node_templates import nodes_like
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.analysis.simulation.inputs.traces import Trace
+from bayplan.analysis.simulation.results.comparison import compare, short_names
+from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import RECORDS_MAX, Options, Simulation
-from bayplan.cli.options import CommandWithFiles, note_skipped
+from bayplan.cli.main import EXIT_INTERRUPTED, EXPECTED
+from bayplan.cli.options import CommandWithFiles, bad_option, note, note_skipped, report_option
 from bayplan.cli.simulation_gates import Gate, gates_option, judge
-from bayplan.cli.simulation_output import JSON, PARQUET, Output, check_file, simulation_output_option
-from bayplan.cli.simulation_progress import progress_bar
-from bayplan.cli.simulation_runs import (
-    DEFAULT,
-    check_several,
-    configs_option,
-    require_report,
-    run_each,
+from bayplan.cli.simulation_output import (
+    JSON,
+    PARQUET,
+    Output,
+    check_file,
+    check_report,
     show_compared,
+    simulation_output_option,
+    write_report_to,
 )
+from bayplan.cli.simulation_progress import progress_bar
 from bayplan.cli.simulation_traces import given_trace, trace_options
-from bayplan.config.durations import parse_duration
+from bayplan.config.loading import load_configuration
+from bayplan.config.registry import build_profiles
+from bayplan.model.durations import parse_duration
 from bayplan.model.node import Node
 from bayplan.model.reading import ReadResult, read
 from bayplan.model.yaml_documents import parse_yaml
-from bayplan.report.json_output import write_json
-from bayplan.report.simulation.tables import simulation_parts
-from bayplan.report.terminal import show
 from bayplan.worlds.journal import JournalWriter
+
+DEFAULT = "default"
+
+#: Makes a journal that starts with this head.
+JournalOpener: TypeAlias = Callable[[dict[str, object]], JournalWriter]
 
 
 def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None) -> int | None:
@@ -47,49 +55,69 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     except ValueError as error:
         raise click.BadParameter(str(error), ctx, parameter) from error
     if found <= 0:
-        raise click.BadParameter("must be above 0", ctx, parameter)
+        raise click.BadParameter("must be greater than 0", ctx, parameter)
     return found
 
 
 @click.command(
     "simulate",
     cls=CommandWithFiles,
-    epilog="Exit codes: 0 done; 1 what --fail-on names has happened; 2 bad input or usage; 130 interrupted.",
+    epilog="Exit codes: 0 done; 1 a --fail-on condition was met; 2 bad input or usage; 130 interrupted.",
 )
 @click.option(
-    "-f", "--file", "files", metavar="FILES", multiple=True, help="YAML or JSON files and folders; - is standard input."
+    "-f",
+    "--file",
+    "files",
+    metavar="FILES",
+    multiple=True,
+    help="YAML or JSON files or directories; - is standard input.",
 )
-@click.option("--nodes", "templates", metavar="FILE=N", multiple=True, help="Add N nodes like each one in the file.")
+@click.option(
+    "--nodes",
+    "templates",
+    metavar="FILE=N|8cpu,32Gi=N",
+    multiple=True,
+    help="Add N copies of each node in the file, or N plain nodes. Can be repeated.",
+)
 @click.option(
     "--timeline",
     metavar="FILE",
-    help="What is done to the cluster and when (see docs/guide/simulate.md), or a recording: simkube:FILE.",
+    help="Timeline of changes to the cluster (see docs/guide/simulate.md), or a recording: simkube:FILE.",
 )
 @trace_options
-@configs_option
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same run.")
+@click.option(
+    "--config",
+    "configs",
+    metavar="FILE",
+    multiple=True,
+    help="KubeSchedulerConfiguration (v1) to use. Repeat it to compare runs; the word "
+    f"{DEFAULT} means kube-scheduler's defaults.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Random seed. The same seed gives the same run.")
 @click.option(
     "--until",
     callback=_duration,
     metavar="TIME",
-    help="How long, as 90s or 24h; an hour beyond the last thing planned.",
+    help="How long to simulate, such as 90s or 24h. Default: one hour past the last planned change.",
 )
 @click.option(
     "--records",
     type=click.IntRange(min=0),
     default=RECORDS_MAX,
     show_default=True,
-    help="Of how many preemptions to keep all that was tried.",
+    help="Number of preemptions to keep with all candidates.",
 )
-@click.option("--journal", metavar="FILE", help="Write all that went into and came out of the scheduler, for replay.")
-@click.option("--report", metavar="FILE", help="Write an HTML report.")
+@click.option(
+    "--journal", metavar="FILE", help="Write the scheduler's input and decisions to FILE, for bayplan replay."
+)
+@report_option
 @gates_option
 @simulation_output_option
 def command(
     files: tuple[str, ...],
     templates: tuple[str, ...],
     timeline: str | None,
-    configs: list[str | None],
+    configs: tuple[str, ...],
     seed: int,
     until: int | None,
     records: int,
@@ -99,55 +127,82 @@ def command(
     output: Output,
     **played: Any,
 ) -> int:
-    """Run a cluster through time: pods start, end and are evicted, controllers recreate them, nodes fail.
+    """Simulate a cluster over time: pods start, end and are evicted, controllers recreate them, nodes fail.
 
-    Takes manifests and dumps, and optionally a timeline of what is done when, or a trace of pods to come. Shows who
-    was placed, who waited, who had to make room for whom and why. Ctrl-C ends the run early with what there is.
-    With several --config the same story is run under each, and the runs are compared.
+    Takes manifests and dumps, and optionally a timeline of changes or a trace of arriving pods. Shows which pods were
+    placed, which had to wait, and which were preempted by which pod and why. Ctrl-C ends the run early and shows the
+    results so far. With several --config options, runs the same story under each and compares the runs.
     """
-    if report:
-        require_report()
     output.check()
-    check_file("--report", report)
+    check_report(report)
     check_file("--journal", journal)
-    check_several(configs, journal, output)
+    sources = [None if config == DEFAULT else config for config in configs or (DEFAULT,)]
+    if len(sources) > 1:
+        _check_several(sources, journal, output)
     trace = given_trace(played)
     cluster = _load_cluster(files, templates, trace)
     plans = load_timeline(timeline) if timeline else []
     for gate in gates:
         gate.check(cluster)
-    runs = [Options(config, config or DEFAULT, seed, until, records) for config in configs]
-    arrivals = trace.arrivals if trace is not None else None
+    runs = [Options(source, source or DEFAULT, seed, until, records) for source in sources]
+    with _journal_file(journal, sources[0]) as open_journal:
+        results = _run_each(cluster, plans, runs, trace, open_journal)
     if len(runs) > 1:
-        return show_compared(run_each(cluster, plans, runs, arrivals), gates, output, report)
-    (options,) = runs
-    with _journal_file(journal) as stream:
-
-        def open_journal(head: dict[str, object]) -> JournalWriter:
-            assert stream is not None
-            return JournalWriter(stream, {**head, "config": _config_content(configs[0])})
-
-        simulation = Simulation(cluster, plans, options, arrivals, open_journal if stream is not None else None)
-        with progress_bar() as progress:
-            result = simulation.run(progress)
-    plain = result.to_dict()
-    if report:
-        result.report(report)
-        click.echo(f"note: the report is in {report}", err=True)
-    if output.kind == PARQUET:
-        output.write_parquet(result)
-    elif output.kind == JSON:
-        write_json(plain, sys.stdout)
-    else:
-        show(simulation_parts(plain), sys.stdout)
+        return _show_several(results, gates, output, report)
+    (result,) = results
+    write_report_to(report, result)
+    output.show(result)
     return judge(result, gates)
+
+
+def _check_several(sources: Sequence[str | None], journal: str | None, output: Output) -> None:
+    """Raises InvalidObject for options that need a single run, and for an invalid configuration."""
+    if journal is not None:
+        raise bad_option("--journal", "works with a single run: give --config only once")
+    if output.kind == PARQUET:
+        raise bad_option("-o", "parquet works with a single run: give --config only once, or use -o json")
+    for source in sources:
+        build_profiles(load_configuration(source))
+
+
+def _run_each(
+    cluster: Cluster,
+    plans: Sequence[Plan],
+    runs: Iterable[Options],
+    trace: Trace | None,
+    open_journal: JournalOpener | None,
+) -> list[SimulationResult]:
+    """One after another, each in its own world; an interrupt ends the current run, and the rest are not started."""
+    results: list[SimulationResult] = []
+    arrivals = trace.arrivals if trace is not None else None
+    for options in runs:
+        simulation = Simulation(cluster, plans, options, arrivals, open_journal)
+        with progress_bar() as progress:
+            results.append(simulation.run(progress))
+        if results[-1].interrupted:
+            break
+    return results
+
+
+def _show_several(
+    results: Sequence[SimulationResult], gates: tuple[Gate, ...], output: Output, report: str | None
+) -> int:
+    """The comparison, and the exit code."""
+    if len(results) < 2:
+        note("interrupted in the first run: nothing to compare")
+        return EXIT_INTERRUPTED
+    names = short_names(result.run.configs for result in results)
+    compared = compare(*results, names=names)
+    write_report_to(report, compared)
+    show_compared(compared, compared if output.kind == JSON else None)
+    return max(judge(result, gates, name) for name, result in zip(names, results, strict=True))
 
 
 def _load_cluster(files: tuple[str, ...], templates: tuple[str, ...], trace: Trace | None) -> Cluster:
     if not files and not templates and trace is None:
         raise click.UsageError("Missing option '-f' / '--file', '--nodes' or '--trace': there is nothing to simulate.")
     given = read(files) if files else ReadResult()
-    taken = [one.metadata.name for one in given.objects if isinstance(one, Node)]
+    taken = [obj.metadata.name for obj in given.objects if isinstance(obj, Node)]
     objects = [*given.objects, *nodes_like(templates, taken)]
     if trace is not None:
         objects = trace.joined_to(objects)
@@ -157,20 +212,24 @@ def _load_cluster(files: tuple[str, ...], templates: tuple[str, ...], trace: Tra
 
 
 def _config_content(path: str | None) -> Any:
-    """As data, so that the journal is good without the file."""
+    """As data, so that the journal can be replayed without the file."""
     return None if path is None else next(iter(parse_yaml(Path(path).read_bytes())))
 
 
 @contextmanager
-def _journal_file(path: str | None) -> Iterator[TextIO | None]:
-    """A file that takes its name only when the run is over: nobody shall find half a journal."""
+def _journal_file(path: str | None, config: str | None) -> Iterator[JournalOpener | None]:
+    """A file that gets its name only when the run is over: nobody finds half a journal, unless there is a bug."""
     if path is None:
         yield None
         return
     unfinished = f"{path}.part"
     try:
         with open(unfinished, "w", encoding="utf-8") as stream:
-            yield stream
+            yield lambda head: JournalWriter(stream, {**head, "config": _config_content(config)})
         os.replace(unfinished, path)
-    finally:
-        Path(unfinished).unlink(missing_ok=True)
+    except BaseException as error:
+        if isinstance(error, Exception) and not isinstance(error, EXPECTED):
+            error.add_note(f"the journal of what happened until then is in {unfinished}")
+        else:
+            Path(unfinished).unlink(missing_ok=True)
+        raise

@@ -1,76 +1,63 @@
-"""What `--fail-on` looks for: conditions under which a run counts as failed, for use in CI."""
+"""`--fail-on`: conditions under which a run counts as failed, for use in CI."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import click
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.simulation.results.result import SimulationResult
+from bayplan.analysis.simulation.results.run import Cause, End, Run
 from bayplan.cli.main import EXIT_INTERRUPTED, EXIT_NO, EXIT_YES
+from bayplan.cli.options import bad_option
 from bayplan.model.cluster import PriorityClass
-from bayplan.model.errors import Fault, InvalidObject
 from bayplan.report.words import counted, listed
 
 _EVICTS = "evicts"
 _KINDS = ("loop", "pdb", "pending", _EVICTS)
 _PODS_NAMED = 3
 
-CommandT = TypeVar("CommandT", bound=Callable[..., Any])
-
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """One condition; `class_name` is for `evicts` alone."""
+    """A condition; `class_name` is only for `evicts`."""
 
     kind: str
     class_name: str = ""
 
     def check(self, cluster: Cluster) -> None:
-        """A class that does not exist can never be evicted: such a gate would always be open."""
-        known = {one.metadata.name for one in cluster.objects if isinstance(one, PriorityClass)}
+        """Pods of a class that does not exist are never evicted: such a condition could never be met."""
+        known = {obj.metadata.name for obj in cluster.objects if isinstance(obj, PriorityClass)}
         known |= {pod.spec.priority_class_name for pod in cluster.pods.values()}
         if self.kind == _EVICTS and self.class_name not in {*known, "none"}:
-            message = f"there is no PriorityClass {self.class_name}; there are: {', '.join(sorted(known - {''}))}"
-            raise InvalidObject([Fault("", "", "--fail-on", message)])
+            message = f"no PriorityClass {self.class_name}; known classes: {', '.join(sorted(known - {''}))}"
+            raise bad_option("--fail-on", message)
 
-    def broken_by(self, result: SimulationResult) -> str:
+    def broken_by(self, run: Run) -> str:
         """Why the run counts as failed, "" if it does not."""
         if self.kind == "loop":
-            loops = [f"{one['preemptor']} evicts {one['victim']}" for one in result.cascades.loops]
+            loops = [f"{loop.preemptor} evicts {loop.victim}" for loop in run.loops]
             return f"{counted(len(loops), 'loop')}: {listed(loops, _PODS_NAMED)}" if loops else ""
         if self.kind == "pdb":
-            broken = result.summary["budgetsBroken"]
-            return f"a budget was broken {counted(broken, 'time')}" if broken else ""
+            broken = run.summary.budgets_broken
+            return f"PodDisruptionBudgets were violated {counted(broken, 'time')}" if broken else ""
         if self.kind == "pending":
-            waiting = result.pending
+            waiting = [pod.key for pod in run.pods if pod.end is End.PENDING]
             return f"{counted(len(waiting), 'pod')} without a node: {listed(waiting, _PODS_NAMED)}" if waiting else ""
-        number = result.evicted_classes().get(self.class_name, 0)
+        number = sum(pod.evicted is Cause.PREEMPTION and pod.class_name == self.class_name for pod in run.pods)
         return f"{counted(number, 'pod')} of class {self.class_name} preempted" if number else ""
 
 
 def judge(result: SimulationResult, gates: Sequence[Gate], run: str = "") -> int:
-    """Says what has failed, and gives the exit code; `run` is its name where there are several."""
-    failures = [why for gate in gates if (why := gate.broken_by(result))]
+    """Reports what failed, and returns the exit code; `run` is the run's name if there are several."""
+    failures = [why for gate in gates if (why := gate.broken_by(result.run))]
     for why in failures:
         click.echo(f"failed: {run + ': ' if run else ''}{why}", err=True)
     if result.interrupted:
         return EXIT_INTERRUPTED
     return EXIT_NO if failures else EXIT_YES
-
-
-def gates_option(function: CommandT) -> CommandT:
-    return click.option(
-        "--fail-on",
-        "gates",
-        multiple=True,
-        metavar="loop|pdb|pending|evicts=CLASS",
-        callback=_parse,
-        help="Exit with 1 if this happens. May be given several times.",
-    )(function)
 
 
 def _parse(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[Gate, ...]:
@@ -81,3 +68,13 @@ def _parse(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ..
             raise click.BadParameter(f"{value!r}: expected loop, pdb, pending or evicts=CLASS", ctx, parameter)
         gates.append(Gate(kind, class_name))
     return tuple(gates)
+
+
+gates_option = click.option(
+    "--fail-on",
+    "gates",
+    multiple=True,
+    metavar="loop|pdb|pending|evicts=CLASS",
+    callback=_parse,
+    help="Exit with code 1 if this happens. Can be repeated.",
+)

@@ -1,39 +1,43 @@
-"""`-o` of `bayplan simulate`, and where its files go: a table to read, JSON, or a folder of Parquet files.
+"""Where the results of `bayplan simulate` and `bayplan compare` go: a table, JSON, Parquet files, an HTML report.
 
-Everything that can be known to go wrong with a file to be written is found before the run, as that may take minutes.
+Checks before the run that files can be written, as a run may take minutes.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
+import msgspec
 
 from bayplan.analysis.simulation.results.arrow import ArrowMissingError, require_arrow
+from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.result import SimulationResult
-from bayplan.cli.options import note
-from bayplan.model.errors import Fault, InvalidObject
+from bayplan.cli.options import bad_option, note
+from bayplan.report.comparison.tables import comparison_parts
+from bayplan.report.html_page import PlotlyMissingError, require_plotly
+from bayplan.report.json_output import write_json
 from bayplan.report.simulation.parquet import write_parquet
+from bayplan.report.simulation.tables import simulation_parts
+from bayplan.report.terminal import show
+from bayplan.report.writing import write_report
 
 TABLE, JSON, PARQUET = "table", "json", "parquet"
 FOLDER = "simulation"
 
-CommandT = TypeVar("CommandT", bound=Callable[..., Any])
-
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """In which form the result is wanted; `folder` is for Parquet alone."""
+    """The output format; `folder` is only for Parquet."""
 
     kind: str
     folder: str = ""
 
     def check(self) -> None:
-        """Raises InvalidObject if it will not be possible."""
+        """Raises InvalidObject if the output cannot be written."""
         if self.kind != PARQUET:
             return
         try:
@@ -41,46 +45,62 @@ class Output:
         except ArrowMissingError as error:
             raise bad_option("-o", str(error)) from error
         if os.path.exists(self.folder) and not os.path.isdir(self.folder):
-            raise bad_option("-o", f"{self.folder} is not a folder")
+            raise bad_option("-o", f"{self.folder} is not a directory")
         _check_folder_of("-o", self.folder)
 
-    def write_parquet(self, result: SimulationResult) -> None:
-        write_parquet(result.to_arrow(), self.folder)
-        note(f"the tables are in {self.folder}")
+    def show(self, result: SimulationResult) -> None:
+        if self.kind == PARQUET:
+            write_parquet(result.to_arrow(), self.folder)
+            note(f"tables written to {self.folder}")
+        elif self.kind == JSON:
+            write_json(result.run, sys.stdout)
+        else:
+            show(simulation_parts(result.run), sys.stdout)
 
 
-def simulation_output_option(function: CommandT) -> CommandT:
-    return click.option(
-        "-o",
-        "--output",
-        default=TABLE,
-        show_default=True,
-        metavar="table|json|parquet[=DIR]",
-        callback=_parse,
-        help=f"A summary to read, JSON with everything, or Parquet files in a folder ({FOLDER} if none is named).",
-    )(function)
+def show_compared(compared: ComparedRuns, document: msgspec.Struct | None) -> None:
+    """As JSON if there is a document for it; warnings then also go to users who do not read the JSON."""
+    if document is None:
+        show(comparison_parts(compared.comparison), sys.stdout)
+        return
+    for warning in compared.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    write_json(document, sys.stdout)
+
+
+def write_report_to(path: str | None, outcome: SimulationResult | ComparedRuns) -> None:
+    """Nothing without a path."""
+    if path is not None:
+        write_report(outcome, path)
+        note(f"report written to {path}")
+
+
+def check_report(path: str | None) -> None:
+    """Raises InvalidObject if this file cannot be written, or this installation cannot write reports."""
+    if path is None:
+        return
+    try:
+        require_plotly()
+    except PlotlyMissingError as error:
+        raise bad_option("--report", str(error)) from error
+    check_file("--report", path)
 
 
 def check_file(option: str, path: str | None) -> None:
-    """Raises InvalidObject if no file of this name can be written."""
+    """Raises InvalidObject if this file cannot be written."""
     if path is None:
         return
     if os.path.isdir(path):
-        raise bad_option(option, f"{path} is a folder")
+        raise bad_option(option, f"{path} is a directory")
     _check_folder_of(option, path)
 
 
 def _check_folder_of(option: str, path: str) -> None:
     folder = Path(path).absolute().parent
     if not folder.is_dir():
-        raise bad_option(option, f"{path}: there is no folder {Path(path).parent}")
+        raise bad_option(option, f"{path}: no such directory: {Path(path).parent}")
     if not os.access(folder, os.W_OK):
-        raise bad_option(option, f"{path}: the folder {Path(path).parent} cannot be written to")
-
-
-def bad_option(option: str, message: str) -> InvalidObject:
-    """What is wrong with an option's value, as any other bad input is told."""
-    return InvalidObject([Fault("", "", option, message)])
+        raise bad_option(option, f"{path}: directory {Path(path).parent} is not writable")
 
 
 def _parse(ctx: click.Context, parameter: click.Parameter, value: str) -> Output:
@@ -90,3 +110,14 @@ def _parse(ctx: click.Context, parameter: click.Parameter, value: str) -> Output
     if kind == PARQUET and bool(has_folder) == bool(folder):
         return Output(kind, folder or FOLDER)
     raise click.BadParameter(f"{value!r}: expected table, json, parquet or parquet=DIR", ctx, parameter)
+
+
+simulation_output_option = click.option(
+    "-o",
+    "--output",
+    default=TABLE,
+    show_default=True,
+    metavar="table|json|parquet[=DIR]",
+    callback=_parse,
+    help=f"Output format: a summary, all results as JSON, or Parquet files in DIR (default: {FOLDER}).",
+)

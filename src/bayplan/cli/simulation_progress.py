@@ -16,7 +16,7 @@ from bayplan.report.durations import duration_text
 
 @contextmanager
 def progress_bar(clock: Callable[[], float] = time.monotonic) -> Iterator[Tell | None]:
-    """What to tell of progress; None where nobody would see it. The bar goes when the run is over."""
+    """A callback for progress; None if nobody would see it. The bar disappears when the run is over."""
     if not sys.stderr.isatty():
         yield None
         return
@@ -28,7 +28,7 @@ def progress_bar(clock: Callable[[], float] = time.monotonic) -> Iterator[Tell |
         def tell(passed_ns: int, total_ns: int) -> None:
             simulated = passed_ns / 1e9
             speed = simulated / max(clock() - began, 1e-6)
-            said = f"{duration_text(simulated)} of {duration_text(total_ns / 1e9)} · {speed:,.0f} times real time"
+            said = f"{duration_text(simulated)} of {duration_text(total_ns / 1e9)} · {speed:,.0f}x real time"
             bar.update(task, completed=passed_ns / total_ns, description=said)
 
         yield tell

@@ -1,4 +1,4 @@
-"""`--trace` and the options that say how a trace is played. They are for nothing without one, which is then told."""
+"""`--trace` and the options for playing a trace. Without a trace these options are refused."""
 
 from __future__ import annotations
 
@@ -13,23 +13,16 @@ from bayplan.analysis.simulation.inputs.traces import REPEAT_MAX, Trace, load_tr
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
 _OPTIONS = (
-    click.option("--trace", "spec", metavar="SPEC", help="Pods to come: openb:DIR, csv:FILE or azure:FILE."),
-    click.option(
-        "--shrink",
-        type=click.FloatRange(0, 1, min_open=True),
-        default=1.0,
-        help="Keep this share of the trace's arrivals.",
-    ),
-    click.option(
-        "--stretch",
-        type=click.FloatRange(0, min_open=True),
-        default=1.0,
-        help="Multiply the trace's times by this.",
-    ),
-    click.option("--repeat", type=click.IntRange(1, REPEAT_MAX), default=1, help="Play the trace so often."),
-    click.option("--no-departures", is_flag=True, help="Pods of the trace never end."),
-    click.option("--trace-nodes", type=click.IntRange(0), metavar="N", help="Take so many of the trace's nodes."),
-)
+    click.option("--trace", "spec", metavar="SPEC", help="Trace of arriving pods: openb:DIR, csv:FILE or azure:FILE."),
+    click.option("--shrink", type=click.FloatRange(0, 1, min_open=True), default=1.0,
+                 help="Fraction of the trace's arrivals to keep."),
+    click.option("--stretch", type=click.FloatRange(0, min_open=True), default=1.0,
+                 help="Factor to multiply the trace's times by."),
+    click.option("--repeat", type=click.IntRange(1, REPEAT_MAX), metavar="N", default=1,
+                 help="Play the trace N times."),
+    click.option("--no-departures", is_flag=True, help="Let the trace's pods run forever."),
+    click.option("--trace-nodes", type=click.IntRange(0), metavar="N", help="Use N of the trace's nodes."),
+)  # fmt: skip
 
 
 def trace_options(function: CommandT) -> CommandT:
@@ -40,7 +33,7 @@ def trace_options(function: CommandT) -> CommandT:
 
 
 def given_trace(options: Mapping[str, Any]) -> Trace | None:
-    """The trace that was asked for. Raises InvalidObject."""
+    """The requested trace, if any. Raises InvalidObject."""
     if options["spec"] is None:
         _refuse_idle_options(options)
         return None

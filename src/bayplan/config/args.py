@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from bayplan.config.decoding import Int32, Int64, decode_struct
-from bayplan.config.durations import SECOND, Duration
-from bayplan.config.faults import Faults, child, element
-from bayplan.config.names import qualified_name_errors
+from bayplan.config.decoding import decode_struct
+from bayplan.config.faults import Faults
 from bayplan.config.node_selectors import check_node_affinity
 from bayplan.config.schema import API_VERSION, Part
 from bayplan.core.framework import args as core
+from bayplan.model.durations import Duration
+from bayplan.model.meta import Int32, Int64
+from bayplan.model.names import label_key_faults
 from bayplan.model.pod import NodeAffinity, TopologySpreadConstraint
+from bayplan.model.time_units import SECOND
 
 _STRATEGIES = (core.LEAST_ALLOCATED, core.MOST_ALLOCATED, core.REQUESTED_TO_CAPACITY_RATIO)
 _ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
@@ -125,33 +127,33 @@ def _is_of_kind(kind: str, data: Any, path: str, faults: Faults) -> bool:
 
 def _read_fit(data: Any, path: str, faults: Faults) -> core.NodeResourcesFitArgs:
     args = decode_struct(_FitArgs, data, path, faults)
-    _check_names(args.ignored_resources, child(path, "ignoredResources"), faults)
-    groups_path = child(path, "ignoredResourceGroups")
+    _check_names(args.ignored_resources, f"{path}.ignoredResources", faults)
+    groups_path = f"{path}.ignoredResourceGroups"
     for position, group in enumerate(args.ignored_resource_groups):
         if "/" in group:
-            faults.invalid(element(groups_path, position), group, "resource group name can't contain '/'")
+            faults.invalid(f"{groups_path}[{position}]", group, "resource group name can't contain '/'")
     _check_names(args.ignored_resource_groups, groups_path, faults)
     return core.NodeResourcesFitArgs(
         ignored_resources=frozenset(args.ignored_resources),
         ignored_resource_groups=frozenset(args.ignored_resource_groups),
-        scoring_strategy=_strategy(args.scoring_strategy, child(path, "scoringStrategy"), faults),
+        scoring_strategy=_strategy(args.scoring_strategy, f"{path}.scoringStrategy", faults),
     )
 
 
 def _strategy(given: _Strategy, path: str, faults: Faults) -> core.ScoringStrategy:
     if given.type not in _STRATEGIES:
-        faults.unsupported(child(path, "type"), given.type, _STRATEGIES)
+        faults.unsupported(f"{path}.type", given.type, _STRATEGIES)
     resources = _resources(given.resources)
     for position, resource in enumerate(resources):
         if not 0 < resource.weight <= 100:
-            weight_path = child(element(child(path, "resources"), position), "weight")
+            weight_path = f"{path}.resources[{position}].weight"
             detail = f"resource weight of {resource.name} not in valid range (0, 100]"
             faults.invalid(weight_path, resource.weight, detail)
     return core.ScoringStrategy(given.type, resources, _ratio_shape(given, path, faults))
 
 
 def _ratio_shape(given: _Strategy, path: str, faults: Faults) -> tuple[core.ShapePoint, ...]:
-    ratio, ratio_path = given.requested_to_capacity_ratio, child(path, "requestedToCapacityRatio")
+    ratio, ratio_path = given.requested_to_capacity_ratio, f"{path}.requestedToCapacityRatio"
     if given.type != core.REQUESTED_TO_CAPACITY_RATIO:
         if ratio is not None:
             faults.forbidden(ratio_path, "must be nil when type is not RequestedToCapacityRatio")
@@ -159,7 +161,7 @@ def _ratio_shape(given: _Strategy, path: str, faults: Faults) -> tuple[core.Shap
     if ratio is None:
         faults.required(ratio_path, "must be specified when type is RequestedToCapacityRatio")
         return ()
-    _check_shape(ratio.shape, child(ratio_path, "shape"), faults)
+    _check_shape(ratio.shape, f"{ratio_path}.shape", faults)
     return tuple(core.ShapePoint(point.utilization, point.score) for point in ratio.shape)
 
 
@@ -168,24 +170,24 @@ def _check_shape(shape: tuple[_Point, ...], path: str, faults: Faults) -> None:
         faults.required(path, "at least one point must be specified")
     for position in range(1, len(shape)):
         if shape[position - 1].utilization >= shape[position].utilization:
-            utilization_path = child(element(path, position), "utilization")
+            utilization_path = f"{path}[{position}].utilization"
             detail = "values must be sorted in increasing order"
             faults.invalid(utilization_path, shape[position].utilization, detail)
             break  # one disorder makes the points after it look wrong as well
     for position, point in enumerate(shape):
-        _check_range(point.utilization, 100, child(element(path, position), "utilization"), faults)
-        _check_range(point.score, 10, child(element(path, position), "score"), faults)
+        _check_range(point.utilization, 100, f"{path}[{position}].utilization", faults)
+        _check_range(point.score, 10, f"{path}[{position}].score", faults)
 
 
 def _read_balanced(data: Any, path: str, faults: Faults) -> core.NodeResourcesBalancedAllocationArgs:
     resources = _resources(decode_struct(_BalancedArgs, data, path, faults).resources)
     seen: set[str] = set()
     for position, resource in enumerate(resources):
-        resource_path = element(child(path, "resources"), position)
+        resource_path = f"{path}.resources[{position}]"
         if resource.name in seen:
-            faults.duplicate(child(resource_path, "name"), resource.name)
+            faults.duplicate(f"{resource_path}.name", resource.name)
         if resource.weight != 1:
-            faults.invalid(child(resource_path, "weight"), resource.weight, "must be 1")
+            faults.invalid(f"{resource_path}.weight", resource.weight, "must be 1")
         seen.add(resource.name)
     return core.NodeResourcesBalancedAllocationArgs(resources)
 
@@ -198,26 +200,26 @@ def _resources(given: tuple[_Resource, ...]) -> tuple[core.ResourceWeight, ...]:
 
 def _read_inter_pod_affinity(data: Any, path: str, faults: Faults) -> core.InterPodAffinityArgs:
     args = decode_struct(_InterPodAffinityArgs, data, path, faults)
-    _check_range(args.hard_pod_affinity_weight, 100, child(path, "hardPodAffinityWeight"), faults)
+    _check_range(args.hard_pod_affinity_weight, 100, f"{path}.hardPodAffinityWeight", faults)
     return core.InterPodAffinityArgs(args.hard_pod_affinity_weight, args.ignore_preferred_terms_of_existing_pods)
 
 
 def _read_node_affinity(data: Any, path: str, faults: Faults) -> core.NodeAffinityArgs:
     args = decode_struct(_NodeAffinityArgs, data, path, faults)
     if args.added_affinity is not None:
-        check_node_affinity(args.added_affinity, child(path, "addedAffinity"), faults)
+        check_node_affinity(args.added_affinity, f"{path}.addedAffinity", faults)
     return core.NodeAffinityArgs(args.added_affinity)
 
 
 def _read_spread(data: Any, path: str, faults: Faults) -> core.PodTopologySpreadArgs:
     args = decode_struct(_SpreadArgs, data, path, faults)
     defaulting = args.defaulting_type or core.SYSTEM_DEFAULTING
-    type_path = child(path, "defaultingType")
+    type_path = f"{path}.defaultingType"
     if defaulting not in (core.SYSTEM_DEFAULTING, core.LIST_DEFAULTING):
         faults.unsupported(type_path, defaulting, (core.SYSTEM_DEFAULTING, core.LIST_DEFAULTING))
     elif defaulting == core.SYSTEM_DEFAULTING and args.default_constraints:
         faults.invalid(type_path, defaulting, "when .defaultConstraints are not empty")
-    _check_constraints(args.default_constraints, child(path, "defaultConstraints"), faults)
+    _check_constraints(args.default_constraints, f"{path}.defaultConstraints", faults)
     if defaulting == core.SYSTEM_DEFAULTING:
         return core.PodTopologySpreadArgs()
     return core.PodTopologySpreadArgs(defaulting, args.default_constraints)
@@ -226,7 +228,7 @@ def _read_spread(data: Any, path: str, faults: Faults) -> core.PodTopologySpread
 def _check_constraints(constraints: tuple[TopologySpreadConstraint, ...], path: str, faults: Faults) -> None:
     seen: set[tuple[str, str]] = set()
     for position, constraint in enumerate(constraints):
-        constraint_path = element(path, position)
+        constraint_path = f"{path}[{position}]"
         _check_constraint(constraint, constraint_path, faults)
         pair = (constraint.topology_key, constraint.when_unsatisfiable)
         if pair in seen:
@@ -236,47 +238,47 @@ def _check_constraints(constraints: tuple[TopologySpreadConstraint, ...], path: 
 
 def _check_constraint(constraint: TopologySpreadConstraint, path: str, faults: Faults) -> None:
     if constraint.max_skew <= 0:
-        faults.invalid(child(path, "maxSkew"), constraint.max_skew, "not in valid range (0, inf)")
-    key, key_path = constraint.topology_key, child(path, "topologyKey")
+        faults.invalid(f"{path}.maxSkew", constraint.max_skew, "not in valid range (0, inf)")
+    key, key_path = constraint.topology_key, f"{path}.topologyKey"
     if not key:
         faults.required(key_path, "can not be empty")
-    for error in qualified_name_errors(key) if key else ():
+    for error in label_key_faults(key) if key else ():
         faults.invalid(key_path, key, error)
-    action, action_path = constraint.when_unsatisfiable, child(path, "whenUnsatisfiable")
+    action, action_path = constraint.when_unsatisfiable, f"{path}.whenUnsatisfiable"
     if not action:
         faults.required(action_path, "can not be empty")
     elif action not in _ACTIONS:
         faults.unsupported(action_path, action, _ACTIONS)
     if constraint.label_selector is not None:
         detail = "constraint must not define a selector, as they deduced for each pod"
-        faults.forbidden(child(path, "labelSelector"), detail)
+        faults.forbidden(f"{path}.labelSelector", detail)
 
 
 def _read_volume_binding(data: Any, path: str, faults: Faults) -> core.VolumeBindingArgs:
     args = decode_struct(_VolumeBindingArgs, data, path, faults)
     if args.bind_timeout_seconds < 0:
         detail = "invalid BindTimeoutSeconds, should not be a negative value"
-        faults.invalid(child(path, "bindTimeoutSeconds"), args.bind_timeout_seconds, detail)
+        faults.invalid(f"{path}.bindTimeoutSeconds", args.bind_timeout_seconds, detail)
     if args.shape is not None:
         detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
-        faults.forbidden(child(path, "shape"), detail)
+        faults.forbidden(f"{path}.shape", detail)
     return core.VolumeBindingArgs(args.bind_timeout_seconds)
 
 
 def _read_dynamic_resources(data: Any, path: str, faults: Faults) -> core.DynamicResourcesArgs:
     args = decode_struct(_DynamicResourcesArgs, data, path, faults)
     if args.filter_timeout < 0:
-        faults.add(child(path, "filterTimeout"), "must be zero or positive")
+        faults.add(f"{path}.filterTimeout", "must be zero or positive")
     if args.binding_timeout < SECOND:
-        faults.add(child(path, "bindingTimeout"), "must be at least 1 second")
+        faults.add(f"{path}.bindingTimeout", "must be at least 1 second")
     return core.DynamicResourcesArgs(int(args.filter_timeout), int(args.binding_timeout))
 
 
 def _read_preemption(data: Any, path: str, faults: Faults) -> core.DefaultPreemptionArgs:
     args = decode_struct(_PreemptionArgs, data, path, faults)
     percentage, absolute = args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute
-    percentage_path = child(path, "minCandidateNodesPercentage")
-    absolute_path = child(path, "minCandidateNodesAbsolute")
+    percentage_path = f"{path}.minCandidateNodesPercentage"
+    absolute_path = f"{path}.minCandidateNodesAbsolute"
     _check_range(percentage, 100, percentage_path, faults)
     if absolute < 0:
         faults.invalid(absolute_path, absolute, "not in valid range [0, inf)")
@@ -294,8 +296,8 @@ def _check_range(value: int, highest: int, path: str, faults: Faults) -> None:
 
 def _check_names(names: tuple[str, ...], path: str, faults: Faults) -> None:
     for position, name in enumerate(names):
-        for error in qualified_name_errors(name):
-            faults.invalid(element(path, position), name, error)
+        for error in label_key_faults(name):
+            faults.invalid(f"{path}[{position}]", name, error)
 
 
 _READERS: dict[str, Callable[[Any, str, Faults], core.PluginArgs]] = {

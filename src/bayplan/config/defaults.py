@@ -1,4 +1,4 @@
-"""The plugins kube-scheduler v1.36 runs when nobody says otherwise, and the extension points of each.
+"""The plugins that kube-scheduler v1.36 runs by default, and their extension points.
 
 Constants only. The default gates are assumed: the plugins of pod groups (GangScheduling and its kin) are
 off and therefore not named here.
@@ -11,8 +11,6 @@ from types import MappingProxyType
 from typing import Final
 
 from bayplan.config.schema import Plugin, PluginSet
-
-DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
 
 EXTENSION_POINTS: Final = (
     "preEnqueue",

@@ -16,16 +16,6 @@ from bayplan.model.errors import Fault, InvalidObject
 CONFIGURATION_KIND = "KubeSchedulerConfiguration"
 
 
-def child(path: str, name: str) -> str:
-    """The path of a field of the object at `path`."""
-    return f"{path}.{name}" if path else name
-
-
-def element(path: str, position: int) -> str:
-    """The path of an element of the list at `path`."""
-    return f"{path}[{position}]"
-
-
 class Faults:
     """A growing list of faults of one configuration."""
 
@@ -39,7 +29,7 @@ class Faults:
 
     def invalid(self, path: str, value: Any, detail: str) -> None:
         """Add: the value is of the right type, yet not allowed."""
-        self.add(path, f"Invalid value: {_quoted(value)}: {detail}")
+        self.add(path, invalid(value, detail))
 
     def required(self, path: str, detail: str = "") -> None:
         """Add: the field must be given."""
@@ -62,6 +52,11 @@ class Faults:
         """Raise `InvalidObject` with all faults, if there are any."""
         if self.found:
             raise InvalidObject(self.found)
+
+
+def invalid(value: Any, detail: str) -> str:
+    """The message for a value of the right type that is not allowed."""
+    return f"Invalid value: {_quoted(value)}: {detail}"
 
 
 def _quoted(value: Any) -> str:

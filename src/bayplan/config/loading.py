@@ -17,25 +17,20 @@ import msgspec
 
 from bayplan.config.args import DEFAULT_ARGS, read_args
 from bayplan.config.decoding import decode_struct
-from bayplan.config.defaults import DEFAULT_SCHEDULER_NAME, EXTENSION_POINTS, IMPLEMENTED_POINTS
+from bayplan.config.defaults import EXTENSION_POINTS, IMPLEMENTED_POINTS
 from bayplan.config.document import read_document
-from bayplan.config.durations import SECOND, Duration
-from bayplan.config.faults import Faults, child, element
+from bayplan.config.faults import CONFIGURATION_KIND, Faults
 from bayplan.config.merge import MULTI_POINT, expand_plugins
 from bayplan.config.plugin_loading import PluginClass, PluginError, find_plugin
 from bayplan.config.schema import (
     API_VERSION,
-    KIND,
-    ClientConnection,
     Extender,
     KubeSchedulerConfiguration,
-    LeaderElection,
     Profile,
 )
 from bayplan.config.validation import check_configuration
 from bayplan.core.framework.args import NodeResourcesFitArgs
-
-DEFAULT_EXTENDER_TIMEOUT = Duration(5 * SECOND)
+from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +47,18 @@ class ProfileSpec:
     args: Mapping[str, Any]
     percentage_of_nodes_to_score: int | None = None
     configured: frozenset[str] = frozenset()  # plugins that the file gives args for
-    outside: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # plugins that are not built in, by the file's name for them
+    # Plugins that are not built in, by the file's name for them.
+    outside: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A valid configuration with all defaults. Extenders stand in calling order: ignorable ones last."""
+    """A valid configuration with all defaults, as far as decisions depend on it."""
 
     profiles: tuple[ProfileSpec, ...]
     percentage_of_nodes_to_score: int | None  # None: not set, every node counts; 0: adapt to the size as upstream
-    extenders: tuple[Extender, ...]
-    parallelism: int
     pod_initial_backoff_seconds: int
     pod_max_backoff_seconds: int
-    leader_election: LeaderElection
-    client_connection: ClientConnection
-    enable_profiling: bool
-    enable_contention_profiling: bool
-    delay_cache_until_active: bool
 
 
 def load_configuration(
@@ -85,28 +72,21 @@ def load_configuration(
     ignored = _resources_left_to_extenders(file.extenders)
     folder = Path(source).parent if isinstance(source, str | Path) else Path()
     profiles = tuple(
-        _profile_spec(profile, ignored, implements, folder, element("profiles", position), faults)
+        _profile_spec(profile, ignored, implements, folder, f"profiles[{position}]", faults)
         for position, profile in enumerate(file.profiles)
     )
     faults.raise_if_any()
     return Configuration(
         profiles=profiles,
         percentage_of_nodes_to_score=file.percentage_of_nodes_to_score,
-        extenders=file.extenders,
-        parallelism=file.parallelism,
         pod_initial_backoff_seconds=file.pod_initial_backoff_seconds,
         pod_max_backoff_seconds=file.pod_max_backoff_seconds,
-        leader_election=file.leader_election,
-        client_connection=file.client_connection,
-        enable_profiling=file.enable_profiling,
-        enable_contention_profiling=bool(file.enable_contention_profiling),
-        delay_cache_until_active=file.delay_cache_until_active,
     )
 
 
 def _read_file(source: str | Path | Mapping[str, Any] | None, faults: Faults) -> KubeSchedulerConfiguration:
     if source is None:
-        return KubeSchedulerConfiguration(api_version=API_VERSION, kind=KIND)
+        return KubeSchedulerConfiguration(api_version=API_VERSION, kind=CONFIGURATION_KIND)
     data = dict(source) if isinstance(source, Mapping) else read_document(Path(source), faults)
     _check_version(data, faults)
     # Fields of another kind or version would only give faults that mislead.
@@ -117,20 +97,17 @@ def _read_file(source: str | Path | Mapping[str, Any] | None, faults: Faults) ->
 def _check_version(data: Mapping[str, Any], faults: Faults) -> None:
     if data.get("apiVersion") != API_VERSION:
         faults.unsupported("apiVersion", data.get("apiVersion"), (API_VERSION,))
-    if data.get("kind") != KIND:
-        faults.unsupported("kind", data.get("kind"), (KIND,))
+    if data.get("kind") != CONFIGURATION_KIND:
+        faults.unsupported("kind", data.get("kind"), (CONFIGURATION_KIND,))
 
 
 def _with_defaults(file: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
-    """The defaults that depend on other fields, or that stand in for a zero value."""
-    profiling = file.enable_contention_profiling
+    """The defaults that depend on other fields, or that stand in for a zero value that would be refused."""
     return msgspec.structs.replace(
         file,
         profiles=_default_profiles(file.profiles),
-        extenders=_ordered_extenders(file.extenders),
         leader_election=_without_zeros(file.leader_election),
         client_connection=_without_zeros(file.client_connection),
-        enable_contention_profiling=file.enable_profiling if profiling is None else profiling,
     )
 
 
@@ -139,14 +116,6 @@ def _default_profiles(profiles: tuple[Profile, ...]) -> tuple[Profile, ...]:
     if len(profiles) == 1 and profiles[0].scheduler_name is None:
         return (msgspec.structs.replace(profiles[0], scheduler_name=DEFAULT_SCHEDULER_NAME),)
     return profiles
-
-
-def _ordered_extenders(extenders: tuple[Extender, ...]) -> tuple[Extender, ...]:
-    timed = (
-        msgspec.structs.replace(extender, http_timeout_ns=extender.http_timeout_ns or DEFAULT_EXTENDER_TIMEOUT)
-        for extender in extenders
-    )
-    return tuple(sorted(timed, key=lambda extender: extender.ignorable))
 
 
 def _without_zeros(part: Any) -> Any:
@@ -179,7 +148,7 @@ def _profile_spec(
 ) -> ProfileSpec:
     name = profile.scheduler_name or ""
     outside = _Outside(profile, implements, folder, path, faults)
-    expanded = expand_plugins(profile.plugins, {**implements, **outside.points}, name, child(path, "plugins"), faults)
+    expanded = expand_plugins(profile.plugins, {**implements, **outside.points}, name, f"{path}.plugins", faults)
     return ProfileSpec(
         scheduler_name=name,
         plugins=expanded.by_point,
@@ -224,7 +193,7 @@ class _Outside:
         for name, (where, plugin_class) in self._found.items():
             own_name = plugin_class.make.name
             if own_name in self._taken:
-                self._faults.invalid(where, name, f'another plugin of the profile is called "{own_name}"')
+                self._faults.invalid(where, name, f'another plugin in this profile is already named "{own_name}"')
             self._taken.add(own_name)
             plugin = self._build(name, where, plugin_class)
             if plugin is not None:
@@ -236,7 +205,7 @@ class _Outside:
         given: list[Any] = []
         for position, entry in enumerate(self._profile.plugin_config):
             if entry.name == name:
-                where = child(element(child(self._path, "pluginConfig"), position), "args")
+                where = f"{self._path}.pluginConfig[{position}].args"
                 given = [{} if entry.args is None else entry.args]
         if given and not isinstance(given[0], dict):
             self._faults.add(where, "expected object")
@@ -252,16 +221,16 @@ def _named_at(profile: Profile, path: str) -> dict[str, dict[str, str]]:
     """Each plugin that the file enables: the points where, and the field of each."""
     named: dict[str, dict[str, str]] = {}
     for point in (MULTI_POINT, *EXTENSION_POINTS):
-        enabled_path = child(child(child(path, "plugins"), point), "enabled")
+        enabled_path = f"{path}.plugins.{point}.enabled"
         for position, plugin in enumerate(profile.plugins.at(point).enabled):
-            named.setdefault(plugin.name, {}).setdefault(point, element(enabled_path, position))
+            named.setdefault(plugin.name, {}).setdefault(point, f"{enabled_path}[{position}]")
     return named
 
 
 def _args(profile: Profile, ignored_resources: frozenset[str], path: str, faults: Faults) -> dict[str, Any]:
     args: dict[str, Any] = dict(DEFAULT_ARGS)
     for position, entry in enumerate(profile.plugin_config):
-        args_path = child(element(child(path, "pluginConfig"), position), "args")
+        args_path = f"{path}.pluginConfig[{position}].args"
         args[entry.name] = read_args(entry.name, entry.args, args_path, faults)
     fit = args["NodeResourcesFit"]
     if ignored_resources and isinstance(fit, NodeResourcesFitArgs):

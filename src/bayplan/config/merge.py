@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from bayplan.config.defaults import DEFAULT_MULTI_POINT, EXTENSION_POINTS, PLACEMENT_POINTS, REMOVED_PLUGINS
-from bayplan.config.faults import Faults, child, element
+from bayplan.config.faults import Faults
 from bayplan.config.schema import Plugin, Plugins, PluginSet
 
 ALL = "*"
@@ -96,10 +96,10 @@ def _check_names(
     faults: Faults,
 ) -> None:
     for point in (*EXTENSION_POINTS, *PLACEMENT_POINTS):
-        enabled_path = child(child(path, point), "enabled")
+        enabled_path = f"{path}.{point}.enabled"
         _check_point(point, custom.at(point).enabled, implements, enabled_path, faults)
     seen: set[str] = set()
-    multi_path = child(child(path, MULTI_POINT), "enabled")
+    multi_path = f"{path}.{MULTI_POINT}.enabled"
     for plugin in multi.enabled:
         if plugin.name not in implements:
             faults.add(multi_path, f'plugin "{plugin.name}" does not exist')
@@ -118,7 +118,7 @@ def _check_point(
     type_name = f"{point[0].upper()}{point[1:]}Plugin"
     seen: set[str] = set()
     for position, plugin in enumerate(enabled):
-        name, plugin_path = plugin.name, element(path, position)
+        name, plugin_path = plugin.name, f"{path}[{position}]"
         if name in REMOVED_PLUGINS:
             continue  # `validation` says so in words of its own
         if name not in implements:
@@ -134,12 +134,12 @@ def _check_counts(by_point: Mapping[str, tuple[str, ...]], scheduler_name: str, 
     queue_sort_count = len(by_point["queueSort"])
     if queue_sort_count != 1:
         faults.add(
-            child(path, "queueSort"),
+            f"{path}.queueSort",
             f'only one queue sort plugin required for profile with scheduler name "{scheduler_name}", '
             f"but got {queue_sort_count}",
         )
     if not by_point["bind"]:
         faults.add(
-            child(path, "bind"),
+            f"{path}.bind",
             f'at least one bind plugin is needed for profile with scheduler name "{scheduler_name}"',
         )

@@ -1,9 +1,9 @@
-"""Plugins from outside: found by the name a configuration gives, loaded, and asked what they implement.
+"""External plugins: found by the name in a configuration, loaded, and inspected.
 
-A name is that of an entry point of the group `bayplan.plugins`, or says where the class is: `package.module:Class`, or
-`path/to/file.py:Class` with the path taken from the configuration's folder. Gives the class and its extension points,
-told by the methods it has. Whatever goes wrong is a `PluginError` in a sentence, also when it goes wrong inside the
-plugin's own code. Names of built-in plugins never come here. To name a plugin is to run its code.
+A name is an entry point of the group `bayplan.plugins`, or the location of a class: `package.module:Class`, or
+`path/to/file.py:Class` with the path relative to the configuration's directory. Returns the class and its extension
+points, derived from its methods. Every error is a `PluginError` with one sentence, including errors in the plugin's own
+code. Names of built-in plugins never get here. Loading a plugin runs its code.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ SIDE_PROTOCOLS: Final[tuple[type, ...]] = (
     contract.SelectivePlugin,
     contract.WhatIfPlugin,
     contract.NormalizePlugin,
+    contract.OneRowFilter,
+    contract.OneRowScore,
     EnqueueExtensions,
 )
 #: The method by which a per-node plugin takes part in a point.
@@ -73,7 +75,7 @@ class PluginClass:
 
 
 def find_plugin(name: str, folder: Path) -> PluginClass | None:
-    """The plugin of this name, None if nobody has heard of it. Raises PluginError."""
+    """The plugin of this name, None if it is unknown. Raises PluginError."""
     found = _load_reference(name, folder) if ":" in name else _load_entry_point(name)
     if found is None:
         return None
@@ -87,9 +89,9 @@ def checked_points(plugin: type) -> frozenset[str]:
     points = frozenset(implemented_points(plugin))
     flaws = list(_flaws(plugin))
     if flaws:
-        raise PluginError(f"{plugin.__name__} is not a whole plugin: {'; '.join(flaws)}")
+        raise PluginError(f"{plugin.__name__} is not a complete plugin: {'; '.join(flaws)}")
     if not points:
-        raise PluginError(f"{plugin.__name__} is not a plugin: it has no method of any extension point")
+        raise PluginError(f"{plugin.__name__} is not a plugin: it implements no extension point")
     return points
 
 
@@ -119,9 +121,9 @@ def _flaws(plugin: type) -> Iterator[str]:
             yield f"it has {' and '.join(present)} but no {' and no '.join(missing)}"
     for attribute in ("reads", "score_reads"):
         if not isinstance(getattr(plugin, attribute, Reads.CLUSTER), Reads):
-            yield f"{attribute} is not made of Reads"
+            yield f"{attribute} is not a combination of Reads"
     if normalizes_usage(plugin):
-        yield "it normalises scores that follow usage, so its score_reads must have Reads.CLUSTER"
+        yield "it normalizes scores that depend on usage, so its score_reads must include Reads.CLUSTER"
 
 
 def normalizes_usage(plugin: Any) -> bool:
@@ -148,7 +150,7 @@ def _load_entry_point(name: str) -> Any:
     if not found:
         return None
     if len(found) > 1:
-        raise PluginError(f"several packages offer it: {', '.join(sorted(found))}; name one as module:Class")
+        raise PluginError(f"several packages provide it: {', '.join(sorted(found))}; pick one with module:Class")
     (point,) = found.values()
     try:
         return point.load()
@@ -177,7 +179,7 @@ def _module(name: str) -> ModuleType:
 def _module_of_file(path: Path) -> ModuleType:
     """The module in a file, executed once in a process as any module is."""
     if not path.is_file():
-        raise PluginError(f"there is no file {path}")
+        raise PluginError(f"no such file: {path}")
     name = f"bayplan_plugin_{path.stem}_{sha256(bytes(path.resolve())).hexdigest()[:12]}"
     if name in sys.modules:
         return sys.modules[name]

@@ -12,6 +12,7 @@ from typing import Any
 from bayplan.config.loading import Configuration, ProfileSpec
 from bayplan.core.framework.contract import PreBindPlugin, ReservePlugin
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.unprepared import filters_as_prepared, pre_scorers_in_effect, scorers_as_prepared
 from bayplan.core.plugins.default_binder import DefaultBinder
 from bayplan.core.plugins.dynamic_resources import DynamicResources
 from bayplan.core.plugins.image_locality import ImageLocality
@@ -31,7 +32,8 @@ from bayplan.core.plugins.taint_toleration import TaintToleration
 from bayplan.core.plugins.volume_binding import VolumeBinding
 from bayplan.core.plugins.volume_restrictions import VolumeRestrictions
 from bayplan.core.plugins.volume_zone import VolumeZone
-from bayplan.core.queue.active import SortKey
+from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
+from bayplan.core.queue.pod_heap import SortKey
 
 PluginFactory = Callable[..., Any]
 
@@ -61,7 +63,6 @@ WITH_ARGS: tuple[PluginFactory, ...] = (
     NodeResourcesBalancedAllocation,
 )
 #: Preemption is a stage of the core; in a configuration it goes by the name of a plugin.
-DEFAULT_PREEMPTION = "DefaultPreemption"
 
 
 def build_profiles(configuration: Configuration) -> dict[str, Profile]:
@@ -82,14 +83,15 @@ def _build(spec: ProfileSpec, percentage_of_nodes_to_score: int | None) -> Profi
     def at(point: str) -> tuple[Any, ...]:
         return tuple(plugins[name] for name in spec.plugins[point] if name in plugins)
 
+    pre_score = pre_scorers_in_effect(at("preScore"), at("score"))
     return Profile(
         scheduler_name=spec.scheduler_name,
         pre_enqueue=at("preEnqueue"),
         pre_filter=at("preFilter"),
-        filter=at("filter"),
+        filter=filters_as_prepared(at("filter"), at("preFilter")),
         post_filter=spec.plugins["postFilter"],
-        pre_score=at("preScore"),
-        score=at("score"),
+        pre_score=pre_score,
+        score=scorers_as_prepared(at("score"), pre_score),
         weights={plugins[name].name: weight for name, weight in spec.score_weights.items() if name in plugins},
         reserve=tuple(plugin for plugin in at("reserve") if isinstance(plugin, ReservePlugin)),
         permit=at("permit"),

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles, queue_order
-from bayplan.core.deciding import Decider
-from bayplan.core.queue import SECOND_NS
-from bayplan.core.scheduler import Scheduler
+from bayplan.core.scheduler import ChoiceObserver, Scheduler
+from bayplan.model.time_units import SECOND
 
 
-def build_scheduler(configuration: Configuration, *, started_at: int, decider: Decider | None = None) -> Scheduler:
-    """A fresh scheduler; `decider` where somebody listens to its choices."""
+def build_scheduler(
+    configuration: Configuration, *, started_at: int, on_choice: ChoiceObserver | None = None
+) -> Scheduler:
+    """A fresh scheduler; `on_choice` is called with each choice before it changes anything."""
     profiles = build_profiles(configuration)
     return Scheduler(
         profiles,
         queue_order(profiles),
         started_at=started_at,
-        initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND_NS,
-        max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND_NS,
-        decider=decider,
+        initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND,
+        max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND,
+        on_choice=on_choice,
     )

@@ -11,11 +11,11 @@ from typing import Any
 
 import msgspec
 
-from bayplan.config.decoding import Int32, Int64
-from bayplan.config.durations import SECOND, Duration
+from bayplan.model.durations import Duration
+from bayplan.model.meta import Int32, Int64
+from bayplan.model.time_units import SECOND
 
 API_VERSION = "kubescheduler.config.k8s.io/v1"
-KIND = "KubeSchedulerConfiguration"
 
 
 class Part(msgspec.Struct, rename="camel", frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -7,8 +7,7 @@ args are checked in `args`, plugin names and orders in `merge`.
 from __future__ import annotations
 
 from bayplan.config.defaults import EXTENSION_POINTS, REMOVED_PLUGINS
-from bayplan.config.faults import Faults, child, element
-from bayplan.config.names import extended_resource_errors
+from bayplan.config.faults import Faults
 from bayplan.config.schema import (
     API_VERSION,
     Extender,
@@ -17,6 +16,7 @@ from bayplan.config.schema import (
     PluginConfig,
     Profile,
 )
+from bayplan.model.names import extended_resource_faults
 
 _REMOVED_DETAIL = f'was invalid in version "v1" (KubeSchedulerConfiguration is version "{API_VERSION}")'
 
@@ -37,21 +37,18 @@ def check_configuration(configuration: KubeSchedulerConfiguration, faults: Fault
 def _check_leader_election(election: LeaderElection, path: str, faults: Faults) -> None:
     if not election.leader_elect:
         return
-    for name in ("lease_duration_ns", "renew_deadline_ns", "retry_period_ns"):
-        if getattr(election, name) <= 0:
-            faults.add(child(path, _DURATION_KEYS[name]), "must be greater than zero")
+    for field, nanoseconds in (
+        ("leaseDuration", election.lease_duration_ns),
+        ("renewDeadline", election.renew_deadline_ns),
+        ("retryPeriod", election.retry_period_ns),
+    ):
+        if nanoseconds <= 0:
+            faults.add(f"{path}.{field}", "must be greater than zero")
     if election.lease_duration_ns <= election.renew_deadline_ns:
-        faults.add(child(path, "leaseDuration"), "LeaseDuration must be greater than RenewDeadline")
+        faults.add(f"{path}.leaseDuration", "LeaseDuration must be greater than RenewDeadline")
     if election.resource_lock != "leases":
         detail = 'resourceLock value must be "leases"'
-        faults.invalid(child(path, "resourceLock"), election.resource_lock, detail)
-
-
-_DURATION_KEYS = {
-    "lease_duration_ns": "leaseDuration",
-    "renew_deadline_ns": "renewDeadline",
-    "retry_period_ns": "retryPeriod",
-}
+        faults.invalid(f"{path}.resourceLock", election.resource_lock, detail)
 
 
 def _check_percentage(percentage: int | None, path: str, faults: Faults) -> None:
@@ -71,34 +68,34 @@ def _check_backoff(configuration: KubeSchedulerConfiguration, faults: Faults) ->
 def _check_profiles(profiles: tuple[Profile, ...], path: str, faults: Faults) -> None:
     seen: set[str] = set()
     for position, profile in enumerate(profiles):
-        profile_path = element(path, position)
+        profile_path = f"{path}[{position}]"
         name = profile.scheduler_name or ""
         if not name:
-            faults.required(child(profile_path, "schedulerName"))
+            faults.required(f"{profile_path}.schedulerName")
         elif name in seen:
-            faults.duplicate(child(profile_path, "schedulerName"), name)
+            faults.duplicate(f"{profile_path}.schedulerName", name)
         seen.add(name)
-        _check_percentage(profile.percentage_of_nodes_to_score, child(profile_path, "percentageOfNodesToScore"), faults)
+        _check_percentage(profile.percentage_of_nodes_to_score, f"{profile_path}.percentageOfNodesToScore", faults)
         _check_removed_plugins(profile, profile_path, faults)
-        _check_plugin_config_names(profile.plugin_config, child(profile_path, "pluginConfig"), faults)
+        _check_plugin_config_names(profile.plugin_config, f"{profile_path}.pluginConfig", faults)
     _check_common_queue_sort(profiles, path, faults)
 
 
 def _check_removed_plugins(profile: Profile, path: str, faults: Faults) -> None:
     for point in EXTENSION_POINTS:
-        enabled_path = child(child(child(path, "plugins"), point), "enabled")
+        enabled_path = f"{path}.plugins.{point}.enabled"
         for position, plugin in enumerate(profile.plugins.at(point).enabled):
             if plugin.name in REMOVED_PLUGINS:
-                faults.invalid(element(enabled_path, position), plugin.name, _REMOVED_DETAIL)
+                faults.invalid(f"{enabled_path}[{position}]", plugin.name, _REMOVED_DETAIL)
 
 
 def _check_plugin_config_names(entries: tuple[PluginConfig, ...], path: str, faults: Faults) -> None:
     seen: set[str] = set()
     for position, entry in enumerate(entries):
         if entry.name in seen:
-            faults.duplicate(element(path, position), entry.name)
+            faults.duplicate(f"{path}[{position}]", entry.name)
         if entry.name in REMOVED_PLUGINS:
-            faults.invalid(element(path, position), entry.name, _REMOVED_DETAIL)
+            faults.invalid(f"{path}[{position}]", entry.name, _REMOVED_DETAIL)
         seen.add(entry.name)
 
 
@@ -106,16 +103,16 @@ def _check_common_queue_sort(profiles: tuple[Profile, ...], path: str, faults: F
     """All profiles share one queue, hence its order."""
     first = profiles[0].plugins.queue_sort
     if len(first.enabled) > 1:
-        enabled_path = child(child(child(element(path, 0), "plugins"), "queueSort"), "enabled")
+        enabled_path = f"{path}[0].plugins.queueSort.enabled"
         faults.invalid(enabled_path, len(first.enabled), "only one queue sort plugin can be enabled")
     sorter = first.enabled[0].name if first.enabled else ""
     for position, profile in enumerate(profiles[1:], start=1):
-        profile_path = element(path, position)
+        profile_path = f"{path}[{position}]"
         if profile.plugins.queue_sort != first:
-            sort_path = child(child(profile_path, "plugins"), "queueSort")
+            sort_path = f"{profile_path}.plugins.queueSort"
             faults.add(sort_path, "must be the same for all profiles")
         if sorter and _args_of(sorter, profile) not in (None, _args_of(sorter, profiles[0])):
-            faults.add(child(profile_path, "pluginConfig"), "args of queueSort must be the same for all profiles")
+            faults.add(f"{profile_path}.pluginConfig", "args of queueSort must be the same for all profiles")
 
 
 def _args_of(name: str, profile: Profile) -> object:
@@ -125,13 +122,13 @@ def _args_of(name: str, profile: Profile) -> object:
 def _check_extenders(extenders: tuple[Extender, ...], path: str, faults: Faults) -> None:
     managed: set[str] = set()
     for position, extender in enumerate(extenders):
-        extender_path = element(path, position)
+        extender_path = f"{path}[{position}]"
         if extender.prioritize_verb and extender.weight <= 0:
             detail = "must have a positive weight applied to it"
-            faults.invalid(child(extender_path, "weight"), extender.weight, detail)
+            faults.invalid(f"{extender_path}.weight", extender.weight, detail)
         for index, resource in enumerate(extender.managed_resources):
-            name_path = child(element(child(extender_path, "managedResources"), index), "name")
-            for error in extended_resource_errors(resource.name):
+            name_path = f"{extender_path}.managedResources[{index}].name"
+            for error in extended_resource_faults(resource.name):
                 faults.invalid(name_path, resource.name, error)
             if resource.name in managed:
                 faults.invalid(name_path, resource.name, "duplicate extender managed resource name")

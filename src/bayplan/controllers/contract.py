@@ -1,6 +1,6 @@
 """What a controller is: it notes what changed, and later writes what follows from it.
 
-Controllers are pure. They hear of every write to the kinds they name through `observe`, write to the store in
+Controllers are pure. They learn of every write to the kinds they watch through `observe`, write to the store in
 `reconcile`, and say with `wake_at` when something is due though nothing changes; only those three, and a user's
 command, may change that time. They hold what they derived from the changes they heard (a relist tells them again as
 ADDED) and nothing else; times are integer nanoseconds, and any delay is drawn from the generator they were given.
@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from typing import ClassVar, Protocol
 
-from bayplan.store.log import WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import Store, WatchEvent
 
 
 class Controller(Protocol):
     """Brings the store closer to what objects say they want."""
 
     name: ClassVar[str]
-    hears: ClassVar[frozenset[str]]
-    """Kinds whose changes it is told of."""
+    watches: ClassVar[frozenset[str]]
+    """Kinds whose changes it observes."""
 
     def observe(self, change: WatchEvent, now: int) -> None:
         """Note what the change means; nothing is written here. It must be cheap: every write passes by."""

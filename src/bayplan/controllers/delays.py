@@ -11,8 +11,7 @@ from typing import Protocol
 
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
-
-NS_PER_SECOND = 1_000_000_000
+from bayplan.model.time_units import SECOND
 
 
 class Delays(Protocol):
@@ -32,9 +31,9 @@ class Delays(Protocol):
 class FixedDelays:
     """The same for all."""
 
-    start: int = 2 * NS_PER_SECOND
-    stop: int = NS_PER_SECOND
-    provision: int = 3 * NS_PER_SECOND
+    start: int = 2 * SECOND
+    stop: int = SECOND
+    provision: int = 3 * SECOND
 
     def start_ns(self, pod: Pod) -> int:  # noqa: ARG002
         return self.start

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeAlias
 
-from msgspec.structs import replace
-
-from bayplan.controllers.agenda import WRITES_MAX, Reconciler
+from bayplan.controllers.ownership import key_of
+from bayplan.controllers.work_queue import WRITES_MAX, Reconciler
+from bayplan.controllers.writes import delete_dependent, with_metadata
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import ObjectMeta, OwnerReference
-from bayplan.store.deleting import BACKGROUND, FOREGROUND, FOREGROUND_FINALIZER, ORPHAN, ORPHAN_FINALIZER
-from bayplan.store.errors import NotFound
-from bayplan.store.log import ADDED, DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import ADDED, BACKGROUND, DELETED, FOREGROUND, ORPHAN, Store, WatchEvent
+from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 
 Key: TypeAlias = tuple[str, str, str, str]
 """Kind, namespace, name and uid of an owner."""
@@ -32,7 +30,7 @@ class GarbageCollector(Reconciler[Key]):
     """Deletes what nobody owns any more."""
 
     name: ClassVar[str] = "garbage-collector-controller"
-    hears: ClassVar[frozenset[str]] = frozenset(KINDS)
+    watches: ClassVar[frozenset[str]] = frozenset(KINDS)
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,26 +44,26 @@ class GarbageCollector(Reconciler[Key]):
     def observe(self, change: WatchEvent, now: int) -> None:  # noqa: ARG002
         meta = change.new.metadata
         if change.type == DELETED:
-            self._hear_gone(change.kind, meta)
+            self._observe_gone(change.kind, meta)
             return
         if change.kind != "Pod":
             self._owners[meta.uid] = None
         if meta.deletion_timestamp is not None and meta.finalizers:
-            self._hear_ending(change.kind, meta)
+            self._observe_ending(change.kind, meta)
         if change.type == ADDED:
             for reference in meta.owner_references:
                 if reference.kind == "Pod":
                     self._owners[reference.uid] = None
-                self._agenda.mark(_key_of(reference, meta.namespace))
+                self._queue.add(_key_of(reference, meta.namespace))
 
-    def _hear_gone(self, kind: str, meta: ObjectMeta) -> None:
+    def _observe_gone(self, kind: str, meta: ObjectMeta) -> None:
         self._ending.pop(meta.uid, None)
         if meta.uid in self._owners:
-            self._agenda.mark((kind, meta.namespace, meta.name, meta.uid))
+            self._queue.add((kind, meta.namespace, meta.name, meta.uid))
         if self._ending:
             for reference in meta.owner_references:
                 if reference.uid in self._ending:
-                    self._agenda.mark(self._ending[reference.uid])
+                    self._queue.add(self._ending[reference.uid])
 
     def _remember_gone(self, uid: str) -> None:
         self._gone[uid] = None
@@ -74,11 +72,11 @@ class GarbageCollector(Reconciler[Key]):
             del self._gone[forgotten]
             self._owners.pop(forgotten, None)
 
-    def _hear_ending(self, kind: str, meta: ObjectMeta) -> None:
+    def _observe_ending(self, kind: str, meta: ObjectMeta) -> None:
         if ORPHAN_FINALIZER in meta.finalizers or FOREGROUND_FINALIZER in meta.finalizers:
             key = kind, meta.namespace, meta.name, meta.uid
             self._ending[meta.uid] = key
-            self._agenda.mark(key)
+            self._queue.add(key)
 
     def _sync(self, store: Store, key: Key, now: int) -> None:
         kind, namespace, name, uid = key
@@ -93,17 +91,18 @@ class GarbageCollector(Reconciler[Key]):
                 self._delete_dependents_first(store, owner, now)
 
     def _collect(self, store: Store, key: Key, now: int) -> None:
-        dependents = [one for one in store.owned_by(key[3]) if one.metadata.deletion_timestamp is None]
+        dependents = _not_deleted(store.owned_by(key[3]))
         if len(dependents) > WRITES_MAX:
-            self._agenda.mark(key)
+            self._queue.add(key)
         else:
             self._remember_gone(key[3])
-        for one in dependents[:WRITES_MAX]:
-            others = [ref for ref in one.metadata.owner_references if self._may_exist(store, ref, one.metadata)]
+        for dependent in dependents[:WRITES_MAX]:
+            meta = dependent.metadata
+            others = [ref for ref in meta.owner_references if self._may_exist(store, ref, meta)]
             if others:
-                _keep_references(store, one, others, now)
+                _keep_references(store, dependent, others, now)
             else:
-                _delete(store, one, _propagation_of(one), now)
+                delete_dependent(store, dependent, _propagation_of(dependent), now)
 
     def _may_exist(self, store: Store, reference: OwnerReference, dependent: ObjectMeta) -> bool:
         """Whether the owner is there, or was never known to be."""
@@ -118,10 +117,11 @@ class GarbageCollector(Reconciler[Key]):
     def _orphan_dependents(self, store: Store, owner: Object, now: int) -> None:
         uid = owner.metadata.uid
         dependents = store.owned_by(uid)
-        for one in dependents[:WRITES_MAX]:
-            _keep_references(store, one, [ref for ref in one.metadata.owner_references if ref.uid != uid], now)
+        for dependent in dependents[:WRITES_MAX]:
+            others = [ref for ref in dependent.metadata.owner_references if ref.uid != uid]
+            _keep_references(store, dependent, others, now)
         if len(dependents) > WRITES_MAX:
-            self._agenda.mark(self._ending[uid])
+            self._queue.add(self._ending[uid])
         else:
             _take_finalizer(store, owner, ORPHAN_FINALIZER, now)
 
@@ -129,20 +129,20 @@ class GarbageCollector(Reconciler[Key]):
         # Upstream: pkg/controller/garbagecollector/garbagecollector.go processDeletingDependentsItem (v1.36).
         uid = owner.metadata.uid
         dependents = store.owned_by(uid)
-        if not any(_blocks(one, uid) for one in dependents):
+        if not any(_blocks(dependent, uid) for dependent in dependents):
             _take_finalizer(store, owner, FOREGROUND_FINALIZER, now)
             return
-        staying = [one for one in dependents if one.metadata.deletion_timestamp is None]
+        staying = _not_deleted(dependents)
         if len(staying) > WRITES_MAX:
-            self._agenda.mark(self._ending[uid])
-        for one in staying[:WRITES_MAX]:
-            if not self._has_other_owner(store, one, uid):
-                propagation = FOREGROUND if store.owned_by(one.metadata.uid) else _propagation_of(one)
-                _delete(store, one, propagation, now)
+            self._queue.add(self._ending[uid])
+        for dependent in staying[:WRITES_MAX]:
+            if not self._has_other_owner(store, dependent.metadata, uid):
+                owns_some = bool(store.owned_by(dependent.metadata.uid))
+                delete_dependent(store, dependent, FOREGROUND if owns_some else _propagation_of(dependent), now)
 
-    def _has_other_owner(self, store: Store, one: Object, uid: str) -> bool:
-        references = one.metadata.owner_references
-        return any(ref.uid != uid and self._may_exist(store, ref, one.metadata) for ref in references)
+    def _has_other_owner(self, store: Store, dependent: ObjectMeta, uid: str) -> bool:
+        references = dependent.owner_references
+        return any(ref.uid != uid and self._may_exist(store, ref, dependent) for ref in references)
 
 
 def _key_of(reference: OwnerReference, namespace: str) -> Key:
@@ -152,39 +152,30 @@ def _key_of(reference: OwnerReference, namespace: str) -> Key:
     return reference.kind, within, reference.name, reference.uid
 
 
-def _blocks(one: Object, uid: str) -> bool:
+def _not_deleted(objects: list[Object]) -> list[Object]:
+    return [obj for obj in objects if obj.metadata.deletion_timestamp is None]
+
+
+def _blocks(dependent: Object, uid: str) -> bool:
     """Whether the owner must not go before the dependent has."""
-    return any(ref.uid == uid and bool(ref.block_owner_deletion) for ref in one.metadata.owner_references)
+    return any(ref.uid == uid and bool(ref.block_owner_deletion) for ref in dependent.metadata.owner_references)
 
 
-def _propagation_of(one: Object) -> str:
+def _propagation_of(obj: Object) -> str:
     """As an earlier request has left it written."""
-    if ORPHAN_FINALIZER in one.metadata.finalizers:
+    if ORPHAN_FINALIZER in obj.metadata.finalizers:
         return ORPHAN
-    return FOREGROUND if FOREGROUND_FINALIZER in one.metadata.finalizers else BACKGROUND
+    return FOREGROUND if FOREGROUND_FINALIZER in obj.metadata.finalizers else BACKGROUND
 
 
-def _delete(store: Store, one: Object, propagation: str, now: int) -> None:
-    meta = one.metadata
-    try:
-        store.delete(type(one).__name__, meta.namespace, meta.name, now, uid=meta.uid, propagation=propagation)
-    except NotFound:
-        return
+def _keep_references(store: Store, dependent: Object, references: list[OwnerReference], now: int) -> None:
+    if len(references) != len(dependent.metadata.owner_references):
+        store.modify(*key_of(dependent), lambda stored: with_metadata(stored, owner_references=references), now)
 
 
-def _keep_references(store: Store, one: Object, references: list[OwnerReference], now: int) -> None:
-    if len(references) == len(one.metadata.owner_references):
-        return
-
-    def change(stored: Object) -> Object:
-        return replace(stored, metadata=replace(stored.metadata, owner_references=references))
-
-    store.modify(type(one).__name__, one.metadata.namespace, one.metadata.name, change, now)
-
-
-def _take_finalizer(store: Store, one: Object, finalizer: str, now: int) -> None:
+def _take_finalizer(store: Store, owner: Object, finalizer: str, now: int) -> None:
     def change(stored: Object) -> Object:
         finalizers = [other for other in stored.metadata.finalizers if other != finalizer]
-        return replace(stored, metadata=replace(stored.metadata, finalizers=finalizers))
+        return with_metadata(stored, finalizers=finalizers)
 
-    store.modify(type(one).__name__, one.metadata.namespace, one.metadata.name, change, now)
+    store.modify(*key_of(owner), change, now)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-def resolved(value: int | str, total: int, *, round_up: bool) -> int:
+def scaled_value(value: int | str, total: int, *, round_up: bool) -> int:
     """The count; what is neither a number nor a percentage is none, as an API server would have refused it."""
     if isinstance(value, int):
         return value

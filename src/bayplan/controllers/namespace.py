@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from bayplan.controllers.agenda import WRITES_MAX, Reconciler
+from bayplan.controllers.work_queue import WRITES_MAX, Reconciler
+from bayplan.controllers.writes import delete_dependent
 from bayplan.model.cluster import Namespace
 from bayplan.model.kinds import KINDS
-from bayplan.store.deleting import BACKGROUND
-from bayplan.store.errors import NotFound
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import BACKGROUND, DELETED, Store, WatchEvent
 
 # Pods last: their owners must not make new ones meanwhile, though the store would refuse these anyway.
 _KINDS = [*(kind for kind, info in KINDS.items() if info.namespaced and kind != "Pod"), "Pod"]
@@ -24,7 +22,7 @@ class NamespaceController(Reconciler[str]):
     """Empties namespaces that are being deleted."""
 
     name: ClassVar[str] = "namespace-controller"
-    hears: ClassVar[frozenset[str]] = frozenset(KINDS)
+    watches: ClassVar[frozenset[str]] = frozenset(KINDS)
 
     def __init__(self) -> None:
         super().__init__()
@@ -37,33 +35,21 @@ class NamespaceController(Reconciler[str]):
             if change.type == DELETED:
                 self._left.pop(meta.name, None)
             elif meta.deletion_timestamp is not None:
-                self._agenda.mark(meta.name)
+                self._queue.add(meta.name)
         elif change.type == DELETED and meta.namespace in self._left:
             self._left[meta.namespace] -= 1
             if self._left[meta.namespace] <= 0:
-                self._agenda.mark(meta.namespace)
+                self._queue.add(meta.namespace)
 
     def _sync(self, store: Store, key: str, now: int) -> None:
         namespace = store.find(Namespace, "", key)
         if namespace is None or namespace.metadata.deletion_timestamp is None:
             return
-        staying = [
-            (kind, one.metadata.name)
-            for kind in _KINDS
-            for one in store.list(kind, key)
-            if one.metadata.deletion_timestamp is None
-        ]
-        for kind, name in staying[:WRITES_MAX]:
-            _delete(store, kind, key, name, now)
+        staying = [obj for kind in _KINDS for obj in store.list(kind, key) if obj.metadata.deletion_timestamp is None]
+        for obj in staying[:WRITES_MAX]:
+            delete_dependent(store, obj, BACKGROUND, now)
         if len(staying) > WRITES_MAX:
-            self._agenda.mark(key)
+            self._queue.add(key)
         self._left[key] = sum(len(store.list(kind, key)) for kind in _KINDS)
         if not self._left[key]:
             store.finalize_namespace(key, now)
-
-
-def _delete(store: Store, kind: str, namespace: str, name: str, now: int) -> None:
-    try:
-        store.delete(kind, namespace, name, now, propagation=BACKGROUND)
-    except NotFound:
-        return

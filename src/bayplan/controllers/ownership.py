@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from typing import TypeAlias, TypeVar
 
 from bayplan.model.kinds import KINDS, Object
-from bayplan.model.meta import ObjectMeta, OwnerReference
-from bayplan.model.pod import Pod
+from bayplan.model.meta import ObjectMeta, ObjectReference, OwnerReference
+from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.workloads import (
     DaemonSet,
     Deployment,
@@ -20,16 +20,19 @@ from bayplan.model.workloads import (
     ReplicationController,
     StatefulSet,
 )
+from bayplan.store import Store
 
 Workload: TypeAlias = Deployment | ReplicaSet | ReplicationController | StatefulSet | DaemonSet | Job
 WORKLOADS = (Deployment, ReplicaSet, ReplicationController, StatefulSet, DaemonSet, Job)
 TEMPLATE_HASH = "pod-template-hash"
-TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 
 Key: TypeAlias = tuple[str, str, str]
 """Kind, namespace, name."""
+NamespacedName: TypeAlias = tuple[str, str]
+"""Of an object whose kind is known: namespace and name."""
 
 OwnedT = TypeVar("OwnedT", Pod, ReplicaSet)
+ObjectT = TypeVar("ObjectT", bound=Object)
 
 
 class Ownership:
@@ -39,13 +42,13 @@ class Ownership:
         self.workloads: dict[Key, Workload] = {}
         self._pods: dict[Key, list[Pod]] = {}
         self._replica_sets: dict[Key, list[ReplicaSet]] = {}
-        for one in objects:
-            if isinstance(one, Pod):
-                _file(self._pods, one)
-            elif isinstance(one, WORKLOADS):
-                self.workloads[key_of(one)] = one
-                if isinstance(one, ReplicaSet):
-                    _file(self._replica_sets, one)
+        for obj in objects:
+            if isinstance(obj, Pod):
+                _file(self._pods, obj)
+            elif isinstance(obj, WORKLOADS):
+                self.workloads[key_of(obj)] = obj
+                if isinstance(obj, ReplicaSet):
+                    _file(self._replica_sets, obj)
         self._stray_pods = self._find_stray_pods()
 
     def controller_of(self, meta: ObjectMeta) -> Workload | None:
@@ -59,7 +62,7 @@ class Ownership:
     def pods_of(self, workload: Workload) -> list[Pod]:
         """Pods whose controller this workload is, in order of arrival; for a Deployment through its ReplicaSets."""
         if isinstance(workload, Deployment):
-            known = [pod for one in self.replica_sets_of(workload) for pod in self.pods_of(one)]
+            known = [pod for replica_set in self.replica_sets_of(workload) for pod in self.pods_of(replica_set)]
             return known + self.stray_pods_of(workload)
         return _owned(self._pods, workload)
 
@@ -82,16 +85,37 @@ class Ownership:
         return found
 
 
-def key_of(one: Object) -> Key:
-    return type(one).__name__, one.metadata.namespace, one.metadata.name
+def key_of(obj: Object) -> Key:
+    return type(obj).__name__, obj.metadata.namespace, obj.metadata.name
+
+
+def namespaced_name(obj: Object) -> NamespacedName:
+    return obj.metadata.namespace, obj.metadata.name
 
 
 def controller_reference(meta: ObjectMeta) -> OwnerReference | None:
-    """The one owner that is marked as the controller."""
+    """The owner that is marked as the controller."""
     for reference in meta.owner_references:
         if reference.controller:
             return reference
     return None
+
+
+def controller_of_kind(meta: ObjectMeta, kind: str) -> NamespacedName | None:
+    """The name of the controller, if it is of that kind."""
+    reference = controller_reference(meta)
+    return None if reference is None or reference.kind != kind else (meta.namespace, reference.name)
+
+
+def is_controlled_by(obj: Object, owner: Object) -> bool:
+    reference = controller_reference(obj.metadata)
+    return reference is not None and reference.uid == owner.metadata.uid
+
+
+def controlled_by(store: Store, owner: Object, struct: type[ObjectT]) -> list[ObjectT]:
+    """The stored objects of a kind whose controller the owner is, in order of arrival."""
+    owned = store.owned_by(owner.metadata.uid)
+    return [obj for obj in owned if isinstance(obj, struct) and is_controlled_by(obj, owner)]
 
 
 def reference_to(owner: Object) -> OwnerReference:
@@ -107,8 +131,16 @@ def reference_to(owner: Object) -> OwnerReference:
     )
 
 
+def object_reference(obj: Object) -> ObjectReference:
+    """As one object names another that it does not own."""
+    info, meta = KINDS[type(obj).__name__], obj.metadata
+    return ObjectReference(
+        api_version=info.api_version, kind=info.kind, namespace=meta.namespace, name=meta.name, uid=meta.uid
+    )
+
+
 def is_terminal(pod: Pod) -> bool:
-    return pod.status.phase in TERMINAL_PHASES
+    return pod.status.phase in FINISHED_PHASES
 
 
 def is_active(pod: Pod) -> bool:
@@ -116,17 +148,17 @@ def is_active(pod: Pod) -> bool:
     return pod.metadata.deletion_timestamp is None and not is_terminal(pod)
 
 
-def _file(filed: dict[Key, list[OwnedT]], one: OwnedT) -> None:
-    reference = controller_reference(one.metadata)
+def _file(filed: dict[Key, list[OwnedT]], obj: OwnedT) -> None:
+    reference = controller_reference(obj.metadata)
     if reference is not None:
-        filed.setdefault((reference.kind, one.metadata.namespace, reference.name), []).append(one)
+        filed.setdefault((reference.kind, obj.metadata.namespace, reference.name), []).append(obj)
 
 
 def _owned(filed: dict[Key, list[OwnedT]], owner: Workload) -> list[OwnedT]:
     return [
-        one
-        for one in filed.get(key_of(owner), ())
-        if (reference := controller_reference(one.metadata)) is not None and _agree(reference, owner.metadata)
+        obj
+        for obj in filed.get(key_of(owner), ())
+        if (reference := controller_reference(obj.metadata)) is not None and _agree(reference, owner.metadata)
     ]
 
 

@@ -1,6 +1,6 @@
 """Resource claims of pods: made from templates, given back when nobody uses them, gone with their pod.
 
-Hears of pods, claims and templates. Makes the claims a pod asks for by template and writes their names into its
+Watches pods, claims and templates. Makes the claims a pod asks for by template and writes their names into its
 status; takes pods that have ended, or are gone, off the claims they used; a claim that its last user left loses its
 devices, and one made for a pod that will not run is deleted. Giving claims devices is the scheduler's business.
 """
@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from typing import ClassVar, NamedTuple
 
-from msgspec.structs import replace
-
-from bayplan.controllers.agenda import Reconciler
 from bayplan.controllers.ownership import controller_reference, is_terminal
+from bayplan.controllers.work_queue import Reconciler
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Pod, PodResourceClaim, PodResourceClaimStatus
 from bayplan.model.resource_claims import (
@@ -22,8 +20,8 @@ from bayplan.model.resource_claims import (
     ResourceClaimConsumerReference,
     ResourceClaimTemplate,
 )
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.model.structs import replace
+from bayplan.store import DELETED, Store, WatchEvent
 
 #: Longest base of a generated name: a hyphen and five characters come after it.
 BASE_LENGTH_MAX = 57
@@ -40,7 +38,7 @@ class ResourceClaimController(Reconciler[Key]):
 
     # Upstream: pkg/controller/resourceclaim/controller.go (v1.36).
     name: ClassVar[str] = "resourceclaim-controller"
-    hears: ClassVar[frozenset[str]] = frozenset({"Pod", "ResourceClaim", "ResourceClaimTemplate"})
+    watches: ClassVar[frozenset[str]] = frozenset({"Pod", "ResourceClaim", "ResourceClaimTemplate"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,13 +50,13 @@ class ResourceClaimController(Reconciler[Key]):
         if isinstance(changed, Pod):
             self._observe_pod(changed, change.type == DELETED)
         elif isinstance(changed, ResourceClaim):
-            self._agenda.mark(Key("ResourceClaim", namespace, name))
+            self._queue.add(Key("ResourceClaim", namespace, name))
             owner = controller_reference(changed.metadata)
             if change.type == DELETED and owner is not None and owner.kind == "Pod":
-                self._agenda.mark(Key("Pod", namespace, owner.name))
+                self._queue.add(Key("Pod", namespace, owner.name))
         elif isinstance(changed, ResourceClaimTemplate) and change.type != DELETED:
             for key in self._waiting.pop((namespace, name), ()):
-                self._agenda.mark(key)
+                self._queue.add(key)
 
     def _observe_pod(self, pod: Pod, is_deleted: bool) -> None:
         if not pod.spec.resource_claims and pod.status.extended_resource_claim_status is None:
@@ -66,9 +64,9 @@ class ResourceClaimController(Reconciler[Key]):
         namespace = pod.metadata.namespace
         if is_deleted or not may_run(pod):
             for name in claim_names(pod):
-                self._agenda.mark(Key("ResourceClaim", namespace, name))
+                self._queue.add(Key("ResourceClaim", namespace, name))
         elif any(entry.resource_claim_template_name is not None for entry in pod.spec.resource_claims):
-            self._agenda.mark(Key("Pod", namespace, pod.metadata.name))
+            self._queue.add(Key("Pod", namespace, pod.metadata.name))
 
     def _sync(self, store: Store, key: Key, now: int) -> None:
         if key.kind == "Pod":

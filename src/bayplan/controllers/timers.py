@@ -7,7 +7,7 @@ to its top or are the majority, so memory follows what lives. It keeps no clock:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import Generic, TypeVar
@@ -84,8 +84,3 @@ class Timers(Generic[KeyT]):
 def earliest(*times: int | None) -> int | None:
     """The first of the times that there are."""
     return min((time for time in times if time is not None), default=None)
-
-
-def noted_at(notes: Mapping[KeyT, int]) -> int | None:
-    """A time at which something was noted that is to be acted upon at once; None if there is nothing."""
-    return next(iter(notes.values()), None)

@@ -11,17 +11,17 @@ Read in the order in which data flows:
     filtering.py   pod + snapshot -> which nodes pass, and why the others do not
     sampling.py    which of them a search that stops early would have seen, where a configuration asks for that
     scoring.py     feasible nodes -> weighted totals
-    analysis/tie_breaks.py    totals -> one node
     diagnosis.py   why nothing fits, in the scheduler's words
     preemption/    nothing fits -> who must make room
     cycle.py       the straight line through the steps above, for one pod
+    decision.py    what was decided, as data
     standing.py    what is known of all pods of one shape, kept up to date row by row
     deciding.py    the answers of `cycle`, pod after pod, from standings
     explain.py     an attempt as plain data
     lifecycle.py   the states of a pod, and the moves between them
-    queue/         which pod is tried next, and what brings a refused one back
+    queue/         which pod is tried next, and what brings a rejected one back
     evictions.py   who waits for whose eviction
-    refusing.py    a pod goes back to the queue, and the world is told why
+    failure_handling.py  a pod goes back to the queue, with an event and a condition that say why
     binding.py     a pod on the way from a decision to its node
     scheduler.py   all of it in time: `observe` an event, `decide` on a pod
     actions.py     what is to be done in the world, as plain data

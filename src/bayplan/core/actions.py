@@ -1,6 +1,6 @@
 """What may go out of the core: things to be done in the world, as plain data.
 
-`Bind`, `Evict` and `WriteVolumes` are answered by an event of the same name; the others are told and forgotten.
+`Bind`, `Evict` and `WriteVolumes` are answered by an event of the same name; the others are performed and forgotten.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class ReleaseClaim(Struct, frozen=True):
 
 
 class Emit(Struct, frozen=True):
-    """Tell the world about a pod, as a Kubernetes event."""
+    """Record a Kubernetes Event about a pod."""
 
     pod: str
     uid: str

@@ -18,10 +18,9 @@ from bayplan.core.columns.shapes import PodClaims, PodInfo, PodShape, Shapes, po
 from bayplan.core.snapshot import Objects, Usage, View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
+from bayplan.model.pod import FINISHED_PHASES, Pod
 
 _BASIC_NAMES = frozenset(BASIC_NAMES)
-FINISHED_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 class Cache:
@@ -70,17 +69,17 @@ class Cache:
                 self.resources.id(name)
         return shape
 
-    def add(self, thing: Object) -> None:
+    def add(self, obj: Object) -> None:
         """Any object as it is stored: a node, a pod that runs or is nominated, or something plugins look up.
 
         A pod that is over takes no room, one that merely waits is not the cache's business.
         """
-        if isinstance(thing, Node):
-            self.add_node(thing)
-        elif isinstance(thing, Pod):
-            self._add_stored_pod(thing)
+        if isinstance(obj, Node):
+            self.add_node(obj)
+        elif isinstance(obj, Pod):
+            self._add_stored_pod(obj)
         else:
-            self.objects.put(thing)
+            self.objects.put(obj)
 
     def _add_stored_pod(self, pod: Pod) -> None:
         if pod.status.phase in FINISHED_PHASES:

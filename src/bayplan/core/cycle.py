@@ -1,16 +1,19 @@
 """The straight line of one attempt: filter, score, choose; and when nothing fits, preempt.
 
-Pure: it looks at a view and says what it would do. Nothing is assumed, bound or evicted here.
+Pure: it looks at a view and says what it would do. Nothing is assumed, bound or evicted here. An attempt that ends in
+an error is an answer, too: it holds what was known by then.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bayplan.core.columns import RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import NO_NODES, fit_error
-from bayplan.core.filtering import Filtered, filter_pod
+from bayplan.core.filtering import Filtered, PreFilterResult, filter_nodes, run_pre_filters
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.preemption.post_filter import PostFilterResult, run_post_filters
 from bayplan.core.sampling import sample
 from bayplan.core.scoring import Scored, score_nodes
@@ -19,22 +22,51 @@ from bayplan.core.snapshot import View
 
 @dataclass(slots=True)
 class Attempt:
-    """What one attempt to place a pod found."""
+    """What one attempt to place a pod found. What came after an error is missing."""
 
     pod: PodInfo
-    filtered: Filtered | None  # None when there are no nodes at all
-    scored: Scored | None
-    post_filter: PostFilterResult | None  # None when something fits
-    message: str  # why nothing fits, "" when something does
+    pre: PreFilterResult | None = None  # None when there are no nodes at all
+    filtered: Filtered | None = None
+    scored: Scored | None = None
+    post_filter: PostFilterResult | None = None  # None when something fits
+    message: str = ""  # why nothing fits, "" when something does
     next_start: int = 0  # where the next search begins, for a profile that does not look at every node
+    error: CycleError | None = None  # what ended the attempt
 
 
 def attempt(profile: Profile, pod: PodInfo, view: View, start: int = 0) -> Attempt:
     """One attempt; `start` matters only to a profile that does not look at every node."""
+    found = Attempt(pod, next_start=start)
+    try:
+        _go_through(found, profile, view)
+    except CycleError as error:
+        found.error, found.message = error, error.message
+        if found.pre is None:
+            found.pre = PreFilterResult(Status(Code.ERROR, (error.message,), error.plugin))
+    return found
+
+
+def _go_through(found: Attempt, profile: Profile, view: View) -> None:
+    """Fill `found` step by step. Raises CycleError."""
+    pod = found.pod
     if not view.nodes.alive_count:
-        return Attempt(pod, None, None, None, NO_NODES, start)
-    filtered, next_start = sample(profile, filter_pod(profile, pod, view), view, start)
+        found.message = NO_NODES
+        return
+    found.pre = run_pre_filters(profile, pod, view)
+    filtered, found.next_start = sample(profile, filter_nodes(profile, pod, view, found.pre), view, found.next_start)
+    found.filtered = filtered
     if len(filtered.feasible_rows):
-        return Attempt(pod, filtered, score_nodes(profile, pod, view, filtered.feasible_rows), None, "", next_start)
-    post_filter = run_post_filters(profile, pod, view, filtered)
-    return Attempt(pod, filtered, None, post_filter, fit_error(filtered, view, post_filter.message), next_start)
+        found.scored = _score(profile, pod, view, filtered.feasible_rows)
+        return
+    found.post_filter = run_post_filters(profile, pod, view, filtered)
+    found.message = fit_error(filtered, view, found.post_filter.message)
+
+
+def _score(profile: Profile, pod: PodInfo, view: View, rows: RowArray) -> Scored:
+    """A lone feasible node is taken without asking for scores, so there an error of theirs means nothing."""
+    try:
+        return score_nodes(profile, pod, view, rows)
+    except CycleError:
+        if len(rows) > 1:
+            raise
+        return Scored(rows)

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from typing import NamedTuple, TypeAlias
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, distinct, every_row, row_array
-from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import Attempt, attempt
-from bayplan.core.diagnosis import NO_NODES, fit_error
+from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
+from bayplan.core.diagnosis import NO_NODES, Diagnosis, diagnose
 from bayplan.core.filtering import (
     Filtered,
     PreFilterResult,
@@ -33,13 +33,12 @@ from bayplan.core.filtering import (
 )
 from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, State
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import SUCCESS, CycleError, unresolvable
-from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
+from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, unresolvable
 from bayplan.core.preemption.candidacy import Candidacy
-from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, Found, PostFilterResult, run_post_filters
+from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, run_post_filters
 from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
-from bayplan.core.standing import NOT_FEASIBLE, RANKS, Standing
+from bayplan.core.standing import NOT_FEASIBLE, RANKS, NothingToReuse, Standing, standing_for
 
 #: Bytes that all standings together may take, by estimate.
 STANDINGS_BYTES_MAX = 512 << 20
@@ -49,43 +48,6 @@ BYTES_PER_ROW = 32
 Instant: TypeAlias = tuple[int, int, int, int]
 
 
-class Refusal(NamedTuple):
-    """Why nothing fits: the message, and the plugins that rejected nodes."""
-
-    message: str
-    rejectors: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class Choice:
-    """What is to become of a pod: a node, a node to be cleared of victims, or neither and why."""
-
-    row: int = -1  # the node it fits on now, -1 if none
-    total: int | None = None  # None for a node that was taken without scoring
-    tied_rows: RowArray | None = None  # nodes with the same total, or tied as candidates; None: not worked out
-    victims_row: int = -1  # the node it would fit on with its victims gone, -1 if none
-    found: Found | None = None  # the candidates, when there are any
-    refuse: Callable[[], Refusal] | None = None  # puts into words why nothing fits; ask before the cache changes
-    deallocation: Deallocation | None = None  # what is to become of the pod's own claims when nothing fits
-    keeps_nomination: bool = False  # nothing fits, and preemption did not look: an earlier nomination stands
-    _said: Refusal | None = None
-
-    @property
-    def refusal(self) -> Refusal:
-        if self._said is None:
-            self._said = self.refuse() if self.refuse is not None else Refusal("")
-        return self._said
-
-    @property
-    def message(self) -> str:
-        return self.refusal.message
-
-    def victims_on(self, node_row: int) -> RowArray:
-        """Who would have to go from a tied candidate."""
-        assert self.found is not None
-        return self.found.victims_on(node_row)
-
-
 class Decider:
     """Decides pod after pod on one cache."""
 
@@ -93,74 +55,93 @@ class Decider:
         self._profiles = profiles
         self._reuse = reuse
         self._next_start = 0  # one for all profiles, as upstream
-        self._kept: OrderedDict[tuple[str, int], _Kept] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, int], _Kept | NothingToReuse] = OrderedDict()
 
-    def decide(self, pod: PodInfo, view: View, *, with_ties: bool = False) -> Choice:
-        """The best node, ties by the smallest name; `with_ties` works out all nodes with the best total."""
+    def decide(self, pod: PodInfo, view: View) -> Choice:
+        """The best node, ties by the smallest name. Raises CycleError when the attempt ends in an error."""
         if not view.nodes.alive_count:
-            return Choice(refuse=lambda: Refusal(NO_NODES))
+            return Unschedulable(lambda: Diagnosis(NO_NODES))
         profile = self._profiles[pod.scheduler_name]
         if pod.nominated_node_name:
-            choice = nominated_choice(profile, pod, view)
+            nominated = _nominated_choice(profile, pod, view)
+            if nominated is not None:
+                return nominated
+        # A node that the pod names itself is not part of its shape.
+        if self._reuse and profile.percentage_of_nodes_to_score is None and not pod.node_name:
+            choice = self._reusing(profile, pod, view)
             if choice is not None:
                 return choice
-        if self._reuse and profile.percentage_of_nodes_to_score is None:
-            kept = self._standing_for(profile, pod, view)
-            if kept.standing.usable:
-                choice = kept.decide(pod, view, with_ties)
-                if choice is not None:
-                    return choice
-        found = attempt(profile, pod, view, self._next_start)
+        start = self._next_start
+        found = attempt(profile, pod, view, start)
         self._next_start = found.next_start
-        return choice_of(found, view)
+        return _choice_of(found, view, start)
 
-    def _standing_for(self, profile: Profile, pod: PodInfo, view: View) -> _Kept:
+    def _reusing(self, profile: Profile, pod: PodInfo, view: View) -> Choice | None:
+        """None when the straight line has to be taken."""
+        try:
+            kept = self._kept_for(profile, pod, view)
+            return kept.decide(pod, view) if isinstance(kept, _Kept) else None
+        except CycleError:
+            return None  # more was asked than had to be: the straight line tells whether it matters
+
+    def _kept_for(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse:
         key = (profile.scheduler_name, pod.shape.id)
         kept = self._kept.get(key)
-        if kept is None:
-            kept = self._kept[key] = _Kept(profile, Standing(profile, pod, view))
-            if len(self._kept) * view.nodes.count * BYTES_PER_ROW > STANDINGS_BYTES_MAX and len(self._kept) > 1:
-                self._kept.popitem(last=False)
-        else:
+        if kept is not None and kept.follow(view):
             self._kept.move_to_end(key)
-            kept.standing.update(pod, view)
+            return kept
+        standing = standing_for(profile, pod, view)
+        kept = self._kept[key] = _Kept(pod, standing) if isinstance(standing, Standing) else standing
+        self._kept.move_to_end(key)
+        if len(self._kept) * view.nodes.count * BYTES_PER_ROW > STANDINGS_BYTES_MAX and len(self._kept) > 1:
+            self._kept.popitem(last=False)
         return kept
 
 
-def nominated_choice(profile: Profile, pod: PodInfo, view: View) -> Choice | None:
+def _nominated_choice(profile: Profile, pod: PodInfo, view: View) -> Fits | None:
     """The node the pod was nominated to, if it fits there now: it is taken without looking at any other."""
     row = view.nodes.rows_by_name.get(pod.nominated_node_name)
     if row is None or not view.nodes.alive[row]:
         return None
-    pre = run_pre_filters(profile, pod, view)
-    if not pre.status.ok:
-        return None
     rows = row_array([row])
-    found = filter_with_nominated(profile.filter, filter_states(profile, pod, pre), pod, view, rows)
-    return Choice(row=row, tied_rows=rows) if found.passed[0] else None
+    try:
+        pre = run_pre_filters(profile, pod, view)
+        if not pre.status.ok:
+            return None
+        found = filter_with_nominated(profile.filter, filter_states(profile, pod, view, pre.states), pod, view, rows)
+    except CycleError:
+        return None  # as upstream: all nodes are looked at instead
+    return Fits(row, None, found.codes, 0, rows) if found.passed[0] else None
 
 
-def choice_of(found: Attempt, view: View) -> Choice:
-    """The choice a full attempt leads to."""
+def _choice_of(found: Attempt, view: View, start: int = 0) -> Choice:
+    """The choice a full attempt leads to. Raises the error it ended in."""
+    if found.error is not None:
+        raise found.error
     if found.scored is not None:
-        tied = found.scored.best_rows()
-        return Choice(row=_first_by_name(tied, view), total=int(found.scored.totals.max()), tied_rows=tied)
+        if found.scored.totals is None:  # a lone feasible node
+            row = int(found.scored.rows[0])
+            return Fits(row, None, row_array([0]), 0, found.scored.rows)
+        totals, rows = found.scored.totals, found.scored.rows
+        best = int(totals.max())
+        return Fits(_first_by_name(found.scored.best_rows(), view), best, totals, best, rows)
     filtered, post_filter = found.filtered, found.post_filter
-    if filtered is None or post_filter is None:
-        return Choice(refuse=lambda: Refusal(found.message))
-    return _refused(post_filter, view, lambda: Refusal(found.message, filtered.rejectors(view)))
+    assert filtered is not None, "there are nodes"
+    assert post_filter is not None, "nothing fits"
+    return _nothing_fits(post_filter, view, lambda: Diagnosis(found.message, filtered.rejectors(view)), start)
 
 
-def _refused(result: PostFilterResult, view: View, refuse: Callable[[], Refusal]) -> Choice:
-    """Nothing fits; perhaps there is a node that can be cleared."""
-    # Where nobody looked for candidates nothing is known against an earlier nomination.
-    choice = Choice(refuse=refuse, keeps_nomination=not result.preemption.ran, deallocation=result.deallocation)
-    tied = result.preemption.tied_rows
-    if len(tied):
-        choice.tied_rows = tied
-        choice.victims_row = _first_by_name(tied, view)
-        choice.found = result.preemption.found
-    return choice
+def _nothing_fits(
+    result: PostFilterResult, view: View, diagnose: Callable[[], Diagnosis], start: int = 0
+) -> NeedsPreemption | Unschedulable:
+    """Perhaps there is a node that can be cleared."""
+    found = result.found
+    if found is None or not len(found.tied_rows):
+        # Where nobody looked for candidates nothing is known against an earlier nomination.
+        keeps_nomination = found is None or result.status.code is Code.ERROR
+        return Unschedulable(diagnose, keeps_nomination, deallocation=result.deallocation)
+    row = _first_by_name(found.tied_rows, view)
+    return NeedsPreemption(diagnose, row, found.tied_rows, found, start, deallocation=result.deallocation)
 
 
 def _first_by_name(rows: RowArray, view: View) -> int:
@@ -170,19 +151,32 @@ def _first_by_name(rows: RowArray, view: View) -> int:
 class _Kept:
     """A standing with what else is known of pods of its shape."""
 
-    def __init__(self, profile: Profile, standing: Standing) -> None:
-        self.profile = profile
+    def __init__(self, pod: PodInfo, standing: Standing) -> None:
+        profile = self.profile = standing.profile
         self.standing = standing
-        self._candidacies: dict[int, tuple[tuple[int, int, int], Candidacy]] = {}  # by priority
-        self._outcome: tuple[int, Filtered] | None = None
-        self._said: tuple[tuple[int, str], Refusal] | None = None
-        self._refused: dict[tuple[int, str], tuple[Instant, Choice]] = {}  # by priority and preemption policy
+        self.follow = standing.follow
+        #: PreFilters that read the cluster and may have something to do for such pods.
+        self._later_pre_filters = tuple(
+            plugin
+            for plugin in profile.later_pre_filters
+            if plugin.name not in profile.selective or profile.selective[plugin.name].concerns(pod)
+        )
+        self._prepared = {plugin.name for plugin in profile.later_pre_filters}
+        self._each_pod_counts = any(plugin.name not in self._prepared for plugin in profile.later_filters)
+        self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
+        self._candidacies: dict[int, Candidacy] = {}  # by priority
+        self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
+        self._unschedulable: dict[tuple[int, str], tuple[Instant, Unschedulable]] = {}  # by priority and policy
+        # The standing's verdicts as an outcome; it follows them.
+        pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
+        states = [*standing.states, *self._all_skip]
+        self._filtered = Filtered(profile.filter, states, pre, standing.verdicts, unresolvable(), row_array([]))
 
-    def decide(self, pod: PodInfo, view: View, with_ties: bool) -> Choice | None:
+    def decide(self, pod: PodInfo, view: View) -> Choice | None:
         """None when the straight line has to be taken."""
-        refused = self._refused_before(pod, view)
-        if refused is not None:
-            return refused
+        unschedulable = self._unschedulable_before(pod, view)
+        if unschedulable is not None:
+            return unschedulable
         states = self._later_states(pod, view)
         if states is None:
             return None
@@ -190,54 +184,50 @@ class _Kept:
         nominated = nominated_pods(pod, view) if view.nominated else None
         if nominated is not None and not len(nominated[0]):
             nominated = None
-        only_local = states is standing.unprepared and standing.nothing_later
+        only_local = states is self._all_skip
         if standing.passed_count:
             if only_local and nominated is None:
-                return self._best(pod, view, standing.feasible_rows, with_ties)
-            try:
-                passed = self._filter_further(view, states, nominated)
-            except CycleError:
-                return None  # rows that had failed already were asked about, too: the straight line tells if it matters
+                return self._best(pod, view, standing.feasible_rows)
+            passed = self._filter_further(view, states, nominated)
             rows = passed.nonzero()[0]
             if len(rows):
-                return self._best(pod, view, rows, with_ties, passed)
-        return self._remember(pod, view, self._make_room(pod, view, nominated)) if only_local else None
+                return self._best(pod, view, rows, passed)
+        return self._remember(pod, view, self._preempt(pod, view, nominated)) if only_local else None
 
-    def _refused_before(self, pod: PodInfo, view: View) -> Choice | None:
-        """What became of a pod alike, when it was refused and nothing has changed since.
+    def _unschedulable_before(self, pod: PodInfo, view: View) -> Unschedulable | None:
+        """What became of an identical pod, when it was unschedulable and nothing has changed since.
 
-        Waiting pods are tried again in great numbers, and in between nothing happens but refusals. A pod that is
+        Waiting pods are tried again in great numbers, mostly with nothing but such attempts in between. A pod that is
         nominated itself is not like others: it makes room for all but itself.
         """
-        refused = self._refused.get((pod.priority, pod.preemption_policy))
-        if refused is None or refused[0] != _instant(view) or _is_nominated(pod, view):
+        known = self._unschedulable.get((pod.priority, pod.preemption_policy))
+        if known is None or known[0] != _instant(view) or _is_nominated(pod, view):
             return None
-        return refused[1]
+        return known[1]
 
     def _remember(self, pod: PodInfo, view: View, choice: Choice) -> Choice:
-        """Keep a refusal in which only local filters have a say: they see nothing of a pod but its shape."""
-        if choice.victims_row < 0 and not _is_nominated(pod, view):
-            self._refused[pod.priority, pod.preemption_policy] = (_instant(view), choice)
+        """Keep the answer where only local filters have a say: they see nothing of a pod but its shape."""
+        if isinstance(choice, Unschedulable) and not _is_nominated(pod, view):
+            self._unschedulable[pod.priority, pod.preemption_policy] = (_instant(view), choice)
         return choice
 
     def _later_states(self, pod: PodInfo, view: View) -> list[State] | None:
-        """States of the filters that read the cluster; None when one rejects the pod or narrows the search.
-
-        Where all of them skip it is the standing's own list.
-        """
+        """States of the filters behind the local ones; None when one rejects the pod or narrows the search."""
         states: dict[str, State] | None = None
-        for plugin in self.standing.later_pre_filters:
+        for plugin in self._later_pre_filters:
             outcome = plugin.pre_filter(pod, view)
             if outcome is not SKIP:
                 if not isinstance(outcome, Ready) or outcome.nodes is not None:
                     return None
                 states = states or {}
                 states[plugin.name] = outcome.state
-        unprepared = self.standing.unprepared
-        if states is None:
-            return unprepared
+        if states is None and not self._each_pod_counts:
+            return self._all_skip
+        # A filter without a PreFilter gets the pod itself, which may be unlike others of its shape to it.
+        left = states or {}
         return [
-            states.get(plugin.name, state) for plugin, state in zip(self.profile.later_filters, unprepared, strict=True)
+            left.get(plugin.name, SKIP) if plugin.name in self._prepared else pod
+            for plugin in self.profile.later_filters
         ]
 
     def _filter_further(
@@ -264,9 +254,7 @@ class _Kept:
             passed[crowded] = full.filter(crowded).passed
         return passed
 
-    def _best(
-        self, pod: PodInfo, view: View, rows: RowArray, with_ties: bool, passed: BoolArray | None = None
-    ) -> Choice:
+    def _best(self, pod: PodInfo, view: View, rows: RowArray, passed: BoolArray | None = None) -> Fits:
         """The best of the feasible `rows`; `passed` marks them where they are not all that pass the local filters."""
         standing = self.standing
         more = self._later_scores(pod, view, rows)
@@ -274,18 +262,16 @@ class _Kept:
             order = standing.order if passed is None else np.where(passed, standing.order, NOT_FEASIBLE)
             row = int(order.argmax())
             total = standing.plain_total(row)
-            tied = rows[standing.plain_totals(rows) == total] if with_ties else None
-            return Choice(row=row, total=total + standing.constant, tied_rows=tied)
-        if more is not None and standing.total_is_constant_apart and not with_ties:
-            best = int((standing.order[rows] + more * RANKS).argmax())
-            row = rows.item(best)
-            return Choice(row=row, total=standing.plain_total(row) + standing.constant + more.item(best))
-        totals = standing.totals(rows)
-        if more is not None:
-            totals = totals + more
-        best = int((totals * RANKS - view.nodes.name_ranks()[rows]).argmax())
-        tied = rows[totals == totals[best]] if with_ties else None
-        return Choice(row=int(rows[best]), total=int(totals[best]), tied_rows=tied)
+            return Fits(row, total + standing.constant, order, (total - 1) * RANKS + 1)
+        if more is not None and standing.total_is_constant_apart:
+            order, constant = standing.order[rows] + more * RANKS, standing.constant
+        else:
+            totals = standing.totals(rows) if more is None else standing.totals(rows) + more
+            order, constant = totals * RANKS - view.nodes.name_ranks()[rows], 0
+        best = int(order.argmax())
+        row = rows.item(best)
+        total = (order.item(best) + view.nodes.name_ranks().item(row)) // RANKS
+        return Fits(row, total + constant, order, (total - 1) * RANKS + 1, rows)
 
     def _later_scores(self, pod: PodInfo, view: View, rows: RowArray) -> IntArray | None:
         """(rows,) what the score plugins that read the cluster add; None when all of them skip."""
@@ -301,39 +287,27 @@ class _Kept:
                 sums = weighted if sums is None else sums + weighted
         return sums
 
-    def _make_room(self, pod: PodInfo, view: View, nominated: tuple[RowArray, RowArray] | None) -> Choice:
-        """Preemption with nothing but local filters in play."""
+    def _preempt(self, pod: PodInfo, view: View, nominated: tuple[RowArray, RowArray] | None) -> Choice:
+        """Nothing fits, with nothing but local filters in play."""
         profile = self.profile
         if profile.preemption is not None or DEFAULT_PREEMPTION not in profile.post_filter:
-            return choice_of(attempt(profile, pod, view), view)
-        if nominated is not None:
-            crowded = self._filtered_with(view, nominated)
-            result = run_post_filters(profile, pod, view, crowded, self._search)
-            return _refused(result, view, lambda: _said_of(crowded, view, result.message))
-        filtered = self._filtered()
+            return _choice_of(attempt(profile, pod, view), view)
+        filtered = self._filtered if nominated is None else self._filtered_with(view, nominated)
         result = run_post_filters(profile, pod, view, filtered, self._search)
-        return _refused(result, view, lambda: self._say(filtered, view, result.message))
+        return _nothing_fits(result, view, lambda: self._diagnose(filtered, view, result.message))
 
-    def _say(self, filtered: Filtered, view: View, post_filter_message: str) -> Refusal:
-        """Said again word for word for as long as no verdict changes."""
+    def _diagnose(self, filtered: Filtered, view: View, post_filter_message: str) -> Diagnosis:
+        """The same for as long as no verdict changes."""
+        if filtered is not self._filtered:
+            return diagnose(filtered, view, post_filter_message)
         key = (self.standing.version, post_filter_message)
-        if self._said is None or self._said[0] != key:
-            self._said = (key, _said_of(filtered, view, post_filter_message))
-        return self._said[1]
-
-    def _filtered(self) -> Filtered:
-        """The standing's verdicts as an outcome. It follows them, until all is computed anew."""
-        profile, standing = self.profile, self.standing
-        if self._outcome is None or self._outcome[0] != standing.built:
-            pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
-            states = [*standing.states, *standing.unprepared]
-            filtered = Filtered(profile.filter, states, pre, standing.verdicts, unresolvable(), row_array([]))
-            self._outcome = (standing.built, filtered)
-        return self._outcome[1]
+        if self._diagnosis is None or self._diagnosis[0] != key:
+            self._diagnosis = (key, diagnose(filtered, view, post_filter_message))
+        return self._diagnosis[1]
 
     def _filtered_with(self, view: View, nominated: tuple[RowArray, RowArray]) -> Filtered:
-        """The same, where nodes must have room for the nominated pods as well."""
-        plain = self._filtered()
+        """What the local filters say where nodes must have room for the nominated pods as well."""
+        plain = self._filtered
         verdicts = Verdicts(plain.verdicts.rejected_by.copy(), plain.verdicts.codes.copy())
         full = WhatIf(plain.plugins, plain.states, view)
         full.shift(*nominated, +1)
@@ -342,30 +316,13 @@ class _Kept:
         return replace(plain, verdicts=verdicts)
 
     def _search(self, pod: PodInfo, view: View, filtered: Filtered) -> Candidacy:
-        nodes = view.nodes
+        candidacy = self._candidacies.get(pod.priority)
         if _is_nominated(pod, view):  # it alone need not make room for itself: of no use to others
-            alone = Candidacy(nodes.count)
-            alone.try_again(pod, view, filtered, every_row(nodes.count))
-            return alone
-        valid_for = (self.standing.built, view.objects.budgets_version, nodes.count)
-        known = self._candidacies.get(pod.priority)
-        if known is None or known[0] != valid_for:
-            known = self._candidacies[pod.priority] = (valid_for, Candidacy(nodes.count))
-            rows: RowArray | None = every_row(nodes.count)
-        else:
-            rows = _changed_since(known[1], nodes)
-        candidacy = known[1]
-        if rows is None:
-            rows = every_row(nodes.count)
-        if len(rows):
-            candidacy.try_again(pod, view, filtered, distinct(rows))
-        candidacy.usage_position = nodes.usage_changes.position
-        candidacy.importance_position = nodes.importance_changes.position
+            candidacy = Candidacy(view)
+        elif candidacy is None or candidacy.budgets_version != view.objects.budgets_version:
+            candidacy = self._candidacies[pod.priority] = Candidacy(view)
+        candidacy.follow(pod, view, filtered)
         return candidacy
-
-
-def _said_of(filtered: Filtered, view: View, post_filter_message: str) -> Refusal:
-    return Refusal(fit_error(filtered, view, post_filter_message), filtered.rejectors(view))
 
 
 def _instant(view: View) -> Instant:
@@ -381,16 +338,3 @@ def _instant(view: View) -> Instant:
 def _is_nominated(pod: PodInfo, view: View) -> bool:
     """Whether a node is kept for the pod; the cache knows no other pods that have no node."""
     return bool(pod.nominated_node_name) or pod.key in view.pods.rows_by_key
-
-
-def _changed_since(candidacy: Candidacy, nodes: NodeTable) -> RowArray | None:
-    """Rows with other pods than when they were tried last, or pods of another importance; None: nobody knows."""
-    log = nodes.usage_changes
-    same_importance = nodes.importance_changes.position == candidacy.importance_position
-    if same_importance and log.position == candidacy.usage_position + 1:
-        return row_array([log.last])
-    usage = log.since(candidacy.usage_position)
-    if usage is None or same_importance:
-        return usage
-    importance = nodes.importance_changes.since(candidacy.importance_position)
-    return None if importance is None else np.concatenate((usage, importance))

@@ -7,8 +7,8 @@ failures, and each is explained once.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,21 +20,18 @@ from bayplan.core.snapshot import View
 NO_NODES = "no nodes available to schedule pods"
 
 
-@dataclass(frozen=True, slots=True)
-class FailureGroup:
-    """Nodes that failed in the same way."""
+class Diagnosis(NamedTuple):
+    """Why a pod is unschedulable: the message, and the plugins that rejected it or some node."""
 
-    status: Status
-    rows: RowArray
+    message: str
+    rejectors: tuple[str, ...] = ()
 
 
-def failure_groups(filtered: Filtered, view: View) -> Iterator[FailureGroup]:
+def failure_groups(filtered: Filtered, view: View) -> Iterator[tuple[Status, RowArray]]:
     """All failed nodes, grouped by verdict."""
-    verdicts = filtered.verdicts
-    failed = np.flatnonzero(view.nodes.alive & (verdicts.rejected_by != PASSED))
-    for position, code, rows in distinct_verdicts(verdicts, failed):
-        status = filtered.absent if position == NOT_LOOKED_AT else filtered.explain(view, position, code)
-        yield FailureGroup(status, rows)
+    failed = np.flatnonzero(view.nodes.alive & (filtered.verdicts.rejected_by != PASSED))
+    for position, code, rows in distinct_verdicts(filtered.verdicts, failed):
+        yield filtered.explain(view, position, code), rows
 
 
 def distinct_verdicts(verdicts: Verdicts, rows: RowArray) -> Iterator[tuple[int, int, RowArray]]:
@@ -63,14 +60,17 @@ def count_verdicts(verdicts: Verdicts, rows: RowArray) -> Iterator[tuple[int, in
     yield from ((position, code, count) for (position, code), count in Counter(pairs).items())
 
 
+def diagnose(filtered: Filtered, view: View, post_filter_message: str) -> Diagnosis:
+    return Diagnosis(fit_error(filtered, view, post_filter_message), filtered.rejectors(view))
+
+
 def fit_error(filtered: Filtered, view: View, post_filter_message: str) -> str:
     """The message of a pod that fits nowhere."""
     if filtered.pre.status.ok:
         reasons: Counter[str] = Counter()
         failed = (view.nodes.alive & (filtered.verdicts.rejected_by != PASSED)).nonzero()[0]
         for position, code, count in count_verdicts(filtered.verdicts, failed):
-            status = filtered.absent if position == NOT_LOOKED_AT else filtered.explain(view, position, code)
-            for reason in status.reasons:
+            for reason in filtered.explain(view, position, code).reasons:
                 reasons[reason] += count
         detail = histogram(reasons)
     else:
@@ -87,8 +87,4 @@ def nodes_available_message(node_count: int, detail: str) -> str:
 
 def histogram(reasons: Mapping[str, int]) -> str:
     """Counts with their reasons, sorted as bytes: "10 x" stands before "2 y"."""
-    return ", ".join(_sorted_as_bytes(f"{count} {reason}" for reason, count in reasons.items()))
-
-
-def _sorted_as_bytes(lines: Iterable[str]) -> list[str]:
-    return sorted(lines, key=lambda line: line.encode())
+    return ", ".join(sorted((f"{count} {reason}" for reason, count in reasons.items()), key=str.encode))

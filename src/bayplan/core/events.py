@@ -1,6 +1,6 @@
 """What may come into the core: what happened in the world, as plain data.
 
-Objects come as a watch tells them, each with what was known before. Answers come for actions that went out; an action
+Objects come as a watch reports them, each with what was known before. Answers come for actions that went out; an action
 that is never answered is the world's mistake, and it must answer with a timeout.
 """
 

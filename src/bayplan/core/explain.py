@@ -8,8 +8,9 @@ from typing import Any
 from bayplan.core.columns import RowArray
 from bayplan.core.cycle import Attempt
 from bayplan.core.diagnosis import failure_groups
-from bayplan.core.filtering import Filtered
+from bayplan.core.filtering import Filtered, PreFilterResult
 from bayplan.core.framework.verdict import Status
+from bayplan.core.preemption.candidates import Candidates
 from bayplan.core.preemption.record import preemption_record
 from bayplan.core.preemption.search import Searched
 from bayplan.core.snapshot import View
@@ -27,29 +28,42 @@ class Explanation:
 
     def to_dict(self) -> Plain:
         """Everything, in the shape of the conformance cases."""
-        attempt, view = self.attempt, self.view
+        attempt, view, filtered = self.attempt, self.view, self.attempt.filtered
         plain: Plain = {
-            "prefilter": _prefilter(attempt.filtered),
-            "filter": _filter(attempt.filtered, view),
-            "feasible": self.names(attempt.filtered.feasible_rows) if attempt.filtered else [],
+            "prefilter": _prefilter(attempt.pre),
+            "filter": _filter(filtered, view) if filtered else {},
+            "feasible": self.names(filtered.feasible_rows) if filtered else [],
             **self._scores(),
             "preemption": self._preemption(),
             "message": attempt.message,
         }
         if attempt.pod.nominated_node_name:
             plain["nominated"] = self._nominated()
+        if attempt.error is not None:
+            plain["error"] = attempt.error.message
         if not self.pre_enqueue.ok:
-            plain["preEnqueue"] = _status(self.pre_enqueue)
+            plain["preEnqueue"] = plain_status(self.pre_enqueue)
         return plain
 
     def names(self, rows: RowArray) -> list[str]:
         """Node names of the rows, sorted."""
         return sorted(self.view.nodes.names[row] for row in rows)
 
+    def without_victims(self) -> list[str]:
+        """The nodes that preemption tried and where no pod is of lower priority."""
+        searched = self._searched()
+        return self.names(searched.dry_run.without_victims) if searched else []
+
+    def _searched(self) -> Searched | None:
+        found = self.attempt.post_filter.found if self.attempt.post_filter else None
+        return found if isinstance(found, Searched) else None
+
     def _scores(self) -> Plain:
         scored = self.attempt.scored
         if scored is None:
             return {"scores": {}, "totals": {}, "best": []}
+        if scored.totals is None:
+            return {"scores": {}, "totals": {}, "best": self.names(scored.rows)}
         nodes = [self.view.nodes.names[row] for row in scored.rows]
         columns = {plugin: scores.tolist() for plugin, scores in scored.by_plugin.items()}
         return {
@@ -72,45 +86,37 @@ class Explanation:
         post_filter, filtered = self.attempt.post_filter, self.attempt.filtered
         if post_filter is None or filtered is None:
             return None
-        found, names = post_filter.preemption, self.view.nodes.names
-        searched = found.found if isinstance(found.found, Searched) else None
+        searched, names = self._searched(), self.view.nodes.names
         return {
-            "ran": found.ran,
-            "eligible": not found.ineligible_reason,
-            "ineligibleReason": found.ineligible_reason,
-            "candidates": _candidates(searched, self.view),
+            "ran": post_filter.found is not None,
+            "eligible": not post_filter.ineligible_reason,
+            "ineligibleReason": post_filter.ineligible_reason,
+            "candidates": _candidates(searched.candidates, self.view) if searched else {},
             "nodeStatuses": {
                 names[row]: {"code": status.code.value, "reasons": list(status.reasons)}
                 for row, status in (searched.node_statuses if searched else {}).items()
             },
-            "selected": self.names(found.tied_rows),
+            "selected": self.names(searched.tied_rows) if searched else [],
             "postFilter": {"code": post_filter.status.code.value, "reasons": list(post_filter.status.reasons)},
-            "record": preemption_record(found, self.view, filtered),
+            "record": preemption_record(searched, self.view, filtered),
         }
 
 
-def _status(status: Status) -> Plain:
+def plain_status(status: Status) -> Plain:
     return {"code": status.code.value, "plugin": status.plugin, "reasons": list(status.reasons)}
 
 
-def _prefilter(filtered: Filtered | None) -> Plain | None:
-    if filtered is None:
-        return None
-    return {**_status(filtered.pre.status), "nodes": filtered.pre.nodes}
+def _prefilter(pre: PreFilterResult | None) -> Plain | None:
+    return None if pre is None else {**plain_status(pre.status), "nodes": pre.nodes}
 
 
-def _filter(filtered: Filtered | None, view: View) -> Plain:
-    if filtered is None:
-        return {}
+def _filter(filtered: Filtered, view: View) -> Plain:
     return {
-        view.nodes.names[row]: _status(group.status) for group in failure_groups(filtered, view) for row in group.rows
+        view.nodes.names[row]: plain_status(status) for status, rows in failure_groups(filtered, view) for row in rows
     }
 
 
-def _candidates(searched: Searched | None, view: View) -> Plain:
-    if searched is None:
-        return {}
-    candidates = searched.candidates
+def _candidates(candidates: Candidates, view: View) -> Plain:
     return {
         view.nodes.names[row]: {
             "victims": [view.pods.keys[victim] for victim in candidates.victims_of(position)],

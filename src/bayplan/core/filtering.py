@@ -7,10 +7,10 @@ Nothing here makes text: verdicts are plugin positions and failure codes until s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import cast
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,9 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import (
     SKIP,
     FilterPlugin,
-    PreFilterPlugin,
     Ready,
     State,
+    UnpreparedPlugin,
     WhatIfPlugin,
 )
 from bayplan.core.framework.profile import Profile
@@ -33,6 +33,10 @@ from bayplan.core.snapshot import View
 PASSED = -1
 #: In `rejected_by`: not looked at, because PreFilter rejected the pod or narrowed the search to other nodes.
 NOT_LOOKED_AT = -2
+
+
+#: What verdicts mean in words, by plugin position and failure code.
+Explained: TypeAlias = dict[tuple[int, int], Status]
 
 
 @dataclass(slots=True)
@@ -69,16 +73,11 @@ class Filtered:
     verdicts: Verdicts  # over all rows of the node table; rows that are not alive mean nothing
     absent: Status  # what holds for nodes that were not looked at
     feasible_rows: RowArray
-    explained: dict[tuple[int, int], Status] = field(default_factory=dict)  # by plugin position and failure code
+    explained: Explained = field(default_factory=dict)
 
     def status_of(self, view: View, row: int) -> Status:
         """The verdict on one node, in words."""
-        position = int(self.verdicts.rejected_by[row])
-        if position == PASSED:
-            return SUCCESS
-        if position == NOT_LOOKED_AT:
-            return self.absent
-        return self.explain(view, position, int(self.verdicts.codes[row]))
+        return self.explain(view, int(self.verdicts.rejected_by[row]), int(self.verdicts.codes[row]))
 
     def rejectors(self, view: View) -> tuple[str, ...]:
         """The plugins that rejected the pod or some node, sorted; only they can tell when a new attempt is worth it."""
@@ -89,22 +88,29 @@ class Filtered:
         return tuple(sorted({*(self.plugins[position].name for position in positions), *self.pre.narrowing}))
 
     def explain(self, view: View, position: int, code: int) -> Status:
+        """What a verdict says in words, from the values in `verdicts`."""
+        if position < 0:
+            return SUCCESS if position == PASSED else self.absent
         known = self.explained.get((position, code))
         if known is None:
             plugin = self.plugins[position]
-            said = plugin.explain_failure(self.states[position], view, code)
-            known = self.explained[position, code] = Status(said.code, said.reasons, plugin.name)
+            known = plugin.explain_failure(self.states[position], view, code)
+            known = self.explained[position, code] = replace(known, plugin=plugin.name)
         return known
 
 
 class WhatIf:
     """Every node in a world of its own, in which pods have come to it or left it.
 
-    Holds a view with shifted usage and forked plugin states; `filter` judges rows in their worlds.
+    Holds a view with shifted usage and forked plugin states; `filter` judges rows in their worlds. An error is raised
+    or, where `errors` are given, a verdict that is put into words there.
     """
 
-    def __init__(self, plugins: Sequence[FilterPlugin], states: Sequence[State], view: View) -> None:
+    def __init__(
+        self, plugins: Sequence[FilterPlugin], states: Sequence[State], view: View, errors: Explained | None = None
+    ) -> None:
         self.plugins = plugins
+        self._errors = errors
         self.view = view.what_if()
         self.states = list(states)
         self._shifting: list[tuple[WhatIfPlugin, State]] = []
@@ -116,7 +122,7 @@ class WhatIf:
 
     def fork(self) -> WhatIf:
         """The same worlds, to be changed on their own."""
-        return WhatIf(self.plugins, self.states, self.view)
+        return WhatIf(self.plugins, self.states, self.view, self._errors)
 
     def shift(self, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         """Pod i comes to (+1) or leaves (-1) node i."""
@@ -125,7 +131,7 @@ class WhatIf:
             plugin.shift(state, self.view, pod_rows, node_rows, sign)
 
     def filter(self, rows: RowArray) -> Verdicts:
-        return run_filters(self.plugins, self.states, self.view, rows)
+        return run_filters(self.plugins, self.states, self.view, rows, self._errors)
 
 
 @cache
@@ -135,32 +141,57 @@ def _is_what_if(plugin_class: type) -> bool:
 
 
 def filter_pod(profile: Profile, pod: PodInfo, view: View) -> Filtered:
-    """PreFilter, then Filter on every node that PreFilter leaves."""
-    pre = run_pre_filters(profile, pod, view)
+    """PreFilter, then Filter on every node that PreFilter leaves. Raises CycleError."""
+    return filter_nodes(profile, pod, view, run_pre_filters(profile, pod, view))
+
+
+def filter_nodes(profile: Profile, pod: PodInfo, view: View, pre: PreFilterResult) -> Filtered:
+    """Filter on every node that PreFilter leaves. Raises CycleError."""
+    count, plugins = view.nodes.count, profile.filter
+    verdicts = Verdicts(np.full(count, NOT_LOOKED_AT, dtype=np.int8), np.zeros(count, dtype=np.int64))
     if not pre.status.ok:
-        return _rejected_everywhere(profile, pre, view)
-    states = filter_states(profile, pod, pre)
+        return Filtered(plugins, [SKIP] * len(plugins), pre, verdicts, absent=pre.status, feasible_rows=row_array([]))
+    states = filter_states(profile, pod, view, pre.states)
+    if pre.nodes is not None and pod.nominated_node_name:
+        _judge_nominated_node(profile, states, pod, view, pre, verdicts)
     rows = _rows_to_search(pre, view)
-    verdicts = _nobody_looked(view)
-    found = filter_with_nominated(profile.filter, states, pod, view, rows)
+    found = filter_with_nominated(plugins, states, pod, view, rows)
     verdicts.rejected_by[rows] = found.rejected_by
     verdicts.codes[rows] = found.codes
-    return Filtered(
-        plugins=profile.filter,
-        states=states,
-        pre=pre,
-        verdicts=verdicts,
-        absent=_outside_status(pre),
-        feasible_rows=np.flatnonzero((verdicts.rejected_by == PASSED) & view.nodes.alive),
-    )
+    # Rows are searched in order, and only those of nodes that are alive.
+    return Filtered(plugins, states, pre, verdicts, absent=_outside_status(pre), feasible_rows=rows[found.passed])
+
+
+def _judge_nominated_node(
+    profile: Profile, states: list[State], pod: PodInfo, view: View, pre: PreFilterResult, into: Verdicts
+) -> None:
+    """The node the pod is nominated to is tried before all others, whether PreFilter left it or not.
+
+    As upstream: its verdict stays, and the plugin that rejects it is named as one that narrowed the search.
+    """
+    row = view.nodes.rows_by_name.get(pod.nominated_node_name)
+    if row is None or not view.nodes.alive[row]:
+        return
+    try:
+        found = filter_with_nominated(profile.filter, states, pod, view, row_array([row]))
+    except CycleError:
+        return
+    position = found.rejected_by.item(0)
+    if position != PASSED:
+        into.rejected_by[row], into.codes[row] = position, found.codes.item(0)
+        pre.narrowing = sorted({*pre.narrowing, profile.filter[position].name})
 
 
 def run_pre_filters(profile: Profile, pod: PodInfo, view: View) -> PreFilterResult:
+    """Raises CycleError."""
     result = PreFilterResult(SUCCESS)
     narrowed: set[str] | None = None
     for plugin in profile.pre_filter:
         result.ran.add(plugin.name)
-        outcome = plugin.pre_filter(pod, view)
+        try:
+            outcome = plugin.pre_filter(pod, view)
+        except CycleError as error:
+            raise error.at(f'running PreFilter plugin "{plugin.name}"') from error
         if isinstance(outcome, Status):
             if _reject(result, plugin.name, outcome):
                 return result
@@ -179,7 +210,7 @@ def run_pre_filters(profile: Profile, pod: PodInfo, view: View) -> PreFilterResu
 def _reject(result: PreFilterResult, plugin: str, status: Status) -> bool:
     """Note a rejection; whether it ends PreFilter at once. A plain Unschedulable lets the others speak first."""
     if status.code not in (Code.UNSCHEDULABLE, Code.UNRESOLVABLE, Code.PENDING):
-        raise CycleError(plugin, status.message)
+        raise CycleError(plugin, status.message).at(f'running PreFilter plugin "{plugin}"')
     result.status = Status(status.code, status.reasons, plugin)
     result.states[plugin] = SKIP
     return status.code is Code.UNRESOLVABLE
@@ -191,17 +222,16 @@ def _nothing_left(narrowing: list[str]) -> str:
     return f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(narrowing))}] simultaneously"
 
 
-def filter_states(profile: Profile, pod: PodInfo, pre: PreFilterResult) -> list[State]:
-    """For each filter plugin what its PreFilter left; the pod itself for plugins that have no PreFilter."""
-    return [_state_of(plugin, pod, pre) for plugin in profile.filter]
+def filter_states(profile: Profile, pod: PodInfo, view: View, prepared: Mapping[str, State]) -> list[State]:
+    """For each filter plugin what its PreFilter left; for those that have none, the pod or what they make of it."""
+    return [
+        prepared[plugin.name] if plugin.name in prepared else _unprepared_state(plugin, pod, view)
+        for plugin in profile.filter
+    ]
 
 
-def _state_of(plugin: FilterPlugin, pod: PodInfo, pre: PreFilterResult) -> State:
-    if plugin.name in pre.states:
-        return pre.states[plugin.name]
-    if isinstance(plugin, PreFilterPlugin):
-        raise CycleError(plugin.name, f"{plugin.name} filters but its PreFilter is disabled")
-    return pod
+def _unprepared_state(plugin: FilterPlugin, pod: PodInfo, view: View) -> State:
+    return plugin.unprepared(pod, view) if isinstance(plugin, UnpreparedPlugin) else pod
 
 
 def filter_with_nominated(
@@ -242,15 +272,25 @@ def nominated_pods(pod: PodInfo, view: View) -> tuple[RowArray, RowArray]:
     return row_array(pod_rows), row_array(node_rows)
 
 
-def run_filters(plugins: Sequence[FilterPlugin], states: Sequence[State], view: View, rows: Rows) -> Verdicts:
-    """The first failure of each row."""
+def run_filters(
+    plugins: Sequence[FilterPlugin], states: Sequence[State], view: View, rows: Rows, errors: Explained | None = None
+) -> Verdicts:
+    """The first failure of each row.
+
+    Raises CycleError when a plugin does; given `errors`, the error is the verdict on the nodes it is about instead.
+    """
     count = view.nodes.count if isinstance(rows, slice) else len(rows)
     found = Verdicts(np.full(count, PASSED, dtype=np.int8), np.zeros(count, dtype=np.int64))
     left: Rows = ALL_ROWS  # positions in `rows` that passed so far
     for position, (plugin, state) in enumerate(zip(plugins, states, strict=True)):
         if state is SKIP:
             continue
-        codes = plugin.filter(state, view, _compose(rows, left))
+        try:
+            codes = plugin.filter(state, view, _compose(rows, left))
+        except CycleError as error:
+            if errors is None:
+                raise error.at(_filtering(plugin)) from error
+            codes = _row_by_row(position, plugin, state, view, _compose(rows, left), errors)
         failed = np.flatnonzero(codes)
         if len(failed):
             failed_positions = failed if isinstance(left, slice) else left[failed]
@@ -260,6 +300,30 @@ def run_filters(plugins: Sequence[FilterPlugin], states: Sequence[State], view: 
             if not len(left):
                 break
     return found
+
+
+def _row_by_row(
+    position: int, plugin: FilterPlugin, state: State, view: View, rows: Rows, errors: Explained
+) -> IntArray:
+    """(rows,) failure codes of a plugin that cannot answer for all of the rows at once.
+
+    Each distinct error gets a negative code, under which its status is kept in `errors`.
+    """
+    codes: list[int] = []
+    for row in every_row(view.nodes.count)[rows]:
+        try:
+            codes.append(plugin.filter(state, view, row_array([row])).item())
+        except CycleError as error:
+            status = Status(Code.ERROR, (error.at(_filtering(plugin)).message,), plugin.name)
+            known = next((code for (at, code), kept in errors.items() if at == position and kept == status), None)
+            code = known if known is not None else -1 - len(errors)
+            errors[position, code] = status
+            codes.append(code)
+    return np.array(codes, dtype=np.int64)
+
+
+def _filtering(plugin: FilterPlugin) -> str:
+    return f'running "{plugin.name}" filter plugin'
 
 
 def passing(plugins: Sequence[FilterPlugin], states: Sequence[State], view: View, rows: Rows) -> BoolArray | None:
@@ -282,39 +346,11 @@ def _compose(rows: Rows, positions: Rows) -> Rows:
     return positions if isinstance(rows, slice) else rows[positions]
 
 
-def all_failures(filtered: Filtered, view: View, row: int) -> list[Status]:
-    """Every filter that stands in the way of one node, not only the first."""
-    rows = row_array([row])
-    statuses = []
-    for position, (plugin, state) in enumerate(zip(filtered.plugins, filtered.states, strict=True)):
-        if state is not SKIP:
-            code = int(plugin.filter(state, view, rows)[0])
-            if code:
-                statuses.append(filtered.explain(view, position, code))
-    return statuses
-
-
 def _rows_to_search(pre: PreFilterResult, view: View) -> RowArray:
     if pre.nodes is None:
         return np.flatnonzero(view.nodes.alive)
     known = (view.nodes.rows_by_name.get(name) for name in pre.nodes)
     return row_array(sorted(row for row in known if row is not None and view.nodes.alive[row]))
-
-
-def _nobody_looked(view: View) -> Verdicts:
-    count = view.nodes.count
-    return Verdicts(np.full(count, NOT_LOOKED_AT, dtype=np.int8), np.zeros(count, dtype=np.int64))
-
-
-def _rejected_everywhere(profile: Profile, pre: PreFilterResult, view: View) -> Filtered:
-    return Filtered(
-        plugins=profile.filter,
-        states=[SKIP] * len(profile.filter),
-        pre=pre,
-        verdicts=_nobody_looked(view),
-        absent=pre.status,
-        feasible_rows=row_array([]),
-    )
 
 
 def _outside_status(pre: PreFilterResult) -> Status:

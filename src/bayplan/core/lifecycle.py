@@ -3,7 +3,7 @@
 Theory of operation. A pod that waits for a node is in exactly one state at any time. Between two steps of the
 scheduler it rests in one of four places of the queue: *active* (to be tried next), *backoff* (to be tried when its
 penalty is over, or earlier when nothing else is active), *unschedulable* (nothing known has changed since it was
-refused) or *gated* (a plugin keeps it from the queue altogether). To be tried it is popped and is then *in flight*.
+rejected) or *gated* (a plugin keeps it from the queue altogether). To be tried it is popped and is then *in flight*.
 An attempt that finds a node makes it *assumed*: its room is taken in the cache before the API knows of it. Perhaps it
 then stands *waiting* at Permit; after that it is *binding*, and at the end *bound*. Any failure on the way sends it
 back to one of the four places. What is deleted, or bound by somebody else, is *gone* from wherever it was.

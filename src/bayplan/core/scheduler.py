@@ -1,6 +1,6 @@
 """The scheduler: events in, decisions out.
 
-`observe` takes what happened, `decide` tries one pod and says what is to be done, `wake_at` tells when time alone makes
+`observe` takes what happened, `decide` tries one pod and says what is to be done, `wake_at` says when time alone makes
 another call worth while. Only two edges run backward, both here: *assume* (a decision enters the cache before the world
 has confirmed it) and *requeue* (a failed pod goes back, to be woken by what happens later).
 
@@ -10,14 +10,15 @@ from an event alone (a pod that can be bound now that its volumes are) waits in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from copy import copy
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
 
 from bayplan.core.actions import Action, ClearNomination, Evict
 from bayplan.core.binding import Binding
-from bayplan.core.cache import FINISHED_PHASES, Cache
+from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.deciding import Choice, Decider
+from bayplan.core.deciding import Decider
+from bayplan.core.decision import Choice, Decision, Fits, NeedsPreemption, Outcome, Unschedulable
 from bayplan.core.events import (
     BindAnswered,
     Event,
@@ -29,39 +30,29 @@ from bayplan.core.events import (
     VolumesAnswered,
 )
 from bayplan.core.evictions import Evictions
+from bayplan.core.failure_handling import failed_event, return_failed, return_unschedulable
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE, POD_PLACED, ActionType, ClusterEvent, EventResource
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.preemption.prepare import prepare
-from bayplan.core.queue import (
-    PARKED_MAX_NS,
-    SECOND_NS,
-    QueuedPod,
-    QueueProfile,
-    SchedulingQueue,
-    node_changes,
-    pod_changes,
-)
-from bayplan.core.queue.active import SortKey
-from bayplan.core.refusing import Decision, Refusing, failed_event
+from bayplan.core.queue import PARKED_MAX_NS, SchedulingQueue
+from bayplan.core.queue.changes import node_changes, pod_changes
+from bayplan.core.queue.hints import QueueProfile
+from bayplan.core.queue.pod_heap import SortKey
+from bayplan.core.queue.queued_pod import QueuedPod
+from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
+from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.structs import replace
+from bayplan.model.time_units import MINUTE, SECOND
 
-_RESOURCES = {
-    "PersistentVolume": EventResource.PERSISTENT_VOLUME,
-    "PersistentVolumeClaim": EventResource.PERSISTENT_VOLUME_CLAIM,
-    "StorageClass": EventResource.STORAGE_CLASS,
-    "CSINode": EventResource.CSI_NODE,
-    "CSIDriver": EventResource.CSI_DRIVER,
-    "CSIStorageCapacity": EventResource.CSI_STORAGE_CAPACITY,
-    "VolumeAttachment": EventResource.VOLUME_ATTACHMENT,
-    "ResourceClaim": EventResource.RESOURCE_CLAIM,
-    "ResourceSlice": EventResource.RESOURCE_SLICE,
-    "DeviceClass": EventResource.DEVICE_CLASS,
-}
+#: Is given the pod, the view and what was chosen, or the error of the attempt, before anything changes.
+ChoiceObserver: TypeAlias = Callable[[PodInfo, View, Choice | CycleError], None]
+
+#: By kind; kinds that no plugin hears of are not among them.
+_RESOURCES = {resource.value.rpartition("/")[2]: resource for resource in EventResource}
 
 
 class Scheduler:
@@ -73,11 +64,11 @@ class Scheduler:
         sort_key: SortKey,
         *,
         started_at: int,
-        initial_backoff_ns: int = SECOND_NS,
-        max_backoff_ns: int = 10 * SECOND_NS,
+        initial_backoff_ns: int = SECOND,
+        max_backoff_ns: int = 10 * SECOND,
         parked_max_ns: int = PARKED_MAX_NS,
-        bind_timeout_ns: int = 600 * SECOND_NS,
-        decider: Decider | None = None,
+        bind_timeout_ns: int = 10 * MINUTE,
+        on_choice: ChoiceObserver | None = None,
     ) -> None:
         self.profiles = profiles
         self.cache = Cache()
@@ -92,9 +83,9 @@ class Scheduler:
             parked_max_ns=parked_max_ns,
             mirror=self.cache,
         )
-        self._decider = decider if decider is not None else Decider(profiles)
-        self._refusing = Refusing(self.queue)
-        self._binding = Binding(self.cache, self.queue, self._refusing, bind_timeout_ns)
+        self._decider = Decider(profiles)
+        self._on_choice = on_choice
+        self._binding = Binding(self.cache, self.queue, bind_timeout_ns)
 
     def pods_on_the_way(self) -> list[str]:
         """Pods that have a node but are not known to be bound."""
@@ -130,8 +121,7 @@ class Scheduler:
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.ADD), None, new, now)
         else:
             self.cache.objects.put(self._binding.as_assumed(new))
-            self._moved_by(new, ActionType.ADD, None, new, now)
-            self._binding.look_at_claims(new, now)
+            self._object_moved(ActionType.ADD, None, new, new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
         if isinstance(old, Node) and isinstance(new, Node):
@@ -140,24 +130,26 @@ class Scheduler:
                 self.queue.move(ClusterEvent(EventResource.NODE, change), old, new, now)
         else:
             self.cache.objects.put(self._binding.as_assumed(new))
-            self._moved_by(new, ActionType.UPDATE, old, new, now)
-            self._binding.look_at_claims(new, now)
+            self._object_moved(ActionType.UPDATE, old, new, new, now)
 
     def _removed(self, old: Object, now: int) -> None:
         if isinstance(old, Pod):
             self._pod_removed(old, now)
         elif isinstance(old, Node):
-            # Upstream tells the queue first: hints may still see the node.
+            # The queue first, as upstream: hints may still see the node.
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.DELETE), old, None, now)
             self.cache.remove_node(old.metadata.name)
+            self._binding.look_at_volumes(old, now)
         else:
             self.cache.objects.remove(old)
-            self._moved_by(old, ActionType.DELETE, old, None, now)
+            self._object_moved(ActionType.DELETE, old, None, old, now)
 
-    def _moved_by(self, thing: Object, action: ActionType, old: Object | None, new: Object | None, now: int) -> None:
-        resource = _RESOURCES.get(type(thing).__name__)
+    def _object_moved(self, action: ActionType, old: Object | None, new: Object | None, obj: Object, now: int) -> None:
+        """Wake the pods that a change of something else than a pod or node may help; `obj` is what is left to see."""
+        resource = _RESOURCES.get(type(obj).__name__)
         if resource is not None:
             self.queue.move(ClusterEvent(resource, action), old, new, now)
+        self._binding.look_at_volumes(obj, now)
 
     # ------------------------------------------------------------------ pods
 
@@ -193,7 +185,7 @@ class Scheduler:
     def _confirm(self, key: str, old: Pod | None, pod: Pod, now: int) -> None:
         way = self._binding.find(key)
         self.cache.update_pod(pod, old)
-        if way is not None and way.record.info.uid == pod.metadata.uid:
+        if way is not None and way.queued.info.uid == pod.metadata.uid:
             self._binding.arrived(way)
             self.queue.move(POD_PLACED, None, pod, now)
         elif old is not None and old.spec.node_name:
@@ -210,7 +202,7 @@ class Scheduler:
         elif new.metadata.deletion_timestamp and not old.metadata.deletion_timestamp:
             self._binding.give_up(way, now)
         else:
-            way.record.replace(new, self.cache.info(new))
+            way.queued.replace(new, self.cache.info(new))
 
     def _pod_removed(self, pod: Pod, now: int) -> None:
         key = object_key(pod)
@@ -232,23 +224,22 @@ class Scheduler:
     def decide(self, now: int) -> Decision | None:
         """Try one pod. None when there is nothing to do at this time."""
         self._binding.expire(now)
-        if self._binding.outbox:
-            actions, self._binding.outbox = tuple(self._binding.outbox), []
-            return Decision("", "", actions=actions)
-        record = self.queue.pop(now)
-        if record is None:
+        if self._binding.has_actions:
+            return Decision("", Outcome.NO_POD, actions=self._binding.take_actions())
+        queued = self.queue.pop(now)
+        if queued is None:
             return None
-        if record.pod.metadata.deletion_timestamp:
-            note = f"skip schedule deleting pod: {record.key}"
-            self.queue.discard(record)
-            return Decision(record.key, "skipped", message=note, actions=(failed_event(record, note),))
-        return self._attempt(record, now)
+        if queued.pod.metadata.deletion_timestamp:
+            note = f"skip schedule deleting pod: {queued.key}"
+            self.queue.skip(queued)
+            return Decision(queued.key, Outcome.SKIPPED, message=note, actions=(failed_event(queued, note),))
+        return self._attempt(queued, now)
 
     def due_at(self, now: int) -> int | None:
         """When `decide` is next worth calling, `now` if it has something to do; None if never."""
-        if self._binding.outbox:
+        if self._binding.has_actions:
             return now
-        if not self.queue.queued:  # nothing waits, nearly always in a cluster with room
+        if not self.queue.resting:  # nothing waits, nearly always in a cluster with room
             return self._binding.due_at()
         return now if self.queue.has_next else self.wake_at()
 
@@ -259,50 +250,56 @@ class Scheduler:
             return binding_at if queue_at is None else queue_at
         return min(queue_at, binding_at)
 
-    def _attempt(self, record: QueuedPod, now: int) -> Decision:
-        profile = self.profiles[record.info.scheduler_name]
+    def _attempt(self, queued: QueuedPod, now: int) -> Decision:
+        profile = self.profiles[queued.info.scheduler_name]
         view = self.cache.view()
-        info = record.info
+        info = queued.info
         kept = self.queue.nominations.node_of(info)
         if kept and kept != info.nominated_node_name:
-            info = copy(info)
-            info.nominated_node_name = kept
+            info = replace(info, nominated_node_name=kept)
         try:
             choice = self._decider.decide(info, view)
         except CycleError as error:
-            return self._refusing.fail(record, Status(Code.ERROR, (error.message,), error.plugin), "", now)
-        if choice.row >= 0:
-            return self._binding.take(record, profile, view.nodes.names[choice.row], now)
-        if choice.found is not None:
-            decision = self._preempt(record, info, choice, now)
-        else:
-            refusal = choice.refusal
-            nominated = None if choice.keeps_nomination else ""
-            decision = self._refusing.refuse(record, refusal.message, refusal.rejectors, nominated, now)
-        change = choice.deallocation.action(info) if choice.deallocation is not None else None
-        return decision if change is None else replace(decision, actions=(change, *decision.actions))
+            if self._on_choice is not None:
+                self._on_choice(info, view, error)
+            status = Status(Code.ERROR, (error.message,), error.plugin)
+            return return_failed(self.queue, queued, status, "", now)
+        if self._on_choice is not None:
+            self._on_choice(info, view, choice)
+        if isinstance(choice, Fits):
+            return self._binding.take(queued, profile, view.nodes.names[choice.row], now)
+        return self._nothing_fits(queued, info, choice, now)
 
     # ------------------------------------------------------------------ nothing fits
 
-    def _preempt(self, record: QueuedPod, info: PodInfo, choice: Choice, now: int) -> Decision:
-        refusal = choice.refusal
+    def _nothing_fits(
+        self, queued: QueuedPod, info: PodInfo, choice: NeedsPreemption | Unschedulable, now: int
+    ) -> Decision:
+        if isinstance(choice, NeedsPreemption):
+            decision = self._preempt(queued, info, choice, now)
+        else:
+            nominated = None if choice.keeps_nomination else ""
+            decision = return_unschedulable(self.queue, queued, choice.diagnosis, nominated, now)
+        change = choice.deallocation.action(info) if choice.deallocation is not None else None
+        return decision if change is None else replace(decision, actions=(change, *decision.actions))
+
+    def _preempt(self, queued: QueuedPod, info: PodInfo, choice: NeedsPreemption, now: int) -> Decision:
+        diagnosis = choice.diagnosis
         view = self.cache.view()
-        victim_rows = choice.victims_on(choice.victims_row)
-        node = view.nodes.names[choice.victims_row]
+        victim_rows = choice.victims_on(choice.row)
+        node = view.nodes.names[choice.row]
         victims = tuple(view.pods.keys[row] for row in victim_rows)
         actions: list[Action] = []
         unbound: list[Evict] = []
-        for action in prepare(info, view, choice.victims_row, victim_rows):
+        for action in prepare(info, view, choice.row, victim_rows):
             if isinstance(action, Evict) and self._binding.is_waiting(action.pod):
                 unbound.append(action)
-            elif isinstance(action, ClearNomination) or (
-                isinstance(action, Evict) and self._evictions.ask(record.key, action.uid)
-            ):
+            elif isinstance(action, ClearNomination) or self._evictions.ask(queued.key, action.uid):
                 actions.append(action)
-        refused = self._refusing.refuse(record, refusal.message, refusal.rejectors, node, now)
+        actions = [*return_unschedulable(self.queue, queued, diagnosis, node, now).actions, *actions]
         for eviction in unbound:
             actions += self._binding.stop(eviction, now)
-        return Decision(record.key, "nominated", node, refusal.message, victims, (*refused.actions, *actions))
+        return Decision(queued.key, Outcome.NOMINATED, node, diagnosis.message, victims, tuple(actions))
 
     # ------------------------------------------------------------------ answers
 

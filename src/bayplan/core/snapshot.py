@@ -74,47 +74,44 @@ class Objects:
     def __post_init__(self) -> None:
         self.devices = Inventory(self.resource_slices, self.device_classes)
 
-    def put(self, thing: Object) -> None:
+    def put(self, obj: Object) -> None:
         """Add or replace an object; kinds nobody looks up are passed over."""
-        place = _PLACES.get(type(thing))
-        if place is None:
-            return
-        attribute, namespaced = place
-        meta = thing.metadata
-        if isinstance(thing, ResourceClaim):
-            self.devices.claim_changed(self.resource_claims.get((meta.namespace, meta.name)), thing)
-        getattr(self, attribute)[(meta.namespace, meta.name) if namespaced else meta.name] = thing
-        self._changed(thing)
+        held, name = self._place(obj)
+        if held is not None:
+            if isinstance(obj, ResourceClaim):
+                self.devices.claim_changed(self.resource_claims.get((obj.metadata.namespace, obj.metadata.name)), obj)
+            held[name] = obj
+            self._changed(obj)
 
-    def find(self, thing: Object) -> Object | None:
+    def find(self, obj: Object) -> Object | None:
         """What is held in the place of this object."""
-        place = _PLACES.get(type(thing))
-        if place is None:
-            return None
-        attribute, namespaced = place
-        meta = thing.metadata
-        found: Object | None = getattr(self, attribute).get((meta.namespace, meta.name) if namespaced else meta.name)
-        return found
+        held, name = self._place(obj)
+        return held.get(name) if held is not None else None
 
-    def remove(self, thing: Object) -> None:
+    def remove(self, obj: Object) -> None:
         """Take an object out again."""
-        place = _PLACES.get(type(thing))
-        if place is not None:
-            attribute, namespaced = place
-            meta = thing.metadata
-            gone = getattr(self, attribute).pop((meta.namespace, meta.name) if namespaced else meta.name, None)
+        held, name = self._place(obj)
+        if held is not None:
+            gone = held.pop(name, None)
             if isinstance(gone, ResourceClaim):
                 self.devices.claim_changed(gone, None)
-            self._changed(thing)
+            self._changed(obj)
 
-    def _changed(self, thing: Object) -> None:
+    def _place(self, obj: Object) -> tuple[dict[Hashable, Object] | None, Hashable]:
+        """The dict of the object's kind, None for kinds nobody looks up, and its name there."""
+        attribute, namespaced = _PLACES.get(type(obj), ("", False))
+        meta = obj.metadata
+        name = (meta.namespace, meta.name) if namespaced else meta.name
+        return getattr(self, attribute) if attribute else None, name
+
+    def _changed(self, obj: Object) -> None:
         self.version += 1
-        self.budgets_version += isinstance(thing, PodDisruptionBudget)
-        if isinstance(thing, SELECTING):
+        self.budgets_version += isinstance(obj, PodDisruptionBudget)
+        if isinstance(obj, SELECTING):
             self.remembered.clear()
-        elif isinstance(thing, ResourceSlice):
+        elif isinstance(obj, ResourceSlice):
             self.devices.slice_changed()
-        elif isinstance(thing, DeviceClass):
+        elif isinstance(obj, DeviceClass):
             self.devices.class_changed()
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:

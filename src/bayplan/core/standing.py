@@ -8,31 +8,17 @@ when a node object changes, or the log of changes does not reach back far enough
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, row_array
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, run_filters
-from bayplan.core.framework.contract import (
-    MAX_NODE_SCORE,
-    SKIP,
-    FilterPlugin,
-    NormalizePlugin,
-    Reads,
-    Ready,
-    ScorePlugin,
-    State,
-)
-from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, NormalizePlugin, Reads, Ready, ScorePlugin, State
+from bayplan.core.framework.profile import OneRow, Profile
 from bayplan.core.scoring import check_range, has_invalid
 from bayplan.core.snapshot import View
-
-#: What a plugin says of one row.
-OneRow: TypeAlias = Callable[[State, View, int], int]
 
 #: In `order`: the node is not feasible. Any real value is larger.
 NOT_FEASIBLE = np.iinfo(np.int64).min
@@ -71,35 +57,74 @@ class Plain:
     score_one: OneRow
 
 
+@dataclass(frozen=True, slots=True)
+class NothingToReuse:
+    """A local PreFilter rejects pods of the shape or narrows the search, or the profile leaves a PreFilter out.
+
+    Nothing but another node object can change that.
+    """
+
+    spec_position: int
+
+    def follow(self, view: View) -> bool:
+        """Whether it still holds."""
+        return view.nodes.spec_changes.position == self.spec_position
+
+
+def standing_for(profile: Profile, pod: PodInfo, view: View) -> Standing | NothingToReuse:
+    """What is known of all pods of that one's shape. The pod names no node: that is not part of a shape."""
+    states = _local_states(profile, pod, view)
+    if states is None:
+        return NothingToReuse(view.nodes.spec_changes.position)
+    return Standing(profile, pod, view, states)
+
+
 class Standing:
-    """Verdicts and scores of every node for one shape of pod, under one profile."""
+    """Verdicts and scores of every node for one shape of pod, under one profile, while node objects stay as they are.
 
-    def __init__(self, profile: Profile, pod: PodInfo, view: View) -> None:
+    `states` are those of the profile's local filters.
+    """
+
+    def __init__(self, profile: Profile, pod: PodInfo, view: View, states: list[State]) -> None:
+        nodes, filters = view.nodes, profile.local_filters
         self.profile = profile
-        self.usable = True  # whether the pod's local answers can be reused at all
-        self.states: list[State] = []  # of the profile's local filters
+        self.states = states
         self.version = 0  # grows when any verdict changes
-        self.built = 0  # grows when everything was computed anew
-        self._spec_position = self._usage_position = 0
-        #: PreFilters that read the cluster and may have something to do for such pods.
-        self.later_pre_filters = tuple(
-            plugin
-            for plugin in profile.later_pre_filters
-            if plugin.name not in profile.selective or profile.selective[plugin.name].concerns(pod)
-        )
-        #: The state each later filter has when its PreFilter has nothing to say.
-        asked_first = {plugin.name for plugin in profile.later_pre_filters}
-        self.unprepared: list[State] = [SKIP if plugin.name in asked_first else pod for plugin in profile.later_filters]
-        self.nothing_later = all(state is SKIP for state in self.unprepared)
+        self._spec_position = nodes.spec_changes.position
+        self._usage_position = nodes.usage_changes.position
+        # Verdicts.
+        self.verdicts = run_filters(filters, states, view, ALL_ROWS)
+        self.passed: BoolArray = self.verdicts.passed & nodes.alive
+        self.passed_count = int(np.count_nonzero(self.passed))
         self._feasible_rows: RowArray | None = None
-        self._build(pod, view)
+        first_moving = next((i for i, p in enumerate(filters) if Reads.USAGE in p.reads), len(filters))
+        # What a filter before the first one that follows usage has rejected stays so while nodes stay as they are.
+        rejected_by = self.verdicts.rejected_by
+        self._settled: BoolArray = (rejected_by != PASSED) & (rejected_by < first_moving) | ~nodes.alive
+        self._any_settled = bool(self._settled.any())
+        self._moving_states = [SKIP] * first_moving + states[first_moving:]
+        self._moving = [
+            (position, filters[position], profile.one_row_filters[filters[position].name], state)
+            for position, state in enumerate(self._moving_states)
+            if state is not SKIP
+        ]
+        # Scores.
+        plain, self.scaled = _local_scorers(profile, pod, view)
+        self._following = [entry for entry in plain if entry.follows_usage]
+        lasting, moving = _sums(plain, view, self.passed)
+        #: (nodes,) the part of the totals that does not follow usage; None where it is 0 everywhere, as without images.
+        self._lasting = lasting if np.count_nonzero(lasting) else None
+        #: Whether the normalised scores are the same for all nodes, so that `order` tells the whole truth.
+        self.total_is_constant_apart = all(scaled.constant is not None for scaled in self.scaled)
+        self.constant = sum(scaled.constant or 0 for scaled in self.scaled)
+        self._ranks = nodes.name_ranks()
+        self.order: IntArray = np.where(self.passed, (lasting + moving) * RANKS - self._ranks, NOT_FEASIBLE)
 
-    def update(self, pod: PodInfo, view: View) -> None:
-        """Bring every row up to date."""
+    def follow(self, view: View) -> bool:
+        """Bring every row up to date; False when that takes another standing."""
         nodes = view.nodes
         if nodes.spec_changes.position != self._spec_position or nodes.count != len(self.passed):
-            self._build(pod, view)
-            return
+            return False
         log = nodes.usage_changes
         news = log.position - self._usage_position
         if news == 1:
@@ -108,8 +133,7 @@ class Standing:
         elif news:
             changed = log.since(self._usage_position)
             if changed is None:
-                self._build(pod, view)
-                return
+                return False
             if news <= FEW_ROWS:
                 for row in set(changed.tolist()):
                     if not self._settled[row]:
@@ -117,6 +141,7 @@ class Standing:
             else:
                 self._refresh(view, changed)
         self._usage_position = log.position
+        return True
 
     @property
     def feasible_rows(self) -> RowArray:
@@ -140,95 +165,6 @@ class Standing:
     def plain_total(self, row: int) -> int:
         return (self.order.item(row) + self._ranks.item(row)) // RANKS
 
-    def _build(self, pod: PodInfo, view: View) -> None:
-        nodes = view.nodes
-        self._spec_position = nodes.spec_changes.position
-        self._usage_position = nodes.usage_changes.position
-        self._feasible_rows = None
-        self.version += 1
-        self.built += 1
-        self.passed: BoolArray = np.zeros(nodes.count, dtype=np.bool_)
-        self.usable = self._prepare(pod, view)
-        if self.usable:
-            self._judge_all(view)
-            self._score_all(pod, view)
-
-    def _prepare(self, pod: PodInfo, view: View) -> bool:
-        """PreFilter of the local filters. One that rejects the pod or narrows the search leaves nothing to reuse.
-
-        Nor does one that a profile leaves out, or a pod that names its node: that is not part of its shape.
-        """
-        states: dict[str, State] = {}
-        for plugin in self.profile.local_pre_filters:
-            outcome = plugin.pre_filter(pod, view)
-            if isinstance(outcome, Ready):
-                if outcome.nodes is not None:
-                    return False
-                states[plugin.name] = outcome.state
-            elif outcome is SKIP:
-                states[plugin.name] = SKIP
-            else:
-                return False
-        self.states = [states.get(plugin.name, pod) for plugin in self.profile.local_filters]
-        return not self.profile.lacks_local_pre_filter and not pod.node_name
-
-    def _judge_all(self, view: View) -> None:
-        found = run_filters(self.profile.local_filters, self.states, view, ALL_ROWS)
-        self.verdicts = found
-        self.passed = found.passed & view.nodes.alive
-        self.passed_count = int(np.count_nonzero(self.passed))
-        filters = self.profile.local_filters
-        self._first_moving = next((i for i, p in enumerate(filters) if Reads.USAGE in p.reads), len(filters))
-        # What a filter before the first one that follows usage has rejected stays so while nodes stay as they are.
-        rejected_for_good = (found.rejected_by != PASSED) & (found.rejected_by < self._first_moving)
-        self._settled: BoolArray = rejected_for_good | ~view.nodes.alive
-        self._any_settled = bool(self._settled.any())
-        self._moving_states = [SKIP] * self._first_moving + self.states[self._first_moving :]
-        self._moving = [
-            (position, filters[position], _judging_one(filters[position], self.profile), state)
-            for position, state in enumerate(self._moving_states)
-            if state is not SKIP
-        ]
-
-    def _score_all(self, pod: PodInfo, view: View) -> None:
-        every = every_row(view.nodes.count)
-        self.plain: list[Plain] = []
-        self.scaled: list[Scaled] = []
-        profile = self.profile
-        for plugin in profile.local_scorers:
-            pre = profile.pre_scorers.get(plugin.name)
-            state = pre.pre_score(pod, view, every) if pre is not None else pod
-            if state is SKIP:
-                continue
-            weight = profile.weights[plugin.name]
-            normalizer = profile.normalizers.get(plugin.name)
-            if normalizer is not None:
-                assert Reads.USAGE not in plugin.score_reads, f"{plugin.name}: normalised scores follow usage"
-                self.scaled.append(_scaled(plugin, normalizer, state, weight, view, every))
-                continue
-            follows_usage = Reads.USAGE in plugin.score_reads
-            self.plain.append(Plain(plugin, state, weight, follows_usage, _scoring_one(plugin, profile)))
-        self._following = [entry for entry in self.plain if entry.follows_usage]
-        lasting: IntArray = np.zeros(view.nodes.count, dtype=np.int64)
-        moving = np.zeros_like(lasting)
-        for entry in self.plain:
-            sums = moving if entry.follows_usage else lasting
-            sums += self._weighted(entry, view, every)
-        #: (nodes,) the part of the totals that does not follow usage; None where it is 0 everywhere, as without images.
-        self._lasting = lasting if np.count_nonzero(lasting) else None
-        #: Whether the normalised scores are the same for all nodes, so that `order` tells the whole truth.
-        self.total_is_constant_apart = all(scaled.constant is not None for scaled in self.scaled)
-        self.constant = sum(scaled.constant or 0 for scaled in self.scaled)
-        ranks = view.nodes.name_ranks()
-        self.order: IntArray = np.where(self.passed, (lasting + moving) * RANKS - ranks, NOT_FEASIBLE)
-        self._ranks = ranks
-
-    def _weighted(self, entry: Plain, view: View, rows: RowArray) -> IntArray:
-        scores = entry.plugin.score(entry.state, view, rows)
-        if has_invalid(scores):
-            check_range(entry.plugin.name, scores[self.passed[rows]])  # what it says of other nodes nobody asked for
-        return scores * entry.weight if entry.weight != 1 else scores
-
     def _refresh(self, view: View, changed: RowArray) -> None:
         """New answers for rows whose pods changed."""
         rows: RowArray = changed[~self._settled[changed]] if self._any_settled else changed
@@ -242,7 +178,7 @@ class Standing:
             self._take(rows, run_filters(self.profile.local_filters, self._moving_states, view, rows))
         totals: IntArray | int = 0 if self._lasting is None else self._lasting[rows]
         for entry in self._following:
-            totals = totals + self._weighted(entry, view, rows)
+            totals = totals + _weighted(entry, view, rows, self.passed)
         order = totals * RANKS - self._ranks[rows]
         self.order[rows] = order if all_pass else np.where(self.passed[rows], order, NOT_FEASIBLE)
 
@@ -298,16 +234,60 @@ class Standing:
             self._feasible_rows = None
 
 
-def _judging_one(plugin: FilterPlugin, profile: Profile) -> OneRow:
-    if plugin.name in profile.one_row_filters:
-        return profile.one_row_filters[plugin.name].filter_one
-    return lambda state, view, row: plugin.filter(state, view, row_array([row])).item()
+def _local_states(profile: Profile, pod: PodInfo, view: View) -> list[State] | None:
+    """What PreFilter leaves for the local filters; None when one rejects the pod or narrows the search."""
+    if profile.lacks_pre_filter:
+        return None
+    states: dict[str, State] = {}
+    for plugin in profile.local_pre_filters:
+        outcome = plugin.pre_filter(pod, view)
+        if isinstance(outcome, Ready):
+            if outcome.nodes is not None:
+                return None
+            states[plugin.name] = outcome.state
+        elif outcome is SKIP:
+            states[plugin.name] = SKIP
+        else:
+            return None
+    return [states.get(plugin.name, pod) for plugin in profile.local_filters]
 
 
-def _scoring_one(plugin: ScorePlugin, profile: Profile) -> OneRow:
-    if plugin.name in profile.one_row_scores:
-        return profile.one_row_scores[plugin.name].score_one
-    return lambda state, view, row: plugin.score(state, view, row_array([row])).item()
+def _local_scorers(profile: Profile, pod: PodInfo, view: View) -> tuple[list[Plain], list[Scaled]]:
+    """The local score plugins that have something to say of such pods."""
+    every = every_row(view.nodes.count)
+    plain: list[Plain] = []
+    scaled: list[Scaled] = []
+    for plugin in profile.local_scorers:
+        pre = profile.pre_scorers.get(plugin.name)
+        state = pre.pre_score(pod, view, every) if pre is not None else pod
+        if state is SKIP:
+            continue
+        weight = profile.weights[plugin.name]
+        normalizer = profile.normalizers.get(plugin.name)
+        follows_usage = Reads.USAGE in plugin.score_reads
+        if normalizer is None:
+            plain.append(Plain(plugin, state, weight, follows_usage, profile.one_row_scores[plugin.name]))
+        else:
+            assert not follows_usage, f"{plugin.name}: normalised scores follow usage"
+            scaled.append(_scaled(plugin, normalizer, state, weight, view, every))
+    return plain, scaled
+
+
+def _sums(entries: list[Plain], view: View, passed: BoolArray) -> tuple[IntArray, IntArray]:
+    """(nodes,) the scores that last while nodes stay as they are, and those that follow usage."""
+    lasting: IntArray = np.zeros(view.nodes.count, dtype=np.int64)
+    moving = np.zeros_like(lasting)
+    for entry in entries:
+        sums = moving if entry.follows_usage else lasting
+        sums += _weighted(entry, view, every_row(view.nodes.count), passed)
+    return lasting, moving
+
+
+def _weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray) -> IntArray:
+    scores = entry.plugin.score(entry.state, view, rows)
+    if has_invalid(scores):
+        check_range(entry.plugin.name, scores[passed[rows]])  # what it says of other nodes nobody asked for
+    return scores * entry.weight if entry.weight != 1 else scores
 
 
 def _scaled(

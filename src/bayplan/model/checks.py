@@ -1,8 +1,8 @@
-"""What must hold of an object beyond the types of its fields, so that nothing downstream trips over it.
+"""Checks of an object beyond the types of its fields, so that nothing downstream fails on it.
 
-Every quantity and time can be read, every operator and policy is one that exists, every object has a name.
-Faults are appended as (field, message). Not here: what an API server refuses although it could be scheduled,
-which is the work of `bayplan.admission`. Runs over every pod of a large cluster, so the common path is short.
+Every quantity and time can be parsed, every operator and policy exists, every object has a name. Faults are appended as
+(field, message). Not checked here: what an API server rejects although it could be scheduled; that is the job of
+`bayplan.admission`. Runs for every pod of a large cluster, so the common path is short.
 """
 
 from collections.abc import Callable, Sequence
@@ -62,7 +62,7 @@ CONCURRENCY_POLICIES = frozenset({"", "Allow", "Forbid", "Replace"})
 
 
 def check(obj: Object) -> list[FieldFault]:
-    """All that is wrong with the object; empty when nothing is."""
+    """Everything that is wrong with the object; empty if nothing is."""
     faults: list[FieldFault] = []
     _metadata(obj.metadata, isinstance(obj, Pod), faults)
     specific = _CHECKS.get(type(obj))
@@ -74,6 +74,13 @@ def check(obj: Object) -> list[FieldFault]:
 def _metadata(metadata: ObjectMeta, may_generate_name: bool, faults: list[FieldFault]) -> None:
     if not metadata.name and not (may_generate_name and metadata.generate_name):
         faults.append(("metadata.name", "is missing"))
+    for field, text in (
+        ("name", metadata.name),
+        ("generateName", metadata.generate_name),
+        ("namespace", metadata.namespace),
+    ):
+        if "/" in text:  # it is what keeps namespace and name apart
+            faults.append((f"metadata.{field}", f"{_shown(text)}: may not contain '/'"))
     if metadata.creation_timestamp is not None:
         _time(metadata.creation_timestamp, "metadata.creationTimestamp", faults)
     if metadata.deletion_timestamp is not None:

@@ -6,7 +6,7 @@ for admission. See `meta` for the conventions.
 
 import msgspec
 
-from bayplan.model.meta import Int32, ObjectMeta, ObjectPart, TopLevel
+from bayplan.model.meta import Int32, ObjectPart, TopLevel
 
 
 class NamespaceStatus(ObjectPart, kw_only=True):
@@ -14,14 +14,12 @@ class NamespaceStatus(ObjectPart, kw_only=True):
 
 
 class Namespace(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     status: NamespaceStatus = msgspec.field(default_factory=NamespaceStatus)
 
 
 class PriorityClass(TopLevel, kw_only=True):
-    """Its fields stand at the top, without a spec."""
+    """Its fields are at the top level, without a spec."""
 
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     value: Int32 = 0
     global_default: bool = False
     preemption_policy: str | None = None
@@ -32,5 +30,4 @@ class ServiceSpec(ObjectPart, kw_only=True):
 
 
 class Service(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: ServiceSpec = msgspec.field(default_factory=ServiceSpec)

@@ -8,14 +8,15 @@ those it repeats happen twice. The zone is an argument; there is no clock and no
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
-SECOND_NS: Final = 1_000_000_000
+from bayplan.model.durations import parse_duration
+from bayplan.model.time_units import SECOND
+
 _YEARS_AHEAD: Final = 5
 """A schedule with no time in the years to come (the 30th of February) has none at all."""
 _CLOCK_STEP: Final = 900
@@ -26,7 +27,7 @@ _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 
 
 class ScheduleError(ValueError):
-    """The text is no schedule."""
+    """The text is not a schedule."""
 
 
 class _Bounds(NamedTuple):
@@ -52,9 +53,6 @@ _WORDS: Final = {
     "@hourly": "0 * * * *",
 }
 _EVERY: Final = "@every "
-_DURATION: Final = re.compile(r"\+?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+")
-_DURATION_PART: Final = re.compile(r"([0-9.]+)(ns|us|µs|μs|ms|s|m|h)")
-_UNIT_SECONDS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +63,7 @@ class EverySoOften:
 
     def next_after(self, at: int, zone: tzinfo = UTC) -> int | None:  # noqa: ARG002
         """When it is due next, in nanoseconds; always in the future."""
-        return at - at % SECOND_NS + self.step_ns
+        return at - at % SECOND + self.step_ns
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +79,18 @@ class WallClock:
     """Whether one of the two day fields is enough."""
 
     def next_after(self, at: int, zone: tzinfo = UTC) -> int | None:
-        """The first time after `at` (both in nanoseconds), or None if there is none for years."""
-        after = at // SECOND_NS
+        """The first time after `at` (both in nanoseconds), or None if there is none for years, or the calendar ends."""
+        try:
+            found = self._first_after(at // SECOND, zone)
+        except (OverflowError, ValueError):  # Python knows the years 1 to 9999
+            return None
+        return None if found is None else found * SECOND
+
+    def _first_after(self, after: int, zone: tzinfo) -> int | None:
         # From the day before on: where clocks are turned back at midnight, its end comes twice.
         start = datetime.fromtimestamp(after, zone).date() - timedelta(days=1)
-        for day in self._days_from(start):
-            found = self._first_on(day, after, zone)
-            if found is not None:
-                return found * SECOND_NS
-        return None
+        found = (self._first_on(day, after, zone) for day in self._days_from(start))
+        return next((second for second in found if second is not None), None)
 
     def _days_from(self, start: date) -> Iterator[date]:
         day, last_year = start, start.year + _YEARS_AHEAD
@@ -228,10 +229,11 @@ def _parse_number(text: str, names: Mapping[str, int]) -> int:
 
 def _parse_every(text: str) -> int:
     duration = text.removeprefix(_EVERY)
-    if not _DURATION.fullmatch(duration):
-        raise ScheduleError(f'failed to parse duration {text}: time: invalid duration "{duration}"')
-    seconds = sum(float(number) * _UNIT_SECONDS[unit] for number, unit in _DURATION_PART.findall(duration))
-    return max(int(seconds), 1) * SECOND_NS
+    try:
+        step_ns = parse_duration(duration)
+    except ValueError:
+        raise ScheduleError(f'failed to parse duration {text}: time: invalid duration "{duration}"') from None
+    return max(step_ns // SECOND, 1) * SECOND
 
 
 def _second(day: date, zone: tzinfo, fold: int = 0) -> int:

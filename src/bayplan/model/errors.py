@@ -1,7 +1,7 @@
-"""What is wrong with an input, said once and completely.
+"""What is wrong with the input, reported completely and at once.
 
-A `Fault` names the file, the object, the field and what is the matter; `InvalidObject` carries every fault
-found in all the input, so that a user mends a manifest in one go. Nothing here decides what is a fault.
+A `Fault` names the file, the object, the field and the problem; `InvalidObject` carries every fault found in the input,
+so that a user can fix a manifest in one go. Nothing here decides what is a fault.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong; `source`, `object` and `field` are empty where they do not apply."""
+    """One problem; `source`, `object` and `field` are empty if they do not apply."""
 
     source: str
     object: str
@@ -23,7 +23,7 @@ class Fault:
 
 
 class InvalidObject(Exception):  # noqa: N818 - the name is public, and says what was found rather than that it is an error
-    """Input that cannot be used, with all its faults."""
+    """Invalid input, with all its faults."""
 
     def __init__(self, faults: Iterable[Fault]) -> None:
         self.faults: list[Fault] = list(faults)

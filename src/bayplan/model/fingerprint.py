@@ -1,4 +1,4 @@
-"""A key that is equal for values of equal content, to find pods that are alike."""
+"""A key that is equal for values with equal content, to find identical pods."""
 
 from hashlib import blake2b
 

@@ -31,10 +31,10 @@ def as_text(data: bytes) -> bytes:
             return data.decode("utf-16").encode()
         data = data.removeprefix(_UTF8_BOM)
         if b"\0" in data:
-            raise ValueError("not text: holds a NUL byte")
+            raise ValueError("is not text: contains a NUL byte")
         data.decode()
     except UnicodeDecodeError as error:
-        raise ValueError(f"not text in UTF-8: {error.reason} at byte {error.start}") from None
+        raise ValueError(f"is not UTF-8 text: {error.reason} at byte {error.start}") from None
     return data
 
 

@@ -1,7 +1,7 @@
 """The kinds this package knows, in one table.
 
 `KINDS` maps a kind to its API group, version, struct and whether it lives in a namespace. A kind of another
-group that happens to share a name (a Knative Service, say) is another kind: `kind_info` tells them apart.
+group that happens to share a name (a Knative Service, say) is another kind: `kind_info` distinguishes them.
 """
 
 from dataclasses import dataclass
@@ -59,9 +59,9 @@ Object: TypeAlias = (
 )
 
 
-def object_key(thing: Object) -> str:
-    """namespace/name, by which objects of one kind are told apart."""
-    return f"{thing.metadata.namespace}/{thing.metadata.name}"
+def object_key(obj: Object) -> str:
+    """namespace/name, which identifies an object of its kind."""
+    return f"{obj.metadata.namespace}/{obj.metadata.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,46 +80,34 @@ class KindInfo:
         return f"{self.group}/{self.version}" if self.group else self.version
 
 
-_CORE, _APPS, _BATCH = "", "apps", "batch"
-_POLICY, _SCHEDULING, _STORAGE = "policy", "scheduling.k8s.io", "storage.k8s.io"
-_RESOURCE = "resource.k8s.io"
-
-_TABLE: tuple[tuple[str, type[Object], bool], ...] = (
-    (_CORE, Pod, True),
-    (_CORE, Node, False),
-    (_CORE, Namespace, False),
-    (_CORE, Service, True),
-    (_CORE, ReplicationController, True),
-    (_CORE, PersistentVolume, False),
-    (_CORE, PersistentVolumeClaim, True),
-    (_APPS, ReplicaSet, True),
-    (_APPS, StatefulSet, True),
-    (_APPS, Deployment, True),
-    (_APPS, DaemonSet, True),
-    (_BATCH, Job, True),
-    (_BATCH, CronJob, True),
-    (_POLICY, PodDisruptionBudget, True),
-    (_SCHEDULING, PriorityClass, False),
-    (_STORAGE, StorageClass, False),
-    (_STORAGE, CSINode, False),
-    (_STORAGE, CSIDriver, False),
-    (_STORAGE, CSIStorageCapacity, True),
-    (_STORAGE, VolumeAttachment, False),
-    (_RESOURCE, ResourceClaim, True),
-    (_RESOURCE, ResourceClaimTemplate, True),
-    (_RESOURCE, DeviceClass, False),
-    (_RESOURCE, ResourceSlice, False),
+_BY_GROUP: dict[str, tuple[type[Object], ...]] = {
+    "": (Pod, Node, Namespace, Service, ReplicationController, PersistentVolume, PersistentVolumeClaim),
+    "apps": (ReplicaSet, StatefulSet, Deployment, DaemonSet),
+    "batch": (Job, CronJob),
+    "policy": (PodDisruptionBudget,),
+    "scheduling.k8s.io": (PriorityClass,),
+    "storage.k8s.io": (StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment),
+    "resource.k8s.io": (ResourceClaim, ResourceClaimTemplate, DeviceClass, ResourceSlice),
+}
+_WITHOUT_NAMESPACE = frozenset(
+    {
+        *(Node, Namespace, PersistentVolume, PriorityClass),
+        *(StorageClass, CSINode, CSIDriver, VolumeAttachment),
+        *(DeviceClass, ResourceSlice),
+    }
 )
 
 KINDS: dict[str, KindInfo] = {
-    struct.__name__: KindInfo(struct.__name__, group, "v1", struct, namespaced) for group, struct, namespaced in _TABLE
+    struct.__name__: KindInfo(struct.__name__, group, "v1", struct, struct not in _WITHOUT_NAMESPACE)
+    for group, structs in _BY_GROUP.items()
+    for struct in structs
 }
 
 
 def kind_info(api_version: str, kind: str) -> KindInfo | None:
     """The kind's entry, or None when it is unknown or belongs to another group; "" accepts any group.
 
-    The version is not looked at: older ones (policy/v1beta1) carry the same fields.
+    The version is ignored: older ones (policy/v1beta1) have the same fields.
     """
     info = KINDS.get(kind)
     if info is None or not api_version:

@@ -15,16 +15,13 @@ RawQuantity: TypeAlias = str | int | float
 
 
 # Kubernetes refuses integers beyond these; here the bounds also keep them within NumPy's.
-Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]
+INT32_MAX = 2**31 - 1
+Int32: TypeAlias = Annotated[int, msgspec.Meta(ge=-INT32_MAX - 1, le=INT32_MAX)]
 Int64: TypeAlias = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class ObjectPart(msgspec.Struct, rename="camel", omit_defaults=True, gc=False):
     """Any part of an object. Without garbage-collector tracking, as no part ever refers back to its owner."""
-
-
-class TopLevel(ObjectPart, tag_field="kind", tag=True):
-    """An object with a kind of its own; the kind is the class name, checked and written by msgspec."""
 
 
 class OwnerReference(ObjectPart, kw_only=True):
@@ -52,6 +49,12 @@ class ObjectMeta(ObjectPart, kw_only=True):
     owner_references: list[OwnerReference] = []
 
 
+class TopLevel(ObjectPart, tag_field="kind", tag=True, kw_only=True):
+    """An object with a kind of its own; the kind is the class name, checked and written by msgspec."""
+
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+
+
 class LabelSelectorRequirement(ObjectPart, kw_only=True):
     key: str = ""
     operator: str = ""
@@ -72,10 +75,6 @@ class Condition(ObjectPart, kw_only=True):
     message: str = ""
     last_transition_time: str | None = None
     observed_generation: Int64 | None = None
-
-
-class LocalObjectReference(ObjectPart, kw_only=True):
-    name: str = ""
 
 
 class ObjectReference(ObjectPart, kw_only=True):

@@ -1,7 +1,7 @@
-"""What Kubernetes accepts as a label key and as a label value, with the sentences it refuses them with.
+"""Which label keys, label values and resource names Kubernetes accepts, and its messages for those it refuses.
 
-Takes text, gives the complaints about it; none means that the text is fine. Verdicts are remembered, as a
-cluster holds few distinct keys and values among many labels.
+Takes text and returns the complaints about it; an empty result means that the text is valid. Verdicts are cached, as
+a cluster holds few distinct keys and values among many labels.
 """
 
 import re
@@ -13,6 +13,7 @@ _SUBDOMAIN_FORMAT = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9
 _NAME_MAX = 63
 _SUBDOMAIN_MAX = 253
 
+_NATIVE_RESOURCE = re.compile(r"cpu|memory|ephemeral-storage|hugepages-.+")
 _NAME = re.compile(_NAME_FORMAT)
 _SUBDOMAIN = re.compile(_SUBDOMAIN_FORMAT)
 
@@ -35,7 +36,7 @@ _EMPTY = "must be non-empty"
 
 @lru_cache(maxsize=65_536)
 def label_key_faults(key: str) -> tuple[str, ...]:
-    """Why the text is no label key, a name or a subdomain, a slash and a name; empty when it is one."""
+    """Why the text is not a label key ([subdomain/]name); empty if it is one."""
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         optional = " with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -49,13 +50,29 @@ def label_key_faults(key: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=65_536)
 def label_value_faults(value: str) -> tuple[str, ...]:
-    """Why the text is no label value; empty when it is one."""
+    """Why the text is not a label value; empty if it is one."""
     faults: list[str] = []
     if _byte_length(value) > _NAME_MAX:
         faults.append(_too_long(_NAME_MAX))
     if value and not _NAME.fullmatch(value):
         faults.append(_VALUE_MUST_CONSIST)
     return tuple(faults)
+
+
+def is_resource_name(text: str) -> bool:
+    """Whether a container can request it: a native resource, or an extended one such as nvidia.com/gpu."""
+    return _NATIVE_RESOURCE.fullmatch(text) is not None or ("/" in text and not label_key_faults(text))
+
+
+def extended_resource_faults(name: str) -> tuple[str, ...]:
+    """Why the text is no extended resource, such as `example.com/gpu`; empty when it is one."""
+    if faults := label_key_faults(name):
+        return faults
+    native = "/" not in name or "kubernetes.io/" in name
+    # A quota names it with this prefix, so the prefixed name must be valid too.
+    if native or name.startswith("requests.") or label_key_faults(f"requests.{name}"):
+        return ("is an invalid extended resource name",)
+    return ()
 
 
 def _subdomain_faults(prefix: str) -> list[str]:
@@ -85,4 +102,4 @@ def _byte_length(text: str) -> int:
 
 
 def _too_long(length_max: int) -> str:
-    return f"must be no more than {length_max} characters"
+    return f"must be no more than {length_max} bytes"

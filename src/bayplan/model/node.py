@@ -5,7 +5,7 @@ See `meta` for the conventions. Heartbeats, addresses and daemon endpoints are l
 
 import msgspec
 
-from bayplan.model.meta import Condition, Int64, ObjectMeta, ObjectPart, RawQuantity, TopLevel
+from bayplan.model.meta import Condition, Int64, ObjectPart, RawQuantity, TopLevel
 
 
 class Taint(ObjectPart, kw_only=True):
@@ -18,7 +18,6 @@ class Taint(ObjectPart, kw_only=True):
 class NodeSpec(ObjectPart, kw_only=True):
     unschedulable: bool = False
     taints: list[Taint] = []
-    provider_id: str = msgspec.field(default="", name="providerID")
 
 
 class ContainerImage(ObjectPart, kw_only=True):
@@ -35,6 +34,5 @@ class NodeStatus(ObjectPart, kw_only=True):
 
 
 class Node(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: NodeSpec = msgspec.field(default_factory=NodeSpec)
     status: NodeStatus = msgspec.field(default_factory=NodeStatus)

@@ -7,11 +7,23 @@ Volume sources live in `volumes`.
 
 import msgspec
 
-from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, ObjectPart, RawQuantity, TopLevel
+from bayplan.model.meta import (
+    Condition,
+    Int32,
+    Int64,
+    LabelSelector,
+    LabelSelectorRequirement,
+    ObjectMeta,
+    ObjectPart,
+    RawQuantity,
+    TopLevel,
+)
 from bayplan.model.volumes import Volume
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+#: Phases in which a pod no longer takes up room on its node.
+FINISHED_PHASES = frozenset({"Succeeded", "Failed"})
 
 
 class ResourceClaimRequest(ObjectPart, kw_only=True):
@@ -49,10 +61,8 @@ class Container(ObjectPart, kw_only=True):
     restart_policy_rules: list[ContainerRestartRule] = []
 
 
-class NodeSelectorRequirement(ObjectPart, kw_only=True):
-    key: str = ""
-    operator: str = ""
-    values: list[str] = []
+class NodeSelectorRequirement(LabelSelectorRequirement, kw_only=True):
+    """Knows more operators."""
 
 
 class NodeSelectorTerm(ObjectPart, kw_only=True):
@@ -93,9 +103,8 @@ class PodAffinity(ObjectPart, kw_only=True):
     preferred: list[WeightedPodAffinityTerm] = msgspec.field(default_factory=list, name=PREFERRED)
 
 
-class PodAntiAffinity(ObjectPart, kw_only=True):
-    required: list[PodAffinityTerm] = msgspec.field(default_factory=list, name=REQUIRED)
-    preferred: list[WeightedPodAffinityTerm] = msgspec.field(default_factory=list, name=PREFERRED)
+class PodAntiAffinity(PodAffinity, kw_only=True):
+    """The same terms, of pods to keep away from."""
 
 
 class Affinity(ObjectPart, kw_only=True):
@@ -159,7 +168,6 @@ class PodSpec(ObjectPart, kw_only=True):
 
 class ContainerStatus(ObjectPart, kw_only=True):
     name: str = ""
-    ready: bool = False
     restart_count: Int32 = 0
     resources: ResourceRequirements | None = None
     allocated_resources: dict[str, RawQuantity] = {}
@@ -190,7 +198,6 @@ class PodStatus(ObjectPart, kw_only=True):
 
 
 class Pod(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: PodSpec = msgspec.field(default_factory=PodSpec)
     status: PodStatus = msgspec.field(default_factory=PodStatus)
 

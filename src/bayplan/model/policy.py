@@ -1,19 +1,18 @@
-"""PodDisruptionBudget: how many pods of a set may be away at once.
+"""PodDisruptionBudget: how many pods of a set may be unavailable at once.
 
-`status` is None when the input has none: then nobody has counted yet, which is not the same as zero allowed
+`status` is None if the input has none: it has not been computed yet, which is not the same as zero allowed
 disruptions. `selector` None selects no pod, an empty one every pod of the namespace. See `meta` for the rest.
 """
 
 import msgspec
 
-from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectMeta, ObjectPart, TopLevel
+from bayplan.model.meta import Condition, Int32, Int64, LabelSelector, ObjectPart, TopLevel
 
 
 class PodDisruptionBudgetSpec(ObjectPart, kw_only=True):
     selector: LabelSelector | None = None
     min_available: Int32 | str | None = None
     max_unavailable: Int32 | str | None = None
-    unhealthy_pod_eviction_policy: str | None = None
 
 
 class PodDisruptionBudgetStatus(ObjectPart, kw_only=True):
@@ -27,6 +26,5 @@ class PodDisruptionBudgetStatus(ObjectPart, kw_only=True):
 
 
 class PodDisruptionBudget(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: PodDisruptionBudgetSpec = msgspec.field(default_factory=PodDisruptionBudgetSpec)
     status: PodDisruptionBudgetStatus | None = None

@@ -1,7 +1,7 @@
-"""Files, folders and standard input as objects: YAML or JSON, plain or gzipped, single, many or in lists.
+"""Files, directories and standard input as objects: YAML or JSON, plain or gzipped, single, many or in lists.
 
-Gives the objects in order of appearance and counts the kinds passed over; unknown fields are ignored and a
-missing namespace becomes `default`. All faults of all input are collected and raised once, as `InvalidObject`.
+Returns the objects in order of appearance and counts the ignored kinds; unknown fields are ignored and a missing
+namespace becomes `default`. All faults in all input are collected and raised at once, as `InvalidObject`.
 The only module of `model` that touches files. JSON is decoded straight into structs, item by item.
 """
 
@@ -24,11 +24,11 @@ from bayplan.model.conversion import FieldFault, convert, described
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.json_documents import JsonError, as_text, parse_json, split_json
 from bayplan.model.kinds import KINDS, KindInfo, Object, kind_info
+from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.yaml_documents import YamlError, parse_yaml
 
 STDIN = "-"
 STDIN_NAME = "standard input"
-DEFAULT_NAMESPACE = "default"
 SUFFIXES = (".yaml", ".yml", ".json")
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -36,7 +36,7 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 @dataclass(slots=True)
 class ReadResult:
-    """What was read: the objects, how many of which kinds were passed over, and the files opened."""
+    """What was read: the objects, the number of ignored objects by kind, and the opened files."""
 
     objects: list[Object] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
@@ -58,7 +58,7 @@ def read(paths: Sequence[str | Path], stdin: BinaryIO | None = None) -> ReadResu
 
 
 def from_dicts(objects: Iterable[Any], source: str = "objects") -> ReadResult:
-    """The same for objects that are parsed already; none at all is no fault here."""
+    """The same for parsed objects; an empty list is not a fault here."""
     collector = _Collector()
     with without_garbage_collection():
         for position, item in enumerate(objects):
@@ -135,7 +135,7 @@ class _Collector:
             if document is None:
                 continue
             is_empty = False
-            # A sequence of objects is no manifest, but what other tools print.
+            # A sequence of objects is not a manifest, but other tools print it.
             for where, value in _flattened(f"document {position + 1}", document):
                 self.add_value(source, where, value)
         if is_empty:
@@ -229,7 +229,7 @@ class _Collector:
         if first_source is None:
             self.seen[identity] = source
         else:
-            again = "twice in this input" if first_source == source else f"already given in {first_source}"
+            again = "appears twice in the input" if first_source == source else f"already defined in {first_source}"
             self._fault(source, _label(info.kind, obj, where), "", again)
 
     def _fault(self, source: str, where: str, path: str, message: str) -> None:
@@ -237,7 +237,7 @@ class _Collector:
 
 
 def _files(paths: Sequence[str | Path], faults: list[Fault]) -> Iterator[tuple[str, Path | None]]:
-    """Each file with the name it goes by; None stands for standard input."""
+    """Each file with its display name; None means standard input."""
     for given in paths:
         path = Path(given)
         if str(given) == STDIN:
@@ -245,7 +245,7 @@ def _files(paths: Sequence[str | Path], faults: list[Fault]) -> Iterator[tuple[s
         elif path.is_dir():
             inside = sorted(file for file in path.rglob("*") if _is_manifest(file))
             if not inside:
-                faults.append(Fault(str(given), "", "", f"no {', '.join(SUFFIXES)} file in this folder"))
+                faults.append(Fault(str(given), "", "", f"no {', '.join(SUFFIXES)} file in this directory"))
             yield from ((str(file), file) for file in inside)
         else:
             yield str(given), path
@@ -262,7 +262,7 @@ def _content(source: str, file: Path | None, stdin: BinaryIO | None, faults: lis
         if data[:2] == _GZIP_MAGIC:
             data = gzip.decompress(data)
     except FileNotFoundError:
-        faults.append(Fault(source, "", "", "no such file or folder"))
+        faults.append(Fault(source, "", "", "no such file or directory"))
     except (OSError, EOFError, zlib.error) as error:
         faults.append(Fault(source, "", "", f"cannot be read: {getattr(error, 'strerror', None) or error}"))
     else:
@@ -303,9 +303,9 @@ def _label(kind: str, obj: Object, where: str) -> str:
 
 def _nothing_found(result: ReadResult) -> Fault:
     sources = ", ".join(result.files) or "no files"
-    passed_over = ", ".join(f"{count} {kind}" for kind, count in sorted(result.skipped.items()))
-    note = f" (passed over: {passed_over})" if passed_over else ""
-    return Fault(sources, "", "", f"no object of a kind that matters to scheduling{note}")
+    ignored = ", ".join(f"{count} {kind}" for kind, count in sorted(result.skipped.items()))
+    note = f" (ignored: {ignored})" if ignored else ""
+    return Fault(sources, "", "", f"no objects of a kind that affects scheduling{note}")
 
 
 @contextmanager

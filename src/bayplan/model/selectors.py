@@ -7,12 +7,13 @@ be the key of a table. A selector that is absent matches nothing, an empty one e
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import ClassVar
 
 import msgspec
 
+from bayplan.model.conversion import FieldFault, child
 from bayplan.model.meta import LabelSelector
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
@@ -26,7 +27,20 @@ _GO_INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
 
 
 class SelectorError(ValueError):
-    """A selector that Kubernetes does not accept."""
+    """A selector that Kubernetes does not accept, for one reason or for several."""
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        return self.args
+
+    def __str__(self) -> str:
+        return joined_faults(self.args)
+
+
+def joined_faults(faults: Iterable[str]) -> str:
+    """Several faults as Kubernetes lists them in one message: each once, in brackets if there are more than one."""
+    distinct = [*dict.fromkeys(faults)]
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""
 
 
 class LabelRequirement(msgspec.Struct, frozen=True, cache_hash=True, gc=False, order=True):
@@ -96,7 +110,7 @@ class CompiledNodeTerm(msgspec.Struct, frozen=True, cache_hash=True, gc=False):
     names: tuple[LabelRequirement, ...] = ()
 
     def matches(self, labels: Mapping[str, str], name: str) -> bool:
-        """A term without conditions matches nothing; those on the name are passed over for a nameless node."""
+        """A term without conditions matches nothing; conditions on the name are ignored for a node without one."""
         if not self.labels and not self.names:
             return False
         if not all(requirement.matches(labels) for requirement in self.labels):
@@ -120,35 +134,60 @@ def compile_match_labels(labels: Mapping[str, str]) -> CompiledSelector:
 
 
 def compile_node_requirement(requirement: NodeSelectorRequirement, path: str = "") -> LabelRequirement:
-    """A condition on node labels; `path` is where it stands, for the message."""
+    """A condition on node labels; `path` is its location, for the message."""
+    faults = node_requirement_faults(requirement, path)
+    return _requirement(requirement.key, requirement.operator, tuple(requirement.values), faults)
+
+
+def node_requirement_faults(requirement: NodeSelectorRequirement, path: str = "") -> list[FieldFault]:
+    """All that Kubernetes finds wrong with a condition on node labels."""
     if requirement.operator not in NODE_OPERATORS:
-        raise _not_supported(path, requirement.operator, (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT))
-    return _requirement(requirement.key, requirement.operator, tuple(requirement.values), path)
+        return [_not_supported(path, requirement.operator, (IN, NOT_IN, EXISTS, DOES_NOT_EXIST, GT, LT))]
+    return _requirement_faults(requirement.key, requirement.operator, tuple(requirement.values), path)
 
 
 def compile_node_field(requirement: NodeSelectorRequirement, path: str = "") -> LabelRequirement:
     """A condition on the node's name, the only field a node can be selected by."""
-    if requirement.operator not in (IN, NOT_IN):
-        raise _not_supported(path, requirement.operator, (IN, NOT_IN))
-    if requirement.key != NODE_NAME_FIELD:
-        raise SelectorError(_invalid(_child(path, "key"), requirement.key, "not a valid field selector key"))
-    if len(requirement.values) != 1:
-        raise SelectorError(_invalid(_child(path, "values"), requirement.values, "must have one element"))
+    faults = node_field_faults(requirement, path)
+    if requirement.operator in (IN, NOT_IN) and requirement.key != NODE_NAME_FIELD:
+        faults = [_invalid(child(path, "key"), requirement.key, "not a valid field selector key")]
+    if faults:
+        raise _refused(faults)
     return LabelRequirement(requirement.key, requirement.operator, tuple(requirement.values))
+
+
+def node_field_faults(requirement: NodeSelectorRequirement, path: str = "") -> list[FieldFault]:
+    """What is wrong with a condition on a field of a node, whichever field it is."""
+    if requirement.operator not in (IN, NOT_IN):
+        return [_not_supported(path, requirement.operator, (IN, NOT_IN))]
+    if len(requirement.values) != 1:
+        return [_invalid(child(path, "values"), requirement.values, "must have one element")]
+    return []
 
 
 def compile_node_term(term: NodeSelectorTerm, path: str = "") -> CompiledNodeTerm:
     """Both kinds of conditions of a term; SelectorError when any is invalid."""
-    expressions, fields = _child(path, "matchExpressions"), _child(path, "matchFields")
-    labels = [
-        compile_node_requirement(requirement, f"{expressions}[{position}]")
-        for position, requirement in enumerate(term.match_expressions)
-    ]
-    names = [
-        compile_node_field(requirement, f"{fields}[{position}]")
-        for position, requirement in enumerate(term.match_fields)
-    ]
+    expressions, fields = child(path, "matchExpressions"), child(path, "matchFields")
+    faults: list[str] = []
+    labels = list(_compiled(compile_node_requirement, term.match_expressions, expressions, faults))
+    names = list(_compiled(compile_node_field, term.match_fields, fields, faults))
+    if faults:
+        raise SelectorError(*faults)
     return CompiledNodeTerm(_canonical(labels), _canonical(names))
+
+
+def _compiled(
+    compile_one: Callable[[NodeSelectorRequirement, str], LabelRequirement],
+    requirements: Iterable[NodeSelectorRequirement],
+    path: str,
+    faults: list[str],
+) -> Iterator[LabelRequirement]:
+    """Those that are valid; `faults` gets all that is wrong with the others."""
+    for position, requirement in enumerate(requirements):
+        try:
+            yield compile_one(requirement, f"{path}[{position}]")
+        except SelectorError as problem:
+            faults += problem.faults
 
 
 def parse_go_integer(text: str) -> int | None:
@@ -163,11 +202,11 @@ def parse_go_integer(text: str) -> int | None:
 def _compile(
     labels: tuple[tuple[str, str], ...], expressions: tuple[tuple[str, str, tuple[str, ...]], ...]
 ) -> CompiledSelector:
-    requirements = [_requirement(key, IN, (value,)) for key, value in labels]
+    requirements = [_checked_requirement(key, IN, (value,)) for key, value in labels]
     for key, operator, values in expressions:
         if operator not in LABEL_OPERATORS:
             raise SelectorError(f"{_quoted(operator)} is not a valid label selector operator")
-        requirements.append(_requirement(key, operator, values))
+        requirements.append(_checked_requirement(key, operator, values))
     return _selector(requirements)
 
 
@@ -183,26 +222,33 @@ def _canonical(requirements: Iterable[LabelRequirement]) -> tuple[LabelRequireme
     return tuple(sorted(set(requirements)))
 
 
-def _requirement(key: str, operator: str, values: tuple[str, ...], path: str = "") -> LabelRequirement:
-    faults = [
-        *_key_faults(key, path),
-        *_operand_faults(operator, values, path),
-        *_value_faults(key, values, path),
-    ]
+def _checked_requirement(key: str, operator: str, values: tuple[str, ...]) -> LabelRequirement:
+    return _requirement(key, operator, values, _requirement_faults(key, operator, values, ""))
+
+
+def _requirement(key: str, operator: str, values: tuple[str, ...], faults: list[FieldFault]) -> LabelRequirement:
     if faults:
-        raise SelectorError(faults[0] if len(faults) == 1 else f"[{', '.join(dict.fromkeys(faults))}]")
+        raise _refused(faults)
     if operator in (GT, LT):
         return LabelRequirement(key, operator, (str(int(values[0])),))
     return LabelRequirement(key, operator, tuple(sorted(set(values))))
 
 
-def _key_faults(key: str, path: str) -> list[str]:
+def _refused(faults: list[FieldFault]) -> SelectorError:
+    return SelectorError(*(f"{path}: {message}" for path, message in faults))
+
+
+def _requirement_faults(key: str, operator: str, values: tuple[str, ...], path: str) -> list[FieldFault]:
+    return [*_key_faults(key, path), *_operand_faults(operator, values, path), *_value_faults(key, values, path)]
+
+
+def _key_faults(key: str, path: str) -> list[FieldFault]:
     faults = label_key_faults(key)
-    return [_invalid(_child(path, "key"), key, "; ".join(faults))] if faults else []
+    return [_invalid(child(path, "key"), key, "; ".join(faults))] if faults else []
 
 
-def _operand_faults(operator: str, values: tuple[str, ...], path: str) -> list[str]:
-    at = _child(path, "values")
+def _operand_faults(operator: str, values: tuple[str, ...], path: str) -> list[FieldFault]:
+    at = child(path, "values")
     if operator in (IN, NOT_IN):
         if not values:
             return [_invalid(at, values, "for 'in', 'notin' operators, values set can't be empty")]
@@ -214,7 +260,7 @@ def _operand_faults(operator: str, values: tuple[str, ...], path: str) -> list[s
     return []
 
 
-def _bound_faults(values: tuple[str, ...], at: str) -> list[str]:
+def _bound_faults(values: tuple[str, ...], at: str) -> list[FieldFault]:
     faults = []
     if len(values) != 1:
         faults.append(_invalid(at, values, "for 'Gt', 'Lt' operators, exactly one value is required"))
@@ -226,8 +272,8 @@ def _bound_faults(values: tuple[str, ...], at: str) -> list[str]:
     return faults
 
 
-def _value_faults(key: str, values: tuple[str, ...], path: str) -> list[str]:
-    at = _child(path, "values")
+def _value_faults(key: str, values: tuple[str, ...], path: str) -> list[FieldFault]:
+    at = child(path, "values")
     return [
         _invalid(f"{at}[{position}][{key}]", value, "; ".join(faults))
         for position, value in enumerate(values)
@@ -235,21 +281,15 @@ def _value_faults(key: str, values: tuple[str, ...], path: str) -> list[str]:
     ]
 
 
-def _not_supported(path: str, operator: str, supported: tuple[str, ...]) -> SelectorError:
+def _not_supported(path: str, operator: str, supported: tuple[str, ...]) -> FieldFault:
     listed = ", ".join(_quoted(name) for name in supported)
-    return SelectorError(
-        f"{_child(path, 'operator')}: Unsupported value: {_quoted(operator)}: supported values: {listed}"
-    )
+    return child(path, "operator"), f"Unsupported value: {_quoted(operator)}: supported values: {listed}"
 
 
-def _invalid(at: str, value: str | Iterable[str], message: str) -> str:
+def _invalid(at: str, value: str | Iterable[str], message: str) -> FieldFault:
     # An empty list reaches upstream as a nil slice, which it shows as null.
     shown = value if isinstance(value, str) else list(value) or None
-    return f"{at}: Invalid value: {json.dumps(shown, ensure_ascii=False, separators=(',', ':'))}: {message}"
-
-
-def _child(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+    return at, f"Invalid value: {json.dumps(shown, ensure_ascii=False, separators=(',', ':'))}: {message}"
 
 
 def _quoted(text: str) -> str:

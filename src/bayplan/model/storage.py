@@ -10,7 +10,6 @@ from bayplan.model.meta import (
     Condition,
     Int32,
     LabelSelector,
-    ObjectMeta,
     ObjectPart,
     ObjectReference,
     RawQuantity,
@@ -67,7 +66,6 @@ class PersistentVolumeStatus(ObjectPart, kw_only=True):
 
 
 class PersistentVolume(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: PersistentVolumeSpec = msgspec.field(default_factory=PersistentVolumeSpec)
     status: PersistentVolumeStatus = msgspec.field(default_factory=PersistentVolumeStatus)
 
@@ -81,7 +79,6 @@ class PersistentVolumeClaimStatus(ObjectPart, kw_only=True):
 
 
 class PersistentVolumeClaim(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: PersistentVolumeClaimSpec = msgspec.field(default_factory=PersistentVolumeClaimSpec)
     status: PersistentVolumeClaimStatus = msgspec.field(default_factory=PersistentVolumeClaimStatus)
 
@@ -96,11 +93,9 @@ class TopologySelectorTerm(ObjectPart, kw_only=True):
 
 
 class StorageClass(TopLevel, kw_only=True):
-    """Its fields stand at the top, without a spec."""
+    """Its fields are at the top level, without a spec."""
 
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     provisioner: str = ""
-    parameters: dict[str, str] = {}
     reclaim_policy: str | None = None
     volume_binding_mode: str | None = None
     allowed_topologies: list[TopologySelectorTerm] = []
@@ -112,7 +107,6 @@ class VolumeNodeResources(ObjectPart, kw_only=True):
 
 class CSINodeDriver(ObjectPart, kw_only=True):
     name: str = ""
-    node_id: str = msgspec.field(default="", name="nodeID")
     topology_keys: list[str] = []
     allocatable: VolumeNodeResources | None = None
 
@@ -122,25 +116,20 @@ class CSINodeSpec(ObjectPart, kw_only=True):
 
 
 class CSINode(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: CSINodeSpec = msgspec.field(default_factory=CSINodeSpec)
 
 
 class CSIDriverSpec(ObjectPart, kw_only=True):
     storage_capacity: bool | None = None
-    attach_required: bool | None = None
-    prevent_pod_scheduling_if_missing: bool | None = None
 
 
 class CSIDriver(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: CSIDriverSpec = msgspec.field(default_factory=CSIDriverSpec)
 
 
 class CSIStorageCapacity(TopLevel, kw_only=True):
-    """Its fields stand at the top, without a spec."""
+    """Its fields are at the top level, without a spec."""
 
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     node_topology: LabelSelector | None = None
     storage_class_name: str = ""
     capacity: RawQuantity | None = None
@@ -158,5 +147,4 @@ class VolumeAttachmentSpec(ObjectPart, kw_only=True):
 
 
 class VolumeAttachment(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: VolumeAttachmentSpec = msgspec.field(default_factory=VolumeAttachmentSpec)

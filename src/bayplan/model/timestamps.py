@@ -6,13 +6,15 @@ Pure text to integer: no clock, no local zone. Fractions finer than a nanosecond
 import re
 from functools import lru_cache
 
+from bayplan.model.time_units import SECOND
+
 _RFC3339 = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
     r"(?:([Zz])|([+-])([0-9]{2}):([0-9]{2}))"
 )
 _DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _DAYS_0000_TO_1970 = 719_528
-_NS_PER_SECOND = 1_000_000_000
+_FIRST_SECOND, _LAST_SECOND = -62_167_219_200, 253_402_300_799  # 0000-01-01T00:00:00Z, 9999-12-31T23:59:59Z
 
 
 @lru_cache(maxsize=65_536)
@@ -26,13 +28,13 @@ def parse_time(text: str) -> int:
     seconds = (_days_since_epoch(year, month, day) * 24 + hour) * 3600 + minute * 60 + second
     seconds -= _offset_seconds(text, match)
     fraction_ns = int((match[7] or "").ljust(9, "0")[:9])
-    return seconds * _NS_PER_SECOND + fraction_ns
+    return seconds * SECOND + fraction_ns
 
 
 def _check_ranges(text: str, year: int, month: int, day: int, hour: int, minute: int, second: int) -> None:
     date_is_real = 1 <= month <= 12 and 1 <= day <= _days_in_month(year, month)
     if not date_is_real or hour > 23 or minute > 59 or second > 59:
-        raise ValueError(f"{text!r} is not a time that exists")
+        raise ValueError(f"{text!r} is not a valid time")
 
 
 def _offset_seconds(text: str, match: re.Match[str]) -> int:
@@ -40,7 +42,7 @@ def _offset_seconds(text: str, match: re.Match[str]) -> int:
         return 0
     hours, minutes = int(match[10]), int(match[11])
     if hours > 23 or minutes > 59:
-        raise ValueError(f"{text!r} has an impossible offset")
+        raise ValueError(f"{text!r} has an invalid UTC offset")
     return (hours * 3600 + minutes * 60) * (-1 if match[9] == "-" else 1)
 
 
@@ -59,9 +61,16 @@ def _days_since_epoch(year: int, month: int, day: int) -> int:
 
 
 def format_time(nanoseconds: int) -> str:
-    """The RFC 3339 text of a time, in UTC and whole seconds, as Kubernetes writes it."""
-    seconds = nanoseconds // _NS_PER_SECOND
-    days, second_of_day = divmod(seconds, 24 * 3600)
+    """The RFC 3339 text of a time, in UTC and whole seconds, as Kubernetes writes it.
+
+    Years have four digits: what is beyond them is written as the first or last second that has a text.
+    """
+    return _format_second(min(max(nanoseconds // SECOND, _FIRST_SECOND), _LAST_SECOND))
+
+
+@lru_cache(maxsize=4_096)  # thousands of writes share a second
+def _format_second(second: int) -> str:
+    days, second_of_day = divmod(second, 24 * 3600)
     hour, rest = divmod(second_of_day, 3600)
     return f"{_date(days)}T{hour:02}:{rest // 60:02}:{rest % 60:02}Z"
 

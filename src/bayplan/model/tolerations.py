@@ -15,7 +15,7 @@ NO_EXECUTE = "NoExecute"
 
 
 def tolerates(toleration: Toleration, taint: Taint) -> bool:
-    """An empty effect or key of the toleration stands for any."""
+    """An empty effect or key of the toleration matches any."""
     if toleration.effect and toleration.effect != taint.effect:
         return False
     if toleration.key and toleration.key != taint.key:

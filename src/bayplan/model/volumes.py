@@ -7,7 +7,7 @@ empty directories go anywhere; such a volume is kept by its name alone.
 
 import msgspec
 
-from bayplan.model.meta import Int32, LabelSelector, ObjectMeta, ObjectPart, RawQuantity
+from bayplan.model.meta import LabelSelector, ObjectMeta, ObjectPart, RawQuantity
 
 
 class PersistentVolumeClaimVolumeSource(ObjectPart, kw_only=True):
@@ -46,9 +46,13 @@ class GCEPersistentDiskVolumeSource(ObjectPart, kw_only=True):
     read_only: bool = False
 
 
-class AWSElasticBlockStoreVolumeSource(ObjectPart, kw_only=True):
+class _DiskByID(ObjectPart, kw_only=True):
     volume_id: str = msgspec.field(default="", name="volumeID")
     read_only: bool = False
+
+
+class AWSElasticBlockStoreVolumeSource(_DiskByID, kw_only=True):
+    """Of AWS."""
 
 
 class RBDVolumeSource(ObjectPart, kw_only=True):
@@ -60,35 +64,29 @@ class RBDVolumeSource(ObjectPart, kw_only=True):
 
 class ISCSIVolumeSource(ObjectPart, kw_only=True):
     iqn: str = ""
-    target_portal: str = ""
-    lun: Int32 = 0
     read_only: bool = False
 
 
 class AzureDiskVolumeSource(ObjectPart, kw_only=True):
-    disk_name: str = ""
     disk_uri: str = msgspec.field(default="", name="diskURI")
+    kind: str | None = None
     read_only: bool = False
 
 
 class AzureFileVolumeSource(ObjectPart, kw_only=True):
-    secret_name: str = ""
-    share_name: str = ""
     read_only: bool = False
 
 
-class CinderVolumeSource(ObjectPart, kw_only=True):
-    volume_id: str = msgspec.field(default="", name="volumeID")
-    read_only: bool = False
+class CinderVolumeSource(_DiskByID, kw_only=True):
+    """Of OpenStack."""
 
 
-class PortworxVolumeSource(ObjectPart, kw_only=True):
-    volume_id: str = msgspec.field(default="", name="volumeID")
-    read_only: bool = False
+class PortworxVolumeSource(_DiskByID, kw_only=True):
+    """Of Portworx."""
 
 
 class VsphereVirtualDiskVolumeSource(ObjectPart, kw_only=True):
-    volume_path: str = ""
+    """Only that it is one is of interest."""
 
 
 class CSIVolumeSource(ObjectPart, kw_only=True):

@@ -34,7 +34,6 @@ class ScaleStatus(ObjectPart, kw_only=True):
 
 
 class ReplicationController(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: ReplicationControllerSpec = msgspec.field(default_factory=ReplicationControllerSpec)
     status: ScaleStatus = msgspec.field(default_factory=ScaleStatus)
 
@@ -55,6 +54,8 @@ class UpdateStrategy(ObjectPart, kw_only=True):
 
 
 class ReplicaSetSpec(ObjectPart, kw_only=True):
+    """What StatefulSets and Deployments have, too."""
+
     replicas: Int32 | None = None
     min_ready_seconds: Int32 = 0
     selector: LabelSelector | None = None
@@ -62,7 +63,6 @@ class ReplicaSetSpec(ObjectPart, kw_only=True):
 
 
 class ReplicaSet(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: ReplicaSetSpec = msgspec.field(default_factory=ReplicaSetSpec)
     status: ScaleStatus = msgspec.field(default_factory=ScaleStatus)
 
@@ -71,36 +71,25 @@ class StatefulSetOrdinals(ObjectPart, kw_only=True):
     start: Int32 = 0
 
 
-class StatefulSetSpec(ObjectPart, kw_only=True):
-    replicas: Int32 | None = None
-    min_ready_seconds: Int32 = 0
-    selector: LabelSelector | None = None
-    template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
+class StatefulSetSpec(ReplicaSetSpec, kw_only=True):
     volume_claim_templates: list[PersistentVolumeClaim] = []
-    service_name: str = ""
     pod_management_policy: str = ""
     update_strategy: UpdateStrategy | None = None
     ordinals: StatefulSetOrdinals | None = None
 
 
 class StatefulSet(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: StatefulSetSpec = msgspec.field(default_factory=StatefulSetSpec)
     status: ScaleStatus = msgspec.field(default_factory=ScaleStatus)
 
 
-class DeploymentSpec(ObjectPart, kw_only=True):
-    replicas: Int32 | None = None
-    min_ready_seconds: Int32 = 0
-    selector: LabelSelector | None = None
-    template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
+class DeploymentSpec(ReplicaSetSpec, kw_only=True):
     strategy: UpdateStrategy | None = None
     revision_history_limit: Int32 | None = None
     paused: bool = False
 
 
 class Deployment(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: DeploymentSpec = msgspec.field(default_factory=DeploymentSpec)
     status: ScaleStatus = msgspec.field(default_factory=ScaleStatus)
 
@@ -124,7 +113,6 @@ class DaemonSetStatus(ObjectPart, kw_only=True):
 
 
 class DaemonSet(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: DaemonSetSpec = msgspec.field(default_factory=DaemonSetSpec)
     status: DaemonSetStatus = msgspec.field(default_factory=DaemonSetStatus)
 
@@ -138,7 +126,6 @@ class JobSpec(ObjectPart, kw_only=True):
     ttl_seconds_after_finished: Int32 | None = None
     suspend: bool = False
     selector: LabelSelector | None = None
-    manual_selector: bool = False
     template: PodTemplateSpec = msgspec.field(default_factory=PodTemplateSpec)
 
 
@@ -154,7 +141,6 @@ class JobStatus(ObjectPart, kw_only=True):
 
 
 class Job(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: JobSpec = msgspec.field(default_factory=JobSpec)
     status: JobStatus = msgspec.field(default_factory=JobStatus)
 
@@ -182,6 +168,5 @@ class CronJobStatus(ObjectPart, kw_only=True):
 
 
 class CronJob(TopLevel, kw_only=True):
-    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: CronJobSpec = msgspec.field(default_factory=CronJobSpec)
     status: CronJobStatus = msgspec.field(default_factory=CronJobStatus)

@@ -37,7 +37,7 @@ class YamlError(ValueError):
 
 
 def parse_yaml(data: bytes) -> Iterator[Any]:
-    """The documents one after another, None for an empty one; YamlError when the text is not well formed."""
+    """The documents in order, None for an empty one; YamlError if the text is malformed."""
     parser = CParser(data)
     try:
         yield from _documents(parser)
@@ -145,7 +145,7 @@ class _Document:
     def _alias(self, event: Any) -> None:
         found = self.anchors.get(event.anchor)
         if found is None:
-            raise YamlError(f"alias {event.anchor!r} refers to nothing above it", event.start_mark)
+            raise YamlError(f"alias {event.anchor!r} is not defined above", event.start_mark)
         value, size = found
         self.nodes += size
         self.alias_nodes += size
@@ -198,7 +198,7 @@ def _mergeable(value: Any, event: Any) -> list[dict[str, Any]]:
 
 
 def resolve_plain(text: str) -> Any:
-    """What an unquoted, untagged scalar stands for."""
+    """The value of an unquoted, untagged scalar."""
     if text in _NULLS:
         return None
     if text in _TRUES:
@@ -236,5 +236,5 @@ def _tagged(event: Any) -> Any:
     if wanted is float and type(value) is int:
         return float(value)
     if type(value) is not wanted:
-        raise YamlError(f"{event.value!r} is not of the type that its tag says", event.start_mark)
+        raise YamlError(f"{event.value!r} does not match its tag", event.start_mark)
     return value

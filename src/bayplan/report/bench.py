@@ -26,21 +26,21 @@ COLUMNS = (
 #: The size of cluster that targets are stated for.
 TARGET_NODES = 5_000
 LEGEND = (
-    "All nodes looked at, one thread. `per cpu s` counts processor time only; it suffers less from other programs. "
-    "`calibration` is a fixed array loop in rounds a second, timed in the same run; `ratio` is decisions for each "
-    "thousand of its rounds. Targets are for 5,000 nodes."
+    "All nodes evaluated, one thread. `per cpu s` counts CPU time only; other programs affect it less. "
+    "`calibration` is iterations per second of a fixed array loop, measured in the same run; `ratio` is decisions per "
+    "thousand iterations. Targets are for 5,000 nodes."
 )
 
 
 def measurement_table(measurements: Iterable[Measurement], targets: dict[str, int]) -> Table:
     made = table(*COLUMNS, numeric=COLUMNS[1:])
-    for one in measurements:
-        made.add_row(*_cells(one, targets))
+    for measured in measurements:
+        made.add_row(*_cells(measured, targets))
     return made
 
 
 def measurement_markdown(measurements: Iterable[Measurement], targets: dict[str, int]) -> str:
-    return "\n".join(_lines(COLUMNS, [_cells(one, targets) for one in measurements]))
+    return "\n".join(_lines(COLUMNS, [_cells(measured, targets) for measured in measurements]))
 
 
 def _lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -48,19 +48,19 @@ def _lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
 
 
-def _cells(one: Measurement, targets: dict[str, int]) -> tuple[str, ...]:
-    target = targets.get(one.workload, 0)
+def _cells(measured: Measurement, targets: dict[str, int]) -> tuple[str, ...]:
+    target = targets.get(measured.workload, 0)
     return (
-        one.workload,
-        f"{one.nodes:,}",
-        f"{one.running:,}",
-        f"{one.pods:,}",
-        f"{one.decisions_per_second:,.0f}",
-        f"{one.decisions_per_cpu_second:,.0f}",
-        f"{target:,}" if target and one.nodes == TARGET_NODES else "",
-        f"{one.p50_us:,.0f}",
-        f"{one.p99_us:,.0f}",
-        f"{one.peak_mib:,.0f}",
-        f"{one.calibration:,.0f}",
-        f"{one.ratio:,.1f}",
+        measured.workload,
+        f"{measured.nodes:,}",
+        f"{measured.running:,}",
+        f"{measured.pods:,}",
+        f"{measured.decisions_per_second:,.0f}",
+        f"{measured.decisions_per_cpu_second:,.0f}",
+        f"{target:,}" if target and measured.nodes == TARGET_NODES else "",
+        f"{measured.p50_us:,.0f}",
+        f"{measured.p99_us:,.0f}",
+        f"{measured.peak_mib:,.0f}",
+        f"{measured.calibration:,.0f}",
+        f"{measured.ratio:,.1f}",
     )

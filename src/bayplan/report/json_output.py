@@ -8,7 +8,7 @@ from typing import Any, TextIO
 import msgspec
 
 
-def write_json(plain: Mapping[str, Any], stream: TextIO) -> None:
+def write_json(plain: Mapping[str, Any] | msgspec.Struct, stream: TextIO) -> None:
     """One document and a newline."""
     stream.write(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
     stream.write("\n")

@@ -6,15 +6,15 @@ from rich.table import Table
 
 from bayplan.core.columns.resources import CPU, MEMORY
 from bayplan.core.snapshot import View
+from bayplan.model.well_known import UNSCHEDULABLE
 from bayplan.report.terminal import table
 
-CORDON_TAINT = "node.kubernetes.io/unschedulable"
 _GIB = 1 << 30
 
 
 def node_table(view: View) -> Table:
     """A row for each node, by name."""
-    made = table("node", "pods", "cpu", "memory", "kept away by", numeric=["pods", "cpu", "memory"])
+    made = table("node", "pods", "cpu", "memory", "restricted by", numeric=["pods", "cpu", "memory"])
     nodes = view.nodes
     for name in sorted(nodes.rows_by_name):
         row = nodes.rows_by_name[name]
@@ -39,5 +39,5 @@ def _keeps_away(view: View, row: int) -> str:
     nodes = view.nodes
     taints = nodes.taint_sets.values[int(nodes.taint_set_ids[row])]
     # A cordoned node bears this taint too; saying it twice helps nobody.
-    said = [f"taint {key}={value}" if value else f"taint {key}" for key, value, _ in taints if key != CORDON_TAINT]
+    said = [f"taint {key}={value}" if value else f"taint {key}" for key, value, _ in taints if key != UNSCHEDULABLE]
     return ", ".join([*said, *(["cordon"] if nodes.unschedulable[row] else [])])

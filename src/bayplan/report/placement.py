@@ -20,11 +20,11 @@ def placement_parts(placement: Placement) -> Iterator[Part]:
     if decisions:
         yield _table(decisions)
         yield sentence("")
-    unplaced = [one for one in decisions if one.node is None]
+    unplaced = [decision for decision in decisions if decision.node is None]
     yield sentence(summary(placement), "bold red" if unplaced else "bold green")
     groups: defaultdict[str, list[str]] = defaultdict(list)
-    for one in unplaced:
-        groups[one.message].append(one.pod)
+    for decision in unplaced:
+        groups[decision.message].append(decision.pod)
     for message, pods in sorted(groups.items(), key=lambda group: -len(group[1])):
         yield heading(f"Unplaced: {listed(pods, _EXAMPLES)}")
         yield Verbatim(message)
@@ -34,22 +34,22 @@ def summary(placement: Placement) -> str:
     """`7 of 9 pods placed on 4 nodes, 2 of them by evicting 3 pods; 2 pods stay unplaced.`"""
     decisions = placement.decisions
     if not decisions:
-        return "There is no pod to place."
-    placed = [one for one in decisions if one.node is not None]
-    nodes = {one.node for one in placed}
+        return "There are no pods to place."
+    placed = [decision for decision in decisions if decision.node is not None]
+    nodes = {decision.node for decision in placed}
     share = f"All {counted(len(placed), 'pod')}" if len(placed) > 1 else "1 pod"
     if len(placed) < len(decisions):
         share = f"{len(placed):,} of {counted(len(decisions), 'pod')}"
     text = f"{share} placed"
     if placed:
         text += f" on {counted(len(nodes), 'node')}"
-    victims = [victim for one in placed for victim in one.victims]
+    victims = [victim for decision in placed for victim in decision.victims]
     if victims:
-        preemptors = sum(bool(one.victims) for one in placed)
+        preemptors = sum(bool(decision.victims) for decision in placed)
         text += f", {preemptors:,} of them by evicting {counted(len(victims), 'pod')}"
     unplaced = len(decisions) - len(placed)
     if unplaced:
-        text += f"; {counted(unplaced, 'pod')} {'stays' if unplaced == 1 else 'stay'} unplaced"
+        text += f"; {counted(unplaced, 'pod')} {'remains' if unplaced == 1 else 'remain'} unplaced"
     return f"{text}."
 
 
@@ -63,9 +63,11 @@ def _table(decisions: Sequence[PlacedPod]) -> Table:
         numeric=["total", "tied"],
         flexible=["pod", "node", "evicts"],
     )
-    for one in decisions:
-        style = "red" if one.node is None else "yellow" if one.victims else ""
-        total = "" if one.total is None else f"{one.total:,}"
-        tied = f"{len(one.tied):,}" if len(one.tied) > 1 else ""
-        made.add_row(one.pod, one.node or "none", total, tied, examples(one.victims, _EXAMPLES), style=style)
+    for decision in decisions:
+        style = "red" if decision.node is None else "yellow" if decision.victims else ""
+        total = "" if decision.total is None else f"{decision.total:,}"
+        tied = f"{len(decision.ties):,}" if len(decision.ties) > 1 else ""
+        made.add_row(
+            decision.pod, decision.node or "none", total, tied, examples(decision.victims, _EXAMPLES), style=style
+        )
     return made

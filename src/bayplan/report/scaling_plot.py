@@ -36,7 +36,7 @@ def _figure(points: Sequence[ScalePoint]) -> Any:
         for workload in dict.fromkeys(point.measured.workload for point in points):
             line = sorted(_line(points, varied, workload))
             axes.plot([x for x, _ in line], [y for _, y in line], marker="o", label=workload)
-        axes.set(xlabel=label, title=f"Microseconds for each decision ({title})")
+        axes.set(xlabel=label, title=f"Microseconds per decision ({title})")
         axes.grid(alpha=0.3)
         axes.legend()
         axes.xaxis.set_major_formatter("{x:,.0f}")
@@ -57,10 +57,10 @@ def _page(svg: str, points: Sequence[ScalePoint], machine: Machine) -> str:
         f"{machine.processor}, {machine.cores} cores, Python {machine.python}, NumPy {machine.numpy}, {machine.date}"
     )
     rows = "\n".join(
-        f"<tr><td>{escape(one.workload)}</td><td>{one.nodes:,}</td><td>{one.running:,}</td>"
-        f"<td>{one.decisions_per_second:,.0f}</td><td>{one.p50_us:,.1f}</td><td>{one.p99_us:,.1f}</td>"
-        f"<td>{one.peak_mib:,.0f}</td></tr>"
-        for one in (point.measured for point in points)
+        f"<tr><td>{escape(measured.workload)}</td><td>{measured.nodes:,}</td><td>{measured.running:,}</td>"
+        f"<td>{measured.decisions_per_second:,.0f}</td><td>{measured.p50_us:,.1f}</td><td>{measured.p99_us:,.1f}</td>"
+        f"<td>{measured.peak_mib:,.0f}</td></tr>"
+        for measured in (point.measured for point in points)
     )
     return f"""<!doctype html>
 <html lang="en">

@@ -77,8 +77,10 @@ def sentence(text: str, style: str = "") -> Text:
     return Text(text, style=style)
 
 
-def table(*columns: str, numeric: Iterable[str] = (), flexible: Iterable[str] = ()) -> Table:
-    """An empty table. Numbers stand to the right; only flexible columns give way when the terminal is narrow."""
+def table(
+    *columns: str, rows: Iterable[Iterable[str]] = (), numeric: Iterable[str] = (), flexible: Iterable[str] = ()
+) -> Table:
+    """A table. Numbers are aligned to the right; only flexible columns are wrapped when the terminal is narrow."""
     numeric, flexible = set(numeric), set(flexible)
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="dim", padding=(0, 1))
     for column in columns:
@@ -88,4 +90,6 @@ def table(*columns: str, numeric: Iterable[str] = (), flexible: Iterable[str] = 
             no_wrap=column not in flexible,
             overflow="fold",
         )
+    for row in rows:
+        made.add_row(*row)
     return made

@@ -18,7 +18,7 @@ from bayplan.store.errors import (
     NotFound,
     Timeout,
 )
-from bayplan.store.log import ADDED, DELETED, MODIFIED, Bookmark, Cursor, WatchEvent, WatchLog
+from bayplan.store.log import ADDED, DELETED, MODIFIED, Cursor, WatchEvent, WatchLog
 from bayplan.store.objects import Deletion, Snapshot, Store
 
 __all__ = [
@@ -31,7 +31,6 @@ __all__ = [
     "AlreadyExists",
     "ApiError",
     "BadRequest",
-    "Bookmark",
     "Conflict",
     "Cursor",
     "Deletion",

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from msgspec.structs import replace
-
 from bayplan.admission.defaults import default_object, default_storage_class, set_storage_class
 from bayplan.admission.priority import PriorityClasses, Refusal, check_classes, resolve_priority
 from bayplan.admission.stored import is_complete
@@ -22,6 +20,8 @@ from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodStatus
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
+from bayplan.model.structs import replace
+from bayplan.model.timestamps import format_time
 from bayplan.model.workloads import CronJob
 from bayplan.store.errors import (
     FORBIDDEN,
@@ -35,22 +35,21 @@ from bayplan.store.errors import (
 )
 from bayplan.store.pods import start_out
 from bayplan.store.rules import RULES, KindRules
-from bayplan.store.stamping import written_time
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 
 _QUANTITY_FORMAT = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 
 
-def arrived(one: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) -> ObjectT:
+def arrived(obj: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) -> ObjectT:
     """The object as created: without name or uid yet where the server makes these."""
-    meta = one.metadata
+    meta = obj.metadata
     if not meta.name and not meta.generate_name:
         cause = field_cause(REQUIRED, "metadata.name", "name or generateName is required")
         raise Invalid.of(rules, "", [cause])
     if meta.resource_version:
         raise InternalError("resourceVersion should not be set on objects to be created")
-    made = replace(one)
+    made = replace(obj)
     made.metadata = replace(
         meta,
         namespace=meta.namespace if rules.namespaced else "",
@@ -65,17 +64,17 @@ def arrived(one: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) 
         _admit_pod(made, classes, now)
     else:
         _admit_other(made, rules)
-    made.metadata.creation_timestamp = written_time(now)
+    made.metadata.creation_timestamp = format_time(now)
     return made
 
 
-def taken_over(one: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) -> ObjectT:
+def taken_over(obj: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) -> ObjectT:
     """An object that an API server has stored before, as it is; only what it lacks is filled in."""
-    made = replace(one)
-    meta = replace(one.metadata, resource_version="")
+    made = replace(obj)
+    meta = replace(obj.metadata, resource_version="")
     if not rules.namespaced:
         meta.namespace = ""
-    meta.creation_timestamp = meta.creation_timestamp or written_time(now)
+    meta.creation_timestamp = meta.creation_timestamp or format_time(now)
     if rules.has_generation:
         meta.generation = meta.generation or 1
     made.metadata = meta
@@ -113,26 +112,27 @@ def _complete(pod: Pod) -> None:
         ) from None
 
 
-def _admit_other(one: Object, rules: KindRules) -> None:
-    if isinstance(one, Namespace):
-        one.status = NamespaceStatus(phase="Active")
-        one.metadata.labels = dict(one.metadata.labels)
-    elif isinstance(one, PodDisruptionBudget):
-        one.status = PodDisruptionBudgetStatus()
+def _admit_other(obj: Object, rules: KindRules) -> None:
+    if isinstance(obj, Namespace):
+        obj.status = NamespaceStatus(phase="Active")
+        obj.metadata.labels = dict(obj.metadata.labels)
+    elif isinstance(obj, PodDisruptionBudget):
+        obj.status = PodDisruptionBudgetStatus()
     elif rules.resets_status:
         fresh: Any = rules.struct()
-        one.status = fresh.status  # type: ignore[union-attr]  # its rules say that it has one
-    default_object(one)
-    if isinstance(one, CronJob):
-        check_time_zone(one)
+        obj.status = fresh.status  # type: ignore[union-attr]  # its rules say that it has one
+    default_object(obj)
+    if isinstance(obj, CronJob):
+        check_time_zone(obj)
 
 
-def check_time_zone(one: CronJob) -> None:
+def check_time_zone(cron_job: CronJob) -> None:
     """Raises what is wrong with the zone of a new or changed CronJob."""
-    name = one.spec.time_zone
+    name = cron_job.spec.time_zone
     if find_time_zone(name) is None:
         why = f"unknown time zone {name}" if name else "timeZone must be nil or non-empty string"
-        raise Invalid.of(RULES[CronJob], one.metadata.name, [field_cause(INVALID, "spec.timeZone", f'"{name}": {why}')])
+        cause = field_cause(INVALID, "spec.timeZone", f'"{name}": {why}')
+        raise Invalid.of(RULES[CronJob], cron_job.metadata.name, [cause])
 
 
 def set_default_class(claim: PersistentVolumeClaim, classes: Iterable[StorageClass]) -> None:
@@ -143,21 +143,21 @@ def set_default_class(claim: PersistentVolumeClaim, classes: Iterable[StorageCla
         set_storage_class(claim, default)
 
 
-def check_class(one: PriorityClass, standing: Iterable[PriorityClass]) -> None:
+def check_class(priority_class: PriorityClass, standing: Iterable[PriorityClass]) -> None:
     """Raises what is wrong with a new or changed priority class beside those that stand."""
     # Only as a manifest is a class held to being the one default.
-    meant = replace(one, metadata=ObjectMeta(name=one.metadata.name))
+    meant = replace(priority_class, metadata=ObjectMeta(name=priority_class.metadata.name))
     refusals = [refusal for checked, refusal in check_classes([*standing, meant]) if checked is meant]
     for field, message in refusals:
         if field == "globalDefault":
-            raise Forbidden.because(RULES[PriorityClass], one.metadata.name, message)
+            raise Forbidden.because(RULES[PriorityClass], priority_class.metadata.name, message)
     if refusals:
-        causes = [field_cause(*_class_fault(one, refusal)) for refusal in refusals]
-        raise Invalid.of(RULES[PriorityClass], one.metadata.name, causes)
+        causes = [field_cause(*_class_fault(priority_class, refusal)) for refusal in refusals]
+        raise Invalid.of(RULES[PriorityClass], priority_class.metadata.name, causes)
 
 
-def _class_fault(one: PriorityClass, refusal: Refusal) -> tuple[str, str, str]:
+def _class_fault(priority_class: PriorityClass, refusal: Refusal) -> tuple[str, str, str]:
     field, message = refusal
     if field == "preemptionPolicy":
-        return INVALID, field, f'"{one.preemption_policy}": {message}'
+        return INVALID, field, f'"{priority_class.preemption_policy}": {message}'
     return FORBIDDEN, field, message

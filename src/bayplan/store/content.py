@@ -8,18 +8,15 @@ that node or owner. Orders are those of arrival, so that the same changes always
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from bayplan.model.kinds import KINDS, Object
+from bayplan.model.meta import OwnerReference
 from bayplan.model.pod import Pod
 from bayplan.store.log import ADDED, DELETED, WatchEvent
 
-Name: TypeAlias = tuple[str, str]
-"""Namespace ("" for kinds that have none) and name."""
 Key: TypeAlias = tuple[str, str, str]
-"""Kind, namespace, name."""
-
-EntryT = TypeVar("EntryT", Name, Key)
+"""Kind, namespace ("" for kinds that have none) and name."""
 
 _NOTHING: dict[str, Object] = {}
 
@@ -31,7 +28,7 @@ class Content:
         self.objects: dict[str, dict[str, dict[str, Object]]] = {kind: {} for kind in KINDS}
         """By kind, namespace and name; to be read only."""
         self._counts = dict.fromkeys(KINDS, 0)
-        self._on_node: dict[str, dict[Name, None]] = {}
+        self._on_node: dict[str, dict[Key, None]] = {}
         self._owned: dict[str, dict[Key, None]] = {}
 
     def find(self, kind: str, namespace: str, name: str) -> Object | None:
@@ -49,13 +46,13 @@ class Content:
         return self._counts[kind]
 
     def pods_on_node(self, node_name: str) -> list[Pod]:
-        pods = (self.find("Pod", *name) for name in self._on_node.get(node_name, ()))
+        pods = (self.find(*key) for key in self._on_node.get(node_name, ()))
         return [pod for pod in pods if isinstance(pod, Pod)]
 
     def owned_by(self, uid: str) -> list[Object]:
         """Objects that name this uid as an owner, of any kind, controller or not."""
         objects = (self.find(*key) for key in self._owned.get(uid, ()))
-        return [one for one in objects if one is not None]
+        return [obj for obj in objects if obj is not None]
 
     def apply(self, change: WatchEvent) -> None:
         """Makes the change; it must follow from what is stored."""
@@ -78,58 +75,36 @@ class Content:
         self._index(kind, old, new)
 
     def _index(self, kind: str, old: Object | None, new: Object | None) -> None:
+        obj = new or old
+        assert obj is not None
+        key = kind, obj.metadata.namespace, obj.metadata.name
         # Writes to the status share the spec.
         same_spec = type(old) is Pod and type(new) is Pod and old.spec is new.spec
         if kind == "Pod" and not same_spec:
-            self._index_node(old, new)
+            _move(self._on_node, key, _node_names(old), _node_names(new))
         before = old.metadata.owner_references if old is not None else []
         after = new.metadata.owner_references if new is not None else []
         # Writes that leave the owners alone share the list of them.
         if before is not after and (before or after):
-            self._index_owners(kind, old, new)
-
-    def _index_node(self, old: Object | None, new: Object | None) -> None:
-        before = old.spec.node_name if type(old) is Pod else ""
-        after = new.spec.node_name if type(new) is Pod else ""
-        if before == after:
-            return
-        one = new or old
-        assert one is not None
-        name = one.metadata.namespace, one.metadata.name
-        if before:
-            _drop(self._on_node, before, name)
-        if after:
-            _add(self._on_node, after, name)
-
-    def _index_owners(self, kind: str, old: Object | None, new: Object | None) -> None:
-        one = new or old
-        assert one is not None
-        key = kind, one.metadata.namespace, one.metadata.name
-        before = _owner_uids(old)
-        after = _owner_uids(new)
-        for uid in before:
-            if uid not in after:
-                _drop(self._owned, uid, key)
-        for uid in after:
-            if uid not in before:
-                _add(self._owned, uid, key)
+            _move(self._owned, key, _owner_uids(before), _owner_uids(after))
 
 
-def _owner_uids(one: Object | None) -> dict[str, None]:
-    return {} if one is None else dict.fromkeys(owner.uid for owner in one.metadata.owner_references)
+def _node_names(obj: Object | None) -> dict[str, None]:
+    return {obj.spec.node_name: None} if type(obj) is Pod and obj.spec.node_name else {}
 
 
-def _add(index: dict[str, dict[EntryT, None]], under: str, entry: EntryT) -> None:
-    entries = index.get(under)
-    if entries is None:
-        index[under] = {entry: None}
-    else:
-        entries[entry] = None
+def _owner_uids(references: list[OwnerReference]) -> dict[str, None]:
+    return dict.fromkeys(owner.uid for owner in references)
 
 
-def _drop(index: dict[str, dict[EntryT, None]], under: str, entry: EntryT) -> None:
-    entries = index[under]
-    del entries[entry]
-    # An owner or node that has gone must leave nothing behind.
-    if not entries:
-        del index[under]
+def _move(index: dict[str, dict[Key, None]], key: Key, before: dict[str, None], after: dict[str, None]) -> None:
+    """Lets the key stand under what comes after and not under what was before."""
+    for heading in before:
+        if heading not in after:
+            del index[heading][key]
+            # An owner or node that has gone must leave nothing behind.
+            if not index[heading]:
+                del index[heading]
+    for heading in after:
+        if heading not in before:
+            index.setdefault(heading, {})[key] = None

@@ -10,23 +10,22 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from bayplan.admission.priority import SYSTEM_CLASSES
 from bayplan.model.cluster import Namespace, NamespaceStatus
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
-from bayplan.model.pod import Pod
-from bayplan.model.timestamps import parse_time
+from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.structs import replace
+from bayplan.model.time_units import SECOND
+from bayplan.model.timestamps import format_time, parse_time
+from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store.errors import UNSUPPORTED, Cause, Conflict, Forbidden, Invalid
-from bayplan.store.pods import TERMINAL_PHASES
 from bayplan.store.rules import KindRules
-from bayplan.store.stamping import NS_PER_SECOND, written_time
 
 FOREGROUND, BACKGROUND, ORPHAN = "Foreground", "Background", "Orphan"
 ORPHAN_FINALIZER, FOREGROUND_FINALIZER = "orphan", "foregroundDeletion"
 
-_LASTING_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
+_LASTING_NAMESPACES = frozenset({DEFAULT_NAMESPACE, "kube-system", "kube-public"})
 
 
 class Request(NamedTuple):
@@ -45,21 +44,21 @@ class Outcome(NamedTuple):
     goes: bool
 
 
-def outcome_of(one: Object, request: Request, rules: KindRules, now: int) -> Outcome:
+def outcome_of(obj: Object, request: Request, rules: KindRules, now: int) -> Outcome:
     """What the request does to the object; raises what is refused."""
     # Upstream: registry/rest/delete.go BeforeDelete and registry/generic/registry/store.go Delete (v1.36).
-    _check_request(one, request, rules)
-    if isinstance(one, Namespace):
-        return _mark_namespace(one, now)
-    meta = one.metadata
+    _check_request(obj, request, rules)
+    if isinstance(obj, Namespace):
+        return _mark_namespace(obj, now)
+    meta = obj.metadata
     finalizers = _finalizers_for_dependents(meta, request.propagation, rules)
     if meta.deletion_timestamp is not None and meta.deletion_grace_period_seconds:
-        return _shorten(one, finalizers, request)
-    if isinstance(one, Pod) and meta.deletion_timestamp is None:
-        return _end_gracefully(one, finalizers, request, now)
+        return _shorten(obj, finalizers, request)
+    if isinstance(obj, Pod) and meta.deletion_timestamp is None:
+        return _end_gracefully(obj, finalizers, request, now)
     if not finalizers:
-        return Outcome(one, goes=True)
-    return Outcome(_with_metadata(one, _marked(meta, finalizers, now)), goes=False)
+        return Outcome(obj, goes=True)
+    return Outcome(_with_metadata(obj, _marked(meta, finalizers, now)), goes=False)
 
 
 def may_go(old: ObjectMeta, new: ObjectMeta) -> bool:
@@ -67,8 +66,8 @@ def may_go(old: ObjectMeta, new: ObjectMeta) -> bool:
     return not new.finalizers and old.deletion_timestamp is not None and old.deletion_grace_period_seconds == 0
 
 
-def _check_request(one: Object, request: Request, rules: KindRules) -> None:
-    meta = one.metadata
+def _check_request(obj: Object, request: Request, rules: KindRules) -> None:
+    meta = obj.metadata
     if rules.kind == "PriorityClass" and meta.name in SYSTEM_CLASSES:
         raise Forbidden.because(rules, meta.name, "this is a system priority class and cannot be deleted")
     if rules.kind == "Namespace" and meta.name in _LASTING_NAMESPACES:
@@ -92,31 +91,31 @@ def _check_request(one: Object, request: Request, rules: KindRules) -> None:
         raise Conflict.precondition(rules, meta.name, why)
 
 
-def _mark_namespace(one: Namespace, now: int) -> Outcome:
+def _mark_namespace(namespace: Namespace, now: int) -> Outcome:
     """A namespace is only marked: it goes when whoever empties it says so."""
-    if one.metadata.deletion_timestamp is not None:
-        return Outcome(one, goes=False)
-    meta = replace(one.metadata, deletion_timestamp=written_time(now))
+    if namespace.metadata.deletion_timestamp is not None:
+        return Outcome(namespace, goes=False)
+    meta = replace(namespace.metadata, deletion_timestamp=format_time(now))
     return Outcome(Namespace(metadata=meta, status=NamespaceStatus(phase="Terminating")), goes=False)
 
 
-def _shorten(one: Object, finalizers: list[str], request: Request) -> Outcome:
+def _shorten(obj: Object, finalizers: list[str], request: Request) -> Outcome:
     """A grace period that runs may end earlier, never later."""
-    meta = one.metadata
+    meta = obj.metadata
     running = meta.deletion_grace_period_seconds
     assert running is not None
     assert meta.deletion_timestamp is not None
     grace = _no_less_than_now(request.grace_seconds)
     if grace is None or grace >= running:
-        return Outcome(one, goes=False)
-    ends_at = parse_time(meta.deletion_timestamp) + (grace - running) * NS_PER_SECOND
+        return Outcome(obj, goes=False)
+    ends_at = parse_time(meta.deletion_timestamp) + (grace - running) * SECOND
     ending = replace(
         meta,
-        deletion_timestamp=written_time(ends_at),
+        deletion_timestamp=format_time(ends_at),
         deletion_grace_period_seconds=grace,
         finalizers=finalizers,
     )
-    return Outcome(_with_metadata(one, ending), goes=grace == 0 and not finalizers)
+    return Outcome(_with_metadata(obj, ending), goes=grace == 0 and not finalizers)
 
 
 def _end_gracefully(pod: Pod, finalizers: list[str], request: Request, now: int) -> Outcome:
@@ -124,12 +123,12 @@ def _end_gracefully(pod: Pod, finalizers: list[str], request: Request, now: int)
     if grace is None:
         grace = _no_less_than_now(pod.spec.termination_grace_period_seconds) or 0
     # Upstream: pkg/registry/core/pod/strategy.go CheckGracefulDelete (v1.36).
-    if not pod.spec.node_name or pod.status.phase in TERMINAL_PHASES:
+    if not pod.spec.node_name or pod.status.phase in FINISHED_PHASES:
         grace = 0
     meta = pod.metadata
     ending = replace(
         meta,
-        deletion_timestamp=written_time(now + grace * NS_PER_SECOND),
+        deletion_timestamp=format_time(now + grace * SECOND),
         deletion_grace_period_seconds=grace,
         finalizers=finalizers,
         generation=meta.generation + 1 if meta.generation else 0,
@@ -146,10 +145,10 @@ def _marked(meta: ObjectMeta, finalizers: list[str], now: int) -> ObjectMeta:
     """The metadata of what waits for its finalizers alone."""
     marked = replace(meta, finalizers=finalizers, deletion_grace_period_seconds=0)
     if meta.deletion_timestamp is None:
-        marked.deletion_timestamp = written_time(now)
+        marked.deletion_timestamp = format_time(now)
         marked.generation = meta.generation + 1 if meta.generation else 0
     elif parse_time(meta.deletion_timestamp) > now:
-        marked.deletion_timestamp = written_time(now)
+        marked.deletion_timestamp = format_time(now)
     return marked
 
 
@@ -158,7 +157,7 @@ def _finalizers_for_dependents(meta: ObjectMeta, propagation: str | None, rules:
     wanted = _dependents_finalizer(meta, propagation, rules)
     if not wanted and not meta.finalizers:
         return meta.finalizers
-    kept = [one for one in meta.finalizers if one not in (ORPHAN_FINALIZER, FOREGROUND_FINALIZER)]
+    kept = [finalizer for finalizer in meta.finalizers if finalizer not in (ORPHAN_FINALIZER, FOREGROUND_FINALIZER)]
     return [*kept, *wanted] if sorted([*kept, *wanted]) != sorted(meta.finalizers) else meta.finalizers
 
 
@@ -169,13 +168,13 @@ def _dependents_finalizer(meta: ObjectMeta, propagation: str | None, rules: Kind
         return [FOREGROUND_FINALIZER]
     if propagation == BACKGROUND:
         return []
-    standing = [one for one in meta.finalizers if one in (ORPHAN_FINALIZER, FOREGROUND_FINALIZER)]
+    standing = [finalizer for finalizer in meta.finalizers if finalizer in (ORPHAN_FINALIZER, FOREGROUND_FINALIZER)]
     return standing or ([ORPHAN_FINALIZER] if rules.orphans_by_default else [])
 
 
-def _with_metadata(one: Any, meta: ObjectMeta) -> Any:
-    if meta == one.metadata:
-        return one
-    made = replace(one)
+def _with_metadata(obj: Any, meta: ObjectMeta) -> Any:
+    if meta == obj.metadata:
+        return obj
+    made = replace(obj)
     made.metadata = meta
     return made

@@ -81,7 +81,7 @@ class _ResourceError(ApiError):
 
     @classmethod
     def _about(cls, rules: KindRules, name: str, message: str, causes: Sequence[Cause] = ()) -> Self:
-        return cls(message, name=name, group=rules.info.group, kind=rules.resource, causes=causes)
+        return cls(message, name=name, group=rules.group, kind=rules.resource, causes=causes)
 
 
 class BadRequest(ApiError):  # noqa: N818 - Kubernetes' own reasons are the names, here and below
@@ -147,7 +147,7 @@ class Conflict(_ResourceError):  # noqa: N818
     def precondition(cls, rules: KindRules, name: str, why: str) -> Self:
         """A deletion whose condition does not hold; here the server names the kind, not the resource."""
         message = _unfulfilled(rules.qualified_kind, name, why)
-        return cls(message, name=name, group=rules.info.group, kind=rules.kind)
+        return cls(message, name=name, group=rules.group, kind=rules.kind)
 
     @classmethod
     def binding(cls, name: str, why: str) -> Self:
@@ -176,7 +176,7 @@ class Invalid(ApiError):  # noqa: N818
     @classmethod
     def of(cls, rules: KindRules, name: str, causes: Sequence[Cause]) -> Self:
         message = _invalid(rules.qualified_kind, name, causes)
-        return cls(message, name=name, group=rules.info.group, kind=rules.kind, causes=causes)
+        return cls(message, name=name, group=rules.group, kind=rules.kind, causes=causes)
 
     @classmethod
     def options(cls, kind: str, causes: Sequence[Cause]) -> Self:

@@ -33,23 +33,17 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False):
     """When it was made."""
 
 
-class Bookmark(msgspec.Struct, frozen=True, gc=False):
-    """All that was written up to this version has been seen."""
-
-    resource_version: int
-
-
 class WatchLog:
     """The last writes; at least `capacity` of them, and a quarter more at most."""
 
-    def __init__(self, capacity: int = DEFAULT_CAPACITY, resource_version: int = 0) -> None:
+    def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         assert capacity > 0
         self._capacity = capacity
         self._length_max = capacity + capacity // 4 + 1
         self._changes: list[WatchEvent] = []
-        self.resource_version = resource_version
+        self.resource_version = 0
         """Of the newest write."""
-        self.expired = resource_version
+        self.expired = 0
         """Writes up to this version are gone; one may still watch from it, but not from before."""
 
     def __len__(self) -> int:
@@ -111,7 +105,3 @@ class Cursor:
         self.resource_version = self._log.resource_version
         kinds = self._kinds
         return changes if kinds is None else [change for change in changes if change.kind in kinds]
-
-    def bookmark(self) -> Bookmark:
-        """Where a watcher may start again later without missing anything it has not read here."""
-        return Bookmark(self.resource_version)

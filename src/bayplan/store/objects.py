@@ -12,9 +12,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeVar, overload
-
-from msgspec.structs import replace
+from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
 from bayplan.admission.priority import PriorityClasses
 from bayplan.admission.stored import looks_stored, was_created
@@ -23,6 +21,8 @@ from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
+from bayplan.model.structs import replace
+from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.workloads import CronJob
 from bayplan.store import arriving, deleting, pods, updating
 from bayplan.store.content import Content
@@ -32,6 +32,8 @@ from bayplan.store.rules import RULES, Kind, KindRules
 from bayplan.store.stamping import generated_name, make_uid
 
 ObjectT = TypeVar("ObjectT", bound=Object)
+_Half: TypeAlias = Callable[[Any, Any, KindRules], Any]
+"""What becomes of an object by a write to all but its status, or to its status."""
 
 # Others may depend on these when several objects are loaded together.
 _LOADED_FIRST = ("Namespace", "PriorityClass", "StorageClass")
@@ -67,36 +69,12 @@ class Store:
         self._content = Content()
         self._classes = PriorityClasses(())
 
-    @classmethod
-    def restored(
-        cls,
-        objects: Iterable[Object],
-        resource_version: int,
-        *,
-        log_capacity: int = DEFAULT_CAPACITY,
-        checks_namespaces: bool = False,
-    ) -> Store:
-        """A store as another one was at that version, from its objects; its log starts there."""
-        store = cls(log_capacity=log_capacity, checks_namespaces=checks_namespaces)
-        for one in objects:
-            assert one.metadata.uid
-            assert 0 < int(one.metadata.resource_version) <= resource_version
-            store._content.apply(WatchEvent(ADDED, type(one).__name__, None, one, resource_version, at=0))
-        store._classes = PriorityClasses(store.list(PriorityClass))
-        store.log = WatchLog(log_capacity, resource_version)
-        return store
-
     # Reading.
 
     @property
     def resource_version(self) -> int:
         """Of the newest write."""
         return self.log.resource_version
-
-    @property
-    def priority_classes(self) -> PriorityClasses:
-        """As they stand now; a new one after each change of a class."""
-        return self._classes
 
     @overload
     def find(self, kind: type[ObjectT], namespace: str, name: str) -> ObjectT | None: ...
@@ -144,7 +122,7 @@ class Store:
     def list_and_watch(self, *kinds: Kind) -> Snapshot:
         """All objects of these kinds, or of all, and what comes after them: nothing is missed or told twice."""
         wanted = [_rules(kind).kind for kind in kinds] if kinds else [kind for kind in RULES if isinstance(kind, str)]
-        objects = [one for kind in wanted for one in self._content.iterate(kind)]
+        objects = [obj for kind in wanted for obj in self._content.iterate(kind)]
         return Snapshot(objects, self.resource_version, self.watch(*kinds))
 
     # Writing.
@@ -167,27 +145,26 @@ class Store:
         """Takes over a cluster: stored objects with their uid, times and status; manifests are created."""
         arriving_objects = [*objects]
         for first in _LOADED_FIRST:
-            for one in arriving_objects:
-                if type(one).__name__ == first:
-                    self._load_one(one, now)
-        for one in arriving_objects:
-            if type(one).__name__ not in _LOADED_FIRST:
-                self._load_one(one, now)
+            for obj in arriving_objects:
+                if type(obj).__name__ == first:
+                    self._load_object(obj, now)
+        for obj in arriving_objects:
+            if type(obj).__name__ not in _LOADED_FIRST:
+                self._load_object(obj, now)
 
     def replace(self, obj: ObjectT, now: int) -> ObjectT:
         """Writes all but the status; with a resourceVersion only over that version."""
-        rules = RULES[type(obj)]
-        old = self._stored(rules, _namespace(obj, rules), obj.metadata.name)
-        updating.check_preconditions(old, obj, rules, must_name_version=rules.update_needs_version)
-        written: ObjectT = self._write(old, updating.updated(old, obj, rules), rules, now)
-        return written
+        return self._replace(obj, updating.updated, now)
 
     def update_status(self, obj: ObjectT, now: int) -> ObjectT:
         """Writes the status, and metadata with it; with a resourceVersion only over that version."""
+        return self._replace(obj, updating.updated_status, now)
+
+    def _replace(self, obj: ObjectT, half: _Half, now: int) -> ObjectT:
         rules = RULES[type(obj)]
         old = self._stored(rules, _namespace(obj, rules), obj.metadata.name)
         updating.check_preconditions(old, obj, rules, must_name_version=rules.update_needs_version)
-        written: ObjectT = self._write(old, updating.updated_status(old, obj, rules), rules, now)
+        written: ObjectT = self._write(old, half(old, obj, rules), rules, now)
         return written
 
     @overload
@@ -198,11 +175,7 @@ class Store:
     def modify(self, kind: str, namespace: str, name: str, change: Callable[[Any], Any], now: int) -> Any: ...
     def modify(self, kind: Kind, namespace: str, name: str, change: Callable[[Any], Any], now: int) -> Any:
         """As a patch does: writes what `change` makes of the stored object, all but its status."""
-        rules = _rules(kind)
-        old = self._stored(rules, namespace, name)
-        new = change(old)
-        updating.check_preconditions(old, new, rules, must_name_version=False)
-        return self._write(old, updating.updated(old, new, rules), rules, now)
+        return self._modify(kind, namespace, name, change, updating.updated, now)
 
     @overload
     def modify_status(
@@ -212,11 +185,16 @@ class Store:
     def modify_status(self, kind: str, namespace: str, name: str, change: Callable[[Any], Any], now: int) -> Any: ...
     def modify_status(self, kind: Kind, namespace: str, name: str, change: Callable[[Any], Any], now: int) -> Any:
         """As a patch of the status does: writes the status of what `change` makes of the stored object."""
+        return self._modify(kind, namespace, name, change, updating.updated_status, now)
+
+    def _modify(
+        self, kind: Kind, namespace: str, name: str, change: Callable[[Any], Any], half: _Half, now: int
+    ) -> Any:
         rules = _rules(kind)
         old = self._stored(rules, namespace, name)
         new = change(old)
         updating.check_preconditions(old, new, rules, must_name_version=False)
-        return self._write(old, updating.updated_status(old, new, rules), rules, now)
+        return self._write(old, half(old, new, rules), rules, now)
 
     def delete(
         self,
@@ -292,13 +270,13 @@ class Store:
     def _topology_labels(self, node_name: str) -> dict[str, str]:
         return pods.topology_labels(self.find(Node, "", node_name))
 
-    def _load_one(self, one: Object, now: int) -> None:
-        was_stored = looks_stored(one) if isinstance(one, Pod) else was_created(one.metadata)
+    def _load_object(self, obj: Object, now: int) -> None:
+        was_stored = looks_stored(obj) if isinstance(obj, Pod) else was_created(obj.metadata)
         if was_stored:
-            rules = RULES[type(one)]
-            self._add(arriving.taken_over(one, rules, self._classes, now), rules, now)
+            rules = RULES[type(obj)]
+            self._add(arriving.taken_over(obj, rules, self._classes, now), rules, now)
         else:
-            self.create(one, now)
+            self.create(obj, now)
 
     def _add(self, made: ObjectT, rules: KindRules, now: int) -> ObjectT:
         meta = made.metadata
@@ -357,4 +335,4 @@ def _rules(kind: Kind) -> KindRules:
 
 
 def _namespace(obj: Object, rules: KindRules) -> str:
-    return (obj.metadata.namespace or "default") if rules.namespaced else ""
+    return (obj.metadata.namespace or DEFAULT_NAMESPACE) if rules.namespaced else ""

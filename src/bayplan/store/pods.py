@@ -10,20 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
+from bayplan.model.conditions import FALSE, TRUE, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Affinity, Container, NodeSelectorTerm, Pod, PodSpec
+from bayplan.model.structs import replace
+from bayplan.model.timestamps import format_time
+from bayplan.model.well_known import POD_SCHEDULED, REGION, ZONE
 from bayplan.store.errors import FORBIDDEN, Cause, Conflict, Invalid, field_cause
 from bayplan.store.rules import RULES
-from bayplan.store.stamping import written_time
 
 POD_RULES = RULES[Pod]
-SCHEDULED = "PodScheduled"
-TERMINAL_PHASES = frozenset({"Succeeded", "Failed"})
 # Copied from the node to the pod that is bound to it.
-TOPOLOGY_LABELS = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region")
+TOPOLOGY_LABELS = (ZONE, REGION)
 
 _GATED = "SchedulingGated"
 _GATED_MESSAGE = "Scheduling is blocked due to non-empty scheduling gates"
@@ -41,14 +40,8 @@ def start_out(pod: Pod, now: int) -> None:
     if pod.spec.node_name:
         text = "cannot be set until all schedulingGates have been cleared"
         raise _invalid(pod, [field_cause(FORBIDDEN, "spec.nodeName", text)])
-    gated = Condition(
-        type=SCHEDULED,
-        status="False",
-        reason=_GATED,
-        message=_GATED_MESSAGE,
-        last_transition_time=written_time(now),
-    )
-    pod.status.conditions = [*pod.status.conditions, gated]
+    gated = Condition(type=POD_SCHEDULED, status=FALSE, reason=_GATED, message=_GATED_MESSAGE)
+    pod.status.conditions = with_condition(pod.status.conditions, gated, format_time(now))
 
 
 def topology_labels(node: Node | None) -> dict[str, str]:
@@ -74,7 +67,7 @@ def bound(
         raise Conflict.binding(meta.name, f'pod {meta.name} is already assigned to node "{spec.node_name}"')
     if spec.scheduling_gates:
         raise Conflict.binding(meta.name, f"pod {meta.name} has non-empty .spec.schedulingGates")
-    conditions = _with_scheduled(pod.status.conditions, written_time(now))
+    scheduled = Condition(type=POD_SCHEDULED, status=TRUE)
     return Pod(
         metadata=replace(
             meta,
@@ -82,18 +75,12 @@ def bound(
             annotations={**meta.annotations, **annotations} if annotations else meta.annotations,
         ),
         spec=replace(spec, node_name=node_name),
-        status=replace(pod.status, conditions=conditions, nominated_node_name=""),
+        status=replace(
+            pod.status,
+            conditions=with_condition(pod.status.conditions, scheduled, format_time(now)),
+            nominated_node_name="",
+        ),
     )
-
-
-def _with_scheduled(conditions: Sequence[Condition], time: str) -> list[Condition]:
-    scheduled = Condition(type=SCHEDULED, status="True", last_transition_time=time)
-    for position, condition in enumerate(conditions):
-        if condition.type == SCHEDULED:
-            if condition.status == "True":
-                scheduled.last_transition_time = condition.last_transition_time
-            return [*conditions[:position], scheduled, *conditions[position + 1 :]]
-    return [*conditions, scheduled]
 
 
 def check_status_update(old: Pod, new: Pod) -> None:
@@ -128,8 +115,8 @@ def check_spec_update(old: Pod, new: Pod) -> None:
 def _check_tolerations(old: Pod, new: Pod) -> None:
     """All that were there must be there still, in whatever order; for how long they hold may change."""
     # Upstream: apis/core/validation/validation.go validateOnlyAddedTolerations (v1.36).
-    after = [replace(one, toleration_seconds=None) for one in new.spec.tolerations]
-    if not all(replace(one, toleration_seconds=None) in after for one in old.spec.tolerations):
+    after = [replace(toleration, toleration_seconds=None) for toleration in new.spec.tolerations]
+    if not all(replace(toleration, toleration_seconds=None) in after for toleration in old.spec.tolerations):
         text = "existing toleration can not be modified except its tolerationSeconds"
         raise _invalid(new, [field_cause(FORBIDDEN, "spec.tolerations", text)])
 
@@ -152,7 +139,7 @@ def _check_gates(old: Pod, new: Pod) -> None:
 def _with_images(before: list[Container], after: list[Container]) -> list[Container]:
     if len(before) != len(after):
         return before
-    return [replace(one, image=other.image) for one, other in zip(before, after, strict=True)]
+    return [replace(container, image=other.image) for container, other in zip(before, after, strict=True)]
 
 
 def _allow_deadline(allowed: PodSpec, spec: PodSpec) -> None:
@@ -186,15 +173,15 @@ def _is_narrower(before: Any, after: Any) -> bool:
     terms_after = required_after.node_selector_terms
     if len(terms_before) != len(terms_after):
         return False
-    return all(_extends(one, other) for one, other in zip(terms_before, terms_after, strict=True))
+    return all(_extends(term, other) for term, other in zip(terms_before, terms_after, strict=True))
 
 
 def _extends(before: NodeSelectorTerm, after: NodeSelectorTerm) -> bool:
     # A term without requirements matches nothing; adding to it would widen the choice.
     if not before.match_expressions and not before.match_fields:
         return not after.match_expressions and not after.match_fields
-    return all(one in after.match_expressions for one in before.match_expressions) and all(
-        one in after.match_fields for one in before.match_fields
+    return all(requirement in after.match_expressions for requirement in before.match_expressions) and all(
+        requirement in after.match_fields for requirement in before.match_fields
     )
 
 

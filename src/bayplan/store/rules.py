@@ -6,10 +6,10 @@ only; nothing here looks at an object.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
-from bayplan.model.kinds import KINDS, KindInfo, Object
+from bayplan.model.kinds import KINDS, KindInfo
 
 Kind: TypeAlias = str | type[Any]
 """A kind's name, or its struct."""
@@ -50,13 +50,9 @@ _ORPHANS_BY_DEFAULT = frozenset({"ReplicationController", "Job"})
 
 
 @dataclass(frozen=True, slots=True)
-class KindRules:
+class KindRules(KindInfo):
     """One kind as the API server treats it."""
 
-    info: KindInfo
-    kind: str
-    struct: type[Object]
-    namespaced: bool
     resource: str
     """`pods`."""
     qualified_resource: str
@@ -83,10 +79,7 @@ def _rules(info: KindInfo) -> KindRules:
     suffix = f".{info.group}" if info.group else ""
     has_status = "status" in info.struct.__struct_fields__
     return KindRules(
-        info=info,
-        kind=kind,
-        struct=info.struct,
-        namespaced=info.namespaced,
+        **asdict(info),
         resource=resource,
         qualified_resource=resource + suffix,
         qualified_kind=kind + suffix,
@@ -100,9 +93,6 @@ def _rules(info: KindInfo) -> KindRules:
     )
 
 
-_BY_KIND = {kind: _rules(info) for kind, info in KINDS.items()}
+_BY_KIND: dict[Kind, KindRules] = {kind: _rules(info) for kind, info in KINDS.items()}
 
-RULES: dict[Kind, KindRules] = {}
-for _one in _BY_KIND.values():
-    RULES[_one.kind] = _one
-    RULES[_one.struct] = _one
+RULES: dict[Kind, KindRules] = {**_BY_KIND, **{rules.struct: rules for rules in _BY_KIND.values()}}

@@ -1,23 +1,18 @@
-"""Names, uids and times that the server gives to objects.
+"""Names and uids that the server gives to objects.
 
 All follow from the version of the write they are made in, so that the same writes give the same bytes, and no
-two objects ever share a uid. Times are whole seconds, as Kubernetes writes them.
+two objects ever share a uid.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from bayplan.model.timestamps import format_time
 from bayplan.store.rules import KindRules
 
-NS_PER_SECOND = 1_000_000_000
-
 # Kubernetes leaves out vowels, and what could be taken for them, so that no suffix spells a word.
-_SUFFIX_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+_SAFE_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
 _BASE_LENGTH_MAX = 63 - _SUFFIX_LENGTH
-_SUFFIX_COUNT = len(_SUFFIX_LETTERS) ** _SUFFIX_LENGTH
+_SUFFIX_COUNT = len(_SAFE_LETTERS) ** _SUFFIX_LENGTH
 # Any number without a factor of 3 visits all suffixes before one comes again; this one makes neighbours unlike.
 _STRIDE = 8_675_309
 
@@ -30,20 +25,13 @@ def make_uid(rules: KindRules, namespace: str, name: str, version: int) -> str:
 
 def generated_name(base: str, number: int) -> str:
     """A name for `generateName`: the base and five letters that look random."""
-    rest = number * _STRIDE % _SUFFIX_COUNT
+    return base[:_BASE_LENGTH_MAX] + safe_encoded(number * _STRIDE % _SUFFIX_COUNT, _SUFFIX_LENGTH)
+
+
+def safe_encoded(number: int, length: int) -> str:
+    """The number in that many letters and digits that spell no word, the last digit first."""
     letters = []
-    for _ in range(_SUFFIX_LENGTH):
-        rest, letter = divmod(rest, len(_SUFFIX_LETTERS))
-        letters.append(_SUFFIX_LETTERS[letter])
-    return base[:_BASE_LENGTH_MAX] + "".join(letters)
-
-
-def written_time(now: int) -> str:
-    """The RFC 3339 text of a time in nanoseconds."""
-    return _written_second(now // NS_PER_SECOND)
-
-
-# Thousands of writes share a second.
-@lru_cache(maxsize=4096)
-def _written_second(second: int) -> str:
-    return format_time(second * NS_PER_SECOND)
+    for _ in range(length):
+        number, letter = divmod(number, len(_SAFE_LETTERS))
+        letters.append(_SAFE_LETTERS[letter])
+    return "".join(letters)

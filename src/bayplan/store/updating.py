@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.structs import replace
-
 from bayplan.admission.defaults import default_object, tolerate_for_a_while
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodSpec
+from bayplan.model.structs import replace
 from bayplan.model.workloads import Deployment
 from bayplan.store.errors import FORBIDDEN, INVALID, BadRequest, Conflict, Invalid, NotFound, field_cause
 from bayplan.store.pods import check_spec_update, check_status_update
@@ -92,9 +91,9 @@ def _next_metadata(old: ObjectMeta, new: ObjectMeta, rules: KindRules) -> Object
 
 
 def _check_finalizers(old: ObjectMeta, new: ObjectMeta, rules: KindRules) -> None:
-    added = sorted({one for one in new.finalizers if one not in old.finalizers})
+    added = sorted({finalizer for finalizer in new.finalizers if finalizer not in old.finalizers})
     if added:
-        listed = ", ".join(f'"{one}"' for one in added)
+        listed = ", ".join(f'"{finalizer}"' for finalizer in added)
         text = (
             f"no new finalizers can be added if the object is being deleted, found new finalizers []string{{{listed}}}"
         )

@@ -1,11 +1,23 @@
 """Public parts for writing tests: object builders, small clusters, and checks for plugins.
 
-`bayplan.testing.builders` makes Kubernetes objects in one line each, `clusters` draws small clusters from seeds.
-`check_plugin` holds any plugin to its contract, `compare_plugins` holds two to each other. Nothing in the product
-imports this package.
+`builders` makes Kubernetes objects in one line each. `check_plugin` holds any plugin to its contract (`RULES`),
+`compare_plugins` compares two, both on clusters that `small_scene` draws from seeds. Nothing in the product imports
+this package. What is not exported here serves the project's own tests.
 """
 
-from bayplan.testing.check_plugin import check_plugin
+from bayplan.testing import builders
+from bayplan.testing.check_plugin import RULES, check_plugin
+from bayplan.testing.clusters import GPU, NODE_PATTERNS, POD_PATTERNS, Scene, small_scene
 from bayplan.testing.comparing import compare_plugins
 
-__all__ = ["check_plugin", "compare_plugins"]
+__all__ = [
+    "GPU",
+    "NODE_PATTERNS",
+    "POD_PATTERNS",
+    "RULES",
+    "Scene",
+    "builders",
+    "check_plugin",
+    "compare_plugins",
+    "small_scene",
+]

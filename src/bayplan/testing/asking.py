@@ -59,8 +59,8 @@ class Case:
 
 def case_of(objects: Iterable[Object], pod: Pod) -> Case:
     cache = Cache()
-    for thing in objects:
-        cache.add(thing)
+    for obj in objects:
+        cache.add(obj)
     info = cache.info(pod)
     return Case(cache, info, cache.view())
 
@@ -74,11 +74,11 @@ def prepared(plugin: Any, case: Case) -> PreFiltered:
         return Ready(case.info)
     outcome = plugin.pre_filter(case.info, case.view)
     require(
-        isinstance(outcome, Ready | Skip | Status), "form", f"pre_filter gives {outcome!r}, no Ready, SKIP or Status"
+        isinstance(outcome, Ready | Skip | Status), "form", f"pre_filter returns {outcome!r}, not Ready, SKIP or Status"
     )
     if isinstance(outcome, Status):
         rejects = outcome.code in (*REJECTING, Code.PENDING, Code.ERROR)
-        require(rejects, "form", f"pre_filter gives a Status of {outcome.code.value}; go on with Ready or SKIP")
+        require(rejects, "form", f"pre_filter returns a Status of {outcome.code.value}; use Ready or SKIP to continue")
     return outcome  # type: ignore[no-any-return]
 
 
@@ -104,14 +104,14 @@ def status_on(plugin: Any, outcome: PreFiltered, view: View, row: int) -> Status
 def explained(plugin: Any, state: Any, view: View, code: int) -> Status:
     """A failure code in words."""
     said = plugin.explain_failure(state, view, code)
-    require(isinstance(said, Status), "reasons", f"explain_failure of code {code} gives {said!r}, no Status")
+    require(isinstance(said, Status), "reasons", f"explain_failure of code {code} returns {said!r}, not a Status")
     require(
         said.code in REJECTING,
         "reasons",
         f"explain_failure of code {code} says {said.code.value}, not Unschedulable or UnschedulableAndUnresolvable",
     )
     worded = bool(said.reasons) and all(isinstance(reason, str) and reason for reason in said.reasons)
-    require(worded, "reasons", f"explain_failure of code {code} has no words: {said.reasons!r}")
+    require(worded, "reasons", f"explain_failure of code {code} has no reasons: {said.reasons!r}")
     return said  # type: ignore[no-any-return]
 
 
@@ -175,41 +175,41 @@ def _score_words(plugin: Any, case: Case, rows: RowArray) -> Any:
 
 def _pre_enqueue_words(plugin: Any, case: Case) -> Any:
     said = plugin.pre_enqueue(case.info)
-    require(isinstance(said, Status), "form", f"pre_enqueue gives {said!r}, no Status")
-    require(said.ok or said.reasons, "reasons", "pre_enqueue keeps a pod out without a reason")
+    require(isinstance(said, Status), "form", f"pre_enqueue returns {said!r}, not a Status")
+    require(said.ok or said.reasons, "reasons", "pre_enqueue rejects a pod without a reason")
     return said
 
 
 def _sort_words(plugin: Any, case: Case) -> Any:
     key = plugin.sort_key(case.info, 1)
     numbers = isinstance(key, tuple) and all(isinstance(part, int) for part in key)
-    require(numbers, "form", f"sort_key gives {key!r}, no tuple of whole numbers")
+    require(numbers, "form", f"sort_key returns {key!r}, not a tuple of integers")
     return key
 
 
 def _reserve_words(plugin: Any, case: Case) -> Any:
-    return [fingerprint(thing) for row in _one_row(case) for thing in plugin.reserve(case.info, case.view, row)]
+    return [fingerprint(obj) for row in _first_row(case) for obj in plugin.reserve(case.info, case.view, row)]
 
 
 def _permit_words(plugin: Any, case: Case) -> Any:
-    return [plugin.permit(case.info, case.view, row) for row in _one_row(case)]
+    return [plugin.permit(case.info, case.view, row) for row in _first_row(case)]
 
 
 def _pre_bind_words(plugin: Any, case: Case) -> Any:
-    said = [plugin.pre_bind(case.info, case.view, row) for row in _one_row(case)]
-    require(all(isinstance(one, Status) for one in said), "form", f"pre_bind gives {said!r}, no Status")
+    said = [plugin.pre_bind(case.info, case.view, row) for row in _first_row(case)]
+    require(all(isinstance(status, Status) for status in said), "form", f"pre_bind returns {said!r}, not a Status")
     return said
 
 
 def _bind_words(plugin: Any, case: Case) -> Any:
-    return [plugin.bind_target(case.info, case.view.nodes.names[row]) for row in _one_row(case)]
+    return [plugin.bind_target(case.info, case.view.nodes.names[row]) for row in _first_row(case)]
 
 
 def _post_bind_words(plugin: Any, case: Case) -> Any:
-    return [tuple(plugin.post_bind(case.info, case.view.nodes.names[row])) for row in _one_row(case)]
+    return [tuple(plugin.post_bind(case.info, case.view.nodes.names[row])) for row in _first_row(case)]
 
 
-def _one_row(case: Case) -> list[int]:
+def _first_row(case: Case) -> list[int]:
     return [int(row) for row in case.alive_rows[:1]]
 
 
@@ -246,7 +246,7 @@ def digest(case: Case) -> dict[str, Any]:
         "nodes.pod_rows": [list(rows) for rows in nodes.pod_rows],
         "pods.keys": list(pods.keys),
         "nominated": {name: list(rows) for name, rows in case.view.nominated.items()},
-        "objects": {kind: [fingerprint(one) for one in getattr(objects, kind).values()] for kind in kinds},
+        "objects": {kind: [fingerprint(obj) for obj in getattr(objects, kind).values()] for kind in kinds},
         "the pod": (fingerprint(case.info.spec), dict(case.info.shape.labels), case.info.nominated_node_name),
     }
 

@@ -36,7 +36,7 @@ from bayplan.model.workloads import (
     ReplicationController,
     StatefulSet,
 )
-from bayplan.testing.building import CREATED_AT, Builder, written_time
+from bayplan.testing.building import CREATED_AT, Builder, format_time
 from bayplan.testing.pods import PodBuilder
 from bayplan.testing.selecting import Selecting, node_term, selector
 
@@ -47,6 +47,7 @@ __all__ = [
     "csi_node",
     "daemon_set",
     "deployment",
+    "format_time",
     "job",
     "namespace",
     "node",
@@ -60,14 +61,13 @@ __all__ = [
     "stateful_set",
     "storage_class",
     "volume",
-    "written_time",
 ]
 
 ReplicatedT = TypeVar("ReplicatedT", bound=Object)
 
 
 class NodeBuilder(Builder[Node]):
-    """A node: 4 CPUs, 32Gi and 110 pods unless told."""
+    """A node: 4 CPUs, 32Gi and 110 pods unless set otherwise."""
 
     def __init__(self, name: str) -> None:
         super().__init__(Node(), name)

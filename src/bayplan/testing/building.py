@@ -23,7 +23,7 @@ CREATED_AT = "2026-01-01T00:00:00Z"
 ObjectT = TypeVar("ObjectT", bound=Object)
 
 
-def written_time(time: Time) -> str:
+def format_time(time: Time) -> str:
     """RFC 3339 as an object holds it."""
     return time if isinstance(time, str) else datetime.fromtimestamp(time, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -79,11 +79,11 @@ class Builder(Generic[ObjectT]):
         return self
 
     def created(self, time: Time) -> Self:
-        self._meta.creation_timestamp = written_time(time)
+        self._meta.creation_timestamp = format_time(time)
         return self
 
     def terminating(self, time: Time = CREATED_AT, grace_seconds: int | None = 30) -> Self:
-        self._meta.deletion_timestamp = written_time(time)
+        self._meta.deletion_timestamp = format_time(time)
         self._meta.deletion_grace_period_seconds = grace_seconds
         return self
 

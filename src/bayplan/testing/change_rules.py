@@ -52,7 +52,7 @@ def reads_what_it_says(trial: Trial) -> None:
         require(
             not normalizes_usage(trial.plugin),
             "reads",
-            "it normalises scores that follow usage: without Reads.CLUSTER in score_reads they could not be kept",
+            "it normalizes scores that depend on usage, so score_reads must include Reads.CLUSTER",
         )
         for case, node_row, change in _elsewhere(trial):
             _check_kept_scores(trial, case, node_row, change)
@@ -64,17 +64,17 @@ def _elsewhere(trial: Trial) -> Iterator[tuple[Case, int, ObjectChange]]:
     """Cases with a change that is not about a node object: of a pod on a node (its row), or of anything else (-1)."""
     for pod in trial.scene.waiting:
         for old, new in trial.scene.changes:
-            thing = new if new is not None else old
-            if isinstance(thing, Node) or _is_waiting(trial, thing):
+            obj = new if new is not None else old
+            if isinstance(obj, Node) or is_waiting(trial, obj):
                 continue
             case = case_of(trial.scene.objects, pod)
-            row = case.view.nodes.rows_by_name.get(thing.spec.node_name, -1) if isinstance(thing, Pod) else -1
-            if isinstance(thing, Pod) and (row < 0 or not case.view.nodes.alive[row]):
+            row = case.view.nodes.rows_by_name.get(obj.spec.node_name, -1) if isinstance(obj, Pod) else -1
+            if isinstance(obj, Pod) and (row < 0 or not case.view.nodes.alive[row]):
                 continue
             yield case, row, (old, new)
 
 
-def _apply(case: Case, change: ObjectChange) -> Case:
+def apply_change(case: Case, change: ObjectChange) -> Case:
     old, new = change
     if isinstance(old, Pod):
         case.cache.remove_pod(object_key(old))
@@ -89,14 +89,20 @@ def _check_kept_verdicts(trial: Trial, case: Case, node_row: int, change: Object
     plugin = trial.plugin
     kept = prepared(plugin, case)
     before = codes_of(plugin, kept.state, case.view, ALL_ROWS) if isinstance(kept, Ready) else None
-    later = _apply(case, change)
+    later = apply_change(case, change)
     outcome = prepared(plugin, later)
     kinds = type(kept).__name__, type(outcome).__name__
-    require(kinds[0] == kinds[1], "reads", f"pre_filter gives {kinds[1]} instead of {kinds[0]} after {_told(change)}")
+    require(
+        kinds[0] == kinds[1],
+        "reads",
+        f"pre_filter gives {kinds[1]} instead of {kinds[0]} after {described_change(change)}",
+    )
     if isinstance(kept, Ready) and isinstance(outcome, Ready):
         after = codes_of(plugin, outcome.state, later.view, ALL_ROWS)
         with_old_state = codes_of(plugin, kept.state, later.view, ALL_ROWS)
-        _check_kept(case, plugin.reads, before, after, with_old_state, node_row, f"filter, after {_told(change)}")
+        _check_kept(
+            case, plugin.reads, before, after, with_old_state, node_row, f"filter, after {described_change(change)}"
+        )
 
 
 def _check_kept_scores(trial: Trial, case: Case, node_row: int, change: ObjectChange) -> None:
@@ -104,19 +110,19 @@ def _check_kept_scores(trial: Trial, case: Case, node_row: int, change: ObjectCh
     kept = score_state(plugin, case, rows)
     if isinstance(kept, Skip):
         require(
-            isinstance(score_state(plugin, _apply(case, change), rows), Skip),
+            isinstance(score_state(plugin, apply_change(case, change), rows), Skip),
             "reads",
-            f"pre_score no longer skips after {_told(change)}",
+            f"pre_score no longer skips after {described_change(change)}",
         )
         return
     before = raw_scores(plugin, kept, case.view, rows)
-    later = _apply(case, change)
+    later = apply_change(case, change)
     state = score_state(plugin, later, rows)
-    require(not isinstance(state, Skip), "reads", f"pre_score skips after {_told(change)}")
+    require(not isinstance(state, Skip), "reads", f"pre_score skips after {described_change(change)}")
     after = raw_scores(plugin, state, later.view, rows)
     with_old_state = raw_scores(plugin, kept, later.view, rows)
     reads = plugin.score_reads
-    _check_kept(case, reads, before, after, with_old_state, node_row, f"score, after {_told(change)}")
+    _check_kept(case, reads, before, after, with_old_state, node_row, f"score, after {described_change(change)}")
 
 
 def _check_kept(
@@ -124,7 +130,7 @@ def _check_kept(
 ) -> None:
     alive = case.view.nodes.alive
     same = np.array_equal(after[alive], with_old_state[alive])
-    require(same, "reads", f"{when}: a state made before gives other answers than one made now")
+    require(same, "reads", f"{when}: an old state gives different answers than a new one")
     moved = np.flatnonzero(alive & (before != after))
     if Reads.USAGE in reads:
         moved = moved[moved != node_row]
@@ -160,8 +166,8 @@ def keeps_worlds_apart(trial: Trial) -> None:
     """Pods that move in one node's world change that node's answer alone, and the state they were forked from not."""
     if not trial.filters:
         return
-    for case, state, node_row in _worlds(trial):
-        pod_rows = _pods_on(case, node_row)
+    for case, state, node_row in worlds_of(trial):
+        pod_rows = pods_on(case, node_row)
         nodes = np.full(len(pod_rows), node_row, dtype=np.intp)
         worlds = WhatIf([trial.plugin], [state], case.view)
         plain = _codes(worlds, case)
@@ -180,9 +186,13 @@ def keeps_worlds_apart(trial: Trial) -> None:
         require(np.array_equal(plain, original), "what-if", f"shifting a fork on {name} changes the original state")
         back = worlds.fork()
         back.shift(pod_rows, nodes, +1)
-        require(np.array_equal(plain, _codes(back, case)), "what-if", f"pods that leave {name} and come back matter")
         require(
-            np.array_equal(without, _codes(worlds, case)), "what-if", "shifting a fork of a fork changes the latter"
+            np.array_equal(plain, _codes(back, case)),
+            "what-if",
+            f"pods that leave {name} and come back change the answer",
+        )
+        require(
+            np.array_equal(without, _codes(worlds, case)), "what-if", "shifting a fork of a fork changes the first fork"
         )
 
 
@@ -190,15 +200,15 @@ def follows_pods_that_move(trial: Trial) -> None:
     """A what-if world says of its node what the cluster would say if the pods had really moved."""
     if not trial.filters:
         return
-    for case, state, node_row in _worlds(trial):
+    for case, state, node_row in worlds_of(trial):
         name = case.view.nodes.names[node_row]
-        pod_rows = row_array([row for row in _pods_on(case, node_row) if _is_plain(case, int(row))])
+        pod_rows = row_array([row for row in pods_on(case, node_row) if _is_plain(case, int(row))])
         for leaving in (pod_rows, pod_rows[1:]):
             if len(leaving):
                 worlds = WhatIf([trial.plugin], [state], case.view)
                 worlds.shift(leaving, np.full(len(leaving), node_row, dtype=np.intp), -1)
                 keys = {case.view.pods.keys[row] for row in leaving}
-                left = [thing for thing in trial.scene.objects if _key(thing) not in keys]
+                left = [obj for obj in trial.scene.objects if _key(obj) not in keys]
                 _compare_worlds(trial, case, worlds, left, node_row, f"{', '.join(sorted(keys))} left {name}")
         _follow_a_pod_that_comes(trial, _waiting(trial, case), node_row)
 
@@ -236,7 +246,7 @@ def _compare_worlds(
     )
 
 
-def _worlds(trial: Trial) -> Iterator[tuple[Case, Any, int]]:
+def worlds_of(trial: Trial) -> Iterator[tuple[Case, Any, int]]:
     """Cases in which the plugin has something to do, each with the rows of a few nodes that have pods."""
     rng = trial.rng()
     for case in trial.cases():
@@ -251,7 +261,7 @@ def _codes(worlds: WhatIf, case: Case) -> IntArray:
     return worlds.filter(case.alive_rows).codes
 
 
-def _pods_on(case: Case, node_row: int) -> RowArray:
+def pods_on(case: Case, node_row: int) -> RowArray:
     return row_array(case.view.nodes.pod_rows[node_row])
 
 
@@ -286,19 +296,19 @@ def misses_no_wake_up(trial: Trial) -> None:
             continue
         for old, new in trial.scene.changes:
             after, objects = pod, list(trial.scene.objects)
-            if isinstance(new, Pod) and _is_waiting(trial, new):
+            if isinstance(new, Pod) and is_waiting(trial, new):
                 if not is_same_pod(pod, new):
                     continue
                 after = new
             else:
-                objects = [thing for thing in objects if thing is not old] + ([] if new is None else [new])
+                objects = [obj for obj in objects if obj is not old] + ([] if new is None else [new])
             if not _has_nodes(objects) or _rejects(trial, objects, after):
                 continue
             require(
                 is_woken(trial.plugin, pod, old, new, objects),
                 "wakes",
-                f"{_key(pod)} is rejected everywhere and fits after {_told((old, new))}, but no registration with a "
-                f"hint that says yes covers it",
+                f"{_key(pod)} is rejected everywhere and fits after {described_change((old, new))}, "
+                "but no registered event covers it",
             )
 
 
@@ -313,28 +323,28 @@ def _rejects(trial: Trial, objects: Sequence[Object], pod: Pod) -> bool:
     return not any(status_on(trial.plugin, outcome, case.view, int(row)).ok for row in case.alive_rows)
 
 
-def _is_waiting(trial: Trial, thing: Object | None) -> bool:
-    return isinstance(thing, Pod) and any(is_same_pod(thing, pod) for pod in trial.scene.waiting)
+def is_waiting(trial: Trial, obj: Object | None) -> bool:
+    return isinstance(obj, Pod) and any(is_same_pod(obj, pod) for pod in trial.scene.waiting)
 
 
 def _has_nodes(objects: Sequence[Object]) -> bool:
-    return any(isinstance(thing, Node) for thing in objects)
+    return any(isinstance(obj, Node) for obj in objects)
 
 
 # ---------------------------------------------------------------- words
 
 
-def _key(thing: Object) -> str:
-    return object_key(thing) if isinstance(thing, Pod) else ""
+def _key(obj: Object) -> str:
+    return object_key(obj) if isinstance(obj, Pod) else ""
 
 
-def _told(change: ObjectChange) -> str:
+def described_change(change: ObjectChange) -> str:
     old, new = change
-    thing = new if new is not None else old
-    assert thing is not None
+    subject = new if new is not None else old
+    assert subject is not None, "a change has an object before or after it"
     what = "came" if old is None else "went" if new is None else "changed"
-    where = f" on {thing.spec.node_name}" if isinstance(thing, Pod) and thing.spec.node_name else ""
-    return f"{type(thing).__name__} {thing.metadata.name}{where} {what}"
+    where = f" on {subject.spec.node_name}" if isinstance(subject, Pod) and subject.spec.node_name else ""
+    return f"{type(subject).__name__} {subject.metadata.name}{where} {what}"
 
 
 def _words(status: Status) -> str:

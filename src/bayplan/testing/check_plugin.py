@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from bayplan.config.plugin_loading import PluginError, checked_points
 from bayplan.core.framework.verdict import CycleError
-from bayplan.testing import change_rules, plugin_rules
+from bayplan.testing import change_rules, one_row_rules, plugin_rules
 from bayplan.testing.asking import Breach
 from bayplan.testing.clusters import Scene, small_scene
 from bayplan.testing.plugin_rules import Seen, Trial
@@ -24,20 +24,21 @@ SEEDS: Final = range(30)
 #: Every rule, in the order in which they are tried.
 RULES: Final = MappingProxyType(
     {
-        "form": "it has all that its extension points need, answers with int64 arrays and statuses, and raises nothing",
-        "untouched": "it leaves the snapshot as it is",
-        "reasons": "every failure code has words, and is Unschedulable or UnschedulableAndUnresolvable",
-        "repeat": "asked twice it says the same, to the byte, whatever it was asked in between",
-        "rows": "any selection of rows, in any order, gets the answers of those rows",
-        "order": "the order in which nodes came does not matter",
-        "empty": "it works without nodes, and with one",
+        "form": "it implements its extension points in full, returns int64 arrays and statuses, and never raises",
+        "untouched": "it does not modify the snapshot",
+        "reasons": "every failure code has reasons, and is Unschedulable or UnschedulableAndUnresolvable",
+        "repeat": "the same question always gets the same answer, byte for byte",
+        "rows": "any selection of rows, in any order, gets the answers for those rows",
+        "order": "the order in which nodes were added does not matter",
+        "empty": "it works with no nodes, and with one",
         "range": "final scores are 0 to 100",
-        "concerns": "pods that do not concern it are skipped",
-        "reads": "answers that the core may keep change only as it says in `reads` and `score_reads`",
-        "what-if": "each node stands in its own world, and a fork leaves its origin alone",
-        "moved pods": "a what-if world is right about its node",
-        "wakes": "a change that lets a rejected pod fit is one it registered for",
-        "exercised": "the scenes made it pass and reject nodes, or give different scores",
+        "concerns": "it skips pods that `concerns` rules out",
+        "reads": "reusable answers change only as declared by `reads` and `score_reads`",
+        "what-if": "each node has its own what-if world, and changing a fork does not affect the original",
+        "moved pods": "a what-if world gives the same answer as really moving the pods",
+        "one row": "`filter_one` and `score_one` say of a row what `filter` and `score` say of it, as plain ints",
+        "wakes": "it registers for every event that can make a rejected pod fit",
+        "exercised": "the test clusters make it pass and reject nodes, or give different scores",
     }
 )
 
@@ -53,6 +54,7 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Trial], None]], ...]] = (
     ("reads", change_rules.reads_what_it_says),
     ("what-if", change_rules.keeps_worlds_apart),
     ("moved pods", change_rules.follows_pods_that_move),
+    ("one row", one_row_rules.answers_for_one_row_as_for_all),
     ("wakes", change_rules.misses_no_wake_up),
 )
 
@@ -69,11 +71,11 @@ def check_plugin(
     Args:
         plugin_or_factory: A plugin, its class, or a function without arguments that makes one.
         seeds: Each gives one scene.
-        scenes: Makes the scene of a seed; see `clusters.small_scene`, which takes patterns of your own.
+        scenes: Makes the scene of a seed; see `small_scene`, which takes patterns of your own.
         waived: Names of rules that need not hold; see `RULES`.
     """
     unknown = sorted(set(waived) - set(RULES))
-    assert not unknown, f"there is no rule {', '.join(unknown)}; rules are {', '.join(RULES)}"
+    assert not unknown, f"unknown rule {', '.join(unknown)}; rules are {', '.join(RULES)}"
     plugin, fresh = instances_of(plugin_or_factory)
     name = getattr(plugin, "name", type(plugin).__name__)
     try:
@@ -111,7 +113,7 @@ def _try(rule: str, check: Callable[[Trial], None], trial: Trial, name: str, wai
     except CycleError:
         return  # the contract allows a plugin to give up on a pod
     except Exception as error:
-        found, cause = f"it raises {type(error).__name__} where `{rule}` is looked at: {error}", error
+        found, cause = f"it raises {type(error).__name__} while checking `{rule}`: {error}", error
         rule = "form"
     raise AssertionError(
         f"{name} breaks the rule `{rule}` (seed {trial.scene.seed}): {found}. The rule: {RULES[rule]}."
@@ -127,6 +129,6 @@ def _check_exercised(name: str, points: frozenset[str], seen: Seen) -> None:
     if "score" in points and len(seen.scores) < 2:
         idle.append("all its scores were equal")
     assert not idle, (
-        f"{name} was not put to the test (rule `exercised`): {' and '.join(idle)} in any scene; "
-        f"give check_plugin scenes with something it reacts to"
+        f"{name} was not exercised (rule `exercised`): {' and '.join(idle)} in any scene; "
+        f"pass scenes that exercise it to check_plugin"
     )

@@ -8,33 +8,38 @@ pod that could run must be running.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import fields
 
-from bayplan.core.cache import FINISHED_PHASES, Cache
+from bayplan.core.cache import Cache
 from bayplan.core.columns.resources import allocatable_amounts, pod_requests
 from bayplan.core.deciding import Decider
+from bayplan.core.decision import Fits
 from bayplan.core.lifecycle import PodState
 from bayplan.core.scheduler import Scheduler
-from bayplan.model.kinds import object_key
+from bayplan.core.snapshot import Objects
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
+from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.store import Store
 
 
 def check_always(scheduler: Scheduler) -> None:
     check_one_state(scheduler)
     check_cache_accounts(scheduler.cache)
+    check_nominations(scheduler)
 
 
 def check_one_state(scheduler: Scheduler) -> None:
     """A pod is in exactly one place: the queue, on its way to a node, or on a node."""
     places: Counter[str] = Counter()
-    places.update(record.key for record in scheduler.queue.records() if record.state is not PodState.GONE)
+    places.update(queued.key for queued in scheduler.queue.queued_pods() if queued.state is not PodState.GONE)
     on_the_way = scheduler.pods_on_the_way()
     on_nodes = {
         key for key, row in scheduler.cache.pods.rows_by_key.items() if scheduler.cache.pods.node_rows[row] >= 0
     }
     assert set(on_the_way) <= on_nodes, f"on the way but on no node: {sorted(set(on_the_way) - on_nodes)}"
-    flying = {r.key for r in scheduler.queue.records() if r.state in (PodState.ASSUMED, PodState.WAITING)}
+    flying = {r.key for r in scheduler.queue.queued_pods() if r.state in (PodState.ASSUMED, PodState.WAITING)}
     places.update(key for key in on_nodes if key not in flying)
     twice = sorted(key for key, times in places.items() if times > 1)
     assert not twice, f"in two places at once: {twice}"
@@ -50,8 +55,17 @@ def check_cache_accounts(cache: Cache) -> None:
         assert (nodes.requested[row, :width] == taken[:width]).all(), f"{nodes.names[row]}: wrong sums"
 
 
-def check_not_overcommitted(store: Store) -> None:
-    """No node holds more than it has. (A node may shrink under its pods; worlds that do so must not ask this.)"""
+def check_nominations(scheduler: Scheduler) -> None:
+    """The cache counts the pods for which the queue has a node kept, in the same order, and no others."""
+    cache, nominations = scheduler.cache, scheduler.queue.nominations
+    counted = {node: [cache.pods.keys[row] for row in rows] for node, rows in cache.nominated.items()}
+    kept = {node: [info.key for info in nominations.on(node)] for node in counted}
+    assert counted == kept, f"nominated in the cache: {counted}, in the queue: {kept}"
+    assert len(nominations) == sum(map(len, counted.values())), f"not in the cache: {nominations.keys()}"
+
+
+def check_not_overcommitted(store: Store, except_nodes: Collection[str] = ()) -> None:
+    """No node holds more than it has, but for nodes that have shrunk, or were given pods by somebody else."""
     taken: dict[str, Counter[str]] = {}
     for pod in store.list(Pod):
         if pod.spec.node_name and pod.status.phase not in FINISHED_PHASES:
@@ -59,6 +73,8 @@ def check_not_overcommitted(store: Store) -> None:
             used.update(pod_requests(pod).used)
             used["pods"] += 1
     for node in store.list(Node):
+        if node.metadata.name in except_nodes:
+            continue
         amounts, allowed_pods = allocatable_amounts(node.status.allocatable)
         for name, amount in taken.get(node.metadata.name, Counter()).items():
             limit = allowed_pods if name == "pods" else amounts.get(name, 0)
@@ -82,17 +98,42 @@ def check_quiet(store: Store, scheduler: Scheduler) -> None:
     alive = {cache.nodes.names[row] for row in range(cache.nodes.count) if cache.nodes.alive[row]}
     assert alive == {node.metadata.name for node in store.list(Node)}
     assert not scheduler.pods_on_the_way(), f"still on the way: {scheduler.pods_on_the_way()}"
-    waiting = {
-        object_key(pod)
+    pending = [
+        pod
         for pod in store.list(Pod)
         if not pod.spec.node_name
         and pod.status.phase not in FINISHED_PHASES
         and pod.spec.scheduler_name in scheduler.profiles
-    }
-    queued = {record.key for record in scheduler.queue.records()}
-    assert queued == waiting, f"queue and store differ: {sorted(queued ^ waiting)}"
+    ]
+    leaving = {object_key(pod) for pod in pending if pod.metadata.deletion_timestamp}  # in the queue until tried
+    waiting = {object_key(pod) for pod in pending} - leaving
+    in_queue = {queued.key for queued in scheduler.queue.queued_pods()}
+    assert in_queue - leaving == waiting, f"queue and store differ: {sorted((in_queue - leaving) ^ waiting)}"
     nominated = {cache.pods.keys[row] for rows in cache.nominated.values() for row in rows}
-    assert nominated <= waiting, f"nominated but not waiting: {sorted(nominated - waiting)}"
+    assert nominated <= waiting | leaving, f"nominated but not waiting: {sorted(nominated - waiting)}"
+    check_objects(store, cache)
+
+
+def check_objects(store: Store, cache: Cache) -> None:
+    """What plugins look up is what is stored: nothing that was assumed for a pod is left over."""
+    stored = Objects()
+    for obj in store.list_and_watch().objects:
+        stored.put(obj)
+    expected, known = _by_place(stored), _by_place(cache.objects)
+    wrong = sorted(place for place in expected.keys() | known.keys() if expected.get(place) != known.get(place))
+    assert not wrong, f"not known as they are stored: {wrong}"
+
+
+def _by_place(objects: Objects) -> dict[tuple[str, str], Object]:
+    return {(type(obj).__name__, object_key(obj)): obj for obj in looked_up(objects)}
+
+
+def looked_up(objects: Objects) -> Iterator[Object]:
+    """All objects that plugins can look up, kind by kind in the order of their arrival."""
+    for field in fields(objects):
+        held = getattr(objects, field.name)
+        if isinstance(held, dict) and field.name != "remembered":
+            yield from held.values()
 
 
 def check_settled(store: Store, scheduler: Scheduler) -> None:
@@ -102,9 +143,11 @@ def check_settled(store: Store, scheduler: Scheduler) -> None:
     for thing in sorted(objects, key=lambda one: not isinstance(one, Node)):
         cache.add(thing)
     decider = Decider(scheduler.profiles, reuse=False)
-    for record in scheduler.queue.records():
-        if record.state is PodState.GATED or record.pod.metadata.deletion_timestamp:
+    for queued in scheduler.queue.queued_pods():
+        if queued.state is PodState.GATED or queued.pod.metadata.deletion_timestamp:
             continue
-        info = cache.info(record.pod)
+        info = cache.info(queued.pod)
         choice = decider.decide(info, cache.view())
-        assert choice.row < 0, f"{record.key} waits ({record.state.value}) but fits on {cache.nodes.names[choice.row]}"
+        assert not isinstance(choice, Fits), (
+            f"{queued.key} waits ({queued.state.value}) but fits on {cache.nodes.names[choice.row]}"
+        )

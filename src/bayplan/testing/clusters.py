@@ -17,6 +17,7 @@ from typing import TypeAlias
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.storage import CSIPersistentVolumeSource
+from bayplan.model.well_known import HOSTNAME, ZONE
 from bayplan.testing.builders import (
     NodeBuilder,
     claim,
@@ -34,7 +35,6 @@ ObjectChange: TypeAlias = tuple[Object | None, Object | None]
 PodPattern: TypeAlias = Callable[[PodBuilder], PodBuilder]
 NodePattern: TypeAlias = Callable[[NodeBuilder], NodeBuilder]
 
-ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 GPU = "example.com/gpu"
 DRIVER = "disk.example.com"
 IMAGE, IMAGE_BYTES = "registry.example.com/app:1", 300 << 20
@@ -52,10 +52,10 @@ POD_PATTERNS: tuple[PodPattern, ...] = (
     lambda p: p.cpu("500m").port(80),
     lambda p: p.cpu("100m").port(80, ip="10.0.0.1").labels(app="y"),
     lambda p: p.cpu("500m").labels(tier="s").spread(ZONE, "tier=s"),
-    lambda p: p.cpu("100m").labels(app="x").spread(HOST, "app=x", when="ScheduleAnyway"),
+    lambda p: p.cpu("100m").labels(app="x").spread(HOSTNAME, "app=x", when="ScheduleAnyway"),
     lambda p: p.cpu("500m").labels(app="x").pod_affinity(ZONE, "app=x"),
-    lambda p: p.cpu("500m").labels(app="y").pod_anti_affinity(HOST, "app=y"),
-    lambda p: p.labels(app="z").pod_affinity(ZONE, "app=x", weight=3).pod_anti_affinity(HOST, "app", weight=2),
+    lambda p: p.cpu("500m").labels(app="y").pod_anti_affinity(HOSTNAME, "app=y"),
+    lambda p: p.labels(app="z").pod_affinity(ZONE, "app=x", weight=3).pod_anti_affinity(HOSTNAME, "app", weight=2),
     lambda p: p.cpu("1").node_affinity("disk in (ssd)"),
     lambda p: p.cpu("1").node_affinity("disk in (ssd)", weight=5).node_affinity("disk", weight=2),
     lambda p: p.cpu("1").node_selector(disk="hdd"),

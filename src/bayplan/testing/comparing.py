@@ -1,4 +1,4 @@
-"""Two plugins that are meant to be the same: one easy to read, one fast.
+"""Two plugins that are meant to be the same: an easy one to read and a fast one.
 
 Takes two plugins or their classes; raises AssertionError with the seed and the first node of which they speak
 differently. Compared are verdicts in words and final scores, never codes, which are each plugin's own affair. Whether
@@ -18,14 +18,14 @@ from bayplan.testing.plugin_rules import Seen, Trial, words_by_node
 
 
 def compare_plugins(
-    one: Any,
+    plugin: Any,
     other: Any,
     *,
     seeds: Iterable[int] = SEEDS,
     scenes: Callable[[int], Scene] = small_scene,
 ) -> None:
     """Ask both about every pod and node of every scene. A score of nothing counts as 0."""
-    trials = [_trials(given) for given in (one, other)]
+    trials = [_trials(given) for given in (plugin, other)]
     for seed in seeds:
         scene = scenes(seed)
         first, second = (trial(scene) for trial in trials)

@@ -136,11 +136,11 @@ def says_the_same_twice(trial: Trial) -> None:
         again = trial.transcript(case)
         _compare_transcripts(first, again, "asked twice")
         other = trial.transcript(case, trial.fresh())
-        _compare_transcripts(first, other, "compared with an instance that was never asked before")
+        _compare_transcripts(first, other, "compared with a new instance")
 
 
-def _compare_transcripts(one: list[tuple[str, Any]], other: list[tuple[str, Any]], how: str) -> None:
-    for (point, said), (_, said_later) in zip(one, other, strict=True):
+def _compare_transcripts(first: list[tuple[str, Any]], later: list[tuple[str, Any]], how: str) -> None:
+    for (point, said), (_, said_later) in zip(first, later, strict=True):
         require(said == said_later, "repeat", f"{how}, it answers differently at {point}")
 
 
@@ -174,14 +174,16 @@ def _check_selections(rng: Random, answers: IntArray, rows: RowArray, ask: Calla
 
 
 def does_not_care_in_which_order_nodes_came(trial: Trial) -> None:
-    nodes = [thing for thing in trial.scene.objects if isinstance(thing, Node)]
-    others = [thing for thing in trial.scene.objects if not isinstance(thing, Node)]
+    nodes = [obj for obj in trial.scene.objects if isinstance(obj, Node)]
+    others = [obj for obj in trial.scene.objects if not isinstance(obj, Node)]
     for pod in trial.scene.waiting:
-        one, other = trial.case(pod), case_of([*reversed(nodes), *others], pod)
-        said, said_then = words_by_node(trial, one), words_by_node(trial, other)
+        reversed_case = case_of([*reversed(nodes), *others], pod)
+        said, said_then = words_by_node(trial, trial.case(pod)), words_by_node(trial, reversed_case)
         for name, words in said.items():
             require(
-                words == said_then[name], "order", f"{name}: {words}, but {said_then[name]} if nodes come in reverse"
+                words == said_then[name],
+                "order",
+                f"{name}: {words}, but {said_then[name]} if nodes are added in reverse",
             )
 
 
@@ -204,12 +206,12 @@ def words_by_node(trial: Trial, case: Case) -> dict[str, Any]:
 
 
 def works_without_nodes_and_with_one(trial: Trial) -> None:
-    nodes = [thing for thing in trial.scene.objects if isinstance(thing, Node)]
-    others = [thing for thing in trial.scene.objects if not isinstance(thing, Node)]
-    nobody = [thing for thing in others if not isinstance(thing, Pod)]
+    nodes = [obj for obj in trial.scene.objects if isinstance(obj, Node)]
+    others = [obj for obj in trial.scene.objects if not isinstance(obj, Node)]
+    nobody = [obj for obj in others if not isinstance(obj, Pod)]
     for objects, size in (
         (nobody, "no node"),
-        (others, "no node but pods that name one"),
+        (others, "no nodes, but pods with a nodeName"),
         ([nodes[0], *others], "one"),
     ):
         for pod in trial.scene.waiting:

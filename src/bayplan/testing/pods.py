@@ -35,7 +35,7 @@ from bayplan.model.volumes import (
     PersistentVolumeClaimVolumeSource,
     Volume,
 )
-from bayplan.testing.building import Builder, Time, written_time
+from bayplan.testing.building import Builder, Time, format_time
 from bayplan.testing.selecting import Labels, Selecting, node_term, selector
 
 
@@ -260,7 +260,7 @@ class PodBuilder(Builder[Pod]):
         return self if since is None else self.started(since)
 
     def started(self, time: Time) -> Self:
-        self._object.status.start_time = written_time(time)
+        self._object.status.start_time = format_time(time)
         return self
 
     def nominated(self, node_name: str) -> Self:

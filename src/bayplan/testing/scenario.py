@@ -7,9 +7,8 @@ that start with `#` are remarks.
 
     node n1 cpu=4 memory=8Gi        also: pod, replicaset, deployment, budget, priority, class, volume, claim
     pod web cpu=2 priority=high     `scenario_objects` says which attributes there are
-    delete web                      delete node n1
-    cordon n1                       uncordon n1, taint n1 key=value:NoSchedule, untaint n1 key
-    ungate web example.com/a        label web tier=front, tolerate web key
+    cordon n1                       and every other command of `command_language`: delete, scale, drain, fail, taint …
+    ungate web example.com/a        tolerate web key
     nominate web n1                 bind web n1: as somebody else might do it
     pause volumes                   resume volumes: whether the volume binder does its work
     restart                         a new scheduler that knows what is stored
@@ -25,38 +24,36 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator
+from dataclasses import replace as with_fields
+from pathlib import Path
 from typing import Any, ClassVar
 
-from msgspec.structs import replace
-
+from bayplan.analysis.simulation.inputs.command_language import VERBS, BadStep, read_command, step_of_words
+from bayplan.analysis.simulation.inputs.command_runner import CommandRunner
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
-from bayplan.controllers.budgets.disruption_controller import Budgets
 from bayplan.controllers.contract import Controller
-from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.pod_garbage_collector import PodCollection
-from bayplan.controllers.volumes.persistent_volume import Volumes
-from bayplan.controllers.workloads.deployment import DeploymentController
-from bayplan.controllers.workloads.replica_set import ReplicaSetController
+from bayplan.controllers.standard import standard_controllers
 from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.scheduler import Scheduler
+from bayplan.model.durations import parse_duration
 from bayplan.model.kinds import KINDS
-from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, PodSchedulingGate, Toleration
+from bayplan.model.structs import replace
+from bayplan.model.time_units import SECOND
+from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store import ApiError, Store, WatchEvent
-from bayplan.testing.scenario_objects import made, taint_of
+from bayplan.testing.checkers import check_always, check_quiet
+from bayplan.testing.scenario_objects import made
 from bayplan.testing.transcript import Seen, seen_in
-from bayplan.worlds.delays import MILLISECOND, SECOND, Draws, Latencies
+from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.performing import EmittedEvent
 from bayplan.worlds.simulated import SimulatedWorld
 
 STARTED_AT = 1_700_000_000 * SECOND
-NAMESPACE = "default"
 SEPARATOR = "----"
 #: Pods use all of their grace, whatever it is.
 LATENCIES = Latencies(pod_stop_ns=24 * 3600 * SECOND, jitter=0.0)
-_UNITS = {"ms": MILLISECOND, "s": SECOND, "m": 60 * SECOND}
-_DURATION = re.compile(r"(?P<number>[0-9.]+)(?P<unit>ms|s|m)")
 _PREEMPTOR = re.compile(r"(?<=^Preempted by pod )\S+")
 _KINDS = ("node", "pod", "replicaset", "deployment", "budget", "priority", "class", "volume", "claim")
 
@@ -90,8 +87,9 @@ def _played(scenario: Scenario, block: list[str], first: int) -> str:
             continue
         try:
             shown += scenario.do(line)
-        except (ApiError, ValueError, KeyError) as error:
+        except (ApiError, BadStep, ValueError, KeyError) as error:
             raise ScenarioError(f"line {number}: {line}: {error}") from error
+    scenario.check()
     if all(line.lstrip().startswith("#") for line in commands):
         return "\n".join([*commands, ""])
     return "\n".join([*commands, SEPARATOR, *scenario.transcript(), *shown, ""])
@@ -109,29 +107,17 @@ class Scenario:
         self._uids: dict[str, str] = {}
         self._last_note: dict[str, str] = {}
         draws = Draws(0, LATENCIES)
-        self._volumes = _Pausable(Volumes(draws))
-        self._controllers: list[Controller] = [
-            Kubelet(draws),
-            DeploymentController(),
-            ReplicaSetController(),
-            Budgets(),
-            PodCollection(),
-            self._volumes,
-        ]
+        controllers = standard_controllers(draws)
+        self._volumes = tuple(_Pausable(controller) for controller in controllers.volumes)
+        self._controllers = with_fields(controllers, volumes=self._volumes)
         self.world = self._new_world(draws, STARTED_AT)
         self._commands: dict[str, Callable[..., object]] = {
-            "delete": self._delete,
-            "cordon": lambda name: self._change_node(name, unschedulable=True),
-            "uncordon": lambda name: self._change_node(name, unschedulable=False),
-            "taint": self._taint,
-            "untaint": self._untaint,
             "ungate": self._ungate,
-            "label": self._label,
             "tolerate": self._tolerate,
             "nominate": self._nominate,
-            "bind": lambda name, node: self.store.bind(NAMESPACE, name, node, "", self.now),
-            "pause": lambda _: self.world.at(self.now, lambda _: self._volumes.pause(True)),
-            "resume": lambda _: self.world.at(self.now, lambda _: self._volumes.pause(False)),
+            "bind": lambda name, node: self.store.bind(DEFAULT_NAMESPACE, name, node, "", self.now),
+            "pause": lambda _: self._pause_volumes(True),
+            "resume": lambda _: self._pause_volumes(False),
             "restart": self._restart,
             "run": self._run,
         }
@@ -147,6 +133,8 @@ class Scenario:
             self.store.create(made(verb, words[0], words[1:]), self.now)
         elif verb == "show":
             return self._show()
+        elif verb in VERBS:
+            self._run_command(verb, words)
         elif verb in self._commands:
             try:
                 self._commands[verb](*words)
@@ -156,58 +144,49 @@ class Scenario:
             raise ValueError("no such command")
         return []
 
+    def check(self) -> None:
+        """What must hold of any world between two blocks; raises AssertionError."""
+        check_always(self.world.scheduler)
+        if self.world.is_at_rest and not self.world.scheduler.pods_on_the_way():
+            check_quiet(self.store, self.world.scheduler)
+
     # ------------------------------------------------------------------ commands
 
     def _run(self, duration: str) -> None:
-        found = _DURATION.fullmatch(duration)
-        if found is None:
-            raise ValueError("not a duration")
-        self.world.run_until(self.now + round(float(found["number"]) * _UNITS[found["unit"]]))
+        self.world.run_until(self.now + parse_duration(duration))
 
-    def _delete(self, name: str, other: str = "") -> None:
-        if name == "node":
-            self.store.delete(Node, "", other, self.now)
-        else:
-            self.store.delete(Pod, NAMESPACE, self._real(name), self.now)
-
-    def _taint(self, name: str, text: str) -> None:
-        key, value, effect = taint_of(text)
-        node = self.store.get(Node, "", name)
-        self._change_node(name, taints=[*node.spec.taints, Taint(key=key, value=value, effect=effect)])
-
-    def _untaint(self, name: str, key: str) -> None:
-        node = self.store.get(Node, "", name)
-        self._change_node(name, taints=[one for one in node.spec.taints if one.key != key])
-
-    def _change_node(self, name: str, **fields: Any) -> None:
-        self.store.modify(Node, "", name, lambda one: replace(one, spec=replace(one.spec, **fields)), self.now)
+    def _run_command(self, verb: str, words: list[str]) -> None:
+        command = read_command(step_of_words(verb, [self._real(word) for word in words]), Path())
+        for _, request in CommandRunner(self.world, self._controllers.kubelet, self._controllers.lifecycle).requests(
+            command, self.now
+        ):
+            request()
 
     def _ungate(self, name: str, gate: str) -> None:
-        pod = self.store.get(Pod, NAMESPACE, name)
+        pod = self.store.get(Pod, DEFAULT_NAMESPACE, name)
         left = [one for one in pod.spec.scheduling_gates if one != PodSchedulingGate(name=gate)]
         self._change_pod(name, scheduling_gates=left)
 
     def _tolerate(self, name: str, key: str) -> None:
-        pod = self.store.get(Pod, NAMESPACE, name)
+        pod = self.store.get(Pod, DEFAULT_NAMESPACE, name)
         self._change_pod(name, tolerations=[*pod.spec.tolerations, Toleration(key=key, operator="Exists")])
 
     def _change_pod(self, name: str, **fields: Any) -> None:
         change = lambda one: replace(one, spec=replace(one.spec, **fields))  # noqa: E731
-        self.store.modify(Pod, NAMESPACE, name, change, self.now)
-
-    def _label(self, name: str, pair: str) -> None:
-        key, _, value = pair.partition("=")
-
-        def change(one: Pod) -> Pod:
-            return replace(one, metadata=replace(one.metadata, labels={**one.metadata.labels, key: value}))
-
-        self.store.modify(Pod, NAMESPACE, name, change, self.now)
+        self.store.modify(Pod, DEFAULT_NAMESPACE, name, change, self.now)
 
     def _nominate(self, name: str, node: str) -> None:
         def change(one: Pod) -> Pod:
             return replace(one, status=replace(one.status, nominated_node_name=node))
 
-        self.store.modify_status(Pod, NAMESPACE, name, change, self.now)
+        self.store.modify_status(Pod, DEFAULT_NAMESPACE, name, change, self.now)
+
+    def _pause_volumes(self, paused: bool) -> None:
+        def pause(_: int) -> None:
+            for controller in self._volumes:
+                controller.pause(paused)
+
+        self.world.at(self.now, pause)
 
     def _restart(self) -> None:
         self.world = self._new_world(Draws(0, LATENCIES), self.now)
@@ -216,7 +195,7 @@ class Scenario:
         profiles = build_profiles(load_configuration(None))
         scheduler = Scheduler(profiles, PrioritySort().sort_key, started_at=started_at)
         return SimulatedWorld(
-            self.store, scheduler, self._controllers, draws, started_at=started_at, on_told=self._told.append
+            self.store, scheduler, [*self._controllers], draws, started_at=started_at, on_emitted=self._told.append
         )
 
     # ------------------------------------------------------------------ what is shown
@@ -278,7 +257,7 @@ class Scenario:
         """The pods in order of creation."""
         self._catch_up()
         rows = []
-        for pod in self.store.list(Pod, NAMESPACE):
+        for pod in self.store.list(Pod, DEFAULT_NAMESPACE):
             place = pod.spec.node_name or "-"
             if pod.status.nominated_node_name:
                 place = f"({pod.status.nominated_node_name})"
@@ -292,7 +271,7 @@ class _Pausable:
     """A controller that can be made to wait."""
 
     name: ClassVar[str] = "pausable"
-    hears: ClassVar[frozenset[str]] = frozenset(KINDS)
+    watches: ClassVar[frozenset[str]] = frozenset(KINDS)
 
     def __init__(self, controller: Controller) -> None:
         self._controller = controller

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.model.kinds import Object
+from bayplan.model.well_known import HOSTNAME
 from bayplan.testing.builders import (
     budget,
     claim,
@@ -21,8 +22,6 @@ from bayplan.testing.builders import (
     volume,
 )
 from bayplan.testing.pods import PodBuilder
-
-HOSTNAME = "kubernetes.io/hostname"
 
 Words = Sequence[str]
 Pairs = list[tuple[str, str]]

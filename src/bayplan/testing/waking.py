@@ -1,7 +1,7 @@
 """Whether a plugin that rejected a pod would have it tried again after a change.
 
 A change is an object before and after, None where it was not there. It amounts to the cluster events that the scheduler
-tells its queue of; the plugin is asked as if it alone had rejected the pod.
+reports to its queue; the plugin is asked as if it alone had rejected the pod.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.core.queue.hints import Reactions
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import ResourceClaim
@@ -50,8 +50,8 @@ def cluster_events(old: Object | None, new: Object | None) -> list[ClusterEvent]
     return [ClusterEvent(resource, action) for action in _actions(old, new)]
 
 
-def is_same_pod(one: Pod, other: Pod) -> bool:
-    return (one.metadata.namespace, one.metadata.name) == (other.metadata.namespace, other.metadata.name)
+def is_same_pod(pod: Pod, other: Pod) -> bool:
+    return object_key(pod) == object_key(other)
 
 
 def _resource(subject: Object) -> EventResource | None:

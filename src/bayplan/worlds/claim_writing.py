@@ -6,8 +6,6 @@ Refusals name the step, as upstream's do. Upstream: plugins/dynamicresources/dyn
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from bayplan.model.pod import Pod, PodExtendedResourceClaimStatus
 from bayplan.model.resource_claims import (
     CLAIM_FINALIZER,
@@ -16,6 +14,7 @@ from bayplan.model.resource_claims import (
     ResourceClaimConsumerReference,
     ResourceClaimStatus,
 )
+from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.store import ApiError, Store
 

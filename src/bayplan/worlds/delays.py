@@ -7,16 +7,14 @@ from random import Random
 
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
-
-MILLISECOND = 1_000_000
-SECOND = 1_000_000_000
+from bayplan.model.time_units import MICROSECOND, MILLISECOND, SECOND
 
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
     """Typical times in nanoseconds; each draw lies within `jitter` of them, as a share."""
 
-    decision_ns: int = 100_000  # one scheduling cycle; cycles never overlap
+    decision_ns: int = 100 * MICROSECOND  # one scheduling cycle; cycles never overlap
     api_ns: int = 2 * MILLISECOND  # from an action to its effect, and from the effect to its answer
     eviction_ns: int = 6 * MILLISECOND  # as api_ns, of an eviction: a condition, its answer, and then the delete
     watch_ns: int = 2 * MILLISECOND  # from an effect to the scheduler hearing of it

@@ -17,9 +17,9 @@ TIMEOUT = "request timed out"
 class Spoiled(Enum):
     """How an action goes wrong."""
 
-    REFUSED = "refused"  # not done, and told so
-    LOST_REQUEST = "lost request"  # not done, told only that it timed out
-    LOST_ANSWER = "lost answer"  # done, told only that it timed out
+    REFUSED = "refused"  # not done, and answered so
+    LOST_REQUEST = "lost request"  # not done, and all that is known is a timeout
+    LOST_ANSWER = "lost answer"  # done, and all that is known is a timeout
 
 
 @dataclass(frozen=True, slots=True)

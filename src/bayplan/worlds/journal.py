@@ -1,6 +1,6 @@
 """What went into the core and what came out, line by line, and the same played back.
 
-A journal is a bug report: a fresh scheduler that is told the same events at the same times must give the same
+A journal is a bug report: a fresh scheduler that observes the same events at the same times must give the same
 decisions, byte for byte. Lines are JSON: a head with the configuration, then `in` (an event) and `out` (a decision),
 each with its time. Objects are written as they are; what was known of them before is not, as the player knows it too.
 """
@@ -15,6 +15,7 @@ import msgspec
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
+from bayplan.core.decision import Decision
 from bayplan.core.events import (
     BindAnswered,
     Event,
@@ -25,7 +26,6 @@ from bayplan.core.events import (
     PermitAnswered,
     VolumesAnswered,
 )
-from bayplan.core.refusing import Decision
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
 
@@ -49,7 +49,7 @@ class Difference:
 
 
 class JournalWriter:
-    """Writes what it is told, at once."""
+    """Writes each line at once."""
 
     def __init__(self, out: TextIO, head: dict[str, Any]) -> None:
         self._out = out
@@ -86,7 +86,7 @@ def scheduler_for(head: dict[str, Any]) -> Scheduler:
 
 
 def replay(lines: Iterable[str], scheduler: Scheduler) -> Iterator[Difference]:
-    """Tell a fresh scheduler what the journal's lines (after the head) say; every decision that differs."""
+    """Let a fresh scheduler observe what the journal's lines (after the head) say; every decision that differs."""
     known: dict[tuple[str, str, str], Object] = {}
     for number, line in enumerate(lines, start=2):
         try:
@@ -128,10 +128,10 @@ def _plain_to_event(plain: dict[str, Any], known: dict[tuple[str, str, str], Obj
         kind, namespace, name = content
         return ObjectRemoved(known.pop((kind, namespace, name)))
     if what in ("added", "changed"):
-        thing = msgspec.convert(content, KINDS[content["kind"]].struct)
-        place = (content["kind"], thing.metadata.namespace, thing.metadata.name)
+        obj = msgspec.convert(content, KINDS[content["kind"]].struct)
+        place = (content["kind"], obj.metadata.namespace, obj.metadata.name)
         old = known.get(place)
-        known[place] = thing
-        return ObjectAdded(thing) if what == "added" or old is None else ObjectChanged(old, thing)
+        known[place] = obj
+        return ObjectAdded(obj) if what == "added" or old is None else ObjectChanged(old, obj)
     answer: Any = msgspec.convert(content, _ANSWERS[what])
     return cast(Event, answer)

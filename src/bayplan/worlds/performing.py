@@ -1,9 +1,8 @@
-"""Actions done on a store, in the words of an API server. The answer is what the scheduler is told."""
+"""Actions done on a store, in the words of an API server. The answer is the event that the scheduler observes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from dataclasses import dataclass
 from functools import partial
 
@@ -20,16 +19,16 @@ from bayplan.core.actions import (
     WriteVolumes,
 )
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
+from bayplan.model.conditions import FALSE, TRUE, find_condition, with_pod_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import ResourceClaim
+from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
+from bayplan.model.well_known import DISRUPTION_TARGET, POD_SCHEDULED
 from bayplan.store import ApiError, NotFound, Store
 from bayplan.worlds import claim_writing as claims
-
-POD_SCHEDULED = "PodScheduled"
-DISRUPTION_TARGET = "DisruptionTarget"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +45,9 @@ class EmittedEvent:
 class Performer:
     """Does actions on a store."""
 
-    def __init__(self, store: Store, tell: Callable[[EmittedEvent], None] | None) -> None:
+    def __init__(self, store: Store, on_emitted: Callable[[EmittedEvent], None] | None) -> None:
         self._store = store
-        self._tell = tell
+        self._on_emitted = on_emitted
 
     def perform(self, action: Action, now: int) -> Event | None:
         """Do it; the answer, for actions that have one."""
@@ -60,11 +59,11 @@ class Performer:
             case WriteVolumes(pod, uid, _):
                 return VolumesAnswered(pod, uid, self._try(lambda: self._write(action, now)))
             case SetCondition(pod, _, _, _, _):
-                self._try(lambda: self._modify(pod, lambda one: _with_condition(one, action, now), now))
+                self._try(lambda: self._modify(pod, lambda stored: _with_condition(stored, action, now), now))
             case Nominate(pod, node):
-                self._try(lambda: self._modify(pod, lambda one: _with_nomination(one, node), now))
+                self._try(lambda: self._modify(pod, lambda stored: _with_nomination(stored, node), now))
             case ClearNomination(pod, _):
-                self._try(lambda: self._modify(pod, lambda one: _with_nomination(one, ""), now))
+                self._try(lambda: self._modify(pod, lambda stored: _with_nomination(stored, ""), now))
             case DeallocateClaim(_, uid, claim):
                 self._try(lambda: claims.deallocate(self._store, claim, uid, now))
             case ReleaseClaim(_, uid, claim, delete):
@@ -74,9 +73,9 @@ class Performer:
         return None
 
     def emit(self, event: Emit, now: int) -> None:
-        """Tell whoever listens."""
-        if self._tell is not None:
-            self._tell(EmittedEvent(now, event.pod, event.type, event.reason, event.note))
+        """Hand the event to whoever records events."""
+        if self._on_emitted is not None:
+            self._on_emitted(EmittedEvent(now, event.pod, event.type, event.reason, event.note))
 
     def _try(self, write: Callable[[], object]) -> str:
         try:
@@ -106,23 +105,22 @@ class Performer:
         if stored is None or stored.metadata.uid != action.uid:
             return ""
         try:
-            self._modify(action.pod, lambda one: _marked(one, action, now), now)
+            self._modify(action.pod, lambda pod: _marked(pod, action, now), now)
             self._store.delete(Pod, namespace, name, now)
         except NotFound:
             return ""
         except ApiError as error:
             return str(error)
-        if self._tell is not None:
-            self._tell(EmittedEvent(now, action.pod, "Normal", "Preempted", action.note))
+        self.emit(Emit(action.pod, action.uid, "Normal", "Preempted", "Preempting", action.note), now)
         return ""
 
     def _write(self, action: WriteVolumes, now: int) -> None:
-        for thing in action.objects:
-            if isinstance(thing, ResourceClaim):
-                claims.write(self._store, thing, action.pod, action.uid, now)
+        for obj in action.objects:
+            if isinstance(obj, ResourceClaim):
+                claims.write(self._store, obj, action.pod, action.uid, now)
                 continue
-            meta = thing.metadata
-            self._store.modify(type(thing).__name__, meta.namespace, meta.name, partial(_instead, thing), now)
+            meta = obj.metadata
+            self._store.modify(type(obj).__name__, meta.namespace, meta.name, partial(_instead, obj), now)
 
 
 def _instead(made: Object, stored: Object) -> Object:  # noqa: ARG001
@@ -130,24 +128,15 @@ def _instead(made: Object, stored: Object) -> Object:  # noqa: ARG001
 
 
 def _with_condition(pod: Pod, action: SetCondition, now: int) -> Pod:
-    known = next((one for one in pod.status.conditions if one.type == POD_SCHEDULED), None)
+    known = find_condition(pod.status.conditions, POD_SCHEDULED)
     nominated = pod.status.nominated_node_name if action.nominated_node is None else action.nominated_node
     if (
         known is not None
-        and (known.status, known.reason, known.message) == ("False", action.reason, action.message)
+        and (known.status, known.reason, known.message) == (FALSE, action.reason, action.message)
         and nominated == pod.status.nominated_node_name
     ):
         return pod
-    since = known.last_transition_time if known is not None and known.status == "False" else format_time(now)
-    made = Condition(
-        type=POD_SCHEDULED,
-        status="False",
-        reason=action.reason,
-        message=action.message,
-        last_transition_time=since,
-        observed_generation=pod.metadata.generation,
-    )
-    changed = _with_status(pod, made)
+    changed = _conditioned(pod, POD_SCHEDULED, FALSE, action.reason, action.message, now)
     changed.status.nominated_node_name = nominated
     return changed
 
@@ -155,29 +144,17 @@ def _with_condition(pod: Pod, action: SetCondition, now: int) -> Pod:
 def _with_nomination(pod: Pod, node: str) -> Pod:
     if pod.status.nominated_node_name == node:
         return pod
-    changed = copy(pod)
-    changed.status = copy(pod.status)
-    changed.status.nominated_node_name = node
-    return changed
+    return replace(pod, status=replace(pod.status, nominated_node_name=node))
 
 
 def _marked(pod: Pod, action: Evict, now: int) -> Pod:
-    known = next((one for one in pod.status.conditions if one.type == DISRUPTION_TARGET), None)
-    if known is not None and known.status == "True" and known.message == action.condition_message:
+    known = find_condition(pod.status.conditions, DISRUPTION_TARGET)
+    if known is not None and known.status == TRUE and known.message == action.condition_message:
         return pod
-    made = Condition(
-        type=DISRUPTION_TARGET,
-        status="True",
-        reason=action.condition_reason,
-        message=action.condition_message,
-        last_transition_time=format_time(now),
-        observed_generation=pod.metadata.generation,
-    )
-    return _with_status(pod, made)
+    return _conditioned(pod, DISRUPTION_TARGET, TRUE, action.condition_reason, action.condition_message, now)
 
 
-def _with_status(pod: Pod, condition: Condition) -> Pod:
-    changed = copy(pod)
-    changed.status = copy(pod.status)
-    changed.status.conditions = [*(one for one in pod.status.conditions if one.type != condition.type), condition]
-    return changed
+def _conditioned(pod: Pod, kind: str, status: str, reason: str, message: str, now: int) -> Pod:
+    generation = pod.metadata.generation
+    made = Condition(type=kind, status=status, reason=reason, message=message, observed_generation=generation)
+    return with_pod_condition(pod, made, format_time(now))

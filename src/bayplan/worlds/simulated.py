@@ -1,7 +1,7 @@
 """A whole cluster in virtual time: store, controllers and scheduler, repeatable from a seed.
 
-Time jumps from one thing that is due to the next. At each instant everything that follows from what is known then is
-done before time moves on: writes reach the controllers at once, and the scheduler after the watch's delay; actions take
+Time jumps from one due time to the next. At each instant everything that follows from what is known then is done
+before time moves on: writes reach the controllers at once, and the scheduler after the watch's delay; actions take
 effect after the API's delay, and their answers come after another. The order of things that are due at the same
 instant is fixed: what was planned first comes first.
 """
@@ -16,8 +16,8 @@ from itertools import count
 
 from bayplan.controllers.contract import Controller
 from bayplan.core.actions import Action, Bind, Emit, Evict, WriteVolumes
+from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
-from bayplan.core.refusing import Decision
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
 from bayplan.store import ADDED, Store, WatchEvent
@@ -45,7 +45,7 @@ class SimulatedWorld:
         faults: Faults = NO_FAULTS,
         on_event: Callable[[Event, int], None] | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
-        on_told: Callable[[EmittedEvent], None] | None = None,
+        on_emitted: Callable[[EmittedEvent], None] | None = None,
     ) -> None:
         self.now = started_at
         self.store = store
@@ -53,7 +53,7 @@ class SimulatedWorld:
         self._controllers = list(controllers)
         self._draws = draws
         self._faults = faults
-        self._performer = Performer(store, on_told)
+        self._performer = Performer(store, on_emitted)
         self._on_event = on_event
         self._on_decision = on_decision
         self._reflector = Reflector(store)
@@ -68,11 +68,11 @@ class SimulatedWorld:
         self._listeners = _listeners(self._controllers)
         for event in self._reflector.start():
             self._observe(event)
-        for thing in store.list_and_watch().objects:
-            self._tell_controllers_of(thing)
+        for obj in store.list_and_watch().objects:
+            self._inform_controllers_of(obj)
 
     def at(self, time: int, do: Callable[[int], None]) -> None:
-        """Plan something, such as a user's command. It may tell a controller something that nobody has written."""
+        """Plan something, such as a user's command. It may change what a controller knows without a write."""
 
         def command(now: int) -> None:
             do(now)
@@ -125,7 +125,7 @@ class SimulatedWorld:
                 due = self._next_due()
                 if due > now:
                     return due
-        raise AssertionError(f"the world goes round in circles at {now}")
+        raise AssertionError(f"the world does not settle at {now}")
 
     def _do_planned(self) -> None:
         while self._planned and self._planned[0][0] <= self.now:
@@ -147,7 +147,7 @@ class SimulatedWorld:
         delay = self._draws.watch()
         if self._faults is not NO_FAULTS:
             delay = self._spoil_watch(delay)
-        self._reflector.tell_later(changes, now + delay)
+        self._reflector.deliver_later(changes, now + delay)
 
     def _spoil_watch(self, delay: int) -> int:
         faults, random = self._faults, self._draws.random
@@ -200,7 +200,7 @@ class SimulatedWorld:
         evicted_at = self.now
         for action in actions:
             if isinstance(action, Emit):
-                self._performer.emit(action, self.now)  # nothing depends on when it is told
+                self._performer.emit(action, self.now)  # nothing depends on when it arrives
             elif isinstance(action, Evict):
                 evicted_at += self._draws.eviction()
                 self._send(action, evicted_at)
@@ -214,7 +214,8 @@ class SimulatedWorld:
         self._scheduler_has_news = True
 
     def _send(self, action: Action, arrives: int) -> None:
-        spoiled = self._faults.spoil(self._draws.random, self.now) if _is_answered(action) else None
+        is_answered = isinstance(action, Bind | Evict | WriteVolumes)
+        spoiled = self._faults.spoil(self._draws.random, self.now) if is_answered else None
         answered = arrives + self._draws.api()
         self._plan(arrives, lambda now: self._arrive(action, spoiled, answered, now))
 
@@ -225,8 +226,8 @@ class SimulatedWorld:
         if spoiled in (Spoiled.LOST_ANSWER, Spoiled.LOST_REQUEST):
             answer = _refusal(action, TIMEOUT, lost=True)
         if answer is not None:
-            told = answer
-            self._plan(answered, lambda _: self._observe(told))
+            event = answer
+            self._plan(answered, lambda _: self._observe(event))
 
     def _next_due(self) -> int:
         if self._scheduler_has_news:
@@ -235,12 +236,12 @@ class SimulatedWorld:
         due = self._scheduler_due if self._scheduler_due > self._scheduler_free_at else self._scheduler_free_at
         if self._planned and self._planned[0][0] < due:
             due = self._planned[0][0]
-        told = self._reflector.due
-        due = told if told < due else due
+        delivered = self._reflector.due
+        due = delivered if delivered < due else due
         return self._due_min if self._due_min < due else due
 
-    def _tell_controllers_of(self, thing: Object) -> None:
-        change = WatchEvent(ADDED, type(thing).__name__, None, thing, 0, self.now)
+    def _inform_controllers_of(self, obj: Object) -> None:
+        change = WatchEvent(ADDED, type(obj).__name__, None, obj, 0, self.now)
         for position in self._listeners[change.kind]:
             self._controllers[position].observe(change, self.now)
         self._due_min = self.now
@@ -249,7 +250,7 @@ class SimulatedWorld:
 def _listeners(controllers: Sequence[Controller]) -> dict[str, list[int]]:
     """For each kind, the positions of the controllers that want to hear of it."""
     return {
-        kind: [position for position, controller in enumerate(controllers) if kind in controller.hears]
+        kind: [position for position, controller in enumerate(controllers) if kind in controller.watches]
         for kind in KINDS
     }
 
@@ -268,10 +269,6 @@ def rare_collections() -> Iterator[None]:
         gc.set_threshold(*thresholds)
 
 
-def _is_answered(action: Action) -> bool:
-    return isinstance(action, Bind | Evict | WriteVolumes)
-
-
 def _refusal(action: Action, error: str, *, lost: bool = False) -> Event:
     match action:
         case Bind(pod, uid, _):
@@ -280,4 +277,4 @@ def _refusal(action: Action, error: str, *, lost: bool = False) -> Event:
             return EvictAnswered(pod, uid, error)
         case WriteVolumes(pod, uid, _):
             return VolumesAnswered(pod, uid, error)
-    raise AssertionError(f"nobody answers {action}")
+    raise AssertionError(f"no handler for {action}")

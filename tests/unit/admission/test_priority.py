@@ -237,7 +237,8 @@ def test_refused_classes(classes: list[Builder[PriorityClass]], expected: list[s
     ],
 )
 def test_accepted_classes(classes: list[Builder[PriorityClass]]) -> None:
-    admit([one.obj() for one in classes])
+    admitted = admit([builder.obj() for builder in classes])
+    assert [obj.metadata.name for obj in admitted] == [builder.obj().metadata.name for builder in classes]
 
 
 def test_faults_of_all_objects_are_told_together() -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
 from bayplan.analysis.bench.building import build_cache, nodes_of, pods_of
@@ -54,6 +57,13 @@ def test_machine_facts() -> None:
     assert machine.date[:2] == "20"
 
 
-def test_keeping_memory_can_be_asked_for_anywhere() -> None:
+@pytest.mark.parametrize("platform", ["linux", "darwin"])
+def test_memory_is_kept_where_the_system_can(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On Linux three parameters of malloc are set, each time the same; elsewhere the C library is not even loaded."""
+    calls: list[tuple[int, int]] = []
+    library = SimpleNamespace(mallopt=lambda parameter, value: calls.append((parameter, value)))
+    monkeypatch.setattr("bayplan.analysis.memory.ctypes.CDLL", lambda _: library)
+    monkeypatch.setattr(sys, "platform", platform)
     keep_memory()
-    keep_memory()
+    assert [parameter for parameter, _ in calls] == ([-1, -2, -3] if platform == "linux" else [])
+    assert all(value > 0 for _, value in calls)

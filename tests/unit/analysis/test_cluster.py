@@ -8,6 +8,7 @@ import pytest
 
 from bayplan import Cluster
 from bayplan.model.errors import InvalidObject
+from bayplan.model.volumes import AWSElasticBlockStoreVolumeSource, Volume
 from bayplan.testing import builders as make
 from bayplan.testing.building import Builder
 
@@ -60,14 +61,52 @@ class TestExplain:
         with pytest.raises(InvalidObject, match=r"spec.schedulerName: no profile for scheduler 'other'"):
             cluster(make.node("a"), make.pod("x").scheduler("other")).explain("default/x")
 
-    def test_error_of_a_plugin_names_the_pod(self) -> None:
-        config = {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [{"plugins": {"preFilter": {"disabled": [{"name": "NodeResourcesFit"}]}}}],
-        }
-        with pytest.raises(InvalidObject, match="Pod default/x: NodeResourcesFit: "):
-            cluster(make.node("a"), make.pod("x").cpu("1")).explain("default/x", config)
+    def test_an_error_in_pre_filter_is_an_answer(self) -> None:
+        """What is known by then is given, and the error in upstream's words."""
+        odd = make.pod("x").spread("zone", {"app": "not a value!"})
+        plain = cluster(make.node("a"), odd).explain("default/x").to_dict()
+        error = plain["error"]
+        assert error.startswith('running PreFilter plugin "PodTopologySpread": get constraints from pod: ')
+        assert plain["message"] == error
+        rejection = {"code": "Error", "plugin": "PodTopologySpread", "reasons": [error], "nodes": None}
+        assert plain["prefilter"] == rejection
+        assert [plain[key] for key in ("filter", "feasible", "best", "preemption")] == [{}, [], [], None]
+
+    def test_an_error_in_filter_is_an_answer(self) -> None:
+        """It is about some node, so nothing is said of any."""
+        disk = Volume(name="v", aws_elastic_block_store=AWSElasticBlockStoreVolumeSource(volume_id="aws://bad"))
+        nodes: list[Builder[Any]] = [make.node("a").taint("k"), make.node("b"), make.csi_node("b")]
+        plain = cluster(*nodes, make.pod("x").volume(disk)).explain("default/x").to_dict(all_reasons=True)
+        assert plain["error"].startswith('running "NodeVolumeLimits" filter plugin: converting volume(v) from inline')
+        assert plain["prefilter"]["code"] == "Success"
+        assert [plain[key] for key in ("filter", "feasible", "best", "preemption")] == [{}, [], [], None]
+        obstacles = {node: [reason["code"] for reason in found] for node, found in plain["allReasons"].items()}
+        assert obstacles == {"a": ["UnschedulableAndUnresolvable"], "b": ["Error"]}
+
+    def test_an_error_while_scoring_leaves_what_was_filtered(self) -> None:
+        odd = make.pod("x").node_affinity("gen > many", weight=1)
+        nodes = [make.node("a"), make.node("b"), make.node("c").taint("k")]
+        plain = cluster(*nodes, odd).explain("default/x").to_dict()
+        assert plain["error"].startswith('running PreScore plugin "NodeAffinity": [0].matchExpressions[0]')
+        assert (plain["feasible"], list(plain["filter"])) == (["a", "b"], ["c"])
+        assert [plain[key] for key in ("scores", "totals", "best", "preemption")] == [{}, {}, [], None]
+
+    @pytest.mark.parametrize(
+        ("nominated", "verdict", "plugins"),
+        [
+            pytest.param("b", "NodeAffinity", "NodeAffinity", id="outside-the-names"),
+            pytest.param("t", "TaintToleration", "NodeAffinity TaintToleration", id="outside-and-rejected-by-another"),
+            pytest.param("gone", "", "NodeAffinity", id="does-not-exist"),
+        ],
+    )
+    def test_a_nominated_node_has_a_verdict_of_its_own(self, nominated: str, verdict: str, plugins: str) -> None:
+        """It is tried before PreFilter's names are looked at; who rejects it is named with those that narrowed."""
+        waiting = make.pod("x").node_affinity("metadata.name=a").nominated(nominated)
+        nodes = [make.node("a"), make.node("b"), make.node("c"), make.node("t").taint("k")]
+        plain = cluster(*nodes, waiting).explain("default/x").to_dict()
+        assert plain["feasible"] == ["a"]
+        assert plain["filter"].get(nominated, {"plugin": ""})["plugin"] == verdict
+        assert plain["filter"]["c"]["reasons"] == [f"node(s) didn't satisfy plugin(s) [{plugins}]"]
 
     def test_broken_template_elsewhere_does_not_matter(self) -> None:
         broken = make.deployment("bad").template(make.pod("p").labels(a="b").priority_class("none")).manifest()
@@ -174,10 +213,10 @@ class TestQueue:
     @pytest.mark.parametrize(
         ("name", "message"),
         [
-            ("r", "it is on a already"),
-            ("over", "it is over"),
+            ("r", "already has node a"),
+            ("over", "the pod has finished"),
             ("nobody", "not found"),
-            ("deployment/full", "lacks no pods"),
+            ("deployment/full", "already has all its pods"),
             ("deployment/nobody", "not found"),
         ],
     )
@@ -229,5 +268,5 @@ class TestPlace:
         asked = cluster(make.node("a"), make.pod("x").scheduler("odd"), make.pod("y"))
         first, second = asked.place(config=config).decisions
         assert first.node is None
-        assert first.message.startswith("NodeResourcesFit: ")
+        assert first.message.startswith('running "NodeResourcesFit" filter plugin: error reading ')
         assert second.node == "a"

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-import pytest
+import numpy as np
 
 from bayplan import Cluster
-from bayplan.analysis.shortage import Shortage, shortages, written_amount
+from bayplan.analysis.shortage import Shortage, shortages
+from bayplan.core.cache import Cache
+from bayplan.core.columns import IntArray, Rows
+from bayplan.core.cycle import attempt
+from bayplan.core.explain import Explanation
+from bayplan.core.framework.contract import Reads, State
+from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.verdict import SUCCESS, Status, unschedulable
+from bayplan.core.snapshot import View
 from bayplan.testing import builders as make
 from bayplan.testing.building import Builder
 
@@ -33,17 +41,23 @@ def test_nothing_is_short_where_nothing_is_looked_at() -> None:
     assert shortages(Cluster.from_objects([make.pod("x").dict()]).explain("default/x").explanation) == []
 
 
-@pytest.mark.parametrize(
-    ("resource", "amount", "text"),
-    [
-        ("cpu", 4000, "4"),
-        ("cpu", 1500, "1500m"),
-        ("memory", 8 << 30, "8Gi"),
-        ("memory", 1536 << 20, "1.5Gi"),
-        ("memory", 100, "100"),
-        ("hugepages-2Mi", 4 << 20, "4Mi"),
-        ("nvidia.com/gpu", 2048, "2048"),
-    ],
-)
-def test_amounts_as_in_a_manifest(resource: str, amount: int, text: str) -> None:
-    assert written_amount(resource, amount) == text
+class Lucky:
+    """A filter of somebody else that speaks as NodeResourcesFit does."""
+
+    name: ClassVar[str] = "Lucky"
+    reads: ClassVar[Reads] = Reads.NODE
+
+    def filter(self, state: State, view: View, rows: Rows) -> IntArray:
+        return np.ones(len(view.nodes.alive[rows]), dtype=np.int64)
+
+    def explain_failure(self, state: State, view: View, code: int) -> Status:
+        return unschedulable("Insufficient luck")
+
+
+def test_words_of_other_plugins_are_not_taken_for_resources() -> None:
+    cache = Cache()
+    cache.add(make.node("a").obj())
+    view, pod = cache.view(), cache.info(make.pod("x").obj())
+    found = attempt(Profile("lucky", (), (), (Lucky(),), (), (), (), {}), pod, view)
+    assert "Insufficient luck" in found.message
+    assert shortages(Explanation(found, view, SUCCESS)) == []

@@ -71,7 +71,7 @@ def test_a_measurement_that_dies(bayplan: Bayplan, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(bench, "measure_apart", dies)
     said = bayplan("bench", "--workload", "basic")
     assert said.code == 2
-    assert "a measurement ended early, with exit code -9" in said.err
+    assert "a measurement failed with exit code -9" in said.err
 
 
 @pytest.mark.parametrize("arguments", [("--workload", "nonsense"), ("--nodes", "0"), ("--pods", "-1")])

@@ -63,8 +63,8 @@ class TestCompare:
         outcome = bayplan("compare", "fierce.json", "peaceful.json")
         assert (outcome.code, outcome.err) == (0, "")
         assert outcome.first_line == "fierce and peaceful, 10 min on 1 node, seed 0."
-        assert "1 fewer pod placed, 1 more pod still waiting and 1 fewer pod preempted." in outcome.out
-        assert "0 preemptions in both (the same pod for the same victims), 1 only in fierce" in outcome.out
+        assert "1 fewer pod placed, 1 more pod pending and 1 fewer pod preempted." in outcome.out
+        assert "0 preemptions in both runs (same preemptor, same victims), 1 only in fierce" in outcome.out
 
     def test_json_holds_every_change(self, bayplan: Bayplan) -> None:
         plain = bayplan("compare", "fierce.json", "peaceful.json", "-o", "json").json()
@@ -88,14 +88,14 @@ class TestCompare:
     def test_the_report(self, folder: Path, bayplan: Bayplan) -> None:
         pytest.importorskip("plotly", reason="the extra `report` is not installed")
         outcome = bayplan("compare", "fierce.json", "peaceful.json", "--report", "both.html")
-        assert (outcome.code, outcome.err) == (0, "note: the report is in both.html\n")
-        assert "peaceful against fierce" in (folder / "both.html").read_text(encoding="utf-8")
+        assert (outcome.code, outcome.err) == (0, "note: report written to both.html\n")
+        assert "peaceful compared with fierce" in (folder / "both.html").read_text(encoding="utf-8")
 
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
             ([], "Missing argument 'RUN.json...'"),
-            (["fierce.json"], "fierce.json: holds one run; name another file to compare it with"),
+            (["fierce.json"], "fierce.json: contains only one run; add another file to compare it with"),
             (["fierce.json", "absent.json"], "absent.json: No such file"),
             (["fierce.json", "cluster.yaml"], "cluster.yaml: line 2"),
             (["fierce.json", "peaceful.json", "--report", "no/such/folder.html"], "--report: no/such/folder.html"),
@@ -142,8 +142,8 @@ class TestSeveralConfigurations:
     @pytest.mark.parametrize(
         ("arguments", "said"),
         [
-            (["--journal", "journal"], "--journal: is of one run"),
-            (["-o", "parquet"], "-o: parquet is of one run"),
+            (["--journal", "journal"], "--journal: works with a single run"),
+            (["-o", "parquet"], "-o: parquet works with a single run"),
             (["--config", "absent.yaml"], "absent.yaml"),
             (["--config", "broken.yaml"], "broken.yaml"),
         ],
@@ -156,7 +156,7 @@ class TestSeveralConfigurations:
         arguments: list[str],
         said: str,
     ) -> None:
-        monkeypatch.setattr("bayplan.cli.simulation_runs.Simulation", None)
+        monkeypatch.setattr("bayplan.cli.simulate.Simulation", None)
         before = sorted(folder.iterdir())
         outcome = bayplan(*STORY, *BOTH, *arguments)
         assert (outcome.code, outcome.out) == (2, "")
@@ -165,7 +165,7 @@ class TestSeveralConfigurations:
 
     @pytest.mark.parametrize(
         ("interrupted", "said"),
-        [(1, "note: interrupted in the first run: there is nothing to compare"), (2, "warning: peaceful ended early")],
+        [(1, "note: interrupted in the first run: nothing to compare"), (2, "warning: peaceful ended early")],
     )
     def test_an_interrupt_ends_all(
         self, bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, interrupted: int, said: str
@@ -183,7 +183,7 @@ class TestSeveralConfigurations:
 
             yield tell
 
-        monkeypatch.setattr("bayplan.cli.simulation_runs.progress_bar", progress_bar)
+        monkeypatch.setattr("bayplan.cli.simulate.progress_bar", progress_bar)
         outcome = bayplan(*STORY, *BOTH, "--config", "default")
         assert outcome.code == 130
         assert said in outcome.out + outcome.err

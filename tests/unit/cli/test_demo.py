@@ -18,12 +18,15 @@ def test_story(bayplan: Bayplan, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     said = bayplan("demo", "--report", str(page))
     assert (said.code, said.err) == (0, "")
-    assert "shop/fraud-check fits on none of 6 nodes; evicting dev/report-2 from node-2 would make room." in said.out
-    assert "node-2 is cheapest: no budget broken (node-1 breaks shop/db); highest victim priority 0" in said.out
+    assert (
+        "shop/fraud-check does not fit on any of the 6 nodes; evicting dev/report-2 from node-2 would make room."
+        in said.out
+    )
+    assert "node-2 is cheapest: no budget violated (node-1 violates shop/db); highest victim priority 0" in said.out
     (happened,) = [line for line in said.out.splitlines() if line.startswith("      5 min   shop/fraud-check ")]
     assert "node-2   dev/report-2 (0)" in happened
-    assert "1 time a budget was broken" in said.out
-    assert "of preemptions that set off others" in said.out
+    assert "1 budget violation" in said.out
+    assert "preemption chain" in said.out
     assert f"\n{page}\n" in said.out
     assert page.read_text(encoding="utf-8").startswith("<!")
     assert "bayplan demo --write " in said.out

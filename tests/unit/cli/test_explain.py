@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from bayplan import Cluster
+from bayplan.report.explain.explanation import explanation_parts
+from bayplan.report.terminal import rendered
 from bayplan.testing import builders as make
 
 from .conftest import Bayplan
@@ -35,18 +37,42 @@ def test_it_would_fit_after_evictions(bayplan: Bayplan, file_of: FileOf) -> None
     assert said.first_line.endswith("evicting default/low from a would make room.")
 
 
-def test_json_is_to_dict_and_nothing_else(bayplan: Bayplan, file_of: FileOf) -> None:
+def test_json_is_the_document_of_the_explanation(bayplan: Bayplan, file_of: FileOf) -> None:
     file = file_of(make.node("a"), make.node("b").taint("k"), make.pod("x").running("a"))
     said = bayplan("explain", "x", "-f", file, "-o", "json")
-    assert said.json() == Cluster.load(file).explain("default/x").to_dict()
+    assert said.json() == Cluster.load(file).explain("default/x").document()
     assert said.err.startswith("note: It is on a now")
+
+
+@pytest.mark.parametrize("pod", ["fits", "rejected", "preempts", "never", "too-large", "gated", "runs", "deploy/web"])
+@pytest.mark.parametrize("flags", [(), ("--all-reasons",)])
+def test_the_table_has_nothing_that_the_json_lacks(
+    bayplan: Bayplan, file_of: FileOf, pod: str, flags: tuple[str, ...]
+) -> None:
+    file = file_of(
+        make.node("a").capacity(cpu="4"),
+        make.node("b").capacity(cpu="4").taint("k"),
+        make.node("c").capacity(cpu="4"),
+        make.pod("runs").cpu("2").priority(1).running("a"),
+        make.pod("equal").cpu("3").priority(9).running("c"),
+        make.pod("fits").cpu("1"),
+        make.pod("rejected").claim("none"),
+        make.pod("preempts").cpu("4").priority(9),
+        make.pod("never").cpu("4").priority(9).never_preempts(),
+        make.pod("too-large").cpu("5"),
+        make.pod("gated").gate("later"),
+        make.deployment("web").template(make.pod("web").labels(app="web")),
+    )
+    table = bayplan("explain", pod, "-f", file, *flags).out
+    document = bayplan("explain", pod, "-f", file, "-o", "json", *flags).json()
+    assert rendered(explanation_parts(document)) == table
 
 
 def test_json_with_all_reasons(bayplan: Bayplan, file_of: FileOf) -> None:
     file = file_of(make.node("b").taint("k").unschedulable(), make.pod("x"))
     plain = bayplan("explain", "x", "-f", file, "-o", "json", "--all-reasons").json()
     assert [one["plugin"] for one in plain["allReasons"]["b"]] == ["NodeUnschedulable", "TaintToleration"]
-    assert plain == Cluster.load(file).explain("default/x").to_dict(all_reasons=True)
+    assert plain == Cluster.load(file).explain("default/x").document(all_reasons=True)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +87,7 @@ def test_next_pod_of_a_workload(bayplan: Bayplan, file_of: FileOf, arguments: tu
     web = make.deployment("web", "prod").template(make.pod("web").labels(app="web"))
     said = bayplan("explain", *arguments, "-f", file_of(make.node("a"), web))
     assert said.code == 0
-    assert "It is the next pod of Deployment prod/web, which does not exist yet." in said.out
+    assert "It is the next pod that Deployment prod/web would create." in said.out
 
 
 def test_several_files_after_one_option(bayplan: Bayplan, file_of: FileOf) -> None:
@@ -81,7 +107,7 @@ def test_kinds_passed_over_are_noted_beside_the_answer(bayplan: Bayplan, tmp_pat
         "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: y}\n"
     )
     said = bayplan("explain", "x", "-f", str(file), "-o", "json")
-    assert said.err == "note: passed over 1 object that scheduling does not look at: 1 ConfigMap\n"
+    assert said.err == "note: ignored 1 object of kinds that do not affect scheduling: 1 ConfigMap\n"
     assert said.json()["feasible"] == []
 
 
@@ -99,6 +125,4 @@ def test_configuration(bayplan: Bayplan, file_of: FileOf, tmp_path: Path) -> Non
 def test_unknown_pod_with_what_was_meant(bayplan: Bayplan, file_of: FileOf) -> None:
     said = bayplan("explain", "chekout", "-f", file_of(make.node("a"), make.pod("checkout")))
     assert said.code == 2
-    assert said.err == (
-        "error: Pod default/chekout: not found among the objects given; did you mean default/checkout?\n"
-    )
+    assert said.err == ("error: Pod default/chekout: not found in the input; did you mean default/checkout?\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -85,7 +86,10 @@ BOMB = "\n".join(
             "Pod default/x: spec.tolerations[0].operator: ",
             id="unknown operator",
         ),
-        pytest.param(f"{POD}---\n{POD}", "Pod default/x: twice", id="duplicate name"),
+        pytest.param(f"{POD}---\n{POD}", "Pod default/x: appears twice", id="duplicate name"),
+        pytest.param(f"{POD}spec: {{nodeName: [{'x' * 5000}]}}", "Pod default/x: spec.nodeName: ", id="wrong type"),
+        pytest.param(POD.replace("name: x", f"name: {'x/' * 5000}"), ": metadata.name: 'x/x/", id="long value"),
+        pytest.param(f"{POD}---\n{POD}".replace("name: x", f"name: {'x' * 5000}"), "Pod default/xxx", id="long name"),
         pytest.param("", "the file is empty", id="empty file"),
         pytest.param("\0\1\2", "not text", id="binary file"),
         pytest.param("a: " + "x" * 10_000_000, "kind: is missing", id="10 MB line"),
@@ -111,7 +115,7 @@ def test_bad_input(bayplan: Bayplan, tmp_path: Path, content: str, expected: str
 def test_missing_file(bayplan: Bayplan, tmp_path: Path) -> None:
     said = bayplan("place", "-f", str(tmp_path / "none.yaml"))
     assert said.code == 2
-    assert said.err == f"error: {tmp_path / 'none.yaml'}: no such file or folder\n"
+    assert said.err == f"error: {tmp_path / 'none.yaml'}: no such file or directory\n"
 
 
 def test_many_faults_are_cut_short(bayplan: Bayplan, tmp_path: Path) -> None:
@@ -145,13 +149,46 @@ def test_bad_configuration(bayplan: Bayplan, tmp_path: Path, config: str | None,
 
 
 def test_interrupt_is_quiet(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: Any) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(Cluster, "load", interrupted)
+    monkeypatch.setattr(Cluster, "load", raising(KeyboardInterrupt()))
     said = bayplan("explain", "x", "-f", "-")
     assert (said.code, said.out) == (130, "")
     assert said.err.strip() == ""
+
+
+@pytest.mark.parametrize(
+    ("raised", "said"),
+    [
+        (RuntimeError("two\n  lines"), "unexpected RuntimeError: two lines (at "),
+        (AssertionError("a pod is in one state"), "unexpected AssertionError: a pod is in one state (at "),
+        (AssertionError(), "unexpected AssertionError (at "),
+        (KeyError("x"), "unexpected KeyError: 'x' (at "),
+    ],
+)
+def test_a_bug_is_one_line_that_asks_for_a_report(
+    bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, raised: Exception, said: str
+) -> None:
+    monkeypatch.setattr(Cluster, "load", raising(raised))
+    found = bayplan("explain", "x", "-f", "-")
+    assert (found.code, found.out) == (3, "")
+    (line,) = found.err.splitlines()
+    assert line.startswith(f"error: {said}{__file__}:")
+    assert "please report it" in line
+
+
+def test_a_bug_shows_its_traceback_to_those_who_want_it(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Cluster, "load", raising(RuntimeError("nobody expected this")))
+    monkeypatch.setenv("BAYPLAN_TRACEBACK", "1")
+    found = bayplan("explain", "x", "-f", "-")
+    assert found.code == 3
+    assert found.err.startswith("Traceback (most recent call last)")
+    assert "BAYPLAN_TRACEBACK" in bayplan("--help").out
+
+
+def raising(error: BaseException) -> Callable[..., None]:
+    def raises(*_: Any) -> None:
+        raise error
+
+    return raises
 
 
 def test_reader_that_goes_away_is_no_error() -> None:

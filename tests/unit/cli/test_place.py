@@ -74,22 +74,24 @@ def test_pods_left_out_are_noted(bayplan: Bayplan, file_of: FileOf) -> None:
     said = bayplan("place", "-f", file)
     assert said.code == 0
     assert said.err.splitlines() == [
-        "note: left out default/g: waiting for scheduling gates: [example.com/later]",
-        "note: left out 2 pods (default/f1 and default/f2): no profile for scheduler 'other'",
+        "note: skipped default/g: waiting for scheduling gates: [example.com/later]",
+        "note: skipped 2 pods (default/f1 and default/f2): no profile for scheduler 'other'",
     ]
 
 
 def test_gated_pod_that_was_asked_for(bayplan: Bayplan, file_of: FileOf) -> None:
     said = bayplan("place", "g", "-f", file_of(make.node("a"), make.pod("g").gate("later")))
     assert said.code == 1
-    assert said.out == "There is no pod to place.\n"
+    assert said.out == "There are no pods to place.\n"
+    said = bayplan("place", "g", "--gated", "-f", file_of(make.node("a"), make.pod("g").gate("later")))
+    assert said.code == 0
 
 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("runs", "error: Pod default/runs: spec.nodeName: it is on a already, not pending\n"),
-        ("f", "no profile for scheduler 'other'; there are: default-scheduler"),
+        ("runs", "error: Pod default/runs: spec.nodeName: already has node a, so it is not pending\n"),
+        ("f", "no profile for scheduler 'other'; known profiles: default-scheduler"),
         ("nobody", "error: Pod default/nobody: not found"),
         ("job/none", "error: Job default/none: not found"),
     ],

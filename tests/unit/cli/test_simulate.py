@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.analysis.simulation.worlds import URGENT
 
+from bayplan.analysis.simulation.recording.preemption_log import PreemptionLog
 from bayplan.cli.main import run
 
 CLUSTER = """
@@ -38,9 +40,9 @@ def test_the_table_says_who_made_room(files: tuple[str, str], capsys: pytest.Cap
     assert run(["simulate", "-f", files[0], "--timeline", files[1], "--until", "10m"]) == 0
     said = capsys.readouterr()
     assert said.err == ""
-    assert "10 min on 1 node: 5 pods, 3 placed, 0 finished, 2 preempted; 2 pods wait at the end." in said.out
+    assert "10 min on 1 node: 5 pods, 3 placed, 0 finished, 2 preempted; 2 pods pending at the end." in said.out
     assert "the only node where evicting pods makes room" in said.out
-    assert "Without a node at the end: default/web-" in said.out
+    assert "Pending at the end: default/web-" in said.out
     assert "0/1 nodes are available: 1 Insufficient cpu." in said.out
 
 
@@ -62,6 +64,24 @@ def test_gates(files: tuple[str, str], capsys: pytest.CaptureFixture[str], gate:
     assert ("failed: " in capsys.readouterr().err) == bool(code)
 
 
+def test_a_bug_leaves_the_journal_and_says_where(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It can be replayed, up to where it ends."""
+
+    def breaks(*_: Any) -> None:
+        raise AssertionError("a pod is in two places")
+
+    journal = tmp_path / "journal"
+    with monkeypatch.context() as patched:
+        patched.setattr(PreemptionLog, "decided", breaks)
+        assert run(["simulate", "-f", files[0], "--until", "10m", "--journal", str(journal)]) == 3
+    assert f"the journal of what happened until then is in {journal}.part" in capsys.readouterr().err
+    assert not journal.exists()
+    assert run(["replay", f"{journal}.part"]) == 0
+    assert capsys.readouterr().out == "1 decision, all as recorded.\n"
+
+
 def test_the_journal_can_be_replayed(
     files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,7 +89,7 @@ def test_the_journal_can_be_replayed(
     assert run(["simulate", "-f", files[0], "--timeline", files[1], "--until", "10m", "--journal", str(journal)]) == 0
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("journal")] == ["journal"]
     assert run(["replay", str(journal)]) == 0
-    assert "all as written" in capsys.readouterr().out
+    assert "all as recorded" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -78,12 +98,12 @@ def test_the_journal_can_be_replayed(
         ([], "there is nothing to simulate"),
         (["-f", "none.yaml"], "none.yaml: no such file"),
         (["--until", "later"], "invalid duration"),
-        (["--until", "0s"], "must be above 0"),
+        (["--until", "0s"], "must be greater than 0"),
         (["--fail-on", "rain"], "expected loop, pdb, pending or evicts=CLASS"),
-        (["--fail-on", "evicts=gold"], "there is no PriorityClass gold; there are: high"),
+        (["--fail-on", "evicts=gold"], "no PriorityClass gold; known classes: high"),
         (["--timeline", "none.yaml"], "none.yaml: No such file"),
         (["--nodes", "nodes.yaml"], "'nodes.yaml': expected FILE=N"),
-        (["--nodes", "nodes.yaml=0"], "expected FILE=N with N from 1"),
+        (["--nodes", "nodes.yaml=0"], "expected FILE=N, or a node such as 8cpu,32Gi=N, with N from 1"),
         (["--nodes", "none.yaml=2"], "none.yaml: no such file"),
         (["--trace", "magic:x"], "expected openb:DIR"),
         (["--config", "none.yaml"], "none.yaml"),

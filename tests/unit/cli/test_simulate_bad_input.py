@@ -32,9 +32,10 @@ USAGE = "Usage: bayplan simulate [OPTIONS]\nTry 'bayplan simulate --help' for he
 
 VERBS = "a step has exactly one of apply, delete, scale, cordon, uncordon, drain, fail, recover, taint, label"
 NO_QUANTITY = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-NO_HEADER = "is empty: expected a header line with the names of the columns"
+NO_HEADER = "is empty: expected a header line with column names"
 NO_LIST = "expected one list of steps, such as `- {at: 10m, cordon: node-1}`"
-NO_SPEC = "expected FILE=N with N from 1 to 100,000"
+NO_SPEC = "expected FILE=N, or a node such as 8cpu,32Gi=N, with N from 1 to 100,000"
+PLAIN_NODE = "expected a node such as 8cpu,32Gi or 8cpu,32Gi,nvidia.com/gpu:4"
 
 
 @dataclass(frozen=True)
@@ -88,14 +89,14 @@ TIMELINES = [
     timeline("empty", "", f"t.yaml: {NO_LIST}"),
     timeline("no list", "at: 1m\n", f"t.yaml: {NO_LIST}"),
     timeline("not YAML", "- at: 1m\n  cordon: [n-1\n", "t.yaml: line 3, column 1: did not find expected ',' or ']'"),
-    timeline("no time", "- cordon: n-1\n", "t.yaml:1: `at` is missing: when is this to be done?"),
+    timeline("no time", "- cordon: n-1\n", "t.yaml:1: `at` is missing: when should this happen?"),
     timeline(
         "bad time",
         "- at: 1m\n  cordon: n-1\n- at: soon\n  drain: n-1\n",
         "t.yaml:3: at: invalid duration 'soon'; expected one such as 90s, 10m or 1h30m",
     ),
-    timeline("before the start", "- at: -5m\n  drain: n-1\n", "t.yaml:1: at: -5m lies before the start"),
-    timeline("nothing to do", "- at: 1m\n", f"t.yaml:1: nothing to do; {VERBS}"),
+    timeline("before the start", "- at: -5m\n  drain: n-1\n", "t.yaml:1: at: -5m is before the start"),
+    timeline("no action", "- at: 1m\n", f"t.yaml:1: no action; {VERBS}"),
     timeline(
         "two things", "- at: 1m\n  cordon: n-1\n  drain: n-1\n", f"t.yaml:3: drain: both cordon and drain; {VERBS}"
     ),
@@ -103,7 +104,7 @@ TIMELINES = [
     timeline(
         "no text for a key",
         "- at: 1m\n  cordon: n-1\n  5: x\n",
-        "t.yaml:3: 5: unknown beside cordon; there may be at, cordon",
+        "t.yaml:3: 5: not allowed with cordon; allowed: at, cordon",
     ),
     timeline(
         "no replicas", "- at: 1m\n  scale: deploy/web\n", "t.yaml:1: replicas: expected a whole number of at least 0"
@@ -111,14 +112,14 @@ TIMELINES = [
     timeline(
         "unknown kind",
         "- at: 1m\n  delete: shop/thing/web\n",
-        "t.yaml:2: delete: 'shop/thing/web': there is no kind 'thing'",
+        "t.yaml:2: delete: 'shop/thing/web': unknown kind 'thing'",
     ),
     timeline(
         "no taint",
         "- at: 1m\n  taint: n-1\n  with: gpu\n",
-        "t.yaml:3: with: 'gpu' is no taint; expected key=value:EFFECT with NoSchedule, PreferNoSchedule, NoExecute",
+        "t.yaml:3: with: 'gpu' is not a taint; expected key=value:EFFECT with NoSchedule, PreferNoSchedule, NoExecute",
     ),
-    timeline("no file", "\n- at: 1m\n  apply: none.yaml\n", "t.yaml:3: none.yaml: no such file or folder"),
+    timeline("no file", "\n- at: 1m\n  apply: none.yaml\n", "t.yaml:3: none.yaml: no such file or directory"),
     timeline(
         "bad object",
         "- at: 1m\n  apply: " + NODE % ("n9", "cpu: lots"),
@@ -141,54 +142,53 @@ TRACES = [
     Case("trace: unknown kind", "--trace swim:x", "trace: expected openb:DIR, csv:FILE or azure:FILE, not 'swim:x'"),
     Case("csv: no such file", "--trace csv:none.csv", "none.csv: no such file"),
     csv("empty", "", f"t.csv: {NO_HEADER}"),
-    csv("no rows", "arrival,cpu\n", "t.csv: holds no rows"),
-    csv("missing column", "duration,cpu\n60,1\n", "t.csv:1: arrival: this column is missing; there are: duration, cpu"),
+    csv("no rows", "arrival,cpu\n", "t.csv: contains no rows"),
+    csv("missing column", "duration,cpu\n60,1\n", "t.csv:1: arrival: missing column; found: duration, cpu"),
     csv(
         "unknown column",
         "arrival,cpus\n0,1\n",
-        "t.csv:1: cpus: there is no such column; there are: arrival, duration, cpu, memory, priority, class, count, "
+        "t.csv:1: cpus: unknown column; expected one of: arrival, duration, cpu, memory, priority, class, count, "
         "name, namespace, resource:<name>, label:<key>",
     ),
     csv(
         "broken rows",
         "arrival,cpu\n0,1\nsoon,1\n5,1x\n9\n",
         f"t.csv:3: arrival: expected seconds or a duration such as 90s, 5m or 1h30m, not 'soon'\n"
-        f"t.csv:4: cpu: '1x' is no quantity: {NO_QUANTITY}\n"
-        "t.csv:5: has 1 fields where the header has 2",
+        f"t.csv:4: cpu: '1x' is not a quantity: {NO_QUANTITY}\n"
+        "t.csv:5: has 1 fields, but the header has 2",
     ),
     csv(
         "no such class",
         "arrival,class\n0,\n5,gold\n",
-        "t.csv:3: class: there is no PriorityClass gold; add one, or a column `priority`",
+        "t.csv:3: class: no PriorityClass gold; add one, or a `priority` column",
     ),
     Case("azure: no such file", "--trace azure:none.csv", "none.csv: no such file"),
     azure("empty", "", f"t.csv: {NO_HEADER}"),
     azure(
         "missing column",
         AZURE.replace("cores", "cpus"),
-        "t.csv:1: cores: this column is missing; there are: arrival_s, cpus, memory_gib, duration_min_s, "
-        "duration_max_s, censored",
+        "t.csv:1: cores: missing column; found: arrival_s, cpus, memory_gib, duration_min_s, duration_max_s, censored",
     ),
     azure(
         "broken row", AZURE.replace("900,900", "900,60"), "t.csv:2: duration_max_s: 60 is less than duration_min_s, 900"
     ),
-    Case("openb: no such folder", "--trace openb:none", "none: no such file or folder"),
+    Case("openb: no such folder", "--trace openb:none", "none: no such file or directory"),
     Case(
         "openb: empty folder",
         "--trace openb:trace",
-        "trace: there is no openb_node_list_gpu_node.csv\ntrace: there is no openb_pod_list_default.csv",
+        "trace: no openb_node_list_gpu_node.csv found\ntrace: no openb_pod_list_default.csv found",
         {"trace/README": ""},
     ),
     openb("empty nodes", f"{GPU_NODES}: {NO_HEADER}", nodes=""),
     openb(
         "missing node column",
-        f"{GPU_NODES}:1: model: this column is missing; there are: sn, cpu_milli, memory_mib, gpu, card",
+        f"{GPU_NODES}:1: model: missing column; found: sn, cpu_milli, memory_mib, gpu, card",
         nodes=OPENB_NODES.replace("model", "card"),
     ),
     openb("empty pods", f"{PODS}: {NO_HEADER}", pods=""),
     openb(
         "missing pod column",
-        f"{PODS}:1: num_gpu: this column is missing; there are: name, cpu_milli, memory_mib, gpus, gpu_milli, "
+        f"{PODS}:1: num_gpu: missing column; found: name, cpu_milli, memory_mib, gpus, gpu_milli, "
         "gpu_spec, qos, creation_time, deletion_time, scheduled_time",
         pods=OPENB_PODS.replace("num_gpu", "gpus"),
     ),
@@ -197,10 +197,10 @@ TRACES = [
         f"{PODS}:3: cpu_milli: expected a whole number, not 'many'",
         pods=OPENB_PODS.replace("6000", "many"),
     ),
-    openb("too many nodes", "openb:trace: nodes: there are 2, so 3 cannot be taken", arguments="--trace-nodes 3"),
+    openb("too many nodes", "openb:trace: nodes: must be between 0 and 2, not 3", arguments="--trace-nodes 3"),
 ]
 TEMPLATES = [
-    Case("template: no such file", "--nodes none.yaml=2", "none.yaml: no such file or folder"),
+    Case("template: no such file", "--nodes none.yaml=2", "none.yaml: no such file or directory"),
     template("no count", BIG, f"--nodes: 'big.yaml': {NO_SPEC}", "--nodes big.yaml"),
     template("no number", BIG, f"--nodes: 'big.yaml=many': {NO_SPEC}", "--nodes big.yaml=many"),
     template("none", BIG, f"--nodes: 'big.yaml=0': {NO_SPEC}", "--nodes big.yaml=0"),
@@ -211,6 +211,16 @@ TEMPLATES = [
         f"--nodes: 'big.yaml=999999999999999999999999999999': {NO_SPEC}",
         "--nodes big.yaml=" + "9" * 30,
     ),
+    *(
+        Case(f"plain node: {spec}", f"--nodes {spec}", f"--nodes: '{spec}': {said}")
+        for spec, said in (
+            ("8cpu,32Gi", NO_SPEC),
+            ("8cpu,32Gi=0", NO_SPEC),
+            ("8cpu=5", f"memory is missing; {PLAIN_NODE}"),
+            ("8cpu,32GiB=5", f"'32GiB' is not a quantity; {PLAIN_NODE}"),
+            ("8cpu,32Gi,gpu:4=5", f"'gpu' is not the name of a resource, such as nvidia.com/gpu; {PLAIN_NODE}"),
+        )
+    ),
     template("empty", "", "big.yaml: the file is empty"),
     template(
         "no node",
@@ -220,12 +230,12 @@ TEMPLATES = [
     template(
         "nothing allocatable",
         "{apiVersion: v1, kind: Node, metadata: {name: big}}",
-        "big.yaml: Node big: status.allocatable: is missing: nothing would fit on it",
+        "big.yaml: Node big: status.allocatable: is missing: no pod would fit on this node",
     ),
     template(
         "no pods",
         NODE % ("big", "cpu: 8"),
-        "big.yaml: Node big: status.allocatable[pods]: is missing or 0: no pod would fit on it",
+        "big.yaml: Node big: status.allocatable[pods]: is missing or 0: no pod would fit on this node",
     ),
     template(
         "negative",
@@ -237,17 +247,17 @@ TEMPLATES = [
         NODE % ("big", "cpu: lots, pods: 9"),
         f"big.yaml: Node big: status.allocatable[cpu]: 'lots': {NO_QUANTITY}",
     ),
-    template("twice in the file", (BIG + "---\n") * 2, "big.yaml: Node big: twice in this input"),
+    template("twice in the file", (BIG + "---\n") * 2, "big.yaml: Node big: appears twice in the input"),
     template(
         "asked for twice",
         BIG,
-        "big.yaml: Node big-0: metadata.name: this name is taken; a template needs one of its own",
+        "big.yaml: Node big-0: metadata.name: this name is already taken",
         "--nodes big.yaml=2 --nodes big.yaml=3",
     ),
     template(
         "a name that is taken",
         NODE % ("n", "pods: 9"),
-        "big.yaml: Node n-1: metadata.name: this name is taken; a template needs one of its own",
+        "big.yaml: Node n-1: metadata.name: this name is already taken",
     ),
 ]
 OPTIONS = [
@@ -258,9 +268,11 @@ OPTIONS = [
         "--trace csv:t.csv --shrink 1.5",
         "Invalid value for '--shrink': 1.5 is not in the range 0<x<=1.",
     ),
-    Case("shrink is no number", "--trace csv:t.csv --shrink nan", "shrink: must be above 0 and at most 1, not nan"),
+    Case(
+        "shrink is no number", "--trace csv:t.csv --shrink nan", "shrink: must be greater than 0 and at most 1, not nan"
+    ),
     usage("stretch", "--trace csv:t.csv --stretch -1", "Invalid value for '--stretch': -1.0 is not in the range x>0."),
-    Case("endless stretch", "--trace csv:t.csv --stretch inf", "stretch: must be above 0, not inf"),
+    Case("endless stretch", "--trace csv:t.csv --stretch inf", "stretch: must be greater than 0, not inf"),
     usage("repeat", "--trace csv:t.csv --repeat 0", "Invalid value for '--repeat': 0 is not in the range 1<=x<=10000."),
     usage(
         "trace nodes",
@@ -284,16 +296,16 @@ OPTIONS = [
         "-f cluster.yaml -o parquet=",
         "Invalid value for '-o' / '--output': 'parquet=': expected table, json, parquet or parquet=DIR",
     ),
-    Case("tables into a file", "-f cluster.yaml -o parquet=cluster.yaml", "-o: cluster.yaml is not a folder"),
-    Case("tables nowhere", "-f cluster.yaml -o parquet=none/tables", "-o: none/tables: there is no folder none"),
+    Case("tables into a file", "-f cluster.yaml -o parquet=cluster.yaml", "-o: cluster.yaml is not a directory"),
+    Case("tables nowhere", "-f cluster.yaml -o parquet=none/tables", "-o: none/tables: no such directory: none"),
     Case(
         "report nowhere",
         "-f cluster.yaml --report none/report.html",
-        "--report: none/report.html: there is no folder none",
+        "--report: none/report.html: no such directory: none",
     ),
-    Case("report over a folder", "-f cluster.yaml --report tables", "--report: tables is a folder"),
+    Case("report over a folder", "-f cluster.yaml --report tables", "--report: tables is a directory"),
     Case(
-        "journal nowhere", "-f cluster.yaml --journal none/journal", "--journal: none/journal: there is no folder none"
+        "journal nowhere", "-f cluster.yaml --journal none/journal", "--journal: none/journal: no such directory: none"
     ),
     Case(
         "no such configuration",

@@ -63,12 +63,12 @@ def test_the_summary_the_report_and_the_journal_are_of_a_part(folder: Path) -> N
         out, err = process.communicate(timeout=BOUND_SECONDS)
     assert process.returncode == 130, err
     assert "Traceback" not in err
-    assert "interrupted" in out
+    assert "ended early" in out
     assert '<p class="partial">' in (folder / "report.html").read_text(encoding="utf-8")
     replayed = subprocess.run(
         [sys.executable, "-c", MAIN, "replay", "journal"], capture_output=True, text=True, timeout=120, check=False
     )
-    assert (replayed.returncode, "all as written" in replayed.stdout) == (0, True), replayed
+    assert (replayed.returncode, "all as recorded" in replayed.stdout) == (0, True), replayed
 
 
 def test_json_of_a_part() -> None:

@@ -55,7 +55,7 @@ def test_parquet_files_hold_what_the_json_holds(
     parquet = pytest.importorskip("pyarrow.parquet")
     assert run([*RUN, "-o", output]) == 0
     said = capsys.readouterr()
-    assert (said.out, said.err) == ("", f"note: the tables are in {name}\n")
+    assert (said.out, said.err) == ("", f"note: tables written to {name}\n")
     assert names_in(folder / name) == FILES
     run([*RUN, "-o", "json"])
     plain = json.loads(capsys.readouterr().out)

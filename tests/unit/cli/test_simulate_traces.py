@@ -68,6 +68,11 @@ def test_who_comes_and_when(
     assert [pod["created"] for pod in found.values()] == list(created)
 
 
+def test_a_trace_on_plain_nodes(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = simulated(capsys, "--nodes 8cpu,32Gi=1 --nodes node.yaml=1 --trace csv:minutes.csv --no-departures")
+    assert {pod["node"] for pod in plain["pods"]} == {"8cpu-32gi-0", "big-0"}
+
+
 def test_pods_leave_after_their_time_unless_told_otherwise(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = "--nodes node.yaml=1 --trace csv:minutes.csv"
     leaving = pods(simulated(capsys, arguments)).values()

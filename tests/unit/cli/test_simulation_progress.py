@@ -51,7 +51,7 @@ def test_it_says_how_far_how_fast_and_how_long_still(terminal: FakeTerminal) -> 
             clock.now += 1
             tell(hour * HOUR_NS, 24 * HOUR_NS)
     last = terminal.lines()[-1]
-    assert "6 h of 24 h · 3,600 times real time" in last
+    assert "6 h of 24 h · 3,600x real time" in last
     assert last.rstrip().endswith("0:00:18")
 
 

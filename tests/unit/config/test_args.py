@@ -160,8 +160,15 @@ def test_args_of_other_plugins_pass_as_they_are() -> None:
 
 
 LONG = "a" * 64
-NAME_RULE = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+VALUE_RULE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+KEY_RULE = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
+    "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
 )
 SUPPORTED = 'supported values: "LeastAllocated", "MostAllocated", "RequestedToCapacityRatio"'
 OPERATORS = 'supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"'
@@ -284,7 +291,7 @@ TERM = f"addedAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0]"
         pytest.param(
             "NodeResourcesFit",
             {"ignoredResources": ["ok", "-bad"]},
-            ("ignoredResources[1]", f'Invalid value: "-bad": name part {NAME_RULE}'),
+            ("ignoredResources[1]", f'Invalid value: "-bad": name part {KEY_RULE}'),
             id="ignored resource name",
         ),
         pytest.param(
@@ -358,7 +365,7 @@ TERM = f"addedAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0]"
             listed(constraint(topologyKey=LONG)),
             (
                 "defaultConstraints[0].topologyKey",
-                f'Invalid value: "{LONG}": name part must be no more than 63 characters',
+                f'Invalid value: "{LONG}": name part must be no more than 63 bytes',
             ),
             id="topology key too long",
         ),
@@ -407,7 +414,7 @@ TERM = f"addedAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0]"
         pytest.param(
             "NodeAffinity",
             required(key="disk", operator="In"),
-            (f"{TERM}.values", "Invalid value: []: for 'in', 'notin' operators, values set can't be empty"),
+            (f"{TERM}.values", "Invalid value: null: for 'in', 'notin' operators, values set can't be empty"),
             id="In without values",
         ),
         pytest.param(
@@ -421,7 +428,7 @@ TERM = f"addedAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0]"
             required(key="n", operator="Gt", values=["1", "2"]),
             (
                 f"{TERM}.values",
-                "Invalid value: [\"1\", \"2\"]: for 'Gt', 'Lt' operators, exactly one value is required",
+                "Invalid value: [\"1\",\"2\"]: for 'Gt', 'Lt' operators, exactly one value is required",
             ),
             id="Gt with two",
         ),
@@ -440,7 +447,7 @@ TERM = f"addedAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0]"
         pytest.param(
             "NodeAffinity",
             required(key="a", operator="In", values=["b c"]),
-            (f"{TERM}.values[0]", f'Invalid value: "b c": {NAME_RULE}'),
+            (f"{TERM}.values[0][a]", f'Invalid value: "b c": {VALUE_RULE}'),
             id="value",
         ),
         pytest.param(
@@ -474,7 +481,7 @@ TERM = f"addedAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0]"
             },
             (
                 f"addedAffinity.{REQUIRED}.nodeSelectorTerms[0].matchFields[0].values",
-                'Invalid value: ["a", "b"]: must have one element',
+                'Invalid value: ["a","b"]: must have one element',
             ),
             id="field values",
         ),

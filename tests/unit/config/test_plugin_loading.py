@@ -189,25 +189,25 @@ AT = "profiles[0].plugins.multiPoint.enabled[0]"
     ("reference", "message"),
     [
         ("no.such.module:X", "module no.such.module cannot be loaded: ModuleNotFoundError: No module named 'no'"),
-        ("{folder}/none.py:X", "there is no file {folder}/none.py"),
+        ("{folder}/none.py:X", "no such file: {folder}/none.py"),
         ("{folder}/broken.py:X", "{folder}/broken.py cannot be loaded: RuntimeError: two lines"),
         ("{folder}/quits.py:X", "{folder}/quits.py cannot be loaded: SystemExit: 0"),
         ("{folder}/mine.py:X", "{folder}/mine.py has no class X"),
         (":X", "expected module:Class or path/to/file.py:Class"),
         ("{folder}/mine.py:a_function", "{folder}/mine.py:a_function is not a class but builtin_function_or_method"),
-        ("{folder}/mine.py:NoMethods", "NoMethods is not a plugin: it has no method of any extension point"),
-        ("{folder}/mine.py:Idle", "Idle is not a plugin: it has no method of any extension point"),
+        ("{folder}/mine.py:NoMethods", "NoMethods is not a plugin: it implements no extension point"),
+        ("{folder}/mine.py:Idle", "Idle is not a plugin: it implements no extension point"),
         (
             "{folder}/mine.py:HalfAFilter",
-            "HalfAFilter is not a whole plugin: it has filter but no reads and no explain_failure",
+            "HalfAFilter is not a complete plugin: it has filter but no reads and no explain_failure",
         ),
-        ("{folder}/mine.py:NoName", 'NoName is not a whole plugin: it has no name (name: ClassVar[str] = "...")'),
+        ("{folder}/mine.py:NoName", 'NoName is not a complete plugin: it has no name (name: ClassVar[str] = "...")'),
         (
             "{folder}/mine.py:ScaledUsage",
-            "ScaledUsage is not a whole plugin: it normalises scores that follow usage, "
-            "so its score_reads must have Reads.CLUSTER",
+            "ScaledUsage is not a complete plugin: it normalizes scores that depend on usage, "
+            "so its score_reads must include Reads.CLUSTER",
         ),
-        ("{folder}/mine.py:BuiltInName", 'another plugin of the profile is called "NodeResourcesFit"'),
+        ("{folder}/mine.py:BuiltInName", 'another plugin in this profile is already named "NodeResourcesFit"'),
     ],
 )
 def test_what_cannot_be_loaded(folder: Path, reference: str, message: str) -> None:
@@ -222,7 +222,7 @@ def test_an_unknown_name_stays_an_unknown_plugin() -> None:
 
 def test_two_offers_of_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, *(EntryPoint("x", value, "bayplan.plugins") for value in ("b:B", "a:A")))
-    said = "several packages offer it: a:A, b:B; name one as module:Class"
+    said = "several packages provide it: a:A, b:B; pick one with module:Class"
     assert fault("x") == (AT, f'Invalid value: "x": {said}')
 
 
@@ -230,7 +230,7 @@ def test_two_plugins_of_one_name(folder: Path) -> None:
     first, second = f"{folder}/mine.py:Even", f"{folder}/mine.py:SameName"
     where, message = fault(first, second)
     assert where == "profiles[0].plugins.multiPoint.enabled[1]"
-    assert message.endswith('another plugin of the profile is called "Even"')
+    assert message.endswith('another plugin in this profile is already named "Even"')
 
 
 def test_a_point_that_it_does_not_implement(folder: Path) -> None:

@@ -7,8 +7,8 @@ from copy import deepcopy
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Bind, DeallocateClaim, ReleaseClaim, SetCondition, WriteVolumes
+from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, VolumesAnswered
-from bayplan.core.refusing import Decision
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod

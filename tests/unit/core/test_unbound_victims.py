@@ -9,12 +9,12 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, SetCondition
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.decision import Decision
 from bayplan.core.events import ObjectAdded, PermitAnswered
 from bayplan.core.framework.contract import Wait
 from bayplan.core.framework.verdict import SUCCESS, Status
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.priority_sort import PrioritySort
-from bayplan.core.refusing import Decision
 from bayplan.core.scheduler import Scheduler
 from bayplan.core.snapshot import View
 from bayplan.testing.builders import node, pod
@@ -80,7 +80,9 @@ def test_the_preemptor_takes_the_place_at_once_and_the_victim_backs_off() -> Non
     decided(scheduler)
     taken = decided(scheduler)
     assert taken.actions == (Bind("default/urgent", "pod-default-urgent", "n1"),)
-    assert scheduler.queue.place_of("default/victim") is PodState.BACKOFF
+    assert [(queued.key, queued.state) for queued in scheduler.queue.queued_pods()] == [
+        ("default/victim", PodState.BACKOFF)
+    ]
     # Permission that comes late is for nobody.
     scheduler.observe(PermitAnswered("default/victim", "pod-default-victim", "Patience", allowed=True), NOW)
     assert scheduler.decide(NOW) is None

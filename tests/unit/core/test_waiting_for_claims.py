@@ -1,19 +1,25 @@
-"""Before a pod is bound all its claims are: those it names, and those of its generic ephemeral volumes."""
+"""Before a pod is bound all its claims are: those it names, and those of its generic ephemeral volumes.
+
+A pod whose claims cannot be bound as it was decided is tried again at once.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
-from bayplan.core.actions import Action, Bind, WriteVolumes
-from bayplan.core.events import ObjectAdded, ObjectChanged, VolumesAnswered
+from bayplan.core.actions import Action, Bind, SetCondition, WriteVolumes
+from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved, VolumesAnswered
 from bayplan.core.plugins.volume_claims import BIND_COMPLETED
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.pod import Pod
-from bayplan.testing.builders import claim, node, pod, storage_class
+from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
+from bayplan.testing.builders import claim, node, pod, storage_class, volume
 
 CLASS = storage_class("disk", mode="WaitForFirstConsumer").obj()
 
@@ -40,9 +46,99 @@ def test_an_ephemeral_claim_is_waited_for() -> None:
     for one in (node("n").obj(), CLASS, named, ephemeral, user):
         scheduler.observe(ObjectAdded(one), 0)
     (written,) = (action for action in actions_of(scheduler) if isinstance(action, WriteVolumes))
-    assert {one.metadata.name for one in written.objects} == {"data", "web-scratch"}
+    selected = {one.metadata.name: one for one in written.objects}
+    assert set(selected) == {"data", "web-scratch"}
     scheduler.observe(VolumesAnswered(written.pod, written.uid, ""), 0)
-    scheduler.observe(ObjectChanged(named, bound(named)), 0)
+    scheduler.observe(ObjectChanged(named, bound(selected["data"])), 0)
     assert actions_of(scheduler) == []
-    scheduler.observe(ObjectChanged(ephemeral, bound(ephemeral)), 0)
+    scheduler.observe(ObjectChanged(ephemeral, bound(selected["web-scratch"])), 0)
     assert actions_of(scheduler) == [Bind("default/web", user.metadata.uid, "n")]
+
+
+def waiting_pod() -> tuple[Scheduler, PersistentVolumeClaim]:
+    """A scheduler whose only pod waits on its node for a volume to be made; the claim as it was written."""
+    scheduler = build_scheduler(load_configuration(None), started_at=0)
+    named = claim("data").storage_class("disk").obj()
+    for one in (node("n").obj(), CLASS, named, pod("web").claim("data").obj()):
+        scheduler.observe(ObjectAdded(one), 0)
+    (written,) = (action for action in actions_of(scheduler) if isinstance(action, WriteVolumes))
+    (selected,) = written.objects
+    assert isinstance(selected, PersistentVolumeClaim)
+    scheduler.observe(VolumesAnswered(written.pod, written.uid, ""), 0)
+    scheduler.observe(ObjectChanged(named, selected), 0)
+    assert actions_of(scheduler) == []
+    return scheduler, selected
+
+
+def without_selected_node(one: PersistentVolumeClaim, **annotations: str) -> PersistentVolumeClaim:
+    return replace(one, metadata=replace(one.metadata, annotations=annotations))
+
+
+@pytest.mark.parametrize(
+    ("happens", "reason"),
+    [
+        pytest.param(
+            lambda selected: ObjectChanged(selected, without_selected_node(selected)),
+            'selectedNode annotation reset for PVC "data"',
+            id="annotations-are-gone",
+        ),
+        pytest.param(
+            lambda selected: ObjectChanged(selected, without_selected_node(selected, other="x")),
+            'provisioning failed for PVC "data"',
+            id="the-driver-gives-the-node-back",
+        ),
+        pytest.param(
+            ObjectRemoved,
+            'failed to check provisioning pvc: could not find v1.PersistentVolumeClaim "default/data"',
+            id="the-claim-is-deleted",
+        ),
+        pytest.param(
+            lambda _: ObjectRemoved(node("n").obj()),
+            'failed to get node "n": node "n" not found',
+            id="the-node-goes",
+        ),
+    ],
+)
+def test_a_pod_whose_volume_will_never_come_is_tried_again(
+    happens: Callable[[PersistentVolumeClaim], Event], reason: str
+) -> None:
+    """It does not sit out the ten minutes that a volume may take."""
+    scheduler, selected = waiting_pod()
+    scheduler.observe(happens(selected), 0)
+    refused = [action for action in actions_of(scheduler) if isinstance(action, SetCondition)]
+    assert refused[0].message == f'running PreBind plugin "VolumeBinding": binding volumes: {reason}'
+    assert scheduler.pods_on_the_way() == []
+
+
+@pytest.mark.parametrize(
+    ("happens", "reason"),
+    [
+        pytest.param(
+            ObjectRemoved,
+            'failed to check binding: could not find v1.PersistentVolume "pv"',
+            id="deleted",
+        ),
+        pytest.param(
+            lambda kept: ObjectChanged(kept, replace(kept, spec=replace(kept.spec, claim_ref=None))),
+            'ClaimRef got reset for pv "pv"',
+            id="no-longer-kept-for-the-claim",
+        ),
+    ],
+)
+def test_a_pod_whose_volume_is_lost_is_tried_again(happens: Callable[[PersistentVolume], Event], reason: str) -> None:
+    """The same of a volume that was there already, and was to be bound to the claim."""
+    scheduler = build_scheduler(load_configuration(None), started_at=0)
+    free = volume("pv").storage_class("disk").obj()
+    objects = (node("n").obj(), CLASS, free, claim("data").storage_class("disk").obj(), pod("web").claim("data").obj())
+    for one in objects:
+        scheduler.observe(ObjectAdded(one), 0)
+    (written,) = (action for action in actions_of(scheduler) if isinstance(action, WriteVolumes))
+    (kept,) = written.objects
+    assert isinstance(kept, PersistentVolume)
+    scheduler.observe(VolumesAnswered(written.pod, written.uid, ""), 0)
+    scheduler.observe(ObjectChanged(free, kept), 0)
+    assert actions_of(scheduler) == []
+    scheduler.observe(happens(kept), 0)
+    refused = [action for action in actions_of(scheduler) if isinstance(action, SetCondition)]
+    assert refused[0].message == f'running PreBind plugin "VolumeBinding": binding volumes: {reason}'
+    assert scheduler.pods_on_the_way() == []

@@ -152,7 +152,7 @@ def test_pod_spec(spec: dict[str, Any], path: str, message: str, kind: str, wrap
             "Pod",
             {"metadata": {"name": "x", "deletionTimestamp": "2026-02-30T00:00:00Z"}},
             "metadata.deletionTimestamp",
-            "'2026-02-30T00:00:00Z' is not a time that exists",
+            "'2026-02-30T00:00:00Z' is not a valid time",
         ),
         ("PersistentVolume", {"spec": {"capacity": {"storage": "1GB"}}}, "spec.capacity[storage]", BAD_QUANTITY),
         (
@@ -228,6 +228,9 @@ def test_pod_spec(spec: dict[str, Any], path: str, message: str, kind: str, wrap
         ),
         ("Namespace", {"metadata": {}}, "metadata.name", "is missing"),
         ("Node", {"metadata": {"generateName": "n-"}}, "metadata.name", "is missing"),
+        ("Pod", {"metadata": {"name": "a/b"}}, "metadata.name", "'a/b': may not contain '/'"),
+        ("Pod", {"metadata": {"name": "a", "namespace": "b/c"}}, "metadata.namespace", "'b/c': may not contain '/'"),
+        ("Pod", {"metadata": {"generateName": "a/"}}, "metadata.generateName", "'a/': may not contain '/'"),
     ],
 )
 def test_other_kinds(kind: str, fields: dict[str, Any], path: str, message: str) -> None:

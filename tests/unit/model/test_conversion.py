@@ -68,10 +68,10 @@ def test_null_times_stay() -> None:
         ({"spec": {"priority": "high"}}, "spec.priority", "expected an integer, got a string ('high')"),
         ({"spec": {"priority": 1.5}}, "spec.priority", "expected an integer, got a number (1.5)"),
         ({"spec": {"priority": True}}, "spec.priority", "expected an integer, got true"),
-        ({"spec": {"priority": 2**31}}, "spec.priority", "2147483648 is not within -2147483648 to 2147483647"),
+        ({"spec": {"priority": 2**31}}, "spec.priority", "2147483648 is not in the range -2147483648 to 2147483647"),
         ({"spec": {"hostNetwork": "yes"}}, "spec.hostNetwork", "expected true or false, got a string ('yes')"),
         ({"spec": {"nodeSelector": {"a": 1}}}, "spec.nodeSelector[a]", "expected a string, got an integer (1)"),
-        ({"spec": {"nodeSelector": {1: "a"}}}, "spec.nodeSelector", "expected text as a key, got an integer (1)"),
+        ({"spec": {"nodeSelector": {1: "a"}}}, "spec.nodeSelector", "expected a string as the key, got an integer (1)"),
         (
             {"spec": {"overhead": {"cpu": []}}},
             "spec.overhead[cpu]",
@@ -121,3 +121,10 @@ def test_moments_become_text(moment: date, text: str) -> None:
     """Objects parsed by a YAML reader that makes datetimes are accepted."""
     pod, found = convert({"metadata": {"creationTimestamp": moment}}, Pod)
     assert (pod.metadata.creation_timestamp, found) == (text, [])
+
+
+@pytest.mark.parametrize("number", [2**31, -(2**31) - 1, 2**63, 2**64, 10**40])
+def test_a_number_or_percentage_has_the_bounds_of_its_number(number: int) -> None:
+    budget, found = convert({"spec": {"minAvailable": number}}, PodDisruptionBudget)
+    assert found == [("spec.minAvailable", f"{number} is not in the range -2147483648 to 2147483647")]
+    assert budget.spec.min_available == 0

@@ -36,6 +36,7 @@ def following(schedule: str, after: str, count: int = 1, zone: tzinfo = UTC) -> 
         ("0 12 * * Sun", "2026-01-01T00:00:00Z", "2026-01-04T12:00:00Z"),
         ("59 23 31 12 ?", "2026-12-31T23:59:00Z", "2027-12-31T23:59:00Z"),
         ("0 0 29 2 *", "2026-01-01T00:00:00Z", "2028-02-29T00:00:00Z"),
+        ("* * * * *", "1969-12-31T23:59:00Z", "1970-01-01T00:00:00Z"),
         ("@hourly", "2026-01-01T00:10:00Z", "2026-01-01T01:00:00Z"),
         ("@daily", "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"),
         ("@weekly", "2026-01-01T00:00:00Z", "2026-01-04T00:00:00Z"),
@@ -43,11 +44,18 @@ def following(schedule: str, after: str, count: int = 1, zone: tzinfo = UTC) -> 
         ("@yearly", "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"),
         ("@every 1h30m", "2026-01-01T00:10:05.7Z", "2026-01-01T01:40:05Z"),
         ("@every 10ms", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
+        ("@every 0", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
+        ("@every -5m", "2026-01-01T00:00:00Z", "2026-01-01T00:00:01Z"),
     ],
 )
 def test_what_is_due_next(schedule: str, after: str, expected: str) -> None:
     """The first time after the given one, never that one itself."""
     assert following(schedule, after) == [expected]
+
+
+@pytest.mark.parametrize("after", ["0000-06-01T00:00:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"])
+def test_nothing_is_due_beyond_the_calendar(after: str) -> None:
+    assert parse_schedule("* * * * *").next_after(parse_time(after)) is None
 
 
 def test_either_day_field_is_enough_if_both_are_given() -> None:

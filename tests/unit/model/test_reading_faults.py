@@ -1,6 +1,5 @@
 """Reading bad input: every fault is told, with file, object and field, all at once."""
 
-import contextlib
 import gzip
 import io
 import json
@@ -40,8 +39,8 @@ def pod(**fields: Any) -> str:
         pytest.param("f.yaml", "", "FILE: the file is empty", id="empty-yaml"),
         pytest.param("f.json", " \n", "FILE: the file is empty", id="empty-json"),
         pytest.param("f.yaml", "# nothing\n---\n", "FILE: the file is empty", id="only-comments"),
-        pytest.param("f.yaml", b"\x00\x01\x02", "FILE: not text: holds a NUL byte", id="binary"),
-        pytest.param("f.yaml", b"a: \xff\xfe", "FILE: not text in UTF-8: invalid start byte at byte 3", id="latin-1"),
+        pytest.param("f.yaml", b"\x00\x01\x02", "FILE: is not text: contains a NUL byte", id="binary"),
+        pytest.param("f.yaml", b"a: \xff\xfe", "FILE: is not UTF-8 text: invalid start byte at byte 3", id="latin-1"),
         pytest.param(
             "f.yaml",
             "kind: Pod\nmetadata: [a\nspec: {}\n",
@@ -84,7 +83,7 @@ def pod(**fields: Any) -> str:
         pytest.param(
             "f.yaml",
             "kind: ConfigMap\n---\nkind: Secret\n",
-            "FILE: no object of a kind that matters to scheduling (passed over: 1 ConfigMap, 1 Secret)",
+            "FILE: no objects of a kind that affects scheduling (ignored: 1 ConfigMap, 1 Secret)",
             id="nothing-useful",
         ),
         pytest.param(
@@ -117,7 +116,7 @@ def pod(**fields: Any) -> str:
         pytest.param(
             "f.json",
             pod() + pod(),
-            "FILE: Pod default/a: twice in this input",
+            "FILE: Pod default/a: appears twice in the input",
             id="twice-in-one-file",
         ),
     ],
@@ -133,7 +132,7 @@ def test_one_bad_file(tmp_path: Path, name: str, text: str | bytes, expected: st
 
 def test_missing_file(tmp_path: Path) -> None:
     """A file that is not there is named."""
-    assert complaint(tmp_path / "nope.yaml") == f"{tmp_path}/nope.yaml: no such file or folder"
+    assert complaint(tmp_path / "nope.yaml") == f"{tmp_path}/nope.yaml: no such file or directory"
 
 
 def test_unreadable_file(tmp_path: Path) -> None:
@@ -146,19 +145,19 @@ def test_unreadable_file(tmp_path: Path) -> None:
 def test_empty_folder(tmp_path: Path) -> None:
     """A folder without manifests is a mistake."""
     (tmp_path / "notes.txt").write_text("x")
-    assert complaint(tmp_path) == f"{tmp_path}: no .yaml, .yml, .json file in this folder"
+    assert complaint(tmp_path) == f"{tmp_path}: no .yaml, .yml, .json file in this directory"
 
 
 def test_no_paths() -> None:
     """Nothing to read is a mistake."""
-    assert complaint() == "no files: no object of a kind that matters to scheduling"
+    assert complaint() == "no files: no objects of a kind that affects scheduling"
 
 
 def test_duplicates_name_both_files(tmp_path: Path) -> None:
     """The same object in two files names both; another namespace is another object."""
     (tmp_path / "1.json").write_text(pod())
     (tmp_path / "2.json").write_text(pod() + pod(metadata={"name": "a", "namespace": "other"}))
-    assert complaint(tmp_path) == f"{tmp_path}/2.json: Pod default/a: already given in {tmp_path}/1.json"
+    assert complaint(tmp_path) == f"{tmp_path}/2.json: Pod default/a: already defined in {tmp_path}/1.json"
 
 
 def test_all_faults_at_once(tmp_path: Path) -> None:
@@ -199,8 +198,14 @@ def test_from_dicts_wants_objects(value: Any) -> None:
 @given(st.binary(max_size=60) | st.text("{}[]:,\"'&*-|>!#%@ \nabk01\t", max_size=60).map(str.encode))
 def test_any_bytes(data: bytes) -> None:
     """Whatever the bytes are, the answer is objects or a complaint."""
-    with contextlib.suppress(InvalidObject):
-        read(["-"], stdin=io.BytesIO(data))
+    faults: list[Fault] = []
+    names: list[str] = []
+    try:
+        names = [obj.metadata.name for obj in read(["-"], stdin=io.BytesIO(data)).objects]
+    except InvalidObject as error:
+        faults = error.faults
+    assert all(names)
+    assert all(fault.message for fault in faults)
 
 
 FIELDS = """metadata spec status name labels containers resources requests affinity template nodeAffinity

@@ -122,7 +122,7 @@ def test_narrowed() -> None:
         ),
         (
             label("a", "In", "x" * 64),
-            f'values[0][a]: Invalid value: "{"x" * 64}": must be no more than 63 characters',
+            f'values[0][a]: Invalid value: "{"x" * 64}": must be no more than 63 bytes',
         ),
     ],
 )

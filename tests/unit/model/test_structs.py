@@ -6,10 +6,9 @@ import msgspec
 import pytest
 
 from bayplan.model.kinds import KINDS, kind_info
-from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
-from bayplan.model.storage import CSINode, PersistentVolume
+from bayplan.model.storage import PersistentVolume
 
 
 def pod(spec: dict[str, Any]) -> Pod:
@@ -82,10 +81,6 @@ def test_names_with_capitals() -> None:
     assert gce.pd_name == "disk-1"
     assert azure is not None
     assert azure.disk_uri == "u"
-    node = msgspec.convert({"spec": {"providerID": "p"}}, Node)
-    assert node.spec.provider_id == "p"
-    csi_node = msgspec.convert({"spec": {"drivers": [{"name": "d", "nodeID": "i"}]}}, CSINode)
-    assert csi_node.spec.drivers[0].node_id == "i"
 
 
 def test_quantities_stay_as_written() -> None:

@@ -16,11 +16,11 @@ UNPLACED = PlacedPod("d/c", None, None, message="0/2 nodes are available: 2 Insu
 @pytest.mark.parametrize(
     ("decisions", "text"),
     [
-        ((), "There is no pod to place."),
+        ((), "There are no pods to place."),
         ((PLACED,), "1 pod placed on 1 node."),
         ((PLACED, PREEMPTOR), "All 2 pods placed on 2 nodes, 1 of them by evicting 2 pods."),
-        ((PLACED, UNPLACED), "1 of 2 pods placed on 1 node; 1 pod stays unplaced."),
-        ((UNPLACED, UNPLACED), "0 of 2 pods placed; 2 pods stay unplaced."),
+        ((PLACED, UNPLACED), "1 of 2 pods placed on 1 node; 1 pod remains unplaced."),
+        ((UNPLACED, UNPLACED), "0 of 2 pods placed; 2 pods remain unplaced."),
     ],
 )
 def test_summary(decisions: tuple[PlacedPod, ...], text: str) -> None:

@@ -6,11 +6,11 @@ import pytest
 
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.store import Conflict, NotFound, Store
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
 
-SECOND = 1_000_000_000
 NOON = 1_767_268_800 * SECOND  # 2026-01-01T12:00:00Z
 
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from bayplan.model.cluster import Namespace, PriorityClass
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.model.workloads import Deployment, Job, ReplicaSet, ReplicationController
 from bayplan.store import ApiError, Forbidden, Invalid, NotFound, Store
 from bayplan.testing.builders import (
@@ -25,7 +26,6 @@ from bayplan.testing.builders import (
 )
 from bayplan.testing.pods import PodBuilder
 
-SECOND = 1_000_000_000
 START = 1_767_268_800 * SECOND  # 2026-01-01T12:00:00Z
 
 

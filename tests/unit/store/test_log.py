@@ -1,4 +1,4 @@
-"""The watch log: order, cursors, bookmarks, and what happens to those who lag behind."""
+"""The watch log: order, cursors, and what happens to those who lag behind."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.workloads import ReplicaSet
-from bayplan.store import Bookmark, Gone, Store, Timeout, WatchEvent, WatchLog
-from bayplan.testing.builders import deployment, node, pod, priority_class, replica_set
+from bayplan.store import Gone, Store, Timeout, WatchEvent, WatchLog
+from bayplan.testing.builders import deployment, node, pod, replica_set
 
 
 def change(version: int) -> WatchEvent:
@@ -44,16 +44,16 @@ def test_cursors_read_on_from_where_they_are() -> None:
     assert versions(store.watch("Node", Pod, since=1).read()) == [2, 3]
 
 
-def test_a_bookmark_moves_past_what_others_wrote() -> None:
+def test_a_cursor_moves_past_what_others_wrote() -> None:
     """A watcher of a quiet kind can start again from it without listing."""
     store = Store(log_capacity=4)
     nodes = store.watch(Node)
     for number in range(30):
         store.create(pod(f"p{number}").manifest().obj(), 0)
         assert nodes.read() == []
-    assert nodes.bookmark() == Bookmark(30)
+    assert nodes.resource_version == 30
     store.create(node("n1").manifest().obj(), 0)
-    assert versions(store.watch(Node, since=nodes.bookmark().resource_version).read()) == [31]
+    assert versions(store.watch(Node, since=nodes.resource_version).read()) == [31]
 
 
 def test_who_lags_behind_must_list_again() -> None:
@@ -159,24 +159,6 @@ def test_lists_by_namespace() -> None:
     ]
     assert [one.metadata.name for one in store.list("Pod", "x")] == ["b", "a"]
     assert store.list(Pod, "nowhere") == []
-
-
-def test_a_store_is_restored_from_its_objects() -> None:
-    """Same content, same next version, same names; only the log before it is gone."""
-    store = Store()
-    store.load([priority_class("high", 9).obj(), node("n1").obj(), pod("a").running("n1").obj()], 0)
-    store.create(pod("b").manifest().obj(), 0)
-    store.delete(Pod, "default", "b", 0)
-    objects, version, _ = store.list_and_watch()
-    again = Store.restored(objects, version)
-    assert again.list_and_watch().objects == objects
-    assert [one.metadata.name for one in again.pods_on_node("n1")] == ["a"]
-    for one in (store, again):
-        one.create(pod("c").manifest().priority_class("high").obj(), 0)
-    assert again.get(Pod, "default", "c") == store.get(Pod, "default", "c")
-    with pytest.raises(Gone):
-        again.watch(since=version - 1).read()
-    assert versions(again.watch(since=version).read()) == [version + 1]
 
 
 def test_what_is_deleted_leaves_nothing_behind() -> None:

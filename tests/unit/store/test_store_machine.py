@@ -18,12 +18,12 @@ from msgspec.structs import replace
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodSchedulingGate, PodSpec
+from bayplan.model.time_units import SECOND
 from bayplan.model.workloads import ReplicaSet
 from bayplan.store import AlreadyExists, ApiError, Conflict, Cursor, Gone, NotFound, Store, WatchEvent
 from bayplan.testing.builders import replica_set
 from bayplan.testing.building import Builder
 
-SECOND = 1_000_000_000
 KINDS: list[Any] = [Pod, ReplicaSet]
 Key = tuple[str, str, str]
 

@@ -48,7 +48,7 @@ def test_pods_of_controllers_are_numbered() -> None:
     ("command", "said"),
     [
         ("dance", "line 2: dance: no such command"),
-        ("run 5", "line 2: run 5: not a duration"),
+        ("run 5", "line 2: run 5: invalid duration '5'"),
         ("cordon n9", 'line 2: cordon n9: nodes "n9" not found'),
         ("node n2 taint=", "line 2: node n2 taint=: not a taint: "),
         ("uncordon", "line 2: uncordon: "),
@@ -59,3 +59,14 @@ def test_a_command_that_cannot_be_done(command: str, said: str) -> None:
     with pytest.raises(ScenarioError) as refused:
         rewritten(f"node n1\n{command}\n")
     assert str(refused.value).startswith(said)
+
+
+def test_commands_of_timelines_work_in_scenarios() -> None:
+    went = rewritten(
+        "node n1\nnode n2\ndeployment web replicas=1 cpu=1\nrun 2s\n\n"
+        "scale deployment/web 2\nrun 2s\n\ndrain n1\nrun 10s\nshow\n\nfail n2\nrun 60s\nnode n3\nrun 400s\nshow\n"
+    )
+    scaled, drained, failed = went.split("\n\n")[1:4]
+    assert "web-2  created" in scaled
+    assert [line.split()[-1] for line in drained.splitlines()[-2:]] == ["n2", "n2"]
+    assert [line.split()[-1] for line in failed.splitlines()[-2:]] == ["n3", "n3"]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from bayplan.analysis.bench.workloads import ZONES, PodTemplate, Workload
 from bayplan.core.cache import Cache
+from bayplan.core.plugins.volume_claims import BIND_COMPLETED
 from bayplan.model.meta import LabelSelector, ObjectMeta, ObjectReference
 from bayplan.model.node import Node, NodeStatus
 from bayplan.model.pod import (
@@ -58,10 +59,10 @@ from bayplan.model.volumes import (
     Volume,
     VolumeResourceRequirements,
 )
+from bayplan.model.well_known import HOSTNAME, ZONE
 
 NAMESPACE = "bench"
 DEVICE_DRIVER = "devices.bench"
-BIND_COMPLETED = {"pv.kubernetes.io/bind-completed": "yes"}
 
 
 def nodes_of(workload: Workload, count: int) -> Iterator[Node]:
@@ -75,8 +76,8 @@ def nodes_of(workload: Workload, count: int) -> Iterator[Node]:
     for number in range(count):
         name = f"node-{number:06}"
         labels = {
-            "kubernetes.io/hostname": name,
-            "topology.kubernetes.io/zone": ZONES[number % len(ZONES)],
+            HOSTNAME: name,
+            ZONE: ZONES[number % len(ZONES)],
             "pool": f"pool-{number % template.pools}",
         }
         yield Node(metadata=ObjectMeta(name=name, labels=labels), status=NodeStatus(allocatable=dict(allocatable)))
@@ -115,8 +116,8 @@ def build_cache(workload: Workload, node_count: int, pods: list[Pod]) -> Cache:
         cache.add(device_object)
     if workload.pods.own_volume:
         for number, pod in enumerate(pods):
-            for thing in _bound_claim(pod.metadata.name, ZONES[number % len(ZONES)]):
-                cache.add(thing)
+            for obj in _bound_claim(pod.metadata.name, ZONES[number % len(ZONES)]):
+                cache.add(obj)
     return cache
 
 
@@ -201,9 +202,9 @@ def _device_claim(pod: Pod) -> ResourceClaim:
 
 
 def _bound_claim(name: str, zone: str) -> tuple[PersistentVolumeClaim, PersistentVolume]:
-    in_zone = NodeSelectorRequirement(key="topology.kubernetes.io/zone", operator="In", values=[zone])
+    in_zone = NodeSelectorRequirement(key=ZONE, operator="In", values=[zone])
     claim = PersistentVolumeClaim(
-        metadata=ObjectMeta(name=name, namespace=NAMESPACE, annotations=dict(BIND_COMPLETED)),
+        metadata=ObjectMeta(name=name, namespace=NAMESPACE, annotations={BIND_COMPLETED: "yes"}),
         spec=PersistentVolumeClaimSpec(
             access_modes=["ReadWriteOnce"],
             volume_name=f"pv-{name}",

@@ -1,7 +1,8 @@
 """Decisions timed one by one, on one thread, every node looked at.
 
 A decision is everything from a pod as an object to its place in the cache: its shape, the choice, the victims' removal,
-the accounts. A calibration figure from the same run tells how fast the machine was just then; machines are
+what is reserved for it, the accounts. It is the step that `Cluster.place` takes for each pod, without keeping which
+nodes tied. A calibration figure from the same run tells how fast the machine was just then; machines are
 shared and noisy, so the ratio to it is what is worth comparing. Beside decisions a second there are decisions for each
 second of processor time: the two are equal on a quiet machine, and the latter suffers less from others on a busy one
 (but it does suffer, where they share caches or a core's two threads).
@@ -12,7 +13,6 @@ from __future__ import annotations
 import gc
 import resource
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,12 +20,10 @@ import numpy as np
 
 from bayplan.analysis.bench.building import build_cache, pods_of
 from bayplan.analysis.bench.workloads import Workload
+from bayplan.analysis.placement import Placer
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.cache import Cache
-from bayplan.core.deciding import Decider
-from bayplan.core.framework.contract import ReservePlugin
-from bayplan.core.preemption.prepare import overtaken
 from bayplan.model.pod import Pod
 
 CALIBRATION_ROWS = 5_000
@@ -88,40 +86,17 @@ def measure(workload: Workload, node_count: int, pod_count: int) -> Measurement:
 
 def decide_all(cache: Cache, pods: list[Pod]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int, int]:
     """Nanoseconds of each decision, and how many pods were placed, at once or by preemption."""
-    profiles = build_profiles(load_configuration(None))
-    decider = Decider(profiles)
-    reserve = next(iter(profiles.values())).reserve
+    placer = Placer(cache, build_profiles(load_configuration(None)), keeps_ties=False)
     nanoseconds = np.zeros(len(pods), dtype=np.int64)
     placed = preempted = 0
     clock = time.perf_counter_ns
     for position, pod in enumerate(pods):
         start = clock()
-        victims = decide_one(cache, decider, pod, reserve if pod.spec.resource_claims else ())
+        decision = placer.place(pod)
         nanoseconds[position] = clock() - start
-        placed += victims is not None
-        preempted += bool(victims)
+        placed += decision.node is not None
+        preempted += bool(decision.victims)
     return nanoseconds, placed, preempted
-
-
-def decide_one(cache: Cache, decider: Decider, pod: Pod, reserve: Sequence[ReservePlugin] = ()) -> list[str] | None:
-    """Place one pod, with what `reserve` keeps for it; its victims, or None when it fits nowhere."""
-    info = cache.info(pod)
-    view = cache.view()
-    choice = decider.decide(info, view)
-    if choice.row >= 0:
-        for plugin in reserve:
-            for thing in plugin.reserve(info, view, choice.row):
-                cache.objects.put(thing)
-        cache.add_pod(pod, view.nodes.names[choice.row], info)
-        return []
-    if choice.found is None:
-        return None
-    node = view.nodes.names[choice.victims_row]
-    victims = [view.pods.keys[row] for row in choice.victims_on(choice.victims_row)]
-    for key in (*victims, *overtaken(info, view, node)):
-        cache.remove_pod(key)
-    cache.add_pod(pod, node, info)
-    return victims
 
 
 def calibrate() -> float:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from bayplan.model.well_known import HOSTNAME, ZONE
+
 ZONES = ("zone-a", "zone-b", "zone-c")
 
 
@@ -62,28 +64,28 @@ WORKLOADS: dict[str, Workload] = {
         Workload(
             "spread",
             "DoNotSchedule over three zones",
-            PodTemplate(100, 256, labels=(("app", "spread"),), spread=("topology.kubernetes.io/zone", "DoNotSchedule")),
+            PodTemplate(100, 256, labels=(("app", "spread"),), spread=(ZONE, "DoNotSchedule")),
             5_000,
             target=5_000,
         ),
         Workload(
             "spread-soft",
             "ScheduleAnyway over hosts",
-            PodTemplate(100, 256, labels=(("app", "soft"),), spread=("kubernetes.io/hostname", "ScheduleAnyway")),
+            PodTemplate(100, 256, labels=(("app", "soft"),), spread=(HOSTNAME, "ScheduleAnyway")),
             5_000,
             target=5_000,
         ),
         Workload(
             "anti-affinity",
             "no two on one host",
-            PodTemplate(100, 256, labels=(("app", "apart"),), affinity=("kubernetes.io/hostname", "apart")),
+            PodTemplate(100, 256, labels=(("app", "apart"),), affinity=(HOSTNAME, "apart")),
             4_500,
             target=5_000,
         ),
         Workload(
             "affinity",
             "all in one zone",
-            PodTemplate(100, 256, labels=(("app", "near"),), affinity=("topology.kubernetes.io/zone", "near")),
+            PodTemplate(100, 256, labels=(("app", "near"),), affinity=(ZONE, "near")),
             5_000,
             target=5_000,
         ),

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
 
 from bayplan.analysis.cluster import Cluster, ConfigSource
-from bayplan.analysis.simulation.inputs.commands import Commands, Plan
+from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
+from bayplan.analysis.simulation.inputs.commands import Plan
 from bayplan.analysis.simulation.inputs.default_storage_class import EXPLANATION, missing_default_class
 from bayplan.analysis.simulation.inputs.digest import inputs_mark
 from bayplan.analysis.simulation.inputs.endless_jobs import endless_jobs
@@ -21,42 +21,30 @@ from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.analysis.simulation.inputs.traces import Arrivals, Trace, load_trace
 from bayplan.analysis.simulation.interrupts import Interrupts
 from bayplan.analysis.simulation.recording.listener import Listener
-from bayplan.analysis.simulation.recording.preemption_log import ListeningDecider, PreemptionLog
-from bayplan.analysis.simulation.recording.series import Series
-from bayplan.analysis.simulation.results.cascades import Cascades, find_cascades
-from bayplan.analysis.simulation.results.result import Note, SimulationResult
-from bayplan.config.durations import parse_duration
+from bayplan.analysis.simulation.recording.preemption_log import PreemptionLog
+from bayplan.analysis.simulation.recording.series import Sampler
+from bayplan.analysis.simulation.results.cascades import Cascades
+from bayplan.analysis.simulation.results.result import SimulationResult
+from bayplan.analysis.simulation.results.run import End, Note, PendingPods, Run
+from bayplan.analysis.simulation.results.summary import summarise
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
-from bayplan.controllers.budgets.disruption_controller import Budgets
-from bayplan.controllers.contract import Controller
-from bayplan.controllers.garbage_collector import GarbageCollector
-from bayplan.controllers.namespace import NamespaceController
-from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
-from bayplan.controllers.resource_claims import ResourceClaimController
-from bayplan.controllers.volumes.ephemeral_volume import EphemeralVolumeController
-from bayplan.controllers.volumes.persistent_volume import Volumes
-from bayplan.controllers.workloads.cron_job import CronJobController
-from bayplan.controllers.workloads.daemon_set import DaemonSetController
-from bayplan.controllers.workloads.deployment import DeploymentController
-from bayplan.controllers.workloads.job import JobController
-from bayplan.controllers.workloads.replica_set import ReplicaSetController, ReplicationManager
-from bayplan.controllers.workloads.stateful_set import StatefulSetController
-from bayplan.core.refusing import Decision
+from bayplan.controllers.standard import standard_controllers
+from bayplan.core.decision import Decision, Outcome
+from bayplan.model.durations import parse_duration
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import HOUR, SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import CronJob
 from bayplan.store import ApiError, Store
-from bayplan.worlds.delays import SECOND, Draws, Latencies
+from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.journal import JournalWriter
 from bayplan.worlds.simulated import SimulatedWorld
 
 EPOCH = parse_time("2026-01-01T00:00:00Z")
-HOUR = 3_600 * SECOND
 SAMPLES = 600
 SLICES = 200
 RECORDS_MAX = 200
@@ -65,14 +53,6 @@ RECORDS_MAX = 200
 LOOKED_AFTER = 1_000
 TURNS_ENOUGH = 500
 
-WorkloadController: TypeAlias = (
-    DeploymentController
-    | ReplicaSetController
-    | StatefulSetController
-    | DaemonSetController
-    | JobController
-    | CronJobController
-)
 #: Called now and then: nanoseconds simulated so far, and in all.
 Progress = Callable[[int, int], None]
 
@@ -111,21 +91,20 @@ class Simulation:
         self._interrupts = Interrupts()
         self._refusals: dict[str, str] = {}  # why pods that wait were last refused
         draws = Draws(self.options.seed, self.options.latencies)
-        self._kubelet, self._lifecycle = Kubelet(draws), NodeLifecycle()
+        self._controllers = standard_controllers(draws)
         added = missing_default_class(cluster.objects, planned)
         self._build(cluster.objects if added is None else [*cluster.objects, added], draws, journal)
-        commands = Commands(self.world, self._kubelet, self._lifecycle, self.started_at)
+        runner = CommandRunner(self.world, self._controllers.kubelet, self._controllers.lifecycle)
+        commands = PlannedCommands(runner, self.started_at)
         self.notes = commands.notes
-        self._tell_assumed("storage", None if added is None else EXPLANATION)
-        self._tell_assumed("jobs", endless_jobs(cluster.objects, planned))
+        if added is not None:
+            self.notes.append(Note(0.0, "storage", EXPLANATION))
+        if endless := endless_jobs(cluster.objects, planned):
+            self.notes.append(Note(0.0, "jobs", endless))
         for plan in planned:
             commands.plan(plan)
         if arrivals is not None:
             commands.plan_arrivals(arrivals)
-
-    def _tell_assumed(self, about: str, what: str | None) -> None:
-        if what is not None:
-            self.notes.append(Note(0, about, what))
 
     def _build(
         self, objects: Iterable[Object], draws: Draws, journal: Callable[[dict[str, object]], JournalWriter] | None
@@ -133,18 +112,16 @@ class Simulation:
         configuration = load_configuration(self.options.config)
         profiles = build_profiles(configuration)
         self.preemptions = PreemptionLog(profiles, self.started_at, self.options.records_max)
-        decider = ListeningDecider(profiles, self.preemptions.choose)
-        scheduler = build_scheduler(configuration, started_at=self.started_at, decider=decider)
+        scheduler = build_scheduler(configuration, started_at=self.started_at, on_choice=self.preemptions.chosen)
         store = _filled_store(objects, self.started_at)
         step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
-        self.listener = Listener(Series(scheduler), self.started_at, step_ns)
+        self.listener = Listener(Sampler(scheduler), self.started_at, step_ns)
         head: dict[str, object] = {"seed": self.options.seed, "startedAt": self.started_at}
         self._journal = journal(head) if journal is not None else None
-        self._workloads = _workload_controllers()
         self.world = SimulatedWorld(
             store,
             scheduler,
-            [*self._workloads, *_other_controllers(draws), self._kubelet, self._lifecycle, self.listener],
+            [*self._controllers, self.listener],
             draws,
             started_at=self.started_at,
             on_event=self._journal.event if self._journal is not None else None,
@@ -154,13 +131,13 @@ class Simulation:
     def _decided(self, decision: Decision, now: int) -> None:
         if self._journal is not None:
             self._journal.decision(decision, now)
-        if decision.outcome == "assumed":
+        if decision.outcome is Outcome.ASSUMED:
             self._refusals.pop(decision.pod, None)
         elif decision.message:
             self._refusals[decision.pod] = decision.message
-        if self.preemptions.decided(decision, now) and len(self.preemptions.preemptions) % LOOKED_AFTER == 0:
-            loops = self._cascades(now - self.started_at).loops
-            if loops and loops[0]["times"] >= TURNS_ENOUGH:
+        if self.preemptions.decided(decision, now) and len(self.preemptions.entries) % LOOKED_AFTER == 0:
+            loops = self._cascades(now - self.started_at).loops()
+            if loops and loops[0].times >= TURNS_ENOUGH:
                 raise _EndlessLoop
         self._heed_interrupts()
 
@@ -178,9 +155,9 @@ class Simulation:
             partial = True
         except _EndlessLoop:
             partial = True
-            at = self.world.now - self.started_at
+            at = (self.world.now - self.started_at) / 1e9
             self.notes.append(Note(at, "run", "ended here, because it went in circles: see the loops"))
-        return self._result(partial)
+        return SimulationResult(self._finished_run(partial), interrupted=partial and self._interrupts.asked)
 
     def _run(self, progress: Progress | None) -> None:
         for number in range(1, SLICES + 1):
@@ -191,40 +168,50 @@ class Simulation:
             if number < SLICES:  # else it is complete
                 self._heed_interrupts()
 
-    def _result(self, partial: bool) -> SimulationResult:
-        listener = self.listener
-        pods = listener.pods
+    def _finished_run(self, partial: bool) -> Run:
+        ledger, series = self.listener.pods, self.listener.sampler.series
         passed = self.world.now - self.started_at
-        classes = dict(zip(pods.classes, pods.priorities, strict=True)) | listener.classes
-        preemptions = self.preemptions.preemptions
-        return SimulationResult(
+        priorities = {pod.class_name: pod.priority for pod in ledger.pods} | self.listener.classes
+        classes = dict(sorted(priorities.items(), key=lambda item: (-item[1], item[0])))
+        logged = self.preemptions.entries
+        cascades = self._cascades(passed)
+        return Run(
             seed=self.options.seed,
-            config_name=self.options.config_name,
-            until_ns=passed,
-            partial=partial,
-            classes=dict(sorted(classes.items(), key=lambda item: (-item[1], item[0]))),
-            pod_ledger=pods,
-            node_ledger=listener.nodes,
-            samples=listener.series,
-            preemption_log=preemptions,
-            cascades=self._cascades(passed),
-            notes=[*self.notes, *self._refused_workloads()],
-            refusals=self._refusals,
+            configs=self.options.config_name,
             inputs=self._inputs,
-            interrupted=partial and self._interrupts.asked,
+            seconds=passed / 1e9,
+            partial=partial,
+            classes=classes,
+            summary=summarise(ledger, series, logged, classes),
+            series=series,
+            nodes=self.listener.nodes.nodes,
+            pods=ledger.pods,
+            preemptions=[entry.preemption for entry in logged],
+            chains=cascades.chains(),
+            loops=cascades.loops(),
+            waiting=self._pending_pods(),
+            notes=[*self.notes, *self._refused_workloads()],
         )
+
+    def _pending_pods(self) -> list[PendingPods]:
+        """By the reason for which they were last refused, the most frequent first."""
+        groups: dict[str, list[str]] = {}
+        for pod in self.listener.pods.pods:
+            if pod.end is End.PENDING:
+                groups.setdefault(self._refusals.get(pod.key, ""), []).append(pod.key)
+        ordered = sorted(groups.items(), key=lambda group: (-len(group[1]), group[0]))
+        return [PendingPods(message, keys) for message, keys in ordered]
 
     def _refused_workloads(self) -> list[Note]:
         """Why workloads have fewer pods than they want, where it is not for want of a node."""
         return [
-            Note(refused.since - self.started_at, controller.name, f"{namespace}/{name}: {refused.why}")
-            for controller in self._workloads
+            Note((refused.since - self.started_at) / 1e9, controller.name, f"{namespace}/{name}: {refused.why}")
+            for controller in self._controllers.workloads
             for (namespace, name, *_), refused in controller.refusals.items()
         ]
 
     def _cascades(self, passed: int) -> Cascades:
-        pods = self.listener.pods
-        return find_cascades(self.preemptions.preemptions, pods, pods.rows_ever, passed)
+        return Cascades(self.preemptions.entries, self.listener.pods, passed)
 
 
 class _Interrupted(Exception):  # noqa: N818 - ends a run, but nothing is wrong
@@ -249,8 +236,8 @@ def simulate(
 
     Args:
         timeline: what users do and when: a file, or plans.
-        trace: pods to come, as `csv:FILE`, `openb:DIR` or `azure:FILE`, or from
-            `bayplan.analysis.simulation.inputs.traces.load_trace`; its nodes join the cluster's.
+        trace: pods to come, as `csv:FILE`, `openb:DIR` or `azure:FILE`, or from `bayplan.load_trace`; its nodes join
+            the cluster's.
         config: None, a path or a dict: a KubeSchedulerConfiguration.
         seed: the same seed gives the same run.
         until: seconds, or such as "24h"; None for an hour beyond the last thing planned.
@@ -270,31 +257,8 @@ def _nanoseconds(until: float | str | None) -> int | None:
         return None
     found = int(parse_duration(until)) if isinstance(until, str) else round(until * SECOND)
     if found <= 0:
-        raise ValueError(f"until must be above 0, not {until!r}")
+        raise ValueError(f"until must be greater than 0, not {until!r}")
     return found
-
-
-def _workload_controllers() -> list[WorkloadController]:
-    return [
-        DeploymentController(),
-        ReplicaSetController(),
-        ReplicationManager(),
-        StatefulSetController(),
-        DaemonSetController(),
-        JobController(),
-        CronJobController(),
-    ]
-
-
-def _other_controllers(draws: Draws) -> list[Controller]:
-    return [
-        GarbageCollector(),
-        NamespaceController(),
-        Budgets(),
-        EphemeralVolumeController(),
-        ResourceClaimController(),
-        Volumes(draws),
-    ]
 
 
 def _start_of(objects: Iterable[Object]) -> int:
@@ -303,12 +267,12 @@ def _start_of(objects: Iterable[Object]) -> int:
     Not later than that, or every CronJob of an old dump would at once make up for what it has missed since.
     """
     times: list[int] = []
-    for one in objects:
-        written = [one.metadata.creation_timestamp, one.metadata.deletion_timestamp]
-        if isinstance(one, Pod):
-            written.append(one.status.start_time)
-        elif isinstance(one, CronJob):
-            written.append(one.status.last_schedule_time)
+    for obj in objects:
+        written = [obj.metadata.creation_timestamp, obj.metadata.deletion_timestamp]
+        if isinstance(obj, Pod):
+            written.append(obj.status.start_time)
+        elif isinstance(obj, CronJob):
+            written.append(obj.status.last_schedule_time)
         times += [parse_time(text) for text in written if text]
     return max(times, default=EPOCH)
 

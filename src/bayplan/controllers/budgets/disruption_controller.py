@@ -11,35 +11,30 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import ClassVar, TypeAlias
 
-from msgspec.structs import replace
-
 from bayplan.controllers.budgets.status import DISRUPTED_FOR_NS, BudgetedPods, Scales, SyncFailed, synced_status
-from bayplan.controllers.conditions import (
-    DISRUPTION_TARGET,
-    FALSE,
-    TRUE,
-    find_condition,
-    with_condition,
-    with_pod_condition,
+from bayplan.controllers.ownership import (
+    WORKLOADS,
+    NamespacedName,
+    Workload,
+    controller_reference,
+    is_active,
+    namespaced_name,
 )
-from bayplan.controllers.ownership import WORKLOADS, Workload, controller_reference, is_active
 from bayplan.controllers.timers import Timers, earliest
+from bayplan.model.conditions import FALSE, TRUE, find_condition, with_condition, with_pod_condition
 from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
-from bayplan.model.timestamps import parse_time
+from bayplan.model.structs import replace
+from bayplan.model.time_units import MINUTE
+from bayplan.model.timestamps import format_time, parse_time
+from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
-from bayplan.store.errors import Conflict, NotFound
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
-from bayplan.store.stamping import written_time
+from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
 
 # Upstream: pkg/controller/disruption/disruption.go stalePodDisruptionTimeout (v1.36).
-STALE_AFTER_NS = 120 * 1_000_000_000
-
-Key: TypeAlias = tuple[str, str]
-"""Namespace and name, of a budget or a pod."""
+STALE_AFTER_NS = 2 * MINUTE
 
 _Labels: TypeAlias = tuple[tuple[str, str], ...]
 """Sorted by key."""
@@ -51,7 +46,7 @@ _NO_LONGER = Condition(type=DISRUPTION_TARGET, status=FALSE)
 _LABEL_SETS_KEPT = 4096
 
 
-class Budgets:
+class DisruptionController:
     """Keeps budgets' statuses.
 
     Args:
@@ -59,42 +54,41 @@ class Budgets:
     """
 
     name: ClassVar[str] = "disruption-controller"
-    hears: ClassVar[frozenset[str]] = frozenset({"Pod", "PodDisruptionBudget", *(kind.__name__ for kind in _SCALED)})
+    watches: ClassVar[frozenset[str]] = frozenset({"Pod", "PodDisruptionBudget", *(kind.__name__ for kind in _SCALED)})
 
     def __init__(self, *, lag_ns: int = 0) -> None:
         self._lag_ns = lag_ns
         self._namespaces: dict[str, _Namespace] = {}
-        self._due: Timers[Key] = Timers()
-        self._stale: Timers[Key] = Timers()
+        self._due: Timers[NamespacedName] = Timers()
+        self._stale: Timers[NamespacedName] = Timers()
 
     def observe(self, change: WatchEvent, now: int) -> None:
-        one = change.new
-        if isinstance(one, Pod):
-            self._observe_pod(change, one, now)
-        elif isinstance(one, PodDisruptionBudget):
-            self._observe_budget(one, now, gone=change.type == DELETED)
-        elif isinstance(one, _SCALED) and _scale_changed(change):
-            budgets = self._namespaces.get(one.metadata.namespace)
+        obj = change.new
+        if isinstance(obj, Pod):
+            self._observe_pod(change, obj, now)
+        elif isinstance(obj, PodDisruptionBudget):
+            self._observe_budget(obj, now, gone=change.type == DELETED)
+        elif isinstance(obj, _SCALED) and _scale_changed(change):
+            budgets = self._namespaces.get(obj.metadata.namespace)
             if budgets is not None:
                 for watched in budgets.by_name.values():
                     if watched.looks_at_scale:
-                        self._note(watched.key, now)
+                        self._enqueue(watched.key, now)
 
     def reconcile(self, store: Store, now: int) -> None:
         for key in self._due.pop_due(now):
             self._sync(store, key, now)
         for key in self._stale.pop_due(now):
-            _take_back(store, key, now)
+            _clear_stale_target(store, key, now)
 
     def wake_at(self) -> int | None:
         return earliest(self._due.next_at(), self._stale.next_at())
 
-    def _note(self, key: Key, now: int) -> None:
+    def _enqueue(self, key: NamespacedName, now: int) -> None:
         self._due.set_earlier(key, now + self._lag_ns)
 
     def _observe_budget(self, budget: PodDisruptionBudget, now: int, *, gone: bool) -> None:
-        meta = budget.metadata
-        key = meta.namespace, meta.name
+        meta, key = budget.metadata, namespaced_name(budget)
         budgets = self._namespaces.setdefault(meta.namespace, _Namespace())
         if gone:
             budgets.remove(meta.name)
@@ -103,7 +97,7 @@ class Budgets:
                 del self._namespaces[meta.namespace]
             return
         budgets.watch(budget)
-        self._note(key, now)
+        self._enqueue(key, now)
 
     def _observe_pod(self, change: WatchEvent, pod: Pod, now: int) -> None:
         gone = change.type == DELETED
@@ -115,13 +109,13 @@ class Budgets:
         for watched in after:
             # What has not been listed yet will find the pod then.
             if watched.listed and watched.pods.put(pod):
-                self._note(watched.key, now)
+                self._enqueue(watched.key, now)
         for watched in before:
             if watched not in after and watched.pods.drop(pod.metadata.name):
-                self._note(watched.key, now)
+                self._enqueue(watched.key, now)
 
     def _watch_target_condition(self, pod: Pod, now: int, *, gone: bool) -> None:
-        key = pod.metadata.namespace, pod.metadata.name
+        key = namespaced_name(pod)
         condition = None if gone else _passing_target_condition(pod)
         if condition is None:
             self._stale.cancel(key)
@@ -130,7 +124,7 @@ class Budgets:
         elif key not in self._stale:
             self._stale.set(key, now + STALE_AFTER_NS)
 
-    def _sync(self, store: Store, key: Key, now: int) -> None:
+    def _sync(self, store: Store, key: NamespacedName, now: int) -> None:
         budgets = self._namespaces[key[0]]
         watched = budgets.by_name[key[1]]
         budget = store.find(PodDisruptionBudget, *key)
@@ -141,9 +135,11 @@ class Budgets:
         status = _next_status(budget, watched, Scales(owners=_StoredOwners(store)), now)
         with suppress(NotFound, Conflict):
             store.modify_status(PodDisruptionBudget, *key, lambda stored: replace(stored, status=status), now)
-        evicted = [parse_time(since) for since in status.disrupted_pods.values() if since]
-        if evicted:
-            self._due.set_earlier(key, max(now, min(evicted) + DISRUPTED_FOR_NS) + 1)
+        ends = [parse_time(since) + DISRUPTED_FOR_NS for since in status.disrupted_pods.values() if since]
+        # Where counting failed, pods whose time is over are still there: looking again would change nothing.
+        to_come = [end for end in ends if end >= now]
+        if to_come:
+            self._due.set_earlier(key, min(to_come) + 1)
 
 
 class _Watched:
@@ -152,7 +148,7 @@ class _Watched:
     __slots__ = ("fault", "key", "listed", "looks_at_scale", "pods", "selector", "written")
 
     def __init__(self, budget: PodDisruptionBudget) -> None:
-        self.key: Key = (budget.metadata.namespace, budget.metadata.name)
+        self.key = namespaced_name(budget)
         self.written = budget.spec.selector
         self.fault = ""
         self.selector = CompiledSelector.NOTHING
@@ -257,7 +253,7 @@ def _next_status(budget: PodDisruptionBudget, watched: _Watched, scales: Scales,
         )
     else:
         wanted = status.conditions[0]
-    status.conditions = with_condition(before.conditions, wanted, written_time(now))
+    status.conditions = with_condition(before.conditions, wanted, format_time(now))
     return status
 
 
@@ -281,7 +277,7 @@ def _passing_target_condition(pod: Pod) -> Condition | None:
     return condition
 
 
-def _take_back(store: Store, key: Key, now: int) -> None:
+def _clear_stale_target(store: Store, key: NamespacedName, now: int) -> None:
     pod = store.find(Pod, *key)
     condition = None if pod is None else _passing_target_condition(pod)
     since = condition.last_transition_time if condition is not None else None
@@ -289,4 +285,4 @@ def _take_back(store: Store, key: Key, now: int) -> None:
         # It has changed since it was noted; news of that are on their way.
         return
     with suppress(NotFound, Conflict):
-        store.modify_status(Pod, *key, lambda one: with_pod_condition(one, _NO_LONGER, written_time(now)), now)
+        store.modify_status(Pod, *key, lambda stored: with_pod_condition(stored, _NO_LONGER, format_time(now)), now)

@@ -13,15 +13,17 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from bayplan.controllers.ownership import Ownership, Workload, controller_reference, key_of
+from bayplan.model.conditions import is_ready
 from bayplan.model.kinds import Object, kind_info
 from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
+from bayplan.model.time_units import MINUTE
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import DaemonSet, Deployment, Job, ReplicaSet
 
-DISRUPTED_FOR_NS = 120 * 1_000_000_000
+DISRUPTED_FOR_NS = 2 * MINUTE
 
 _Reference: TypeAlias = tuple[str, str, str, str]
 """API version, kind, name and uid of a controller."""
@@ -33,12 +35,12 @@ class SyncFailed(Exception):  # noqa: N818 - the reason of the condition that sa
 
 def fill_budget_status(objects: Sequence[Object]) -> None:
     """Gives every budget without a status the one its controller would write, in place."""
-    budgets = [one for one in objects if isinstance(one, PodDisruptionBudget) and one.status is None]
+    budgets = [obj for obj in objects if isinstance(obj, PodDisruptionBudget) and obj.status is None]
     if not budgets:
         return
     scales = Scales(objects)
     namespaces = {budget.metadata.namespace for budget in budgets}
-    pods = _PodsByLabels(one for one in objects if isinstance(one, Pod) and one.metadata.namespace in namespaces)
+    pods = _PodsByLabels(obj for obj in objects if isinstance(obj, Pod) and obj.metadata.namespace in namespaces)
     for budget in budgets:
         try:
             selector = compile_label_selector(budget.spec.selector)
@@ -46,11 +48,6 @@ def fill_budget_status(objects: Sequence[Object]) -> None:
             budget.status = _failed(budget, str(error))
         else:
             budget.status = budget_status(budget, pods.selected(budget.metadata.namespace, selector), scales)
-
-
-def disruptions_allowed(budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Scales) -> int:
-    """How many of the pods, all those the budget selects, may be disrupted now."""
-    return budget_status(budget, pods, scales).disruptions_allowed
 
 
 def budget_status(
@@ -118,9 +115,9 @@ class BudgetedPods:
         self.healthy_count -= _is_healthy(pod)
         reference = _reference(pod)
         if reference is not None:
-            alike = self._controlled[reference]
-            del alike[name]
-            if not alike:
+            names = self._controlled[reference]
+            del names[name]
+            if not names:
                 del self._controlled[reference]
         return True
 
@@ -208,7 +205,7 @@ def _share(number: int | str, total: int) -> int:
 def _is_healthy(pod: Pod) -> bool:
     if pod.metadata.deletion_timestamp is not None:
         return False
-    return any(one.type == "Ready" and one.status == "True" for one in pod.status.conditions)
+    return is_ready(pod)
 
 
 def _reference(pod: Pod) -> _Reference | None:

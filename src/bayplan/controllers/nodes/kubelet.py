@@ -13,29 +13,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from math import isfinite
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple
 
-from msgspec.structs import replace
-
-from bayplan.controllers.conditions import FALSE, READY, TRUE, find_condition, with_condition, with_pod_condition
-from bayplan.controllers.delays import NS_PER_SECOND, Delays, FixedDelays
-from bayplan.controllers.ownership import is_active, is_terminal
-from bayplan.controllers.timers import Timers, noted_at
+from bayplan.controllers.delays import Delays, FixedDelays
+from bayplan.controllers.ownership import NamespacedName, is_active, is_terminal, namespaced_name
+from bayplan.controllers.timers import Timers, earliest
+from bayplan.controllers.work_queue import WorkQueue
+from bayplan.controllers.writes import delete_pod
+from bayplan.model.conditions import FALSE, TRUE, find_condition, with_condition, with_pod_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
-from bayplan.model.timestamps import parse_time
-from bayplan.store.errors import Conflict, NotFound
-from bayplan.store.log import ADDED, DELETED, WatchEvent
-from bayplan.store.objects import Store
-from bayplan.store.stamping import written_time
+from bayplan.model.structs import replace
+from bayplan.model.time_units import SECOND
+from bayplan.model.timestamps import format_time, parse_time
+from bayplan.model.well_known import READY
+from bayplan.store import ADDED, DELETED, Conflict, NotFound, Store, WatchEvent
 
 RUN_SECONDS = "bayplan/run-seconds"
 STOP_SECONDS = "bayplan/stop-seconds"
 FAILS = "bayplan/fails"
-
-PodKey: TypeAlias = tuple[str, str]
-"""Namespace and name."""
 
 _START, _END, _STOP = "start", "end", "stop"
 _RUNNING = Condition(type=READY, status=TRUE)
@@ -67,55 +64,54 @@ class Kubelet:
     """
 
     name: ClassVar[str] = "kubelet"
-    hears: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
+    watches: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
 
     def __init__(
         self, delays: Delays | None = None, run_seconds: Callable[[Pod], float | None] = annotated_run_seconds
     ) -> None:
         self._delays = delays or FixedDelays()
         self._run_seconds = run_seconds
-        self._plans: dict[PodKey, _Plan] = {}
-        self._timers: Timers[PodKey] = Timers()
+        self._plans: dict[NamespacedName, _Plan] = {}
+        self._timers: Timers[NamespacedName] = Timers()
         self._down: set[str] = set()  # only ever asked, never iterated
-        self._held: dict[str, dict[PodKey, None]] = {}
+        self._held: dict[str, dict[NamespacedName, None]] = {}
         """By node, pods whose time came while it was away."""
-        self._back: dict[str, int] = {}
-        """Nodes that have come, and when, until their pods have been looked at."""
+        self._back: WorkQueue[str] = WorkQueue()
+        """Nodes that have come, until their pods have been looked at."""
 
     def node_down(self, name: str, now: int) -> None:  # noqa: ARG002
         """From now on nothing happens on the node."""
         self._down.add(name)
-        self._back.pop(name, None)
+        self._back.discard(name)
 
-    def node_up(self, name: str, now: int) -> None:
+    def node_up(self, name: str, now: int) -> None:  # noqa: ARG002
         """The node is back: what should have happened on it happens now."""
         self._down.discard(name)
-        self._back[name] = now
+        self._back.add(name)
 
     def observe(self, change: WatchEvent, now: int) -> None:
-        one = change.new
-        if isinstance(one, Pod):
-            key = _key(one)
+        obj = change.new
+        if isinstance(obj, Pod):
+            key = namespaced_name(obj)
             if change.type == DELETED:
                 self._drop(key)
-            elif one.spec.node_name:
-                self._plan(key, one, now)
-        elif isinstance(one, Node) and change.type == ADDED and one.metadata.name not in self._down:
-            self._back[one.metadata.name] = now
+            elif obj.spec.node_name:
+                self._plan(key, obj, now)
+        elif change.type == ADDED and obj.metadata.name not in self._down:
+            self._back.add(obj.metadata.name)
 
     def reconcile(self, store: Store, now: int) -> None:
-        back, self._back = self._back, {}
-        for name in back:
+        for name in self._back.take(now):
             self._resume(store, name, now)
         while (key := self._timers.pop_if_due(now)) is not None:
             self._act(store, key, now)
 
     def wake_at(self) -> int | None:
-        return noted_at(self._back) if self._back else self._timers.next_at()
+        return earliest(self._back.wake_at(), self._timers.next_at())
 
     # What is due, and when.
 
-    def _plan(self, key: PodKey, pod: Pod, now: int) -> None:
+    def _plan(self, key: NamespacedName, pod: Pod, now: int) -> None:
         plan = self._plans.get(key)
         if plan is not None and plan.uid != pod.metadata.uid:
             self._drop(key)
@@ -130,8 +126,8 @@ class Kubelet:
         elif plan is None:
             self._schedule(key, pod, _START, now + self._delays.start_ns(pod), heard_at=now)
 
-    def _plan_stop(self, key: PodKey, pod: Pod, plan: _Plan | None, now: int) -> None:
-        grace_ns = (pod.metadata.deletion_grace_period_seconds or 0) * NS_PER_SECOND
+    def _plan_stop(self, key: NamespacedName, pod: Pod, plan: _Plan | None, now: int) -> None:
+        grace_ns = (pod.metadata.deletion_grace_period_seconds or 0) * SECOND
         if _has_only_finalizers_left(pod):
             self._drop(key)
         elif plan is None or plan.action != _STOP:
@@ -147,16 +143,16 @@ class Kubelet:
         seconds = _annotated_seconds(pod, STOP_SECONDS)
         return self._delays.stop_ns(pod) if seconds is None else _to_ns(seconds)
 
-    def _plan_end(self, key: PodKey, pod: Pod, started_at: int) -> None:
+    def _plan_end(self, key: NamespacedName, pod: Pod, started_at: int) -> None:
         seconds = self._run_seconds(pod)
         if seconds is not None:
             self._schedule(key, pod, _END, started_at + _to_ns(seconds))
 
-    def _schedule(self, key: PodKey, pod: Pod, action: str, at: int, heard_at: int = 0) -> None:
+    def _schedule(self, key: NamespacedName, pod: Pod, action: str, at: int, heard_at: int = 0) -> None:
         self._plans[key] = _Plan(pod.metadata.uid, pod.spec.node_name, action, heard_at)
         self._timers.set(key, at)
 
-    def _drop(self, key: PodKey) -> None:
+    def _drop(self, key: NamespacedName) -> None:
         plan = self._plans.pop(key, None)
         if plan is None:
             return
@@ -169,7 +165,7 @@ class Kubelet:
 
     # Doing it.
 
-    def _act(self, store: Store, key: PodKey, now: int) -> None:
+    def _act(self, store: Store, key: NamespacedName, now: int) -> None:
         plan = self._plans[key]
         pod = store.find(Pod, *key)
         if pod is None or pod.metadata.uid != plan.uid:
@@ -193,12 +189,12 @@ class Kubelet:
     def _start(self, store: Store, pod: Pod, heard_at: int, now: int) -> None:
         def start(stored: Pod) -> Pod:
             status = stored.status
-            conditions = with_condition(status.conditions, _RUNNING, written_time(now))
+            conditions = with_condition(status.conditions, _RUNNING, format_time(now))
             # Kubernetes notes when the kubelet took notice of the pod, not when its containers were up.
-            since = status.start_time or written_time(heard_at)
+            since = status.start_time or format_time(heard_at)
             return replace(stored, status=replace(status, phase="Running", start_time=since, conditions=conditions))
 
-        key = _key(pod)
+        key = namespaced_name(pod)
         self._plan_end(key, store.modify_status(Pod, *key, start, now), now)
 
     def _resume(self, store: Store, node_name: str, now: int) -> None:
@@ -230,14 +226,14 @@ def _stop(store: Store, pod: Pod, now: int) -> None:
         # The object outlives its processes, so it has to say that these are gone.
         _write(store, pod, _FAILED, "Failed", now)
     if not _has_only_finalizers_left(pod):
-        store.delete(Pod, meta.namespace, meta.name, now, grace_seconds=0, uid=meta.uid)
+        delete_pod(store, pod, now, grace_seconds=0)
 
 
 def _write(store: Store, pod: Pod, condition: Condition, phase: str | None, now: int) -> None:
     def change(stored: Pod) -> Pod:
-        return with_pod_condition(stored, condition, written_time(now), phase=phase)
+        return with_pod_condition(stored, condition, format_time(now), phase=phase)
 
-    store.modify_status(Pod, *_key(pod), change, now)
+    store.modify_status(Pod, *namespaced_name(pod), change, now)
 
 
 def _has_only_finalizers_left(pod: Pod) -> bool:
@@ -249,10 +245,6 @@ def _is_thought_unready(pod: Pod) -> bool:
     """Whether its node's absence is why it counts as not ready; a kubelet would have given a reason."""
     condition = find_condition(pod.status.conditions, READY)
     return condition is not None and condition.status == FALSE and not condition.reason
-
-
-def _key(pod: Pod) -> PodKey:
-    return pod.metadata.namespace, pod.metadata.name
 
 
 def _annotated_seconds(pod: Pod, annotation: str) -> float | None:
@@ -268,4 +260,4 @@ def _annotated_seconds(pod: Pod, annotation: str) -> float | None:
 
 
 def _to_ns(seconds: float) -> int:
-    return round(seconds * NS_PER_SECOND)
+    return round(seconds * SECOND)

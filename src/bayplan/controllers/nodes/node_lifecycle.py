@@ -15,63 +15,58 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import ClassVar
 
-from msgspec.structs import replace
-
-from bayplan.controllers.conditions import FALSE, READY, TRUE, UNKNOWN, find_condition, with_condition
-from bayplan.controllers.delays import NS_PER_SECOND
-from bayplan.controllers.nodes.pod_garbage_collector import QUARANTINE_NS, PodCollection
-from bayplan.controllers.nodes.taint_eviction import TaintEviction
-from bayplan.controllers.timers import Timers, earliest, noted_at
+from bayplan.controllers.nodes.pod_garbage_collector import QUARANTINE_NS, PodGarbageCollector
+from bayplan.controllers.nodes.taint_eviction import TaintEvictionController
+from bayplan.controllers.timers import Timers, earliest
+from bayplan.controllers.work_queue import WorkQueue
+from bayplan.model.conditions import FALSE, TRUE, UNKNOWN, find_condition, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
+from bayplan.model.time_units import SECOND
+from bayplan.model.timestamps import format_time
 from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE
-from bayplan.store.errors import Conflict, NotFound
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
-from bayplan.store.stamping import written_time
+from bayplan.model.well_known import (
+    DISK_PRESSURE,
+    MEMORY_PRESSURE,
+    NETWORK_UNAVAILABLE,
+    NOT_READY,
+    PID_PRESSURE,
+    READY,
+    UNREACHABLE,
+    UNSCHEDULABLE,
+)
+from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
 
 # Upstream: pkg/controller/nodelifecycle/config/v1alpha1/defaults.go NodeMonitorGracePeriod (v1.36; 40 s up to v1.31).
-MONITOR_GRACE_NS = 50 * NS_PER_SECOND
-
-NOT_READY = "node.kubernetes.io/not-ready"
-UNREACHABLE = "node.kubernetes.io/unreachable"
-UNSCHEDULABLE = "node.kubernetes.io/unschedulable"
+MONITOR_GRACE_NS = 50 * SECOND
 
 # Upstream: node_lifecycle_controller.go nodeConditionToTaintKeyStatusMap (v1.36).
 _TAINTS_BY_CONDITION = {
     (READY, FALSE): NOT_READY,
     (READY, UNKNOWN): UNREACHABLE,
-    ("MemoryPressure", TRUE): "node.kubernetes.io/memory-pressure",
-    ("DiskPressure", TRUE): "node.kubernetes.io/disk-pressure",
-    ("NetworkUnavailable", TRUE): "node.kubernetes.io/network-unavailable",
-    ("PIDPressure", TRUE): "node.kubernetes.io/pid-pressure",
+    ("MemoryPressure", TRUE): MEMORY_PRESSURE,
+    ("DiskPressure", TRUE): DISK_PRESSURE,
+    ("NetworkUnavailable", TRUE): NETWORK_UNAVAILABLE,
+    ("PIDPressure", TRUE): PID_PRESSURE,
 }
 _CONDITION_TAINTS = frozenset(_TAINTS_BY_CONDITION.values())
 
 _READY_AGAIN = Condition(type=READY, status=TRUE, reason="KubeletReady", message="kubelet is posting ready status")
 # Of what the kubelet reports, all but Ready are good when False.
-_GOOD_AGAIN = (
-    Condition(
-        type="MemoryPressure",
-        status=FALSE,
-        reason="KubeletHasSufficientMemory",
-        message="kubelet has sufficient memory available",
-    ),
-    Condition(
-        type="DiskPressure", status=FALSE, reason="KubeletHasNoDiskPressure", message="kubelet has no disk pressure"
-    ),
-    Condition(
-        type="PIDPressure",
-        status=FALSE,
-        reason="KubeletHasSufficientPID",
-        message="kubelet has sufficient PID available",
-    ),
+_GOOD_AGAIN = tuple(
+    Condition(type=kind, status=FALSE, reason=reason, message=message)
+    for kind, reason, message in (
+        ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+        ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+    )
 )
 _SILENT = Condition(status=UNKNOWN, reason="NodeStatusUnknown", message="Kubelet stopped posting node status.")
 
 
-class NodeLifecycle:
+class NodeLifecycleController:
     """Finds out nodes that are down, taints bad ones, and lets their pods go.
 
     Args:
@@ -81,7 +76,7 @@ class NodeLifecycle:
     """
 
     name: ClassVar[str] = "node-lifecycle-controller"
-    hears: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
+    watches: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
 
     def __init__(
         self,
@@ -92,29 +87,29 @@ class NodeLifecycle:
     ) -> None:
         self._grace_ns = grace_ns
         self._taints_cordoned = taints_cordoned
-        self._eviction = TaintEviction()
-        self._collection = PodCollection(quarantine_ns)
+        self._eviction = TaintEvictionController()
+        self._collection = PodGarbageCollector(quarantine_ns)
         self._down: set[str] = set()  # only ever asked, never iterated
         self._silent: Timers[str] = Timers()
         """Nodes that are down and have not been found out."""
-        self._up: dict[str, int] = {}
-        """Nodes that are up again, and since when, until their conditions say so."""
-        self._changed: dict[str, int] = {}
-        """Nodes whose taints may have to change, and since when."""
-        self._fallen: dict[str, int] = {}
-        """Nodes that are no longer ready, and since when, until their pods are marked."""
+        self._up: WorkQueue[str] = WorkQueue()
+        """Nodes that are up again, until their conditions say so."""
+        self._changed: WorkQueue[str] = WorkQueue()
+        """Nodes whose taints may have to change."""
+        self._fallen: WorkQueue[str] = WorkQueue()
+        """Nodes that are no longer ready, until their pods are marked."""
 
     def node_down(self, name: str, now: int) -> None:
         """The node falls silent."""
         self._down.add(name)
-        self._up.pop(name, None)
+        self._up.discard(name)
         self._silent.set_earlier(name, now + self._grace_ns)
 
-    def node_up(self, name: str, now: int) -> None:
+    def node_up(self, name: str, now: int) -> None:  # noqa: ARG002
         """The node reports again."""
         self._down.discard(name)
         self._silent.cancel(name)
-        self._up[name] = now
+        self._up.add(name)
 
     def observe(self, change: WatchEvent, now: int) -> None:
         self._eviction.observe(change, now)
@@ -124,39 +119,36 @@ class NodeLifecycle:
             return
         name = node.metadata.name
         if change.type == DELETED:
-            self._changed.pop(name, None)
-            self._fallen.pop(name, None)
+            self._changed.discard(name)
+            self._fallen.discard(name)
             return
         if not isinstance(old, Node):
-            self._changed.setdefault(name, now)
+            self._changed.add(name)
             if name in self._down:
                 self._silent.set_earlier(name, now + self._grace_ns)
             return
         if _may_matter(old, node):
-            self._changed.setdefault(name, now)
+            self._changed.add(name)
         if _counts_as_ready(old) and not _counts_as_ready(node):
-            self._fallen.setdefault(name, now)
+            self._fallen.add(name)
 
     def reconcile(self, store: Store, now: int) -> None:
-        up, self._up = self._up, {}
-        for name in up:
+        for name in self._up.take(now):
             _report_good(store, name, now)
         for name in self._silent.pop_due(now):
             _report_unknown(store, name, now)
-        changed, self._changed = self._changed, {}
-        for name in changed:
+        for name in self._changed.take(now):
             self._correct_taints(store, name, now)
-        fallen, self._fallen = self._fallen, {}
-        for name in fallen:
+        for name in self._fallen.take(now):
             _mark_pods_unready(store, name, now)
         self._eviction.reconcile(store, now)
         self._collection.reconcile(store, now)
 
     def wake_at(self) -> int | None:
         return earliest(
-            noted_at(self._up),
-            noted_at(self._changed),
-            noted_at(self._fallen),
+            self._up.wake_at(),
+            self._changed.wake_at(),
+            self._fallen.wake_at(),
             self._silent.next_at(),
             self._eviction.wake_at(),
             self._collection.wake_at(),
@@ -166,22 +158,25 @@ class NodeLifecycle:
         node = store.find(Node, "", name)
         if node is None:
             return
-        taints = self._wanted_taints(node, written_time(now))
+        taints = self._wanted_taints(node, format_time(now))
         if taints != node.spec.taints:
             with suppress(NotFound, Conflict):
-                store.modify(Node, "", name, lambda one: replace(one, spec=replace(one.spec, taints=taints)), now)
+                store.modify(Node, "", name, lambda node: replace(node, spec=replace(node.spec, taints=taints)), now)
 
     def _wanted_taints(self, node: Node, time: str) -> list[Taint]:
         """Those that stand, without what no longer holds, and what is new behind them."""
         wanted = self._wanted(node)
-        kept = [one for one in node.spec.taints if (one.key, one.effect) in wanted or not self._owns(one, node)]
-        standing = {(one.key, one.effect) for one in kept}
+        kept = [
+            taint for taint in node.spec.taints if (taint.key, taint.effect) in wanted or not self._owns(taint, node)
+        ]
+        standing = {(taint.key, taint.effect) for taint in kept}
         missing = [pair for pair in wanted if pair not in standing]
         return [*kept, *(Taint(key=key, effect=effect, time_added=time) for key, effect in missing)]
 
     def _wanted(self, node: Node) -> dict[tuple[str, str], None]:
         """Keys and effects, in order."""
-        found = (_TAINTS_BY_CONDITION.get((one.type, one.status)) for one in node.status.conditions)
+        conditions = node.status.conditions
+        found = (_TAINTS_BY_CONDITION.get((condition.type, condition.status)) for condition in conditions)
         wanted = {(key, NO_SCHEDULE): None for key in found if key is not None}
         if node.spec.unschedulable and self._taints_cordoned:
             wanted[UNSCHEDULABLE, NO_SCHEDULE] = None
@@ -207,7 +202,7 @@ def _report_unknown(store: Store, name: str, now: int) -> None:
         for kind in (READY, *(good.type for good in _GOOD_AGAIN)):
             standing = find_condition(conditions, kind)
             if kind == READY or standing is not None:
-                conditions = with_condition(conditions, replace(_SILENT, type=kind), written_time(now))
+                conditions = with_condition(conditions, replace(_SILENT, type=kind), format_time(now))
         return replace(node, status=replace(node.status, conditions=[*conditions]))
 
     with suppress(NotFound, Conflict):
@@ -222,7 +217,7 @@ def _report_good(store: Store, name: str, now: int) -> None:
         for good in (*_GOOD_AGAIN, _READY_AGAIN):
             standing = find_condition(conditions, good.type)
             if standing is not None and standing.status == UNKNOWN:
-                conditions = with_condition(conditions, good, written_time(now))
+                conditions = with_condition(conditions, good, format_time(now))
         return replace(node, status=replace(node.status, conditions=conditions))
 
     with suppress(NotFound, Conflict):
@@ -242,7 +237,7 @@ def _mark_unready(store: Store, pod: Pod, now: int) -> None:
         standing = find_condition(stored.status.conditions, READY)
         if standing is None or standing.status == FALSE:
             return stored
-        conditions = with_condition(stored.status.conditions, replace(standing, status=FALSE), written_time(now))
+        conditions = with_condition(stored.status.conditions, replace(standing, status=FALSE), format_time(now))
         return replace(stored, status=replace(stored.status, conditions=conditions))
 
     with suppress(NotFound, Conflict):

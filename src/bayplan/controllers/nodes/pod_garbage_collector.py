@@ -10,31 +10,31 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import ClassVar
 
-from bayplan.controllers.conditions import DISRUPTION_TARGET, TRUE, with_pod_condition
-from bayplan.controllers.delays import NS_PER_SECOND
-from bayplan.controllers.ownership import is_terminal
+from bayplan.controllers.ownership import is_terminal, namespaced_name
 from bayplan.controllers.timers import Timers
+from bayplan.controllers.writes import delete_pod
+from bayplan.model.conditions import TRUE, with_pod_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
-from bayplan.store.errors import Conflict, NotFound
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
-from bayplan.store.stamping import written_time
+from bayplan.model.time_units import SECOND
+from bayplan.model.timestamps import format_time
+from bayplan.model.well_known import DISRUPTION_TARGET
+from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
 
 # Upstream: pkg/controller/podgc/gc_controller.go quarantineTime (v1.36), which looks only every 20 s.
-QUARANTINE_NS = 40 * NS_PER_SECOND
+QUARANTINE_NS = 40 * SECOND
 
 _BECAUSE_OF_NODE = Condition(
     type=DISRUPTION_TARGET, status=TRUE, reason="DeletionByPodGC", message="PodGC: node no longer exists"
 )
 
 
-class PodCollection:
+class PodGarbageCollector:
     """Removes pods of missing nodes."""
 
     name: ClassVar[str] = "pod-garbage-collector-controller"
-    hears: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
+    watches: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
 
     def __init__(self, quarantine_ns: int = QUARANTINE_NS) -> None:
         self._quarantine_ns = quarantine_ns
@@ -42,13 +42,13 @@ class PodCollection:
         self._missing: Timers[str] = Timers()
 
     def observe(self, change: WatchEvent, now: int) -> None:
-        one = change.new
-        if isinstance(one, Pod):
-            name = one.spec.node_name
+        obj = change.new
+        if isinstance(obj, Pod):
+            name = obj.spec.node_name
             if name and name not in self._known and name not in self._missing and change.type != DELETED:
                 self._missing.set(name, now + self._quarantine_ns)
-        elif isinstance(one, Node):
-            name = one.metadata.name
+        else:
+            name = obj.metadata.name
             if change.type == DELETED:
                 self._known.pop(name, None)
                 self._missing.set(name, now + self._quarantine_ns)
@@ -68,10 +68,9 @@ class PodCollection:
 
 def _remove(store: Store, pod: Pod, now: int) -> None:
     def fail(stored: Pod) -> Pod:
-        return with_pod_condition(stored, _BECAUSE_OF_NODE, written_time(now), phase="Failed")
+        return with_pod_condition(stored, _BECAUSE_OF_NODE, format_time(now), phase="Failed")
 
-    meta = pod.metadata
     with suppress(NotFound, Conflict):
         if not is_terminal(pod):
-            store.modify_status(Pod, meta.namespace, meta.name, fail, now)
-        store.delete(Pod, meta.namespace, meta.name, now, grace_seconds=0, uid=meta.uid)
+            store.modify_status(Pod, *namespaced_name(pod), fail, now)
+        delete_pod(store, pod, now, grace_seconds=0)

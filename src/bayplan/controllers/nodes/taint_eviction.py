@@ -8,22 +8,20 @@ node, and what becomes of a deleted pod on a node that is down, is not decided h
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
-from bayplan.controllers.conditions import DISRUPTION_TARGET, TRUE, with_pod_condition
-from bayplan.controllers.delays import NS_PER_SECOND
-from bayplan.controllers.timers import Timers, earliest, noted_at
+from bayplan.controllers.ownership import NamespacedName, namespaced_name
+from bayplan.controllers.timers import Timers, earliest
+from bayplan.controllers.work_queue import WorkQueue
+from bayplan.model.conditions import TRUE, with_pod_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, Toleration
+from bayplan.model.time_units import SECOND
+from bayplan.model.timestamps import format_time
 from bayplan.model.tolerations import NO_EXECUTE, tolerates
-from bayplan.store.errors import Conflict, NotFound
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
-from bayplan.store.stamping import written_time
-
-PodKey: TypeAlias = tuple[str, str]
-"""Namespace and name."""
+from bayplan.model.well_known import DISRUPTION_TARGET
+from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
 
 _BECAUSE_OF_TAINT = Condition(
     type=DISRUPTION_TARGET,
@@ -33,41 +31,39 @@ _BECAUSE_OF_TAINT = Condition(
 )
 
 
-class TaintEviction:
+class TaintEvictionController:
     """Evicts from tainted nodes."""
 
     # Upstream: pkg/controller/tainteviction/taint_eviction.go (v1.36).
     name: ClassVar[str] = "taint-eviction-controller"
-    hears: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
+    watches: ClassVar[frozenset[str]] = frozenset({"Node", "Pod"})
 
     def __init__(self) -> None:
         self._tainted: dict[str, list[Taint]] = {}
         """By node, its NoExecute taints, if it has any."""
-        self._nodes: dict[str, int] = {}
-        """Nodes whose taints changed, and when."""
-        self._pods: dict[PodKey, int] = {}
-        """Pods that came to a tainted node or tolerate more now, and when."""
-        self._evictions: Timers[PodKey] = Timers()
-        self._waiting_since: dict[PodKey, int] = {}
+        self._nodes: WorkQueue[str] = WorkQueue()
+        """Nodes whose taints changed."""
+        self._pods: WorkQueue[NamespacedName] = WorkQueue()
+        """Pods that came to a tainted node or tolerate more now."""
+        self._evictions: Timers[NamespacedName] = Timers()
+        self._waiting_since: dict[NamespacedName, int] = {}
 
-    def observe(self, change: WatchEvent, now: int) -> None:
-        one, old = change.new, change.old
-        if isinstance(one, Pod):
+    def observe(self, change: WatchEvent, now: int) -> None:  # noqa: ARG002
+        obj, old = change.new, change.old
+        if isinstance(obj, Pod):
             if change.type == DELETED:
-                self._cancel(_key(one))
-                self._pods.pop(_key(one), None)
-            elif one.spec.node_name in self._tainted and (old is None or _may_matter(old, one)):
-                self._pods.setdefault(_key(one), now)
-        elif isinstance(one, Node):
-            self._observe_node(one, now, gone=change.type == DELETED)
+                self._cancel(namespaced_name(obj))
+                self._pods.discard(namespaced_name(obj))
+            elif obj.spec.node_name in self._tainted and (old is None or _may_matter(old, obj)):
+                self._pods.add(namespaced_name(obj))
+        elif isinstance(obj, Node):
+            self._observe_node(obj, gone=change.type == DELETED)
 
     def reconcile(self, store: Store, now: int) -> None:
-        nodes, self._nodes = self._nodes, {}
-        for name in nodes:
+        for name in self._nodes.take(now):
             for pod in store.pods_on_node(name):
                 self._judge(pod, now)
-        pods, self._pods = self._pods, {}
-        for key in pods:
+        for key in self._pods.take(now):
             found = store.find(Pod, *key)
             if found is not None and found.spec.node_name in self._tainted:
                 self._judge(found, now)
@@ -76,9 +72,9 @@ class TaintEviction:
             _evict(store, key, now)
 
     def wake_at(self) -> int | None:
-        return earliest(noted_at(self._nodes), noted_at(self._pods), self._evictions.next_at())
+        return earliest(self._nodes.wake_at(), self._pods.wake_at(), self._evictions.next_at())
 
-    def _observe_node(self, node: Node, now: int, *, gone: bool) -> None:
+    def _observe_node(self, node: Node, *, gone: bool) -> None:
         name = node.metadata.name
         taints = [] if gone else [taint for taint in node.spec.taints if taint.effect == NO_EXECUTE]
         if taints == self._tainted.get(name, []):
@@ -89,12 +85,12 @@ class TaintEviction:
             del self._tainted[name]
         # Waits on a node that is gone run on.
         if gone:
-            self._nodes.pop(name, None)
+            self._nodes.discard(name)
         else:
-            self._nodes.setdefault(name, now)
+            self._nodes.add(name)
 
     def _judge(self, pod: Pod, now: int) -> None:
-        key = _key(pod)
+        key = namespaced_name(pod)
         seconds = _seconds_to_stay(pod.spec.tolerations, self._tainted.get(pod.spec.node_name, []))
         if seconds is None:
             self._cancel(key)
@@ -102,13 +98,13 @@ class TaintEviction:
             self._wait(key, now, now)
         elif self._waiting_since.get(key, now) == now:
             # A wait that has begun before is not begun anew.
-            self._wait(key, now, now + seconds * NS_PER_SECOND)
+            self._wait(key, now, now + seconds * SECOND)
 
-    def _wait(self, key: PodKey, since: int, until: int) -> None:
+    def _wait(self, key: NamespacedName, since: int, until: int) -> None:
         self._waiting_since[key] = since
         self._evictions.set(key, until)
 
-    def _cancel(self, key: PodKey) -> None:
+    def _cancel(self, key: NamespacedName) -> None:
         if self._waiting_since.pop(key, None) is not None:
             self._evictions.cancel(key)
 
@@ -126,9 +122,9 @@ def _seconds_to_stay(tolerations: list[Toleration], taints: list[Taint]) -> int 
     return shortest
 
 
-def _evict(store: Store, key: PodKey, now: int) -> None:
+def _evict(store: Store, key: NamespacedName, now: int) -> None:
     def mark(pod: Pod) -> Pod:
-        return with_pod_condition(pod, _BECAUSE_OF_TAINT, written_time(now))
+        return with_pod_condition(pod, _BECAUSE_OF_TAINT, format_time(now))
 
     with suppress(NotFound, Conflict):
         store.modify_status(Pod, *key, mark, now)
@@ -139,7 +135,3 @@ def _may_matter(old: object, new: Pod) -> bool:
     if not isinstance(old, Pod) or old.spec is new.spec:
         return False
     return old.spec.node_name != new.spec.node_name or old.spec.tolerations != new.spec.tolerations
-
-
-def _key(pod: Pod) -> PodKey:
-    return pod.metadata.namespace, pod.metadata.name

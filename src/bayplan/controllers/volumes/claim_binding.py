@@ -5,9 +5,10 @@ Takes stored objects and gives new ones that share what stays the same; looks no
 
 from __future__ import annotations
 
-from msgspec.structs import replace
+from typing import TypeVar
 
-from bayplan.controllers.volumes.provisioning import reference_to_claim
+from bayplan.controllers.ownership import object_reference
+from bayplan.controllers.writes import with_metadata
 from bayplan.core.plugins.volume_claims import (
     BIND_COMPLETED,
     BOUND_BY_CONTROLLER,
@@ -18,8 +19,11 @@ from bayplan.core.plugins.volume_claims import (
 )
 from bayplan.core.plugins.volume_matching import AVAILABLE, FILESYSTEM, is_bound_to
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
+from bayplan.model.structs import replace
 
 BOUND = "Bound"
+
+ObjectT = TypeVar("ObjectT", PersistentVolume, PersistentVolumeClaim)
 
 
 def is_free(volume: PersistentVolume) -> bool:
@@ -31,7 +35,7 @@ def is_free(volume: PersistentVolume) -> bool:
     )
 
 
-def could_hold(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+def satisfies(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
     """What must hold even of a volume kept for the claim; its class need not be the claim's."""
     return (
         nano_amount(volume.spec.capacity) >= nano_amount(claim.spec.resources.requests)
@@ -42,58 +46,45 @@ def could_hold(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
     )
 
 
-def may_have(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
+def may_bind_by_name(claim: PersistentVolumeClaim, volume: PersistentVolume) -> bool:
     """Whether the claim gets the volume that it asks for by name."""
     if volume.spec.claim_ref is not None:
         return is_bound_to(volume, claim)
-    return class_of_volume(volume) == class_of_claim(claim) and could_hold(claim, volume)
+    return class_of_volume(volume) == class_of_claim(claim) and satisfies(claim, volume)
 
 
-def kept_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
+def bind_volume_to_claim(volume: PersistentVolume, claim: PersistentVolumeClaim) -> PersistentVolume:
     """The volume with its side of the binding."""
-    reference = reference_to_claim(claim)
     annotations = volume.metadata.annotations
     if not is_bound_to(volume, claim) and BOUND_BY_CONTROLLER not in annotations:
         annotations = {**annotations, BOUND_BY_CONTROLLER: "yes"}
-    return replace(
-        volume,
-        metadata=replace(volume.metadata, annotations=annotations),
-        spec=replace(volume.spec, claim_ref=reference),
-    )
+    bound = replace(volume, spec=replace(volume.spec, claim_ref=object_reference(claim)))
+    return with_metadata(bound, annotations=annotations)
 
 
-def given_back(volume: PersistentVolume) -> PersistentVolume:
+def unbind_volume(volume: PersistentVolume) -> PersistentVolume:
     """The volume without its claim."""
-    annotations = {key: value for key, value in volume.metadata.annotations.items() if key != BOUND_BY_CONTROLLER}
-    return replace(
-        volume,
-        metadata=replace(volume.metadata, annotations=annotations),
-        spec=replace(volume.spec, claim_ref=None),
-    )
+    return _without_annotation(replace(volume, spec=replace(volume.spec, claim_ref=None)), BOUND_BY_CONTROLLER)
 
 
-def turned_down(volume: PersistentVolume) -> PersistentVolume:
+def release_volume(volume: PersistentVolume) -> PersistentVolume:
     """The volume when its claim got another one; whoever made it for that claim by hand still finds it so."""
     reference = volume.spec.claim_ref
     if reference is None or BOUND_BY_CONTROLLER in volume.metadata.annotations:
-        return given_back(volume)
+        return unbind_volume(volume)
     return replace(volume, spec=replace(volume.spec, claim_ref=replace(reference, uid="")))
 
 
-def bound_to(claim: PersistentVolumeClaim, volume_name: str) -> PersistentVolumeClaim:
+def bind_claim_to_volume(claim: PersistentVolumeClaim, volume_name: str) -> PersistentVolumeClaim:
     """The claim with its side of the binding."""
     annotations = dict(claim.metadata.annotations)
     if claim.spec.volume_name != volume_name:
         annotations.setdefault(BOUND_BY_CONTROLLER, "yes")
     annotations.setdefault(BIND_COMPLETED, "yes")
-    return replace(
-        claim,
-        metadata=replace(claim.metadata, annotations=annotations),
-        spec=replace(claim.spec, volume_name=volume_name),
-    )
+    return with_metadata(replace(claim, spec=replace(claim.spec, volume_name=volume_name)), annotations=annotations)
 
 
-def showing(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
+def with_bound_status(claim: PersistentVolumeClaim, volume: PersistentVolume) -> PersistentVolumeClaim:
     """The claim with what its volume offers in its status."""
     status = replace(
         claim.status,
@@ -105,12 +96,15 @@ def showing(claim: PersistentVolumeClaim, volume: PersistentVolume) -> Persisten
     return replace(claim, status=status)
 
 
-def without_volume(claim: PersistentVolumeClaim, phase: str) -> PersistentVolumeClaim:
+def with_unbound_status(claim: PersistentVolumeClaim, phase: str) -> PersistentVolumeClaim:
     """The claim with a status that says it has none, or none any more."""
     status = replace(claim.status, phase=phase, access_modes=[], capacity={}, current_volume_attributes_class_name=None)
     return replace(claim, status=status)
 
 
 def without_selected_node(claim: PersistentVolumeClaim) -> PersistentVolumeClaim:
-    annotations = {key: value for key, value in claim.metadata.annotations.items() if key != SELECTED_NODE}
-    return replace(claim, metadata=replace(claim.metadata, annotations=annotations))
+    return _without_annotation(claim, SELECTED_NODE)
+
+
+def _without_annotation(obj: ObjectT, name: str) -> ObjectT:
+    return with_metadata(obj, annotations={key: text for key, text in obj.metadata.annotations.items() if key != name})

@@ -7,39 +7,33 @@ somebody else is left alone, and the scheduler says so. Binding is the business 
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
-from bayplan.controllers.agenda import Reconciler
-from bayplan.controllers.ownership import controller_reference
+from bayplan.controllers.ownership import NamespacedName, controller_of_kind, namespaced_name
+from bayplan.controllers.work_queue import Reconciler
 from bayplan.controllers.workloads.pods_from_templates import ephemeral_claims
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
-from bayplan.store.log import ADDED, DELETED, WatchEvent
-from bayplan.store.objects import Store
-
-Key: TypeAlias = tuple[str, str]
-"""Namespace and name of a pod."""
+from bayplan.store import ADDED, DELETED, Store, WatchEvent
 
 
-class EphemeralVolumeController(Reconciler[Key]):
+class EphemeralVolumeController(Reconciler[NamespacedName]):
     """Creates the claims that pods bring as templates."""
 
     # Upstream: pkg/controller/volume/ephemeral/controller.go (v1.36).
     name: ClassVar[str] = "ephemeral-volume-controller"
-    hears: ClassVar[frozenset[str]] = frozenset({"PersistentVolumeClaim", "Pod"})
+    watches: ClassVar[frozenset[str]] = frozenset({"PersistentVolumeClaim", "Pod"})
 
     def observe(self, change: WatchEvent, now: int) -> None:  # noqa: ARG002
-        one = change.new
-        if isinstance(one, Pod):
+        obj = change.new
+        if isinstance(obj, Pod):
             # Volumes of a pod never change, so one look is enough.
-            if change.type == ADDED and any(volume.ephemeral is not None for volume in one.spec.volumes):
-                self._agenda.mark((one.metadata.namespace, one.metadata.name))
-        elif change.type == DELETED:
-            reference = controller_reference(one.metadata)
-            if reference is not None and reference.kind == "Pod":
-                self._agenda.mark((one.metadata.namespace, reference.name))
+            if change.type == ADDED and any(volume.ephemeral is not None for volume in obj.spec.volumes):
+                self._queue.add(namespaced_name(obj))
+        elif change.type == DELETED and (pod := controller_of_kind(obj.metadata, "Pod")) is not None:
+            self._queue.add(pod)
 
-    def _sync(self, store: Store, key: Key, now: int) -> None:
+    def _sync(self, store: Store, key: NamespacedName, now: int) -> None:
         pod = store.find(Pod, *key)
         if pod is None or pod.metadata.deletion_timestamp is not None:
             return

@@ -24,11 +24,11 @@ _Place: TypeAlias = tuple[int, int, str]
 """Capacity, number of arrival, name."""
 
 
-class Shelves:
+class FreeVolumes:
     """Volumes of each sort by access modes, the smallest first."""
 
     def __init__(self) -> None:
-        self._shelves: dict[_Sort, dict[_Modes, list[_Place]]] = {}
+        self._by_sort: dict[_Sort, dict[_Modes, list[_Place]]] = {}
         self._places: dict[str, tuple[_Sort, _Modes, _Place, PersistentVolume]] = {}
         self._numbers = count()
 
@@ -43,7 +43,7 @@ class Shelves:
         self.take(name)
         sort, modes = _sort_of_volume(volume), tuple(sorted(set(volume.spec.access_modes)))
         place = nano_amount(volume.spec.capacity), number, name
-        insort(self._shelves.setdefault(sort, {}).setdefault(modes, []), place)
+        insort(self._by_sort.setdefault(sort, {}).setdefault(modes, []), place)
         self._places[name] = sort, modes, place, volume
 
     def take(self, name: str) -> None:
@@ -52,12 +52,12 @@ class Shelves:
         if found is None:
             return
         sort, modes, place, _ = found
-        shelf = self._shelves[sort][modes]
-        del shelf[bisect_left(shelf, place)]
-        if not shelf:
-            del self._shelves[sort][modes]
-            if not self._shelves[sort]:
-                del self._shelves[sort]
+        volumes = self._by_sort[sort][modes]
+        del volumes[bisect_left(volumes, place)]
+        if not volumes:
+            del self._by_sort[sort][modes]
+            if not self._by_sort[sort]:
+                del self._by_sort[sort]
 
     def best_for(self, claim: PersistentVolumeClaim) -> str | None:
         """The name of the volume the claim gets; None if there is none. Raises SelectorError."""
@@ -65,19 +65,19 @@ class Shelves:
             CompiledSelector.EVERYTHING if claim.spec.selector is None else compile_label_selector(claim.spec.selector)
         )
         wanted = (nano_amount(claim.spec.resources.requests), -1, "")
-        for shelf in self._suitable(_sort_of_claim(claim), claim.spec.access_modes):
-            for position in range(bisect_left(shelf, wanted), len(shelf)):
-                name = shelf[position][2]
+        for volumes in self._suitable(_sort_of_claim(claim), claim.spec.access_modes):
+            for position in range(bisect_left(volumes, wanted), len(volumes)):
+                name = volumes[position][2]
                 if selector.matches(self._places[name][3].metadata.labels):
                     return name
         return None
 
     def _suitable(self, sort: _Sort, modes: Iterable[str]) -> Iterator[list[_Place]]:
         asked = set(modes)
-        shelves = self._shelves.get(sort, {})
-        enough = [offered for offered in shelves if asked.issubset(offered)]
-        for offered in sorted(enough, key=lambda one: (len(one), one)):
-            yield shelves[offered]
+        by_modes = self._by_sort.get(sort, {})
+        enough = [offered for offered in by_modes if asked.issubset(offered)]
+        for offered in sorted(enough, key=lambda modes: (len(modes), modes)):
+            yield by_modes[offered]
 
 
 def _sort_of_volume(volume: PersistentVolume) -> _Sort:

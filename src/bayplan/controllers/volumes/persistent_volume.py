@@ -10,28 +10,29 @@ is resized.
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import ClassVar, NamedTuple, TypeAlias
-
-from msgspec.structs import replace
+from typing import ClassVar, NamedTuple
 
 from bayplan.admission.defaults import default_storage_class, set_storage_class
 from bayplan.controllers.delays import Delays, FixedDelays
-from bayplan.controllers.timers import Timers, earliest, noted_at
+from bayplan.controllers.ownership import NamespacedName, namespaced_name
+from bayplan.controllers.timers import Timers, earliest
 from bayplan.controllers.volumes.claim_binding import (
     BOUND,
-    bound_to,
-    could_hold,
-    given_back,
+    bind_claim_to_volume,
+    bind_volume_to_claim,
     is_free,
-    kept_for,
-    may_have,
-    showing,
-    turned_down,
+    may_bind_by_name,
+    release_volume,
+    satisfies,
+    unbind_volume,
+    with_bound_status,
+    with_unbound_status,
     without_selected_node,
-    without_volume,
 )
-from bayplan.controllers.volumes.free_volumes import Shelves
-from bayplan.controllers.volumes.provisioning import PROVISIONED_BY, made_volume, may_be_made_for
+from bayplan.controllers.volumes.free_volumes import FreeVolumes
+from bayplan.controllers.volumes.provisioning import PROVISIONED_BY, is_allowed_on, provisioned_volume
+from bayplan.controllers.work_queue import WorkQueue
+from bayplan.controllers.writes import write_status
 from bayplan.core.plugins.volume_binding import LOST, NO_PROVISIONER
 from bayplan.core.plugins.volume_claims import (
     BIND_COMPLETED,
@@ -44,15 +45,11 @@ from bayplan.core.plugins.volume_matching import AVAILABLE, is_bound_to
 from bayplan.model.node import Node
 from bayplan.model.selectors import SelectorError
 from bayplan.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
-from bayplan.store.errors import AlreadyExists, Conflict, NotFound
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.model.structs import replace
+from bayplan.store import DELETED, AlreadyExists, Conflict, NotFound, Store, WatchEvent
 
 PENDING, RELEASED = "Pending", "Released"
 DELETE, RECYCLE = "Delete", "Recycle"
-
-ClaimKey: TypeAlias = tuple[str, str]
-"""Namespace and name."""
 
 
 class _Order(NamedTuple):
@@ -63,7 +60,7 @@ class _Order(NamedTuple):
     """As the scheduler selected it; "" for a claim that is bound at once."""
 
 
-class Volumes:
+class PersistentVolumeController:
     """Binds, makes and frees volumes.
 
     Args:
@@ -72,69 +69,65 @@ class Volumes:
 
     # Upstream: pkg/controller/volume/persistentvolume/pv_controller.go (v1.36).
     name: ClassVar[str] = "persistentvolume-binder-controller"
-    hears: ClassVar[frozenset[str]] = frozenset({"PersistentVolume", "PersistentVolumeClaim", "StorageClass"})
+    watches: ClassVar[frozenset[str]] = frozenset({"PersistentVolume", "PersistentVolumeClaim", "StorageClass"})
 
     def __init__(self, delays: Delays | None = None) -> None:
         self._delays = delays or FixedDelays()
-        self._shelves = Shelves()
-        self._kept: dict[ClaimKey, dict[str, None]] = {}
+        self._free = FreeVolumes()
+        self._kept: dict[NamespacedName, dict[str, None]] = {}
         """By claim, the volumes that name it."""
-        self._claim_of: dict[str, ClaimKey] = {}
+        self._claim_of: dict[str, NamespacedName] = {}
         """By volume, the claim it names."""
-        self._unbound: dict[str, dict[ClaimKey, None]] = {}
+        self._unbound: dict[str, dict[NamespacedName, None]] = {}
         """By storage class, claims that have no volume yet."""
-        self._class_of: dict[ClaimKey, str] = {}
+        self._class_of: dict[NamespacedName, str] = {}
         """By claim that has no volume yet, its storage class."""
-        self._orders: dict[ClaimKey, _Order] = {}
-        self._deliveries: Timers[ClaimKey] = Timers()
-        self._volumes: dict[str, int] = {}
-        """Volumes to look at, and since when."""
-        self._claims: dict[ClaimKey, int] = {}
-        """Claims to look at, and since when."""
+        self._orders: dict[NamespacedName, _Order] = {}
+        self._deliveries: Timers[NamespacedName] = Timers()
+        self._volume_queue: WorkQueue[str] = WorkQueue()
+        self._claim_queue: WorkQueue[NamespacedName] = WorkQueue()
 
-    def observe(self, change: WatchEvent, now: int) -> None:
-        one, gone = change.new, change.type == DELETED
-        if isinstance(one, PersistentVolumeClaim):
-            self._observe_claim(one, now, gone=gone)
-        elif isinstance(one, PersistentVolume):
-            self._observe_volume(one, now, gone=gone)
-        elif isinstance(one, StorageClass) and not gone:
-            self._look_at_unbound(one.metadata.name, now)
-            self._look_at_unbound("", now)  # they may get it as the default
+    def observe(self, change: WatchEvent, now: int) -> None:  # noqa: ARG002
+        obj, gone = change.new, change.type == DELETED
+        if isinstance(obj, PersistentVolumeClaim):
+            self._observe_claim(obj, gone=gone)
+        elif isinstance(obj, PersistentVolume):
+            self._observe_volume(obj, gone=gone)
+        elif isinstance(obj, StorageClass) and not gone:
+            self._enqueue_unbound(obj.metadata.name)
+            self._enqueue_unbound("")  # they may get it as the default
 
     def reconcile(self, store: Store, now: int) -> None:
-        volumes, self._volumes = self._volumes, {}
-        for name in volumes:
+        for name in self._volume_queue.take(now):
             with suppress(NotFound, Conflict):
                 self._sync_volume(store, name, now)
         for key in self._deliveries.pop_due(now):
             with suppress(NotFound, Conflict, AlreadyExists):
                 self._deliver(store, key, self._orders.pop(key), now)
-        claims, self._claims = self._claims, {}
-        for key in claims:
+        for key in self._claim_queue.take(now):
             with suppress(NotFound, Conflict):
                 self._sync_claim(store, key, now)
 
     def wake_at(self) -> int | None:
-        return earliest(noted_at(self._volumes), noted_at(self._claims), self._deliveries.next_at())
+        return earliest(self._volume_queue.wake_at(), self._claim_queue.wake_at(), self._deliveries.next_at())
 
     # Noting what changed.
 
-    def _observe_claim(self, claim: PersistentVolumeClaim, now: int, *, gone: bool) -> None:
-        key = claim.metadata.namespace, claim.metadata.name
+    def _observe_claim(self, claim: PersistentVolumeClaim, *, gone: bool) -> None:
+        key = namespaced_name(claim)
         if gone:
-            self._claims.pop(key, None)
+            self._claim_queue.discard(key)
         else:
-            self._claims.setdefault(key, now)
+            self._claim_queue.add(key)
         if gone or BIND_COMPLETED in claim.metadata.annotations:
             self._list_under(key, None)
             self._cancel(key)
         else:
             self._list_under(key, class_of_claim(claim))
         for name in self._kept.get(key, ()):
-            self._volumes.setdefault(name, now)
+            self._volume_queue.add(name)
 
-    def _list_under(self, key: ClaimKey, class_name: str | None) -> None:
+    def _list_under(self, key: NamespacedName, class_name: str | None) -> None:
         """Files an unbound claim under its class; None for one that is unbound no longer."""
         known = self._class_of.get(key)
         if known == class_name:
@@ -148,27 +141,27 @@ class Volumes:
             self._class_of[key] = class_name
             self._unbound.setdefault(class_name, {})[key] = None
 
-    def _cancel(self, key: ClaimKey) -> None:
+    def _cancel(self, key: NamespacedName) -> None:
         if self._orders.pop(key, None) is not None:
             self._deliveries.cancel(key)
 
-    def _observe_volume(self, volume: PersistentVolume, now: int, *, gone: bool) -> None:
+    def _observe_volume(self, volume: PersistentVolume, *, gone: bool) -> None:
         name = volume.metadata.name
         reference = volume.spec.claim_ref
         self._file(name, None if gone or reference is None else (reference.namespace, reference.name))
         if reference is not None:
-            self._claims.setdefault((reference.namespace, reference.name), now)
+            self._claim_queue.add((reference.namespace, reference.name))
         if gone:
-            self._volumes.pop(name, None)
+            self._volume_queue.discard(name)
         else:
-            self._volumes.setdefault(name, now)
+            self._volume_queue.add(name)
         if gone or not is_free(volume):
-            self._shelves.take(name)
+            self._free.take(name)
             return
-        self._shelves.put(volume)
-        self._look_at_unbound(class_of_volume(volume), now)
+        self._free.put(volume)
+        self._enqueue_unbound(class_of_volume(volume))
 
-    def _file(self, name: str, key: ClaimKey | None) -> None:
+    def _file(self, name: str, key: NamespacedName | None) -> None:
         known = self._claim_of.pop(name, None)
         if known is not None and known != key:
             del self._kept[known][name]
@@ -178,9 +171,9 @@ class Volumes:
             self._claim_of[name] = key
             self._kept.setdefault(key, {})[name] = None
 
-    def _look_at_unbound(self, class_name: str, now: int) -> None:
+    def _enqueue_unbound(self, class_name: str) -> None:
         for key in self._unbound.get(class_name, ()):
-            self._claims.setdefault(key, now)
+            self._claim_queue.add(key)
 
     # Volumes.
 
@@ -196,18 +189,18 @@ class Volumes:
         if claim is None or claim.metadata.uid != reference.uid:
             _reclaim(store, volume, now)
         elif not claim.spec.volume_name:
-            self._claims.setdefault((reference.namespace, reference.name), now)
+            self._claim_queue.add((reference.namespace, reference.name))
         elif claim.spec.volume_name == name:
             _set_volume_phase(store, volume, BOUND, now)
         elif PROVISIONED_BY in volume.metadata.annotations and _reclaim_policy(volume) == DELETE:
             # It was made for the claim, which has got another by now.
             _reclaim(store, volume, now)
         else:
-            store.modify(PersistentVolume, "", name, turned_down, now)
+            store.modify(PersistentVolume, "", name, release_volume, now)
 
     # Claims.
 
-    def _sync_claim(self, store: Store, key: ClaimKey, now: int) -> None:
+    def _sync_claim(self, store: Store, key: NamespacedName, now: int) -> None:
         claim = store.find(PersistentVolumeClaim, *key)
         if claim is None:
             return
@@ -217,7 +210,7 @@ class Volumes:
             self._sync_bound(store, claim, volume, now)
         elif not wanted:
             self._sync_unbound(store, claim, now)
-        elif volume is not None and may_have(claim, volume):
+        elif volume is not None and may_bind_by_name(claim, volume):
             self._bind(store, volume, claim, now)
         else:
             _set_claim_phase(store, claim, PENDING, now)
@@ -255,15 +248,16 @@ class Volumes:
         return free if _mode_count(free) < _mode_count(kept) else kept
 
     def _best_kept(self, store: Store, claim: PersistentVolumeClaim) -> PersistentVolume | None:
-        names = self._kept.get((claim.metadata.namespace, claim.metadata.name), ())
-        found = (store.find(PersistentVolume, "", name) for name in names)
-        fitting = [one for one in found if one is not None and is_bound_to(one, claim) and could_hold(claim, one)]
+        found = (store.find(PersistentVolume, "", name) for name in self._kept.get(namespaced_name(claim), ()))
+        fitting = [
+            volume for volume in found if volume is not None and is_bound_to(volume, claim) and satisfies(claim, volume)
+        ]
         return min(fitting, key=_mode_count, default=None)
 
     def _best_free(self, store: Store, claim: PersistentVolumeClaim) -> PersistentVolume | None:
         while True:
             try:
-                name = self._shelves.best_for(claim)
+                name = self._free.best_for(claim)
             except SelectorError:
                 return None
             if name is None:
@@ -272,33 +266,31 @@ class Volumes:
             if volume is not None and is_free(volume):
                 return volume
             # News of what happened to it are on their way.
-            self._shelves.take(name)
+            self._free.take(name)
 
     def _bind(self, store: Store, volume: PersistentVolume, claim: PersistentVolumeClaim, now: int) -> None:
         """Writes the binding on both sides, the volume's first."""
-        name, meta = volume.metadata.name, claim.metadata
-        self._shelves.take(name)
-        self._cancel((meta.namespace, meta.name))
-        written = store.modify(PersistentVolume, "", name, lambda one: kept_for(one, claim), now)
+        name, key = volume.metadata.name, namespaced_name(claim)
+        self._free.take(name)
+        self._cancel(key)
+        written = store.modify(PersistentVolume, "", name, lambda stored: bind_volume_to_claim(stored, claim), now)
         _set_volume_phase(store, written, BOUND, now)
-        bound = store.modify(PersistentVolumeClaim, meta.namespace, meta.name, lambda one: bound_to(one, name), now)
+        bound = store.modify(PersistentVolumeClaim, *key, lambda stored: bind_claim_to_volume(stored, name), now)
         if bound.status.phase != BOUND:
-            store.modify_status(
-                PersistentVolumeClaim, meta.namespace, meta.name, lambda one: showing(one, written), now
-            )
+            store.modify_status(PersistentVolumeClaim, *key, lambda stored: with_bound_status(stored, written), now)
 
     # Making volumes.
 
     def _order(self, claim: PersistentVolumeClaim, storage_class: StorageClass, now: int) -> None:
         if storage_class.provisioner in ("", NO_PROVISIONER) or claim.metadata.deletion_timestamp is not None:
             return
-        key = claim.metadata.namespace, claim.metadata.name
+        key = namespaced_name(claim)
         order = _Order(claim.metadata.uid, claim.metadata.annotations.get(SELECTED_NODE, ""))
         if self._orders.get(key) != order:
             self._orders[key] = order
             self._deliveries.set(key, now + self._delays.provision_ns(claim))
 
-    def _deliver(self, store: Store, key: ClaimKey, order: _Order, now: int) -> None:
+    def _deliver(self, store: Store, key: NamespacedName, order: _Order, now: int) -> None:
         claim = store.find(PersistentVolumeClaim, *key)
         if claim is None or claim.metadata.uid != order.claim_uid or claim.spec.volume_name:
             return
@@ -306,15 +298,15 @@ class Volumes:
         if storage_class is None or claim.metadata.annotations.get(SELECTED_NODE, "") != order.node_name:
             return
         if not order.node_name:
-            store.create(made_volume(claim, storage_class, None, None), now)
+            store.create(provisioned_volume(claim, storage_class, None, None), now)
             return
         node = store.find(Node, "", order.node_name)
-        if node is None or not may_be_made_for(node, storage_class):
+        if node is None or not is_allowed_on(node, storage_class):
             # The scheduler has to look for another node.
             store.modify(PersistentVolumeClaim, *key, without_selected_node, now)
             return
         csi_node = store.find(CSINode, "", order.node_name)
-        store.create(made_volume(claim, storage_class, node, csi_node), now)
+        store.create(provisioned_volume(claim, storage_class, node, csi_node), now)
 
 
 def _mode_count(volume: PersistentVolume) -> int:
@@ -332,21 +324,17 @@ def _reclaim(store: Store, volume: PersistentVolume, now: int) -> None:
     if policy == DELETE:
         store.delete(PersistentVolume, "", name, now)
     elif policy == RECYCLE:
-        store.modify(PersistentVolume, "", name, given_back, now)
+        store.modify(PersistentVolume, "", name, unbind_volume, now)
 
 
 def _set_volume_phase(store: Store, volume: PersistentVolume, phase: str, now: int) -> None:
-    if volume.status.phase != phase:
-        status = replace(volume.status, phase=phase)
-        store.modify_status(PersistentVolume, "", volume.metadata.name, lambda one: replace(one, status=status), now)
+    write_status(store, volume, replace(volume.status, phase=phase), now)
 
 
 def _set_claim_phase(store: Store, claim: PersistentVolumeClaim, phase: str, now: int) -> None:
     if claim.status.phase != phase:
-        meta = claim.metadata
-        store.modify_status(
-            PersistentVolumeClaim, meta.namespace, meta.name, lambda one: without_volume(one, phase), now
-        )
+        key = namespaced_name(claim)
+        store.modify_status(PersistentVolumeClaim, *key, lambda stored: with_unbound_status(stored, phase), now)
 
 
 def _take_default_class(store: Store, claim: PersistentVolumeClaim, now: int) -> bool:
@@ -354,9 +342,9 @@ def _take_default_class(store: Store, claim: PersistentVolumeClaim, now: int) ->
     default = None if class_of_claim(claim) else default_storage_class(store.list(StorageClass))
     if default is None:
         return False
-    made = replace(claim, spec=replace(claim.spec))
-    set_storage_class(made, default)
-    if made.spec == claim.spec:
+    changed = replace(claim, spec=replace(claim.spec))
+    set_storage_class(changed, default)
+    if changed.spec == claim.spec:
         return False
-    store.modify(PersistentVolumeClaim, claim.metadata.namespace, claim.metadata.name, lambda _: made, now)
+    store.modify(PersistentVolumeClaim, *namespaced_name(claim), lambda _: changed, now)
     return True

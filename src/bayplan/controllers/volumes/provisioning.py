@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from bayplan.core.plugins.csi_migration import DRIVERS, ZONE
-from bayplan.model.meta import ObjectMeta, ObjectReference
+from bayplan.controllers.ownership import object_reference
+from bayplan.core.plugins.csi_migration import DRIVERS
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.model.storage import (
@@ -23,11 +24,12 @@ from bayplan.model.storage import (
     TopologySelectorTerm,
     VolumeNodeAffinity,
 )
+from bayplan.model.well_known import ZONE
 
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 
 
-def made_volume(
+def provisioned_volume(
     claim: PersistentVolumeClaim, storage_class: StorageClass, node: Node | None, csi_node: CSINode | None
 ) -> PersistentVolume:
     """A new volume for the claim; `node` is None for a claim that is bound at once."""
@@ -36,7 +38,7 @@ def made_volume(
     spec = PersistentVolumeSpec(
         capacity=dict(claim.spec.resources.requests),
         access_modes=list(claim.spec.access_modes),
-        claim_ref=reference_to_claim(claim),
+        claim_ref=object_reference(claim),
         storage_class_name=storage_class.metadata.name,
         volume_mode=claim.spec.volume_mode,
         volume_attributes_class_name=claim.spec.volume_attributes_class_name,
@@ -48,18 +50,7 @@ def made_volume(
     return PersistentVolume(metadata=meta, spec=spec)
 
 
-def reference_to_claim(claim: PersistentVolumeClaim) -> ObjectReference:
-    """As a volume says whom it belongs to."""
-    return ObjectReference(
-        api_version="v1",
-        kind="PersistentVolumeClaim",
-        namespace=claim.metadata.namespace,
-        name=claim.metadata.name,
-        uid=claim.metadata.uid,
-    )
-
-
-def may_be_made_for(node: Node, storage_class: StorageClass) -> bool:
+def is_allowed_on(node: Node, storage_class: StorageClass) -> bool:
     """Whether the class allows volumes in the node's part of the topology."""
     allowed = storage_class.allowed_topologies
     return not allowed or any(_covers(term, node.metadata.labels) for term in allowed)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from bayplan.controllers.conditions import READY, TRUE, find_condition
-from bayplan.controllers.delays import NS_PER_SECOND
+from bayplan.model.conditions import ready_since
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
 
 
 def available_at(pod: Pod, min_ready_seconds: int) -> int | None:
     """The time from which the pod is available, if it stays ready; None while it is not ready."""
-    condition = find_condition(pod.status.conditions, READY)
-    if condition is None or condition.status != TRUE:
+    since = ready_since(pod)
+    if since is None:
         return None
-    if min_ready_seconds == 0 or not condition.last_transition_time:
-        return 0
-    return parse_time(condition.last_transition_time) + min_ready_seconds * NS_PER_SECOND
+    return parse_time(since) + min_ready_seconds * SECOND if min_ready_seconds and since else 0

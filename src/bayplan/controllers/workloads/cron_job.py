@@ -9,29 +9,33 @@ A schedule or zone that cannot be read starts nothing, and no events are written
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
-from typing import ClassVar, NamedTuple, TypeAlias
+from typing import ClassVar, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from bayplan.admission.time_zones import find_time_zone
-from bayplan.controllers.agenda import Reconciler
-from bayplan.controllers.delays import NS_PER_SECOND
-from bayplan.controllers.ownership import controller_reference, reference_to
+from bayplan.controllers.ownership import (
+    NamespacedName,
+    controlled_by,
+    controller_of_kind,
+    is_controlled_by,
+    namespaced_name,
+    object_reference,
+    reference_to,
+)
+from bayplan.controllers.work_queue import Reconciler
 from bayplan.controllers.workloads.job_pods import COMPLETE, is_finished
+from bayplan.controllers.writes import only_status_changed, write_status
+from bayplan.model.conditions import is_condition_true
 from bayplan.model.cron_schedules import Schedule, ScheduleError, parse_schedule
-from bayplan.model.meta import ObjectMeta, ObjectReference
-from bayplan.model.timestamps import parse_time
+from bayplan.model.meta import ObjectMeta
+from bayplan.model.structs import replace
+from bayplan.model.time_units import MINUTE, SECOND
+from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.workloads import CronJob, CronJobStatus, Job, JobSpec
-from bayplan.store.deleting import BACKGROUND
-from bayplan.store.errors import AlreadyExists, NotFound
-from bayplan.store.log import DELETED, WatchEvent
-from bayplan.store.objects import Store
-from bayplan.store.stamping import written_time
-
-Key: TypeAlias = tuple[str, str]
-"""Namespace and name of a CronJob."""
+from bayplan.store import BACKGROUND, DELETED, AlreadyExists, NotFound, Store, WatchEvent
 
 FORBID, REPLACE = "Forbid", "Replace"
 SCHEDULED_FOR = "batch.kubernetes.io/cronjob-scheduled-timestamp"
@@ -50,52 +54,49 @@ class Calendar(NamedTuple):
         return self.schedule.next_after(at, self.zone)
 
 
-class CronJobController(Reconciler[Key]):
+class CronJobController(Reconciler[NamespacedName]):
     """Starts the Jobs of CronJobs."""
 
     name: ClassVar[str] = "cronjob-controller"
-    hears: ClassVar[frozenset[str]] = frozenset({"CronJob", "Job"})
+    watches: ClassVar[frozenset[str]] = frozenset({"CronJob", "Job"})
 
     def observe(self, change: WatchEvent, now: int) -> None:
         if change.kind == "Job":
-            self._hear_job(change)
+            self._observe_job(change)
         elif change.kind == "CronJob" and change.type != DELETED:
-            self._hear_cron_job(change, now)
+            self._observe_cron_job(change, now)
 
-    def _hear_job(self, change: WatchEvent) -> None:
+    def _observe_job(self, change: WatchEvent) -> None:
         old, new = change.old, change.new
         assert isinstance(new, Job)
-        reference = controller_reference(new.metadata)
-        if reference is None or reference.kind != "CronJob":
-            return
+        owner = controller_of_kind(new.metadata, "CronJob")
         was_running = isinstance(old, Job) and not is_finished(old)
-        if change.type == DELETED or (was_running and is_finished(new)):
-            self._agenda.mark((new.metadata.namespace, reference.name))
+        if owner is not None and (change.type == DELETED or (was_running and is_finished(new))):
+            self._queue.add(owner)
 
-    def _hear_cron_job(self, change: WatchEvent, now: int) -> None:
+    def _observe_cron_job(self, change: WatchEvent, now: int) -> None:
         old, new = change.old, change.new
         assert isinstance(new, CronJob)
-        key = new.metadata.namespace, new.metadata.name
         if not isinstance(old, CronJob):
-            self._agenda.mark(key)
+            self._queue.add(namespaced_name(new))
         elif (old.spec.schedule, old.spec.time_zone) != (new.spec.schedule, new.spec.time_zone):
             # The new schedule counts from its next time on: what it would have started before was never missed.
             self._wake_for_next(new, calendar_of(new), now)
-        elif old.spec is not new.spec or old.metadata.deletion_timestamp != new.metadata.deletion_timestamp:
-            self._agenda.mark(key)
+        elif not only_status_changed(change):
+            self._queue.add(namespaced_name(new))
 
-    def _sync(self, store: Store, key: Key, now: int) -> None:
+    def _sync(self, store: Store, key: NamespacedName, now: int) -> None:
         cron_job = store.find(CronJob, *key)
         if cron_job is None:
             return
-        jobs = _jobs_of(store, cron_job)
-        status = _seen(cron_job.status, jobs)
+        jobs = controlled_by(store, cron_job, Job)
+        status = _without_ended(cron_job.status, jobs)
         try:
             if cron_job.metadata.deletion_timestamp is None:
                 status = self._start_due(store, cron_job, status, now)
             _drop_old(store, cron_job, jobs, now)
         finally:
-            _write_status(store, cron_job, status, now)
+            write_status(store, cron_job, status, now)
 
     def _start_due(self, store: Store, cron_job: CronJob, status: CronJobStatus, now: int) -> CronJobStatus:
         """The status after whatever is due was started; comes back for the next time."""
@@ -123,7 +124,7 @@ class CronJobController(Reconciler[Key]):
         if at is not None and at <= now:
             at = calendar.next_after(now)
         if at is not None:
-            self._agenda.mark_at((cron_job.metadata.namespace, cron_job.metadata.name), at + LATE_NS)
+            self._queue.add_at(namespaced_name(cron_job), at + LATE_NS)
 
 
 def calendar_of(cron_job: CronJob) -> Calendar | None:
@@ -138,29 +139,19 @@ def calendar_of(cron_job: CronJob) -> Calendar | None:
 
 def job_name(cron_job: CronJob, due: int) -> str:
     """The CronJob's name and the minute since 1970."""
-    return f"{cron_job.metadata.name}-{due // (60 * NS_PER_SECOND)}"
+    return f"{cron_job.metadata.name}-{due // MINUTE}"
 
 
-def _jobs_of(store: Store, cron_job: CronJob) -> list[Job]:
-    return [
-        one
-        for one in store.owned_by(cron_job.metadata.uid)
-        if isinstance(one, Job)
-        and (reference := controller_reference(one.metadata)) is not None
-        and reference.uid == cron_job.metadata.uid
-    ]
-
-
-def _seen(status: CronJobStatus, jobs: Sequence[Job]) -> CronJobStatus:
+def _without_ended(status: CronJobStatus, jobs: Sequence[Job]) -> CronJobStatus:
     """The status without Jobs that ended or went, and with the time of the last success."""
-    running = {one.metadata.uid for one in jobs if not is_finished(one)}
-    successes = [one.status.completion_time for one in jobs if _succeeded(one) and one.status.completion_time]
+    running = {job.metadata.uid for job in jobs if not is_finished(job)}
+    successes = [job.status.completion_time for job in jobs if _succeeded(job) and job.status.completion_time]
     last = max([*successes, *filter(None, [status.last_successful_time])], key=parse_time, default=None)
-    return replace(status, active=[one for one in status.active if one.uid in running], last_successful_time=last)
+    return replace(status, active=[ref for ref in status.active if ref.uid in running], last_successful_time=last)
 
 
 def _succeeded(job: Job) -> bool:
-    return any(one.type == COMPLETE and one.status == "True" for one in job.status.conditions)
+    return is_condition_true(job.status.conditions, COMPLETE)
 
 
 def _earliest(cron_job: CronJob) -> int:
@@ -175,7 +166,7 @@ def _latest_time(cron_job: CronJob, calendar: Calendar, now: int, *, since_deadl
     earliest = _earliest(cron_job)
     deadline = cron_job.spec.starting_deadline_seconds
     if since_deadline and deadline is not None:
-        earliest = max(earliest, now - deadline * NS_PER_SECOND)
+        earliest = max(earliest, now - deadline * SECOND)
     first = calendar.next_after(earliest)
     if first is None or first > now:
         return None
@@ -183,9 +174,9 @@ def _latest_time(cron_job: CronJob, calendar: Calendar, now: int, *, since_deadl
     if second is None or second > now:
         return first
     # Many may have been missed: jump close to the end, by the distance of the first two, and walk from there.
-    step = (second - first) // NS_PER_SECOND
-    missed = (now - first) // NS_PER_SECOND // step + 1
-    found, at = None, calendar.next_after(first + (missed - 2) * step * NS_PER_SECOND)
+    step = (second - first) // SECOND
+    missed = (now - first) // SECOND // step + 1
+    found, at = None, calendar.next_after(first + (missed - 2) * step * SECOND)
     while at is not None and at <= now:
         found, at = at, calendar.next_after(at)
     return found
@@ -195,14 +186,14 @@ def _due_time(cron_job: CronJob, calendar: Calendar, now: int) -> int | None:
     """The time for which a Job is to be started now."""
     due = _latest_time(cron_job, calendar, now)
     deadline = cron_job.spec.starting_deadline_seconds
-    is_too_late = due is not None and deadline is not None and due + deadline * NS_PER_SECOND < now
+    is_too_late = due is not None and deadline is not None and due + deadline * SECOND < now
     return None if is_too_late else due
 
 
 def _is_refused(cron_job: CronJob, due: int) -> bool:
     """Whether that Job was started already, or one that still runs forbids it."""
     status = cron_job.status
-    if any(one.name == job_name(cron_job, due) for one in status.active):
+    if any(running.name == job_name(cron_job, due) for running in status.active):
         return True
     return cron_job.spec.concurrency_policy == FORBID and bool(status.active)
 
@@ -215,10 +206,9 @@ def _started(
         job = store.create(_new_job(cron_job, due, calendar.zone), now)
     except AlreadyExists:
         job = store.get(Job, cron_job.metadata.namespace, job_name(cron_job, due))
-        reference = controller_reference(job.metadata)
-        if reference is None or reference.uid != cron_job.metadata.uid or is_finished(job):
+        if not is_controlled_by(job, cron_job) or is_finished(job):
             return status
-    return replace(status, active=[*status.active, _reference_to_job(job)], last_schedule_time=written_time(due))
+    return replace(status, active=[*status.active, object_reference(job)], last_schedule_time=format_time(due))
 
 
 def _new_job(cron_job: CronJob, due: int, zone: tzinfo) -> Job:
@@ -227,7 +217,7 @@ def _new_job(cron_job: CronJob, due: int, zone: tzinfo) -> Job:
         name=job_name(cron_job, due),
         namespace=cron_job.metadata.namespace,
         labels=dict(template.metadata.labels),
-        annotations={**template.metadata.annotations, SCHEDULED_FOR: _written_in(zone, due)},
+        annotations={**template.metadata.annotations, SCHEDULED_FOR: _time_in(zone, due)},
         finalizers=list(template.metadata.finalizers),
         owner_references=[reference_to(cron_job)],
     )
@@ -235,27 +225,22 @@ def _new_job(cron_job: CronJob, due: int, zone: tzinfo) -> Job:
     return Job(metadata=meta, spec=spec)
 
 
-def _written_in(zone: tzinfo, due: int) -> str:
+def _time_in(zone: tzinfo, due: int) -> str:
     if zone is UTC:
-        return written_time(due)
-    return datetime.fromtimestamp(due // NS_PER_SECOND, zone).isoformat()
-
-
-def _reference_to_job(job: Job) -> ObjectReference:
-    meta = job.metadata
-    return ObjectReference(api_version="batch/v1", kind="Job", namespace=meta.namespace, name=meta.name, uid=meta.uid)
+        return format_time(due)
+    return datetime.fromtimestamp(due // SECOND, zone).isoformat()
 
 
 def _drop_old(store: Store, cron_job: CronJob, jobs: Sequence[Job], now: int) -> None:
     """Deletes the oldest of the Jobs that ended, beyond as many as are to be kept."""
-    ended = [one for one in jobs if is_finished(one)]
+    ended = [job for job in jobs if is_finished(job)]
     for well, limit in (
         (True, cron_job.spec.successful_jobs_history_limit),
         (False, cron_job.spec.failed_jobs_history_limit),
     ):
         if limit is None:
             continue
-        oldest_first = sorted((one for one in ended if _succeeded(one) == well), key=_age_key)
+        oldest_first = sorted((job for job in ended if _succeeded(job) == well), key=_age_key)
         for job in oldest_first[: max(len(oldest_first) - limit, 0)]:
             _delete_job(store, job.metadata.namespace, job.metadata.name, now)
 
@@ -266,13 +251,5 @@ def _age_key(job: Job) -> tuple[bool, int, str]:
 
 
 def _delete_job(store: Store, namespace: str, name: str, now: int) -> None:
-    try:
+    with suppress(NotFound):
         store.delete(Job, namespace, name, now, propagation=BACKGROUND)
-    except NotFound:
-        return
-
-
-def _write_status(store: Store, cron_job: CronJob, status: CronJobStatus, now: int) -> None:
-    if status != cron_job.status:
-        meta = cron_job.metadata
-        store.modify_status(CronJob, meta.namespace, meta.name, lambda one: replace(one, status=status), now)

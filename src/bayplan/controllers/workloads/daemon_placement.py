@@ -29,17 +29,26 @@ from bayplan.model.selectors import (
     compile_node_term,
 )
 from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE, any_tolerates
+from bayplan.model.well_known import (
+    DISK_PRESSURE,
+    MEMORY_PRESSURE,
+    NETWORK_UNAVAILABLE,
+    NOT_READY,
+    PID_PRESSURE,
+    UNREACHABLE,
+    UNSCHEDULABLE,
+)
 from bayplan.model.workloads import DaemonSet
 
 _TOLERATED = (
-    ("node.kubernetes.io/not-ready", NO_EXECUTE),
-    ("node.kubernetes.io/unreachable", NO_EXECUTE),
-    ("node.kubernetes.io/disk-pressure", NO_SCHEDULE),
-    ("node.kubernetes.io/memory-pressure", NO_SCHEDULE),
-    ("node.kubernetes.io/pid-pressure", NO_SCHEDULE),
-    ("node.kubernetes.io/unschedulable", NO_SCHEDULE),
+    (NOT_READY, NO_EXECUTE),
+    (UNREACHABLE, NO_EXECUTE),
+    (DISK_PRESSURE, NO_SCHEDULE),
+    (MEMORY_PRESSURE, NO_SCHEDULE),
+    (PID_PRESSURE, NO_SCHEDULE),
+    (UNSCHEDULABLE, NO_SCHEDULE),
 )
-_TOLERATED_ON_HOST_NETWORK = ("node.kubernetes.io/network-unavailable", NO_SCHEDULE)
+_TOLERATED_ON_HOST_NETWORK = (NETWORK_UNAVAILABLE, NO_SCHEDULE)
 
 
 def daemon_template(daemon_set: DaemonSet) -> PodTemplateSpec:

@@ -11,34 +11,30 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeAlias
 
-from msgspec.structs import replace
-
-from bayplan.controllers.agenda import Reconciler
-from bayplan.controllers.conditions import is_ready
-from bayplan.controllers.delays import NS_PER_SECOND
-from bayplan.controllers.int_or_percent import resolved
-from bayplan.controllers.ownership import controller_reference, is_terminal
+from bayplan.controllers.int_or_percent import scaled_value
+from bayplan.controllers.ownership import NamespacedName, controller_reference, is_terminal, namespaced_name
 from bayplan.controllers.tally import Tally
+from bayplan.controllers.work_queue import Reconciler
 from bayplan.controllers.workloads.availability import available_at
 from bayplan.controllers.workloads.daemon_placement import DaemonPlaces, daemon_template, pin, pinned_to
 from bayplan.controllers.workloads.pods_from_templates import Stamp
+from bayplan.controllers.workloads.rollout import ON_DELETE
 from bayplan.controllers.workloads.templates import REVISION_HASH, Revisions
+from bayplan.controllers.writes import delete_pod, only_status_changed, write_status
+from bayplan.model.conditions import is_ready
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodTemplateSpec
+from bayplan.model.structs import replace
+from bayplan.model.time_units import MINUTE, SECOND
 from bayplan.model.workloads import DaemonSet, DaemonSetStatus, RollingUpdate
-from bayplan.store.errors import ApiError
-from bayplan.store.log import ADDED, DELETED, MODIFIED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import ADDED, DELETED, MODIFIED, ApiError, Store, WatchEvent
 
-SetKey: TypeAlias = tuple[str, str]
-"""Namespace and name of a DaemonSet."""
-Key: TypeAlias = tuple[SetKey, str]
+Key: TypeAlias = tuple[NamespacedName, str]
 """A set and the node to look at, "" for all."""
 
-ON_DELETE = "OnDelete"
 # Upstream: cmd/kube-controller-manager/app/apps.go, the backoff given to the daemon controller (v1.36).
-FAILED_WAIT_MIN_NS = NS_PER_SECOND
-FAILED_WAIT_MAX_NS = 15 * 60 * NS_PER_SECOND
+FAILED_WAIT_MIN_NS = SECOND
+FAILED_WAIT_MAX_NS = 15 * MINUTE
 
 _ALL_NODES = ""
 _DESIRED, _CURRENT, _READY, _AVAILABLE, _UPDATED, _MISPLACED = 1, 2, 4, 8, 16, 32
@@ -48,26 +44,26 @@ class DaemonSetController(Reconciler[Key]):
     """Keeps one pod of each DaemonSet on each node that should have it."""
 
     name: ClassVar[str] = "daemonset-controller"
-    hears: ClassVar[frozenset[str]] = frozenset({"DaemonSet", "Node", "Pod"})
+    watches: ClassVar[frozenset[str]] = frozenset({"DaemonSet", "Node", "Pod"})
 
     def __init__(self) -> None:
         super().__init__()
-        self._daemons: dict[SetKey, _Daemons] = {}
+        self._daemons: dict[NamespacedName, _Daemons] = {}
         self._revisions = Revisions()
-        self._touched: dict[SetKey, None] = {}
+        self._touched: dict[NamespacedName, None] = {}
         """Sets some of whose nodes were looked at, so that their status may have changed."""
 
     def observe(self, change: WatchEvent, now: int) -> None:  # noqa: ARG002
         if change.kind == "Pod":
-            self._hear_pod(change)
+            self._observe_pod(change)
         elif change.kind == "Node":
             if change.type != MODIFIED or _matters_to_daemons(change):
                 for key in self._daemons:
-                    self._agenda.mark((key, change.new.metadata.name))
+                    self._queue.add((key, change.new.metadata.name))
         elif change.kind == "DaemonSet":
-            self._hear_owner(change)
+            self._observe_owner(change)
 
-    def _hear_pod(self, change: WatchEvent) -> None:
+    def _observe_pod(self, change: WatchEvent) -> None:
         pod = change.new
         reference = controller_reference(pod.metadata)
         if reference is None or reference.kind != "DaemonSet":
@@ -78,20 +74,20 @@ class DaemonSetController(Reconciler[Key]):
         # What a set had before it was first heard of is found when it is.
         if daemons is not None and daemons.uid == reference.uid:
             node_name = daemons.file(pod, is_gone=change.type == DELETED)
-            self._agenda.mark((key, node_name))
+            self._queue.add((key, node_name))
 
-    def _hear_owner(self, change: WatchEvent) -> None:
+    def _observe_owner(self, change: WatchEvent) -> None:
         owner = change.new
         assert isinstance(owner, DaemonSet)
-        key = owner.metadata.namespace, owner.metadata.name
+        key = namespaced_name(owner)
         if change.type == DELETED:
             self._daemons.pop(key, None)
             self._revisions.forget(owner.metadata.uid)
         elif change.type == ADDED:
             self._daemons[key] = _Daemons(owner)
-            self._agenda.mark((key, _ALL_NODES))
-        elif not _is_status_alone(change):
-            self._agenda.mark((key, _ALL_NODES))
+            self._queue.add((key, _ALL_NODES))
+        elif not only_status_changed(change):
+            self._queue.add((key, _ALL_NODES))
 
     def reconcile(self, store: Store, now: int) -> None:
         super().reconcile(store, now)
@@ -104,14 +100,14 @@ class DaemonSetController(Reconciler[Key]):
                 self._roll(store, owner, daemons, now)
                 _write_status(store, owner, daemons, now)
             except ApiError:
-                self._put_off((key, _ALL_NODES), now)
+                self._add_rate_limited((key, _ALL_NODES), now)
 
     def _sync(self, store: Store, key: Key, now: int) -> None:
         set_key, node_name = key
         owner, daemons = store.find(DaemonSet, *set_key), self._daemons.get(set_key)
         if owner is None or daemons is None or owner.metadata.uid != daemons.uid:
             return
-        self._revisions.hear(daemons.uid, owner.spec.template)
+        self._revisions.observe(daemons.uid, owner.spec.template)
         daemons.follow(owner, self._revisions.hash_of(daemons.uid))
         if node_name != _ALL_NODES:
             self._touched[set_key] = None
@@ -121,7 +117,7 @@ class DaemonSetController(Reconciler[Key]):
         node_names = dict.fromkeys(node.metadata.name for node in store.list(Node))
         node_names.update(dict.fromkeys(daemons.pods))
         for name in node_names:
-            self._agenda.mark((set_key, name))
+            self._queue.add((set_key, name))
         if not node_names:
             self._touched[set_key] = None
 
@@ -137,8 +133,7 @@ class DaemonSetController(Reconciler[Key]):
                 surplus = pods
             _delete(store, surplus, now)
             if not pods and node is not None and daemons.places.include(node):
-                made = store.create(daemons.pod_for(node_name), now)
-                daemons.file(made, is_gone=False)
+                daemons.file(store.create(daemons.pod_for(node_name), now), is_gone=False)
             pods = daemons.pods_for(store, node_name)
         daemons.tally.note(node_name, self._marks(owner, daemons, node, pods, now))
 
@@ -155,11 +150,11 @@ class DaemonSetController(Reconciler[Key]):
 
     def _may_retry(self, owner: DaemonSet, node_name: str, now: int) -> bool:
         """Whether an ended pod may make room for the next now; if not, the node is looked at again in time."""
-        key = owner.metadata.namespace, owner.metadata.name
+        key = namespaced_name(owner)
         waits = self._daemons[key].waits
         due_at, wait = waits.get(node_name, (now, FAILED_WAIT_MIN_NS))
         if due_at > now:
-            self._agenda.mark_at((key, node_name), due_at)
+            self._queue.add_at((key, node_name), due_at)
             return False
         if now - due_at > 2 * FAILED_WAIT_MAX_NS:
             wait = FAILED_WAIT_MIN_NS
@@ -174,7 +169,7 @@ class DaemonSetController(Reconciler[Key]):
             return _MISPLACED if pods else 0
         if not pods:
             return _DESIRED
-        pod = min(pods, key=lambda one: one.metadata.creation_timestamp or "")
+        pod = min(pods, key=lambda pod: pod.metadata.creation_timestamp or "")
         marks = _DESIRED | _CURRENT
         if is_ready(pod):
             marks |= _READY
@@ -183,7 +178,7 @@ class DaemonSetController(Reconciler[Key]):
         if at is not None and at <= now:
             marks |= _AVAILABLE
         elif at is not None:
-            self._agenda.mark_at(((owner.metadata.namespace, owner.metadata.name), node.metadata.name), at)
+            self._queue.add_at((namespaced_name(owner), node.metadata.name), at)
         return marks | _UPDATED if self._revisions.is_current(daemons.uid, pod) else marks
 
     def _roll(self, store: Store, owner: DaemonSet, daemons: _Daemons, now: int) -> None:
@@ -197,7 +192,7 @@ class DaemonSetController(Reconciler[Key]):
             return
         rolling = (strategy.rolling_update if strategy is not None else None) or RollingUpdate()
         desired = tally.having(_DESIRED)
-        most = resolved(1 if rolling.max_unavailable is None else rolling.max_unavailable, desired, round_up=True)
+        most = scaled_value(1 if rolling.max_unavailable is None else rolling.max_unavailable, desired, round_up=True)
         budget = most - (desired - tally.having(_DESIRED | _AVAILABLE))
         for node_name in tally.names_having(_CURRENT):
             marks = tally.marks(node_name)
@@ -259,9 +254,9 @@ class _Daemons:
     def find_pods(self, store: Store) -> None:
         """Files what is stored, whatever was told."""
         self.pods.clear()
-        for one in store.owned_by(self.uid):
-            if isinstance(one, Pod):
-                self.file(one, is_gone=False)
+        for pod in store.owned_by(self.uid):
+            if isinstance(pod, Pod):
+                self.file(pod, is_gone=False)
 
     def pods_for(self, store: Store, node_name: str) -> list[Pod]:
         """Those that are stored now."""
@@ -271,13 +266,12 @@ class _Daemons:
 
 def _delete(store: Store, pods: list[Pod], now: int) -> None:
     for pod in pods:
-        meta = pod.metadata
-        if meta.deletion_timestamp is None:
-            store.delete(Pod, meta.namespace, meta.name, now, uid=meta.uid)
+        if pod.metadata.deletion_timestamp is None:
+            delete_pod(store, pod, now)
 
 
 def _write_status(store: Store, owner: DaemonSet, daemons: _Daemons, now: int) -> None:
-    count, meta = daemons.tally.having, owner.metadata
+    count = daemons.tally.having
     status: DaemonSetStatus = replace(
         owner.status,
         desired_number_scheduled=count(_DESIRED),
@@ -286,10 +280,9 @@ def _write_status(store: Store, owner: DaemonSet, daemons: _Daemons, now: int) -
         number_available=count(_AVAILABLE),
         updated_number_scheduled=count(_UPDATED),
         number_misscheduled=count(_MISPLACED),
-        observed_generation=meta.generation,
+        observed_generation=owner.metadata.generation,
     )
-    if status != owner.status:
-        store.modify_status(DaemonSet, meta.namespace, meta.name, lambda one: replace(one, status=status), now)
+    write_status(store, owner, status, now)
 
 
 def _matters_to_daemons(change: WatchEvent) -> bool:
@@ -298,10 +291,3 @@ def _matters_to_daemons(change: WatchEvent) -> bool:
     assert isinstance(old, Node)
     assert isinstance(new, Node)
     return old.metadata.labels != new.metadata.labels or old.spec.taints != new.spec.taints
-
-
-def _is_status_alone(change: WatchEvent) -> bool:
-    old, new = change.old, change.new
-    if not isinstance(old, DaemonSet) or not isinstance(new, DaemonSet):
-        return False
-    return old.spec is new.spec and old.metadata.deletion_timestamp == new.metadata.deletion_timestamp

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from bayplan.controllers.conditions import READY, TRUE, find_condition
+from bayplan.model.conditions import ready_since
+from bayplan.model.meta import INT32_MAX
 from bayplan.model.pod import Pod
 from bayplan.model.timestamps import parse_time
 
@@ -20,7 +21,6 @@ DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 Rank: TypeAlias = tuple[bool, int, bool, int, int, int, int, int]
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
-_INT32_MAX = 2**31 - 1
 
 
 def first_to_delete(pods: Sequence[Pod], number: int, now: int, crowds: Mapping[str, int] | None = None) -> list[Pod]:
@@ -34,33 +34,25 @@ def first_to_delete(pods: Sequence[Pod], number: int, now: int, crowds: Mapping[
 
 
 def _rank(pod: Pod, now: int, crowds: Mapping[str, int]) -> Rank:
-    ready_since = _ready_since(pod)
+    since = ready_since(pod)
     node_name = pod.spec.node_name
     return (
         node_name != "",
         _PHASES.get(pod.status.phase, 0),
-        ready_since is not None,
+        since is not None,
         _deletion_cost(pod),
         -crowds.get(node_name, 0) if node_name else 0,
-        _magnitude(now, ready_since),
-        -max((one.restart_count for one in pod.status.container_statuses), default=0),
+        _magnitude(now, since),
+        -max((status.restart_count for status in pod.status.container_statuses), default=0),
         _magnitude(now, pod.metadata.creation_timestamp),
     )
-
-
-def _ready_since(pod: Pod) -> str | None:
-    """When it became ready, "" if that is not known; None if it is not ready."""
-    condition = find_condition(pod.status.conditions, READY)
-    if condition is None or condition.status != TRUE:
-        return None
-    return condition.last_transition_time or ""
 
 
 def _deletion_cost(pod: Pod) -> int:
     written = pod.metadata.annotations.get(DELETION_COST, "0")
     digits = written.removeprefix("-")
     # Whatever is no plain 32-bit number counts for nothing.
-    if not (digits.isascii() and digits.isdecimal()) or int(digits) > _INT32_MAX:
+    if not (digits.isascii() and digits.isdecimal()) or int(digits) > INT32_MAX:
         return 0
     return int(written)
 

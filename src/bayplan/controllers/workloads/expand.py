@@ -16,11 +16,13 @@ from itertools import count, islice
 from bayplan.controllers.ownership import (
     TEMPLATE_HASH,
     WORKLOADS,
+    NamespacedName,
     Ownership,
     Workload,
     controller_reference,
     is_active,
     is_terminal,
+    namespaced_name,
 )
 from bayplan.controllers.workloads.daemon_placement import DaemonPlaces, daemon_template, pin, pinned_to
 from bayplan.controllers.workloads.job_pods import JOB_INDEX_LABEL, is_finished, job_labels, open_indexes
@@ -60,8 +62,8 @@ class PendingWorkload:
 def pods_to_create(objects: Sequence[Object]) -> list[PendingWorkload]:
     """For every workload that lacks pods, in the order of the objects, those it would create."""
     expansion = _Expansion(objects)
-    pending = (expansion.pending(one) for one in objects if isinstance(one, WORKLOADS))
-    return [one for one in pending if one.pods]
+    pending = (expansion.pending(workload) for workload in objects if isinstance(workload, WORKLOADS))
+    return [workload for workload in pending if workload.pods]
 
 
 def next_to_create(objects: Sequence[Object], kind: str, namespace: str, name: str) -> PendingWorkload:
@@ -77,25 +79,20 @@ def next_to_create(objects: Sequence[Object], kind: str, namespace: str, name: s
     return expansion.next(workload)
 
 
-def next_pod(objects: Sequence[Object], kind: str, namespace: str, name: str) -> Pod:
-    """The pod of `next_to_create` alone."""
-    return next_to_create(objects, kind, namespace, name).pods[0]
-
-
 class _Expansion:
     """What expanding needs to know of the cluster: owners, nodes, and names in use."""
 
     def __init__(self, objects: Sequence[Object]) -> None:
         self.ownership = Ownership(objects)
-        self._nodes = [one for one in objects if isinstance(one, Node)]
-        self._pod_names: set[tuple[str, str]] = set()
-        self._claim_names: set[tuple[str, str]] = set()
+        self._nodes = [node for node in objects if isinstance(node, Node)]
+        self._pod_names: set[NamespacedName] = set()
+        self._claim_names: set[NamespacedName] = set()
         # Names matter only where something may be created; most pods of a large cluster can be passed over.
         namespaces = {namespace for _, namespace, _ in self.ownership.workloads}
-        for one in objects:
-            if isinstance(one, Pod | PersistentVolumeClaim) and one.metadata.namespace in namespaces:
-                names = self._pod_names if isinstance(one, Pod) else self._claim_names
-                names.add((one.metadata.namespace, one.metadata.name))
+        for obj in objects:
+            if isinstance(obj, Pod | PersistentVolumeClaim) and obj.metadata.namespace in namespaces:
+                names = self._pod_names if isinstance(obj, Pod) else self._claim_names
+                names.add(namespaced_name(obj))
 
     def pending(self, workload: Workload) -> PendingWorkload:
         """The pods the workload lacks."""
@@ -147,12 +144,12 @@ class _Expansion:
     def _current_replica_set(self, pending: PendingWorkload, deployment: Deployment) -> ReplicaSet:
         """The ReplicaSet of the Deployment's template, made up if it is not there yet."""
         existing = self.ownership.replica_sets_of(deployment)
-        for one in existing:
-            if same_template(one.spec.template, deployment.spec.template):
-                return one
+        for replica_set in existing:
+            if same_template(replica_set.spec.template, deployment.spec.template):
+                return replica_set
         if deployment.spec.paused and existing:
             # A paused Deployment scales what it has and starts nothing new.
-            return max(existing, key=lambda one: one.metadata.creation_timestamp or "")
+            return max(existing, key=lambda replica_set: replica_set.metadata.creation_timestamp or "")
         made = _replica_set_of(deployment, self.ownership.stray_pods_of(deployment))
         pending.along.append(made)
         return made
@@ -215,7 +212,7 @@ class _Expansion:
         return pending
 
     def _add_missing(self, pending: PendingWorkload, claims: Iterable[PersistentVolumeClaim]) -> None:
-        pending.along += [one for one in claims if (one.metadata.namespace, one.metadata.name) not in self._claim_names]
+        pending.along += [claim for claim in claims if namespaced_name(claim) not in self._claim_names]
 
     def _new_names(self, owner: ObjectMeta) -> Iterator[str]:
         for number in count(1):

@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeAlias
 
-from bayplan.controllers.agenda import Reconciler
-from bayplan.controllers.delays import NS_PER_SECOND
 from bayplan.controllers.ownership import controller_reference
+from bayplan.controllers.work_queue import Reconciler
 from bayplan.controllers.workloads.job_attempt import Attempt, deadline_at, restarts_of
 from bayplan.controllers.workloads.job_pods import COMPLETE, FAILED, is_finished
 from bayplan.controllers.workloads.job_tracking import (
@@ -26,19 +25,18 @@ from bayplan.controllers.workloads.job_tracking import (
     release,
     tally_of,
 )
-from bayplan.model.meta import Condition
+from bayplan.controllers.writes import only_status_changed
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import Job
-from bayplan.store.errors import ApiError
-from bayplan.store.log import ADDED, DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import ADDED, DELETED, ApiError, Store, WatchEvent
 
 Key: TypeAlias = tuple[str, str, str]
 """Namespace, name and uid of a Job."""
 
 # Upstream: pkg/controller/job/job_controller.go syncJobBatchPeriod (v1.36).
-BATCH_NS = NS_PER_SECOND
+BATCH_NS = SECOND
 
 
 class JobController(Reconciler[Key]):
@@ -49,7 +47,7 @@ class JobController(Reconciler[Key]):
     """
 
     name: ClassVar[str] = "job-controller"
-    hears: ClassVar[frozenset[str]] = frozenset({"Job", "Pod"})
+    watches: ClassVar[frozenset[str]] = frozenset({"Job", "Pod"})
 
     def __init__(self, batch_ns: int = BATCH_NS) -> None:
         super().__init__()
@@ -63,23 +61,23 @@ class JobController(Reconciler[Key]):
 
     def observe(self, change: WatchEvent, now: int) -> None:
         if change.kind == "Pod":
-            self._hear_pod(change, now)
+            self._observe_pod(change, now)
         elif change.kind == "Job":
-            self._hear_job(change)
+            self._observe_job(change)
 
-    def _hear_pod(self, change: WatchEvent, now: int) -> None:
+    def _observe_pod(self, change: WatchEvent, now: int) -> None:
         pod, meta, old = change.new, change.new.metadata, change.old
         if old is not None and old.metadata.owner_references is not meta.owner_references:
-            self._hear_orphan(change)
+            self._observe_orphan(change)
         reference = controller_reference(meta)
         if reference is None or reference.kind != "Job":
             return
         assert isinstance(pod, Pod)
         marks = 0 if change.type == DELETED else marks_of(pod)
         if self._note(reference.uid, meta.name, marks) or _has_restarted(change):
-            self._agenda.mark_at((meta.namespace, reference.name, reference.uid), now + self._batch_ns)
+            self._queue.add_at((meta.namespace, reference.name, reference.uid), now + self._batch_ns)
 
-    def _hear_orphan(self, change: WatchEvent) -> None:
+    def _observe_orphan(self, change: WatchEvent) -> None:
         assert change.old is not None
         meta = change.old.metadata
         reference = controller_reference(meta)
@@ -88,7 +86,7 @@ class JobController(Reconciler[Key]):
         if TRACKING in change.new.metadata.finalizers:
             self._orphans[meta.namespace, meta.name] = None
         self._note(reference.uid, meta.name, 0)
-        self._agenda.mark((meta.namespace, reference.name, reference.uid))
+        self._queue.add((meta.namespace, reference.name, reference.uid))
 
     def _note(self, uid: str, pod_name: str, marks: int) -> bool:
         progress = self._progress.get(uid)
@@ -98,7 +96,7 @@ class JobController(Reconciler[Key]):
             progress = self._progress[uid] = Progress()
         return progress.pods.note(pod_name, marks)
 
-    def _hear_job(self, change: WatchEvent) -> None:
+    def _observe_job(self, change: WatchEvent) -> None:
         job = change.new
         assert isinstance(job, Job)
         meta = job.metadata
@@ -106,9 +104,9 @@ class JobController(Reconciler[Key]):
             self._uncounted.pop(meta.uid, None)
         elif change.type == ADDED:
             self._uncounted[meta.uid] = None
-        elif _is_status_alone(change):
+        elif only_status_changed(change):
             return
-        self._agenda.mark((meta.namespace, meta.name, meta.uid))
+        self._queue.add((meta.namespace, meta.name, meta.uid))
 
     def reconcile(self, store: Store, now: int) -> None:
         orphans, self._orphans = self._orphans, {}
@@ -137,7 +135,7 @@ class JobController(Reconciler[Key]):
         attempt = Attempt(store, job, progress, now)
         attempt.run()
         if attempt.is_unfinished:
-            self._agenda.mark(key)
+            self._queue.add(key)
         self._look_again(store, key, progress, now)
 
     def _release_all(self, store: Store, namespace: str, uid: str, now: int) -> None:
@@ -152,12 +150,13 @@ class JobController(Reconciler[Key]):
         seconds, meta = job.spec.ttl_seconds_after_finished, job.metadata
         if seconds is None or not is_finished(job) or meta.deletion_timestamp is not None:
             return
-        ended = [parse_time(one.last_transition_time) for one in _end_conditions(job) if one.last_transition_time]
-        expires_at = max(ended, default=now) + seconds * NS_PER_SECOND
+        conditions = (condition for condition in job.status.conditions if condition.type in (COMPLETE, FAILED))
+        ended = [parse_time(end.last_transition_time) for end in conditions if end.last_transition_time]
+        expires_at = max(ended, default=now) + seconds * SECOND
         if expires_at <= now:
             store.delete(Job, meta.namespace, meta.name, now, uid=meta.uid, propagation="Foreground")
         else:
-            self._agenda.mark_at((meta.namespace, meta.name, meta.uid), expires_at)
+            self._queue.add_at((meta.namespace, meta.name, meta.uid), expires_at)
 
     def _look_again(self, store: Store, key: Key, progress: Progress, now: int) -> None:
         """Makes sure to be back when a deadline, a penalty or the time after the end is over."""
@@ -169,10 +168,10 @@ class JobController(Reconciler[Key]):
             return
         if progress.pods.having(COUNTABLE):
             # Pods that were deleted just now: they are known already, so hearing of them will not be news.
-            self._agenda.mark(key)
+            self._queue.add(key)
         for at in (deadline_at(job), progress.failures.penalty_ends_at):
             if at is not None and at > now and not job.spec.suspend:
-                self._agenda.mark_at(key, at)
+                self._queue.add_at(key, at)
 
 
 def _has_restarted(change: WatchEvent) -> bool:
@@ -180,14 +179,3 @@ def _has_restarted(change: WatchEvent) -> bool:
     if not isinstance(old, Pod) or not isinstance(new, Pod):
         return False
     return old.status.container_statuses is not new.status.container_statuses and restarts_of(old) != restarts_of(new)
-
-
-def _end_conditions(job: Job) -> list[Condition]:
-    return [one for one in job.status.conditions if one.type in (COMPLETE, FAILED)]
-
-
-def _is_status_alone(change: WatchEvent) -> bool:
-    old, new = change.old, change.new
-    if not isinstance(old, Job) or not isinstance(new, Job):
-        return False
-    return old.spec is new.spec and old.metadata.deletion_timestamp == new.metadata.deletion_timestamp

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from msgspec.structs import replace
-
-from bayplan.controllers.agenda import BURST_MAX
-from bayplan.controllers.conditions import FALSE, TRUE, find_condition, with_condition
-from bayplan.controllers.delays import NS_PER_SECOND
+from bayplan.controllers.work_queue import BURST_MAX
 from bayplan.controllers.workloads.deletion_order import first_to_delete
 from bayplan.controllers.workloads.job_pods import (
     COMPLETE,
@@ -33,12 +29,15 @@ from bayplan.controllers.workloads.job_tracking import (
     marks_of,
     release,
 )
+from bayplan.controllers.writes import delete_pod, write_status
+from bayplan.model.conditions import FALSE, TRUE, is_condition_true, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
-from bayplan.model.timestamps import parse_time
+from bayplan.model.structs import replace
+from bayplan.model.time_units import SECOND
+from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.workloads import Job, JobStatus
-from bayplan.store.objects import Store
-from bayplan.store.stamping import written_time
+from bayplan.store import Store
 
 DEFAULT_BACKOFF_LIMIT = 6
 SUCCESS_CRITERIA_MET, FAILURE_TARGET, SUSPENDED = "SuccessCriteriaMet", "FailureTarget", "Suspended"
@@ -96,8 +95,7 @@ class Attempt:
         return finished
 
     def _start_or_resume(self) -> None:
-        suspended = find_condition(self._status.conditions, SUSPENDED)
-        was_suspended = suspended is not None and suspended.status == TRUE
+        was_suspended = is_condition_true(self._status.conditions, SUSPENDED)
         if self._job.spec.suspend:
             if not was_suspended and not self._is_ending():
                 self._set_condition(SUSPENDED, TRUE, "JobSuspended", "Job suspended")
@@ -106,12 +104,17 @@ class Attempt:
         if was_suspended:
             self._set_condition(SUSPENDED, FALSE, "JobResumed", "Job resumed")
         if self._status.start_time is None:
-            self._status.start_time = written_time(self._now)
+            self._status.start_time = format_time(self._now)
 
     # The end.
 
     def _is_ending(self) -> bool:
-        return any(one.type in (SUCCESS_CRITERIA_MET, FAILURE_TARGET) for one in self._status.conditions)
+        return self._announced() is not None
+
+    def _announced(self) -> Condition | None:
+        """The condition that says that the Job is to end."""
+        kinds = (SUCCESS_CRITERIA_MET, FAILURE_TARGET)
+        return next((condition for condition in self._status.conditions if condition.type in kinds), None)
 
     def _decide_end(self) -> bool:
         """Whether the Job is to end; if so, its remaining pods are deleted."""
@@ -153,13 +156,13 @@ class Attempt:
 
     def _conclude(self) -> None:
         """An end that was announced comes about when no pod is left that has not ended."""
-        if not self._is_ending() or self._count(ACTIVE) or self._count(TERMINATING):
+        announced = self._announced()
+        if announced is None or self._count(ACTIVE) or self._count(TERMINATING):
             return
-        announced = next(one for one in self._status.conditions if one.type in (SUCCESS_CRITERIA_MET, FAILURE_TARGET))
         kind = COMPLETE if announced.type == SUCCESS_CRITERIA_MET else FAILED
         self._set_condition(kind, TRUE, announced.reason, announced.message)
         if kind == COMPLETE:
-            self._status.completion_time = written_time(self._now)
+            self._status.completion_time = format_time(self._now)
 
     # The pods.
 
@@ -216,10 +219,9 @@ class Attempt:
             self._delete(pod)
 
     def _delete(self, pod: Pod) -> None:
-        meta = pod.metadata
-        deletion = self._store.delete(Pod, meta.namespace, meta.name, self._now, uid=meta.uid)
+        deletion = delete_pod(self._store, pod, self._now)
         assert isinstance(deletion.object, Pod)
-        self._progress.pods.note(meta.name, 0 if deletion.gone else marks_of(deletion.object))
+        self._progress.pods.note(pod.metadata.name, 0 if deletion.gone else marks_of(deletion.object))
 
     def _release(self, pod: Pod) -> None:
         released = release(self._store, pod.metadata.namespace, pod.metadata.name, self._now)
@@ -238,21 +240,19 @@ class Attempt:
 
     def _set_condition(self, kind: str, status: str, reason: str, message: str) -> None:
         wanted = Condition(type=kind, status=status, reason=reason, message=message)
-        self._status.conditions = with_condition(self._status.conditions, wanted, written_time(self._now))
+        self._status.conditions = with_condition(self._status.conditions, wanted, format_time(self._now))
 
     def _write_status(self) -> None:
-        status, meta = self._status, self._job.metadata
+        status = self._status
         status.active = self._count(ACTIVE)
         status.ready = self._count(ACTIVE | READY)
-        if status != self._job.status:
-            self._store.modify_status(
-                Job, meta.namespace, meta.name, lambda one: replace(one, status=status), self._now
-            )
+        write_status(self._store, self._job, status, self._now)
 
 
 def restarts_of(pod: Pod) -> int:
     """How often containers of the pod were started again."""
-    return sum(one.restart_count for one in [*pod.status.init_container_statuses, *pod.status.container_statuses])
+    statuses = [*pod.status.init_container_statuses, *pod.status.container_statuses]
+    return sum(status.restart_count for status in statuses)
 
 
 def deadline_at(job: Job) -> int | None:
@@ -260,4 +260,4 @@ def deadline_at(job: Job) -> int | None:
     seconds, started = job.spec.active_deadline_seconds, job.status.start_time
     if seconds is None or started is None:
         return None
-    return parse_time(started) + seconds * NS_PER_SECOND
+    return parse_time(started) + seconds * SECOND

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 
 from bayplan.controllers.ownership import is_active
+from bayplan.model.conditions import is_condition_true
 from bayplan.model.pod import Pod
 from bayplan.model.workloads import Job
 
@@ -15,7 +16,7 @@ COMPLETE, FAILED = "Complete", "Failed"
 
 def is_finished(job: Job) -> bool:
     """Whether nothing is done for the Job any more."""
-    return any(one.type in (COMPLETE, FAILED) and one.status == "True" for one in job.status.conditions)
+    return any(is_condition_true(job.status.conditions, kind) for kind in (COMPLETE, FAILED))
 
 
 def is_indexed(job: Job) -> bool:

@@ -9,22 +9,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from msgspec.structs import replace
-
-from bayplan.controllers.conditions import is_ready
-from bayplan.controllers.delays import NS_PER_SECOND
-from bayplan.controllers.ownership import controller_reference, is_active, is_terminal
+from bayplan.controllers.ownership import controlled_by, is_active, is_terminal
 from bayplan.controllers.tally import Tally
 from bayplan.controllers.workloads.job_pods import job_labels
 from bayplan.controllers.workloads.pods_from_templates import Stamp
+from bayplan.controllers.writes import with_metadata
+from bayplan.model.conditions import is_ready
 from bayplan.model.pod import Pod, PodTemplateSpec
+from bayplan.model.time_units import MINUTE, SECOND
 from bayplan.model.workloads import Job
-from bayplan.store.errors import NotFound
-from bayplan.store.objects import Store
+from bayplan.store import NotFound, Store
 
 TRACKING = "batch.kubernetes.io/job-tracking"
-BACKOFF_MIN_NS = 10 * NS_PER_SECOND
-BACKOFF_MAX_NS = 6 * 60 * NS_PER_SECOND
+BACKOFF_MIN_NS = 10 * SECOND
+BACKOFF_MAX_NS = 6 * MINUTE
 
 ACTIVE, READY, TERMINATING, TRACKED, COUNTABLE = 1, 2, 4, 8, 16
 
@@ -77,11 +75,9 @@ def marks_of(pod: Pod) -> int:
 
 def tally_of(store: Store, job: Job) -> Tally:
     """The marks of all pods that are stored for the Job."""
-    uid, tally = job.metadata.uid, Tally()
-    for one in store.owned_by(uid):
-        reference = controller_reference(one.metadata)
-        if isinstance(one, Pod) and reference is not None and reference.uid == uid:
-            tally.note(one.metadata.name, marks_of(one))
+    tally = Tally()
+    for pod in controlled_by(store, job, Pod):
+        tally.note(pod.metadata.name, marks_of(pod))
     return tally
 
 
@@ -91,8 +87,8 @@ def release(store: Store, namespace: str, name: str, now: int) -> Pod | None:
     def change(pod: Pod) -> Pod:
         if TRACKING not in pod.metadata.finalizers:
             return pod
-        finalizers = [one for one in pod.metadata.finalizers if one != TRACKING]
-        return replace(pod, metadata=replace(pod.metadata, finalizers=finalizers))
+        finalizers = [finalizer for finalizer in pod.metadata.finalizers if finalizer != TRACKING]
+        return with_metadata(pod, finalizers=finalizers)
 
     try:
         store.modify(Pod, namespace, name, change, now)

@@ -8,35 +8,39 @@ and none are let go when these change. The condition ReplicaFailure is not writt
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import ClassVar, TypeAlias
 
-from msgspec.structs import replace
-
-from bayplan.controllers.agenda import BURST_MAX, Reconciler
-from bayplan.controllers.conditions import is_ready
-from bayplan.controllers.ownership import controller_reference, is_active
+from bayplan.controllers.ownership import (
+    NamespacedName,
+    controlled_by,
+    controller_reference,
+    is_active,
+    namespaced_name,
+)
 from bayplan.controllers.tally import Tally
+from bayplan.controllers.work_queue import BURST_MAX, Reconciler
 from bayplan.controllers.workloads.availability import available_at
 from bayplan.controllers.workloads.deletion_order import first_to_delete
 from bayplan.controllers.workloads.pods_from_templates import Stamp
+from bayplan.controllers.writes import delete_pod, only_status_changed, write_status
+from bayplan.model.conditions import is_ready
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodTemplateSpec
+from bayplan.model.structs import replace
 from bayplan.model.workloads import ReplicaSet, ReplicationController, ScaleStatus
-from bayplan.store.log import ADDED, DELETED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import ADDED, DELETED, Store, WatchEvent
 
 Replicated: TypeAlias = ReplicaSet | ReplicationController
-Key: TypeAlias = tuple[str, str]
-"""Namespace and name of an owner."""
 
 _ACTIVE, _READY = 1, 2
 
 
-class ReplicaSetController(Reconciler[Key]):
+class ReplicaSetController(Reconciler[NamespacedName]):
     """Keeps the pods of ReplicaSets at the wanted number."""
 
     name: ClassVar[str] = "replicaset-controller"
-    hears: ClassVar[frozenset[str]] = frozenset({"Pod", "ReplicaSet"})
+    watches: ClassVar[frozenset[str]] = frozenset({"Pod", "ReplicaSet"})
     _struct: ClassVar[type[ReplicaSet] | type[ReplicationController]] = ReplicaSet
 
     def __init__(self) -> None:
@@ -50,11 +54,11 @@ class ReplicaSetController(Reconciler[Key]):
 
     def observe(self, change: WatchEvent, now: int) -> None:  # noqa: ARG002
         if change.kind == "Pod":
-            self._hear_pod(change)
+            self._observe_pod(change)
         elif change.kind == self._kind:
-            self._hear_owner(change)
+            self._observe_owner(change)
 
-    def _hear_pod(self, change: WatchEvent) -> None:
+    def _observe_pod(self, change: WatchEvent) -> None:
         pod, old = change.new, change.old
         references = pod.metadata.owner_references
         if old is not None and old.metadata.owner_references is not references:
@@ -74,11 +78,11 @@ class ReplicaSetController(Reconciler[Key]):
                 return
             tally = self._pods[reference.uid] = Tally()
         if tally.note(meta.name, marks):
-            self._agenda.mark((meta.namespace, reference.name))
+            self._queue.add((meta.namespace, reference.name))
             if not tally:
                 del self._pods[reference.uid]
 
-    def _hear_owner(self, change: WatchEvent) -> None:
+    def _observe_owner(self, change: WatchEvent) -> None:
         meta = change.new.metadata
         if change.type == DELETED:
             self._uncounted.pop(meta.uid, None)
@@ -86,11 +90,11 @@ class ReplicaSetController(Reconciler[Key]):
             return
         if change.type == ADDED:
             self._uncounted[meta.uid] = None
-        elif _is_status_alone(change):
+        elif only_status_changed(change):
             return
-        self._agenda.mark((meta.namespace, meta.name))
+        self._queue.add((meta.namespace, meta.name))
 
-    def _sync(self, store: Store, key: Key, now: int) -> None:
+    def _sync(self, store: Store, key: NamespacedName, now: int) -> None:
         owner = store.find(self._struct, *key)
         if owner is None:
             return
@@ -103,7 +107,7 @@ class ReplicaSetController(Reconciler[Key]):
             elif missing < 0:
                 self._delete(store, owner, now)
             if abs(missing) > BURST_MAX:
-                self._agenda.mark(key)
+                self._queue.add(key)
         self._write_status(store, owner, now)
 
     def _count(self, owner: Replicated, marks: int) -> int:
@@ -113,7 +117,7 @@ class ReplicaSetController(Reconciler[Key]):
     def _recount(self, store: Store, owner: Replicated) -> list[Pod]:
         """Counts the active pods that are stored, and returns them."""
         uid = owner.metadata.uid
-        active = [pod for pod in _pods_of(store, owner) if is_active(pod)]
+        active = [pod for pod in controlled_by(store, owner, Pod) if is_active(pod)]
         tally = Tally()
         for pod in active:
             tally.note(pod.metadata.name, _marks(pod))
@@ -143,9 +147,8 @@ class ReplicaSetController(Reconciler[Key]):
         if number <= 0:
             return
         for pod in first_to_delete(active, number, now, _crowds(store, owner, active)):
-            meta = pod.metadata
-            store.delete(Pod, meta.namespace, meta.name, now, uid=meta.uid)
-            self._note(meta, 0)
+            delete_pod(store, pod, now)
+            self._note(pod.metadata, 0)
 
     def _write_status(self, store: Store, owner: Replicated, now: int) -> None:
         ready = self._count(owner, _ACTIVE | _READY)
@@ -157,19 +160,17 @@ class ReplicaSetController(Reconciler[Key]):
             available_replicas=available,
             observed_generation=owner.metadata.generation,
         )
-        if status != owner.status:
-            meta = owner.metadata
-            store.modify_status(self._struct, meta.namespace, meta.name, lambda one: replace(one, status=status), now)
+        write_status(store, owner, status, now)
 
     def _count_available(self, store: Store, owner: Replicated, now: int) -> int:
         """How many have been ready long enough; comes back when the next one has."""
         available = 0
-        for pod in _pods_of(store, owner):
+        for pod in controlled_by(store, owner, Pod):
             at = available_at(pod, owner.spec.min_ready_seconds) if is_active(pod) else None
             if at is not None and at <= now:
                 available += 1
             elif at is not None:
-                self._agenda.mark_at((owner.metadata.namespace, owner.metadata.name), at)
+                self._queue.add_at(namespaced_name(owner), at)
         return available
 
 
@@ -177,7 +178,7 @@ class ReplicationManager(ReplicaSetController):
     """Keeps the pods of ReplicationControllers at the wanted number."""
 
     name: ClassVar[str] = "replication-controller"
-    hears: ClassVar[frozenset[str]] = frozenset({"Pod", "ReplicationController"})
+    watches: ClassVar[frozenset[str]] = frozenset({"Pod", "ReplicationController"})
     _struct: ClassVar[type[ReplicaSet] | type[ReplicationController]] = ReplicationController
 
 
@@ -191,33 +192,11 @@ def _wanted(owner: Replicated) -> int:
     return 1 if owner.spec.replicas is None else owner.spec.replicas
 
 
-def _is_status_alone(change: WatchEvent) -> bool:
-    old, new = change.old, change.new
-    assert isinstance(old, ReplicaSet | ReplicationController)
-    assert isinstance(new, ReplicaSet | ReplicationController)
-    return old.spec is new.spec and old.metadata.deletion_timestamp == new.metadata.deletion_timestamp
-
-
-def _pods_of(store: Store, owner: Replicated) -> list[Pod]:
-    uid = owner.metadata.uid
-    pods = []
-    for one in store.owned_by(uid):
-        if isinstance(one, Pod):
-            reference = controller_reference(one.metadata)
-            if reference is not None and reference.uid == uid:
-                pods.append(one)
-    return pods
-
-
 def _crowds(store: Store, owner: Replicated, active: list[Pod]) -> dict[str, int]:
     """How many active pods of the owner and its siblings, the other ReplicaSets of a rollout, are on each node."""
     # Upstream: pkg/controller/replicaset/replica_set.go getIndirectlyRelatedPods (v1.36).
-    crowds: dict[str, int] = {}
-    for pod in [*active, *_pods_of_siblings(store, owner)]:
-        node_name = pod.spec.node_name
-        if node_name:
-            crowds[node_name] = crowds.get(node_name, 0) + 1
-    return crowds
+    related = [*active, *_pods_of_siblings(store, owner)]
+    return Counter(pod.spec.node_name for pod in related if pod.spec.node_name)
 
 
 def _pods_of_siblings(store: Store, owner: Replicated) -> list[Pod]:
@@ -225,8 +204,8 @@ def _pods_of_siblings(store: Store, owner: Replicated) -> list[Pod]:
     if above is None:
         return []
     siblings = [
-        one
-        for one in store.owned_by(above.uid)
-        if isinstance(one, ReplicaSet) and one.metadata.uid != owner.metadata.uid
+        sibling
+        for sibling in store.owned_by(above.uid)
+        if isinstance(sibling, ReplicaSet) and sibling.metadata.uid != owner.metadata.uid
     ]
-    return [pod for one in siblings for pod in _pods_of(store, one) if is_active(pod)]
+    return [pod for sibling in siblings for pod in controlled_by(store, sibling, Pod) if is_active(pod)]

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bayplan.controllers.int_or_percent import resolved
+from bayplan.controllers.int_or_percent import scaled_value
 from bayplan.model.workloads import Deployment, RollingUpdate
 
-RECREATE = "Recreate"
+RECREATE, ON_DELETE = "Recreate", "OnDelete"
 _DEFAULT_SHARE = "25%"
 
 
@@ -40,7 +40,7 @@ class Member:
     size: int
     available: int
     size_total_then: int | None = None
-    """The most pods its Deployment was allowed when this one was last sized."""
+    """The most pods its Deployment was allowed when this member was last sized."""
 
 
 def is_recreated(deployment: Deployment) -> bool:
@@ -58,8 +58,8 @@ def bounds_of(deployment: Deployment) -> Bounds:
     rolling = (strategy.rolling_update if strategy is not None else None) or RollingUpdate()
     surge = _DEFAULT_SHARE if rolling.max_surge is None else rolling.max_surge
     unavailable = _DEFAULT_SHARE if rolling.max_unavailable is None else rolling.max_unavailable
-    more = resolved(surge, wanted, round_up=True)
-    fewer = resolved(unavailable, wanted, round_up=False)
+    more = scaled_value(surge, wanted, round_up=True)
+    fewer = scaled_value(unavailable, wanted, round_up=False)
     # With neither, a rollout could never begin.
     return Bounds(wanted, more, fewer if more or fewer else 1)
 
@@ -75,17 +75,17 @@ def size_of_new(bounds: Bounds, new: int, old: int, *, recreated: bool) -> int:
 def sizes_of_old(bounds: Bounds, new: Member, old: Sequence[Member]) -> list[int]:
     """The next sizes of the others, which are given oldest first: so many go as can be spared."""
     # Upstream: pkg/controller/deployment/rolling.go reconcileOldReplicaSets (v1.36).
-    sizes = [one.size for one in old]
+    sizes = [member.size for member in old]
     new_unavailable = new.size - new.available
     spare = sum(sizes) + new.size - bounds.available_min - new_unavailable
     if spare <= 0:
         return sizes
     # Pods that are not available are missed by nobody, so they go first.
-    for position, one in enumerate(old):
-        fewer = max(0, min(spare, one.size - one.available))
+    for position, member in enumerate(old):
+        fewer = max(0, min(spare, member.size - member.available))
         sizes[position] -= fewer
         spare -= fewer
-    surplus = sum(one.available for one in old) + new.available - bounds.available_min
+    surplus = sum(member.available for member in old) + new.available - bounds.available_min
     for position, size in enumerate(sizes):
         fewer = max(0, min(size, surplus))
         sizes[position] -= fewer
@@ -102,14 +102,14 @@ def proportional_sizes(bounds: Bounds, members: Sequence[Member], total_now: int
         total_now: the pods the Deployment's status counts, for members nobody has written a total for.
     """
     # Upstream: pkg/controller/deployment/sync.go scale (v1.36).
-    sizes = [one.size for one in members]
+    sizes = [member.size for member in members]
     allowed = bounds.total_max if bounds.wanted > 0 else 0
     left = allowed - sum(sizes)
     if left == 0:
         return sizes
     growing = left > 0
-    for position, one in enumerate(members):
-        share = _share(bounds, one, total_now)
+    for position, member in enumerate(members):
+        share = _share(bounds, member, total_now)
         step = min(share, left) if growing else max(share, left)
         sizes[position] += step
         left -= step

@@ -9,35 +9,32 @@ Claims are created and kept, never deleted.
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
-from msgspec.structs import replace
-
-from bayplan.controllers.agenda import Reconciler
-from bayplan.controllers.conditions import is_ready
-from bayplan.controllers.int_or_percent import resolved
-from bayplan.controllers.ownership import controller_reference, is_terminal
+from bayplan.controllers.int_or_percent import scaled_value
+from bayplan.controllers.ownership import NamespacedName, controller_of_kind, is_terminal, namespaced_name
+from bayplan.controllers.work_queue import Reconciler
 from bayplan.controllers.workloads.availability import available_at
 from bayplan.controllers.workloads.expand import POD_INDEX_LABEL, POD_NAME_LABEL
 from bayplan.controllers.workloads.pods_from_templates import Stamp, mount_claims
+from bayplan.controllers.workloads.rollout import ON_DELETE
 from bayplan.controllers.workloads.templates import REVISION_HASH, Revisions
+from bayplan.controllers.writes import delete_pod, only_status_changed, write_status
+from bayplan.model.conditions import is_ready
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
+from bayplan.model.structs import replace
 from bayplan.model.workloads import RollingUpdate, ScaleStatus, StatefulSet
-from bayplan.store.log import DELETED, MODIFIED, WatchEvent
-from bayplan.store.objects import Store
+from bayplan.store import DELETED, MODIFIED, Store, WatchEvent
 
-Key: TypeAlias = tuple[str, str]
-"""Namespace and name of a set."""
-
-PARALLEL, ON_DELETE = "Parallel", "OnDelete"
+PARALLEL = "Parallel"
 
 
-class StatefulSetController(Reconciler[Key]):
+class StatefulSetController(Reconciler[NamespacedName]):
     """Keeps the pods of StatefulSets."""
 
     name: ClassVar[str] = "statefulset-controller"
-    hears: ClassVar[frozenset[str]] = frozenset({"Pod", "StatefulSet"})
+    watches: ClassVar[frozenset[str]] = frozenset({"Pod", "StatefulSet"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -45,32 +42,31 @@ class StatefulSetController(Reconciler[Key]):
 
     def observe(self, change: WatchEvent, now: int) -> None:  # noqa: ARG002
         if change.kind == "Pod":
-            meta = change.new.metadata
-            reference = controller_reference(meta)
-            if reference is not None and reference.kind == "StatefulSet" and _means_something(change):
-                self._agenda.mark((meta.namespace, reference.name))
+            key = controller_of_kind(change.new.metadata, "StatefulSet")
+            if key is not None and _standing_changed(change):
+                self._queue.add(key)
         elif change.kind == "StatefulSet":
-            self._hear_owner(change)
+            self._observe_owner(change)
 
-    def _hear_owner(self, change: WatchEvent) -> None:
+    def _observe_owner(self, change: WatchEvent) -> None:
         owner = change.new
         assert isinstance(owner, StatefulSet)
         if change.type == DELETED:
             self._revisions.forget(owner.metadata.uid)
-        elif not _is_status_alone(change):
-            self._agenda.mark((owner.metadata.namespace, owner.metadata.name))
+        elif not only_status_changed(change):
+            self._queue.add(namespaced_name(owner))
 
-    def _sync(self, store: Store, key: Key, now: int) -> None:
+    def _sync(self, store: Store, key: NamespacedName, now: int) -> None:
         owner = store.find(StatefulSet, *key)
         if owner is None:
             return
-        self._revisions.hear(owner.metadata.uid, owner.spec.template)
+        self._revisions.observe(owner.metadata.uid, owner.spec.template)
         members = _Members(store, owner, self._revisions, now)
         if owner.metadata.deletion_timestamp is None:
             members.act()
         members.write_status()
         if members.look_again_at is not None:
-            self._agenda.mark_at(key, members.look_again_at)
+            self._queue.add_at(key, members.look_again_at)
 
 
 class _Members:
@@ -113,7 +109,7 @@ class _Members:
 
     def _shrink(self) -> bool:
         """Takes away pods beyond the wanted, the last first; says whether none is left."""
-        surplus = sorted((one for one in self._pods if one not in self._wanted), reverse=True)
+        surplus = sorted((ordinal for ordinal in self._pods if ordinal not in self._wanted), reverse=True)
         for ordinal in surplus:
             pod = self._pods[ordinal]
             if not _is_terminating(pod):
@@ -128,7 +124,7 @@ class _Members:
         if strategy is not None and strategy.type == ON_DELETE:
             return
         rolling = (strategy.rolling_update if strategy is not None else None) or RollingUpdate()
-        most = max(1, resolved(rolling.max_unavailable or 1, len(self._wanted), round_up=True))
+        most = max(1, scaled_value(rolling.max_unavailable or 1, len(self._wanted), round_up=True))
         away = sum(1 for ordinal in self._wanted if not self._is_there(ordinal))
         for ordinal in reversed(self._wanted[max(0, (rolling.partition or 0) - self._wanted.start) :]):
             pod = self._pods.get(ordinal)
@@ -168,8 +164,7 @@ class _Members:
         self._pods[ordinal] = self._store.create(pod, self._now)
 
     def _delete(self, ordinal: int, pod: Pod) -> None:
-        meta = pod.metadata
-        deletion = self._store.delete(Pod, meta.namespace, meta.name, self._now, uid=meta.uid)
+        deletion = delete_pod(self._store, pod, self._now)
         if deletion.gone:
             del self._pods[ordinal]
         else:
@@ -177,7 +172,7 @@ class _Members:
             self._pods[ordinal] = deletion.object
 
     def write_status(self) -> None:
-        owner, meta = self._owner, self._owner.metadata
+        owner = self._owner
         pods = [pod for pod in self._pods.values() if not is_terminal(pod)]
         ready = [pod for pod in pods if pod.status.phase == "Running" and is_ready(pod)]
         staying = [pod for pod in pods if not _is_terminating(pod)]
@@ -190,22 +185,19 @@ class _Members:
             updated_replicas=current,
             # Once all are of one template that is the current one; until then it is the one before.
             current_replicas=current if current == len(staying) else len(staying) - current,
-            observed_generation=meta.generation,
+            observed_generation=owner.metadata.generation,
         )
-        if status != owner.status:
-            self._store.modify_status(
-                StatefulSet, meta.namespace, meta.name, lambda one: replace(one, status=status), self._now
-            )
+        write_status(self._store, owner, status, self._now)
 
 
 def _pods_by_ordinal(store: Store, owner: StatefulSet) -> dict[int, Pod]:
     prefix = f"{owner.metadata.name}-"
     found = {}
-    for one in store.owned_by(owner.metadata.uid):
-        if isinstance(one, Pod) and one.metadata.name.startswith(prefix):
-            ordinal = one.metadata.name.removeprefix(prefix)
+    for pod in store.owned_by(owner.metadata.uid):
+        if isinstance(pod, Pod) and pod.metadata.name.startswith(prefix):
+            ordinal = pod.metadata.name.removeprefix(prefix)
             if ordinal.isdecimal():
-                found[int(ordinal)] = one
+                found[int(ordinal)] = pod
     return found
 
 
@@ -213,7 +205,7 @@ def _is_terminating(pod: Pod) -> bool:
     return pod.metadata.deletion_timestamp is not None
 
 
-def _means_something(change: WatchEvent) -> bool:
+def _standing_changed(change: WatchEvent) -> bool:
     """Whether the pod came or went, or its standing changed; most writes to pods are about other things."""
     old, new = change.old, change.new
     if change.type != MODIFIED:
@@ -225,10 +217,3 @@ def _means_something(change: WatchEvent) -> bool:
 
 def _standing(pod: Pod) -> tuple[str, bool, bool]:
     return pod.status.phase, _is_terminating(pod), is_ready(pod)
-
-
-def _is_status_alone(change: WatchEvent) -> bool:
-    old, new = change.old, change.new
-    if not isinstance(old, StatefulSet) or not isinstance(new, StatefulSet):
-        return False
-    return old.spec is new.spec and old.metadata.deletion_timestamp == new.metadata.deletion_timestamp

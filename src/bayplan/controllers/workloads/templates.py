@@ -15,10 +15,9 @@ from bayplan.controllers.ownership import TEMPLATE_HASH, reference_to
 from bayplan.model.meta import LabelSelector, ObjectMeta
 from bayplan.model.pod import Pod, PodTemplateSpec
 from bayplan.model.workloads import Deployment, ReplicaSet, ReplicaSetSpec
+from bayplan.store.stamping import safe_encoded
 
 REVISION_HASH = "controller-revision-hash"
-# No vowels and no lookalikes, as in the names that Kubernetes makes up.
-_HASH_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 
 
 def same_template(of_replica_set: PodTemplateSpec, of_deployment: PodTemplateSpec) -> bool:
@@ -59,12 +58,7 @@ def replica_set_of(deployment: Deployment, hashed: str) -> ReplicaSet:
 
 def template_hash(template: PodTemplateSpec) -> str:
     """Ten characters for the template. Kubernetes hashes Go's way of printing it, which cannot be had here."""
-    rest = zlib.crc32(msgspec.json.encode(template, order="deterministic"))
-    letters = []
-    for _ in range(10):
-        rest, letter = divmod(rest, len(_HASH_ALPHABET))
-        letters.append(_HASH_ALPHABET[letter])
-    return "".join(letters)
+    return safe_encoded(zlib.crc32(msgspec.json.encode(template, order="deterministic")), 10)
 
 
 @dataclass(slots=True)
@@ -84,7 +78,7 @@ class Revisions:
     def __init__(self) -> None:
         self._seen: dict[str, _Seen] = {}
 
-    def hear(self, uid: str, template: PodTemplateSpec) -> None:
+    def observe(self, uid: str, template: PodTemplateSpec) -> None:
         """The owner has this template now."""
         seen = self._seen.get(uid)
         if seen is None:

@@ -11,7 +11,7 @@ Shape vocabulary used in every docstring and comment of the core:
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ IdArray: TypeAlias = NDArray[np.int32]
 BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.float64]
 RowArray: TypeAlias = NDArray[np.intp]
+
+Item = TypeVar("Item", bound=np.generic)
 
 #: What a column is indexed with: every row (a slice, no copy) or the given ones.
 Rows: TypeAlias = RowArray | slice
@@ -35,9 +37,25 @@ def row_array(rows: Any) -> RowArray:
     return np.asarray(rows, dtype=np.intp)
 
 
+def row_mask(rows: RowArray, count: int) -> BoolArray:
+    """(count,) True for the given rows."""
+    mask = np.zeros(count, dtype=np.bool_)
+    mask[rows] = True
+    return mask
+
+
 def every_row(count: int) -> RowArray:
     """All rows of a table of this length, one by one."""
     return np.arange(count, dtype=np.intp)
+
+
+def with_room(array: NDArray[Item], length: int, fill: int = 0) -> NDArray[Item]:
+    """The array if it is that long; else a copy at least twice as long, in which what is new holds `fill`."""
+    if length <= len(array):
+        return array
+    longer = np.full(max(length, 2 * len(array)), fill, dtype=array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 def distinct(rows: RowArray) -> RowArray:

@@ -1,7 +1,7 @@
 """Which rows changed since when.
 
 A reader remembers the position it has read up to and later asks for the rows logged since. The log is bounded:
-a reader that lags too far is told so (None) and must look at every row again.
+a reader that lags too far gets None and must look at every row again.
 """
 
 from __future__ import annotations

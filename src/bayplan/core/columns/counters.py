@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray
+from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, with_room
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.shapes import Identity, PodShape, Shapes
@@ -56,7 +56,7 @@ class NodeCounts:
 
     def counts(self, node_count: int) -> IdArray:
         """(nodes,)"""
-        self._reserve(node_count)
+        self._buffer = with_room(self._buffer, node_count)
         return self._buffer[:node_count]
 
     def by_domain(self, column: LabelColumn) -> IntArray:
@@ -73,7 +73,7 @@ class NodeCounts:
         return known[1]
 
     def add(self, node_row: int, amount: int) -> None:
-        self._reserve(node_row + 1)
+        self._buffer = with_room(self._buffer, node_row + 1)
         self._buffer[node_row] += amount
         for column, (version, sums) in self._sums.items():
             # Sums of a column that changed since may be too short; they are made anew when somebody asks.
@@ -81,12 +81,6 @@ class NodeCounts:
                 domain = column.ids.item(node_row)
                 if domain != ABSENT:
                     sums[domain] += amount
-
-    def _reserve(self, node_count: int) -> None:
-        if node_count > len(self._buffer):
-            grown = np.zeros(max(node_count, 2 * len(self._buffer)), dtype=np.int32)
-            grown[: len(self._buffer)] = self._buffer
-            self._buffer = grown
 
 
 class PodCounter:

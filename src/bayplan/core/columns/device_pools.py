@@ -15,7 +15,7 @@ import numpy as np
 
 from bayplan.core.columns import BoolArray, IdArray, RowArray, row_array
 from bayplan.core.columns.devices import Amounts, DeviceEntry, DeviceId, Inventory, PoolId
-from bayplan.core.columns.node_selectors import NodeTerm, compile_term, match_term
+from bayplan.core.columns.node_selectors import NodeTerm, compile_term, match_some
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.model.pod import NodeSelector
 from bayplan.model.quantity import parse_quantity
@@ -281,8 +281,7 @@ def visible_to(resource_slice: ResourceSlice, nodes: NodeTable) -> BoolArray:
     elif spec.node_selector is not None:
         if not _parses(spec.node_selector):
             return nodes.alive.copy()
-        for term in _terms(spec.node_selector):
-            visible |= match_term(nodes, term)
+        visible |= match_some(nodes, _terms(spec.node_selector))
     return visible
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IdArray
+from bayplan.core.columns import ABSENT, BoolArray, IdArray, with_room
 from bayplan.core.columns.vocabulary import Vocabulary
 
 NO_LABELS: Mapping[str, str] = {}
@@ -20,22 +20,16 @@ NO_LABELS: Mapping[str, str] = {}
 class LabelColumn:
     """The values of one label key."""
 
-    __slots__ = ("_buffer", "_existing", "_holders", "_present", "_shared_values", "ids", "values", "version")
+    __slots__ = ("_buffer", "_existing", "_holders", "_present", "ids", "values", "version")
 
     def __init__(self, count: int) -> None:
         self.values: Vocabulary[str] = Vocabulary()
         self._buffer: IdArray = np.full(max(count, 1), ABSENT, dtype=np.int32)
         self.ids: IdArray = self._buffer[:count]
         self._holders: list[int] = []  # nodes that have each value
-        self._shared_values = 0  # values that more than one node has
         self.version = 0  # grows when any node's value changes
         self._present: tuple[int, BoolArray] | None = None
         self._existing: tuple[int, BoolArray] | None = None
-
-    @property
-    def is_unique(self) -> bool:
-        """Whether no two nodes have the same value: every domain is one node, as with host names."""
-        return self._shared_values == 0
 
     @property
     def domains(self) -> int:
@@ -43,10 +37,7 @@ class LabelColumn:
         return len(self.values)
 
     def set(self, row: int, value: str | None) -> None:
-        if row >= len(self._buffer):
-            grown = np.full(2 * row + 2, ABSENT, dtype=np.int32)
-            grown[: len(self._buffer)] = self._buffer
-            self._buffer = grown
+        self._buffer = with_room(self._buffer, row + 1, ABSENT)
         self.ids = self._buffer[: max(len(self.ids), row + 1)]
         held, value_id = int(self.ids[row]), ABSENT if value is None else self.values.id(value)
         self.version += 1
@@ -74,9 +65,7 @@ class LabelColumn:
             return
         if value_id == len(self._holders):
             self._holders.append(0)
-        before = self._holders[value_id]
         self._holders[value_id] += amount
-        self._shared_values += (before + amount > 1) - (before > 1)
 
     def where(self, accepts: Callable[[str], bool], *, absent: bool) -> BoolArray:
         """(nodes,) nodes whose value is accepted; nodes without the key count as `absent`.

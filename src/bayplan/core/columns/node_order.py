@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import zip_longest
 
-REGION_LABELS = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
-ZONE_LABELS = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
+from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
+
+REGION_LABELS = (BETA_REGION, REGION)
+ZONE_LABELS = (BETA_ZONE, ZONE)
 
 Zone = tuple[str, str]
 

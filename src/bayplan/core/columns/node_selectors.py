@@ -18,7 +18,7 @@ import numpy as np
 from bayplan.core.columns import ABSENT, BoolArray
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.nodes import NodeTable
-from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm, PodSpec
+from bayplan.model.pod import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec
 from bayplan.model.selectors import (
     DOES_NOT_EXIST,
     EXISTS,
@@ -47,12 +47,17 @@ class RequiredNodes(NamedTuple):
 
 
 ANYWHERE = RequiredNodes()
+_NO_AFFINITY = NodeAffinity()
+
+
+def node_affinity_of(spec: PodSpec) -> NodeAffinity:
+    """The pod's own node affinity; read it, never write to it."""
+    return (spec.affinity.node_affinity if spec.affinity is not None else None) or _NO_AFFINITY
 
 
 def required_nodes(spec: PodSpec) -> RequiredNodes:
     """What the pod itself demands of nodes. Terms that do not parse can never match and are left out."""
-    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
-    required = affinity.required if affinity is not None else None
+    required = node_affinity_of(spec).required
     if required is None and not spec.node_selector:
         return ANYWHERE
     terms = None if required is None else compile_terms(required.node_selector_terms)
@@ -63,7 +68,7 @@ def match_required(nodes: NodeTable, required: RequiredNodes) -> BoolArray:
     """(nodes,) nodes that a pod with these demands may go to. Read-only."""
 
     def build() -> BoolArray:
-        matched = nodes.alive & match_labels(nodes, dict(required.labels))
+        matched = match_labels(nodes, dict(required.labels))
         return matched if required.terms is None else matched & match_any(nodes, required.terms)
 
     return nodes.masks.get(required, _instant(nodes), build)
@@ -85,24 +90,24 @@ def compile_term(term: NodeSelectorTerm, path: str = "") -> NodeTerm:
     return _compile_written(_written(term.match_expressions), _written(term.match_fields), path)
 
 
-def match_any(nodes: NodeTable, terms: Iterable[NodeTerm], *, use_fields: bool = True) -> BoolArray:
-    """(nodes,) nodes that some term matches. Read-only.
+def match_any(nodes: NodeTable, terms: tuple[NodeTerm, ...]) -> BoolArray:
+    """(nodes,) nodes that some term matches. Read-only."""
+    return nodes.masks.get(terms, _instant(nodes), lambda: match_some(nodes, terms))
+
+
+def match_some(nodes: NodeTable, terms: Iterable[NodeTerm], *, use_fields: bool = True) -> BoolArray:
+    """(nodes,) as `match_any`, not cached.
 
     Without `use_fields` fields are not looked at, which is how upstream checks a volume's node affinity.
     """
-    alternatives = tuple(terms)
-
-    def build() -> BoolArray:
-        matched = np.zeros(nodes.count, dtype=np.bool_)
-        for term in alternatives:
-            matched |= match_term(nodes, term, use_fields=use_fields)
-        return matched & nodes.alive
-
-    return nodes.masks.get((alternatives, use_fields), _instant(nodes), build)
+    matched = np.zeros(nodes.count, dtype=np.bool_)
+    for term in terms:
+        matched |= _match_term(nodes, term, use_fields)
+    return matched
 
 
-def match_term(nodes: NodeTable, term: NodeTerm, *, use_fields: bool = True) -> BoolArray:
-    """(nodes,) nodes that meet every requirement of the term; not cached."""
+def _match_term(nodes: NodeTable, term: NodeTerm, use_fields: bool) -> BoolArray:
+    """(nodes,) nodes that meet every requirement of the term."""
     if not term.labels and not term.names:
         return np.zeros(nodes.count, dtype=np.bool_)
     matched = nodes.alive.copy()
@@ -110,7 +115,8 @@ def match_term(nodes: NodeTable, term: NodeTerm, *, use_fields: bool = True) -> 
         matched &= _match_label(nodes.labels.column(requirement.key), requirement)
     if use_fields:
         for requirement in term.names:
-            matched &= _match_name(nodes, requirement)
+            named = nodes.named(requirement.values)
+            matched &= named if requirement.operator == IN else ~named
     return matched
 
 
@@ -147,15 +153,6 @@ def _has_value(column: LabelColumn, values: Iterable[str]) -> BoolArray:
         if value_id != ABSENT:
             accepted[value_id] = True
     return accepted[column.ids]
-
-
-def _match_name(nodes: NodeTable, requirement: LabelRequirement) -> BoolArray:
-    named = np.zeros(nodes.count, dtype=np.bool_)
-    for name in requirement.values:
-        row = nodes.rows_by_name.get(name)
-        if row is not None:
-            named[row] = True
-    return named if requirement.operator == IN else ~named
 
 
 def _written(requirements: Iterable[NodeSelectorRequirement]) -> _Written:

@@ -18,7 +18,7 @@ from bayplan.core.columns.labels import NO_LABELS, NodeLabels
 from bayplan.core.columns.masks import MaskCache
 from bayplan.core.columns.node_order import NodeOrder
 from bayplan.core.columns.resources import ResourceVocabulary, allocatable_amounts
-from bayplan.core.columns.table import Table
+from bayplan.core.columns.table import PER_RESOURCE, Table, column
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.model.fingerprint import digest
 from bayplan.model.node import Node, Taint
@@ -37,28 +37,19 @@ class ImageState:
 class NodeTable(Table):
     """Nodes as rows."""
 
-    alive: BoolArray  # (nodes,) has a node object
-    unschedulable: BoolArray  # (nodes,)
-    allocatable: IntArray  # (nodes, resources) milli-cores and whole units
-    allowed_pods: IntArray  # (nodes,)
-    requested: IntArray  # (nodes, resources) what the pods there ask for
-    nonzero_requested: IntArray  # (nodes, 2) cpu and memory, with the scheduler's minimum for pods that ask nothing
-    pod_counts: IntArray  # (nodes,)
-    taint_set_ids: IdArray  # (nodes,) ids in `taint_sets`
-    feature_set_ids: IdArray  # (nodes,) ids in `feature_sets`
+    alive: BoolArray = column(np.bool_)  # (nodes,) has a node object
+    unschedulable: BoolArray = column(np.bool_)  # (nodes,)
+    allocatable: IntArray = column(np.int64, width=PER_RESOURCE)  # (nodes, resources) milli-cores and whole units
+    allowed_pods: IntArray = column(np.int64)  # (nodes,)
+    requested: IntArray = column(np.int64, width=PER_RESOURCE)  # (nodes, resources) what the pods there ask for
+    #: (nodes, 2) cpu and memory, with the scheduler's minimum for pods that ask nothing
+    nonzero_requested: IntArray = column(np.int64, width=2)
+    pod_counts: IntArray = column(np.int64)  # (nodes,)
+    taint_set_ids: IdArray = column(np.int32)  # (nodes,) ids in `taint_sets`
+    feature_set_ids: IdArray = column(np.int32)  # (nodes,) ids in `feature_sets`
 
     def __init__(self, resources: ResourceVocabulary) -> None:
-        super().__init__()
-        self.resources = resources
-        self._declare("alive", np.bool_, False)
-        self._declare("unschedulable", np.bool_, False)
-        self._declare("allocatable", np.int64, width=len(resources))
-        self._declare("allowed_pods", np.int64)
-        self._declare("requested", np.int64, width=len(resources))
-        self._declare("nonzero_requested", np.int64, width=2)
-        self._declare("pod_counts", np.int64)
-        self._declare("taint_set_ids", np.int32)
-        self._declare("feature_set_ids", np.int32)
+        super().__init__(resources)
         self.labels = NodeLabels()
         self.order = NodeOrder()
         self.masks = MaskCache()  # of node selectors
@@ -88,6 +79,12 @@ class NodeTable(Table):
             self._name_ranks[order] = np.arange(self.count)
             self._ranks_version = (self.order_version, self.count)
         return self._name_ranks
+
+    def named(self, names: Iterable[str]) -> BoolArray:
+        """(nodes,) the nodes with one of these names."""
+        named = np.zeros(self.count, dtype=np.bool_)
+        named[[self.rows_by_name[name] for name in names if name in self.rows_by_name]] = True
+        return named
 
     def add_node(self, node: Node) -> int:
         """Add a node, or replace the object of one that is known."""
@@ -147,12 +144,6 @@ class NodeTable(Table):
         if not self.alive[row] and not self.pod_rows[row]:
             del self.rows_by_name[self.names[row]]
             self._free_row(row)
-
-    def widen(self) -> None:
-        """Make room for resources that were named since the table was built."""
-        if self.allocatable.shape[1] < len(self.resources):
-            self._widen("allocatable", len(self.resources))
-            self._widen("requested", len(self.resources))
 
     def _set_allocatable(self, row: int, node: Node) -> None:
         amounts, allowed_pods = allocatable_amounts(node.status.allocatable)

@@ -11,10 +11,12 @@ import numpy as np
 from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray
 from bayplan.core.columns.resources import PodRequests, ResourceVocabulary, pod_requests, status_agrees
 from bayplan.core.columns.shapes import PodInfo, PodShape
-from bayplan.core.columns.table import Table
+from bayplan.core.columns.table import PER_RESOURCE, Table, column
 from bayplan.core.columns.volume_users import VolumeUsers, attachable_count
+from bayplan.model.conditions import TRUE, find_condition
 from bayplan.model.pod import Pod
 from bayplan.model.timestamps import parse_time
+from bayplan.model.well_known import DISRUPTION_TARGET
 
 #: Start time of a pod that has none: newer than any other.
 NOT_STARTED = np.iinfo(np.int64).max
@@ -25,32 +27,20 @@ class PodTable(Table):
 
     shows_spare_rows = True
 
-    node_rows: IdArray  # (pods,) where it runs, -1 for a nominated pod and for a free row
-    slots: IdArray  # (pods,) its place in that node's list of pods
-    priorities: IntArray  # (pods,)
-    started_at: IntArray  # (pods,) nanoseconds, NOT_STARTED when unknown
-    terminating: BoolArray  # (pods,) has a deletion timestamp
-    preempted: BoolArray  # (pods,) terminating because a scheduler preempted it
-    shape_ids: IdArray  # (pods,)
-    identity_ids: IdArray  # (pods,)
-    requests: IntArray  # (pods, resources) what it takes on a node
-    nonzero_requests: IntArray  # (pods, 2)
-    attachable_volumes: IdArray  # (pods,) volumes that a driver may have to attach
+    node_rows: IdArray = column(np.int32, ABSENT)  # (pods,) where it runs, -1 for a nominated pod and for a free row
+    slots: IdArray = column(np.int32)  # (pods,) its place in that node's list of pods
+    priorities: IntArray = column(np.int64)  # (pods,)
+    started_at: IntArray = column(np.int64, NOT_STARTED)  # (pods,) nanoseconds, NOT_STARTED when unknown
+    terminating: BoolArray = column(np.bool_)  # (pods,) has a deletion timestamp
+    preempted: BoolArray = column(np.bool_)  # (pods,) terminating because a scheduler preempted it
+    shape_ids: IdArray = column(np.int32, ABSENT)  # (pods,)
+    identity_ids: IdArray = column(np.int32, ABSENT)  # (pods,)
+    requests: IntArray = column(np.int64, width=PER_RESOURCE)  # (pods, resources) what it takes on a node
+    nonzero_requests: IntArray = column(np.int64, width=2)  # (pods, 2)
+    attachable_volumes: IdArray = column(np.int32)  # (pods,) volumes that a driver may have to attach
 
     def __init__(self, resources: ResourceVocabulary) -> None:
-        super().__init__()
-        self.resources = resources
-        self._declare("node_rows", np.int32, ABSENT)
-        self._declare("slots", np.int32)
-        self._declare("priorities", np.int64)
-        self._declare("started_at", np.int64, NOT_STARTED)
-        self._declare("terminating", np.bool_, False)
-        self._declare("preempted", np.bool_, False)
-        self._declare("shape_ids", np.int32, ABSENT)
-        self._declare("identity_ids", np.int32, ABSENT)
-        self._declare("requests", np.int64, width=len(resources))
-        self._declare("nonzero_requests", np.int64, width=2)
-        self._declare("attachable_volumes", np.int32)
+        super().__init__(resources)
         self.keys: list[str] = []
         self.uids: list[str] = []
         self.rows_by_key: dict[str, int] = {}
@@ -126,11 +116,6 @@ class PodTable(Table):
             amounts[resource] = amount
         return amounts, np.array([requests.nonzero_cpu_milli, requests.nonzero_memory_bytes], dtype=np.int64)
 
-    def widen(self) -> None:
-        """Make room for resources that were named since the table was built."""
-        if self.requests.shape[1] < len(self.resources):
-            self._widen("requests", len(self.resources))
-
 
 def _requests_in_use(pod: Pod, shape: PodShape) -> PodRequests:
     """A resized pod may hold more than its spec says; any other takes what its shape says."""
@@ -138,5 +123,5 @@ def _requests_in_use(pod: Pod, shape: PodShape) -> PodRequests:
 
 
 def _preempted_by_scheduler(pod: Pod) -> bool:
-    condition = next((c for c in pod.status.conditions if c.type == "DisruptionTarget"), None)
-    return condition is not None and condition.status == "True" and condition.reason == "PreemptionByScheduler"
+    condition = find_condition(pod.status.conditions, DISRUPTION_TARGET)
+    return condition is not None and condition.status == TRUE and condition.reason == "PreemptionByScheduler"

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray
+from bayplan.core.columns import BoolArray, with_room
 from bayplan.core.columns.shapes import Port
 
 ANY_ADDRESS = "0.0.0.0"
+
+_NOWHERE: BoolArray = np.zeros(0, dtype=np.bool_)
 
 
 class PortTable:
@@ -22,18 +24,13 @@ class PortTable:
 
     def set(self, port: Port, node_row: int, taken: bool) -> None:
         users = self._by_number.setdefault((port.protocol, port.port), {})
-        column = users.get(port)
-        if column is None or node_row >= len(column):
-            grown = np.zeros(max(64, 2 * node_row), dtype=np.bool_)
-            if column is not None:
-                grown[: len(column)] = column
-            column = users[port] = grown
-        column[node_row] = taken
+        users[port] = with_room(users.get(port, _NOWHERE), node_row + 1)
+        users[port][node_row] = taken
 
     def conflicting(self, wanted: Port, node_count: int) -> dict[Port, BoolArray]:
         """The ports some pod holds that clash with `wanted`, each with the (nodes,) mask of where it is held."""
         users = self._by_number.get((wanted.protocol, wanted.port), {})
-        return {held: _resized(column, node_count) for held, column in users.items() if clash(wanted, held)}
+        return {held: with_room(it, node_count)[:node_count] for held, it in users.items() if clash(wanted, held)}
 
 
 def clash(wanted: Port, held: Port) -> bool:
@@ -41,9 +38,3 @@ def clash(wanted: Port, held: Port) -> bool:
     if (wanted.protocol, wanted.port) != (held.protocol, held.port):
         return False
     return wanted.host_ip == held.host_ip or ANY_ADDRESS in (wanted.host_ip, held.host_ip)
-
-
-def _resized(column: BoolArray, node_count: int) -> BoolArray:
-    if len(column) >= node_count:
-        return column[:node_count]
-    return np.concatenate([column, np.zeros(node_count - len(column), dtype=np.bool_)])

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from bayplan.core.columns.vocabulary import Vocabulary
+from bayplan.model.conditions import find_condition
 from bayplan.model.meta import RawQuantity
 from bayplan.model.pod import Container, Pod
 from bayplan.model.quantity import milli_value, parse_quantity, whole_value
@@ -60,11 +61,6 @@ class ResourceVocabulary(Vocabulary[str]):
         super().__init__()
         for name in BASIC_NAMES:
             self.id(name)
-
-    @property
-    def names(self) -> list[str]:
-        """The name of each column."""
-        return self.values
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +193,8 @@ def _reported_demand(pod: Pod, specified: _Demand) -> _Demand:
     pod_level = specified.pod_level
     if pod_level and status.resources is not None:
         held = _held(pod_level, status.resources.requests, status.allocated_resources, infeasible)
-        pod_level = _pod_level_amounts(held)
+        # The status adds nothing that the spec does not name, and what it lacks counts as 0.
+        pod_level = {name: held.get(name, 0) for name in pod_level}
     return _Demand(
         [reported(c, amounts) for c, amounts in zip(spec.containers, specified.containers, strict=True)],
         [
@@ -257,10 +254,8 @@ def _repeats(
 
 def _is_resize_infeasible(pod: Pod) -> bool:
     # The first condition of the type decides. Upstream: component-helpers/resource IsPodResizeInfeasible.
-    for condition in pod.status.conditions:
-        if condition.type == "PodResizePending":
-            return condition.reason == "Infeasible"
-    return False
+    condition = find_condition(pod.status.conditions, "PodResizePending")
+    return condition is not None and condition.reason == "Infeasible"
 
 
 def _is_restartable(init_container: Container) -> bool:

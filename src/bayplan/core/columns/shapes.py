@@ -16,13 +16,12 @@ from typing import NamedTuple
 
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.resources import PodRequests, pod_requests
-from bayplan.core.columns.terms import NO_TERMS, AffinityTerms, compile_affinity
+from bayplan.core.columns.terms import AffinityTerms, compile_affinity
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.model.fingerprint import fingerprint
 from bayplan.model.meta import ObjectMeta, OwnerReference
-from bayplan.model.pod import Container, Pod, PodResourceClaim, PodResourceClaimStatus, PodSpec
+from bayplan.model.pod import Pod, PodResourceClaim, PodResourceClaimStatus, PodSpec
 from bayplan.model.resource_claims import ResourceClaim
-from bayplan.model.selectors import SelectorError
 from bayplan.model.structs import Struct
 from bayplan.model.volumes import has_source
 
@@ -56,7 +55,6 @@ class PodShape:
     ports: tuple[Port, ...]
     terms: AffinityTerms
     has_pod_affinity: bool  # the affinity structs exist, even if they hold no term
-    selector_error: str  # why the affinity terms do not compile; they are then left out
     claim_names: tuple[str, ...]
     carried_ids: tuple[int, ...] = field(default=())  # set by the cache: ids of the terms in `CarriedTerms`
 
@@ -169,11 +167,6 @@ def _controller(meta: ObjectMeta) -> OwnerReference | None:
 def _make_shape(
     shape_id: int, identity_id: int, meta: ObjectMeta, bare: PodSpec, controller: OwnerReference | None
 ) -> PodShape:
-    terms, error = NO_TERMS, ""
-    try:
-        terms = compile_affinity(bare.affinity, meta.namespace)
-    except SelectorError as problem:
-        error = str(problem)
     affinity = bare.affinity
     return PodShape(
         id=shape_id,
@@ -184,10 +177,9 @@ def _make_shape(
         controller=controller,
         requests=pod_requests(Pod(metadata=meta, spec=bare)),
         ports=host_ports(bare),
-        terms=terms,
+        terms=compile_affinity(bare.affinity, meta.namespace),
         has_pod_affinity=affinity is not None
         and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None),
-        selector_error=error,
         claim_names=tuple(
             volume.persistent_volume_claim.claim_name
             for volume in bare.volumes
@@ -199,12 +191,9 @@ def _make_shape(
 def host_ports(spec: PodSpec) -> tuple[Port, ...]:
     """Host ports of sidecars, then containers. Ordinary init containers are over before they could clash."""
     sidecars = [container for container in spec.init_containers if container.restart_policy == "Always"]
-    return tuple(port for container in (*sidecars, *spec.containers) for port in _ports_of(container))
-
-
-def _ports_of(container: Container) -> list[Port]:
-    return [
+    return tuple(
         Port(port.protocol or "TCP", port.host_port, port.host_ip or "0.0.0.0")
+        for container in (*sidecars, *spec.containers)
         for port in container.ports
         if port.host_port
-    ]
+    )

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
-from bayplan.model.pod import Affinity, PodAffinityTerm, WeightedPodAffinityTerm
-from bayplan.model.selectors import CompiledSelector, compile_label_selector
+from bayplan.model.pod import Affinity, PodAffinity, PodAffinityTerm, PodAntiAffinity, WeightedPodAffinityTerm
+from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector, joined_faults
 
 
 class AffinityTerm(NamedTuple):
@@ -32,6 +32,15 @@ class TermKind(IntEnum):
     PREFERRED_ANTI = 3
 
 
+#: What upstream calls them in messages.
+KIND_NAMES = {
+    TermKind.REQUIRED: "requiredAffinityTerms",
+    TermKind.REQUIRED_ANTI: "requiredAntiAffinityTerms",
+    TermKind.PREFERRED: "preferredAffinityTerms",
+    TermKind.PREFERRED_ANTI: "preferredAntiAffinityTerms",
+}
+
+
 class CarriedTerm(NamedTuple):
     """A term as carried by pods that run: what they ask of the pods to come."""
 
@@ -48,6 +57,17 @@ class AffinityTerms:
     required_anti: tuple[AffinityTerm, ...] = ()
     preferred: tuple[tuple[int, AffinityTerm], ...] = ()
     preferred_anti: tuple[tuple[int, AffinityTerm], ...] = ()
+    faults: tuple[tuple[TermKind, str], ...] = ()  # what does not parse; a kind with a fault has no terms
+
+    @property
+    def error(self) -> str:
+        """All faults in one message, as upstream words it; "" if every term parses."""
+        return joined_faults(f"{KIND_NAMES[kind]}: {fault}" for kind, fault in self.faults)
+
+    @property
+    def required_parse(self) -> bool:
+        """Whether nothing is wrong with the required terms."""
+        return not any(kind in (TermKind.REQUIRED, TermKind.REQUIRED_ANTI) for kind, _ in self.faults)
 
     def carried(self) -> tuple[CarriedTerm, ...]:
         return (
@@ -62,24 +82,30 @@ NO_TERMS = AffinityTerms()
 
 
 def compile_affinity(affinity: Affinity | None, namespace: str) -> AffinityTerms:
-    """The pod (anti-)affinity terms of a pod in `namespace`. Raises SelectorError on an invalid selector."""
+    """The pod (anti-)affinity terms of a pod in `namespace`; one bad selector costs all terms of its kind."""
     if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
         return NO_TERMS
-    near, apart = affinity.pod_affinity, affinity.pod_anti_affinity
+    near, apart = affinity.pod_affinity or PodAffinity(), affinity.pod_anti_affinity or PodAntiAffinity()
+    faults: list[tuple[TermKind, str]] = []
+
+    def compiled(kind: TermKind, terms: list[PodAffinityTerm]) -> tuple[AffinityTerm, ...]:
+        try:
+            return tuple(_compile(term, namespace) for term in terms)
+        except SelectorError as problem:
+            faults.append((kind, str(problem)))
+            return ()
+
+    def weighted(kind: TermKind, terms: list[WeightedPodAffinityTerm]) -> tuple[tuple[int, AffinityTerm], ...]:
+        parsed = compiled(kind, [term.pod_affinity_term for term in terms])
+        return tuple((term.weight, found) for term, found in zip(terms, parsed, strict=bool(parsed)))
+
     return AffinityTerms(
-        required=_required(near.required, namespace) if near else (),
-        required_anti=_required(apart.required, namespace) if apart else (),
-        preferred=_preferred(near.preferred, namespace) if near else (),
-        preferred_anti=_preferred(apart.preferred, namespace) if apart else (),
+        required=compiled(TermKind.REQUIRED, near.required),
+        required_anti=compiled(TermKind.REQUIRED_ANTI, apart.required),
+        preferred=weighted(TermKind.PREFERRED, near.preferred),
+        preferred_anti=weighted(TermKind.PREFERRED_ANTI, apart.preferred),
+        faults=tuple(faults),
     )
-
-
-def _required(terms: list[PodAffinityTerm], namespace: str) -> tuple[AffinityTerm, ...]:
-    return tuple(_compile(term, namespace) for term in terms)
-
-
-def _preferred(terms: list[WeightedPodAffinityTerm], namespace: str) -> tuple[tuple[int, AffinityTerm], ...]:
-    return tuple((term.weight, _compile(term.pod_affinity_term, namespace)) for term in terms)
 
 
 def _compile(term: PodAffinityTerm, namespace: str) -> AffinityTerm:

@@ -17,11 +17,12 @@ from bayplan.model.volumes import Volume
 class VolumeUsers:
     """Counts of volumes by node row."""
 
-    __slots__ = ("_by_claim", "attachable")
+    __slots__ = ("_by_claim", "attachable", "doubtful")
 
     def __init__(self) -> None:
         self._by_claim: dict[tuple[str, str], dict[int, int]] = {}
         self.attachable: dict[int, int] = {}  # node row -> volumes of its pods that may need attaching
+        self.doubtful: dict[int, int] = {}  # node row -> pods whose volumes may turn out to be impossible to count
 
     def rows_using(self, namespace: str, claim_name: str) -> Collection[int]:
         """Rows of the nodes with a pod that names the claim, ghosts included."""
@@ -30,6 +31,8 @@ class VolumeUsers:
     def on_pod(self, shape: PodShape, attachable_count: int, node_row: int, sign: int) -> None:
         """A pod with volumes came to (+1) or left (-1) a node."""
         _add(self.attachable, node_row, sign * attachable_count)
+        if is_doubtful(shape.spec):
+            _add(self.doubtful, node_row, sign)
         for name in shape.claim_names:
             key = (shape.namespace, name)
             users = self._by_claim.setdefault(key, {})
@@ -41,6 +44,15 @@ class VolumeUsers:
 def attachable_count(spec: PodSpec) -> int:
     """How many volumes of the pod a driver may have to attach: those of claims, and disks of cloud providers."""
     return sum(map(_may_be_attached, spec.volumes))
+
+
+def is_doubtful(spec: PodSpec) -> bool:
+    """Whether it takes a closer look to know that the pod's volumes can be counted: all but claims with a name."""
+    return any(
+        _may_be_attached(volume)
+        and not (volume.persistent_volume_claim is not None and volume.persistent_volume_claim.claim_name)
+        for volume in spec.volumes
+    )
 
 
 def _may_be_attached(volume: Volume) -> bool:

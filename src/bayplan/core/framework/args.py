@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from bayplan.model.pod import NodeAffinity, TopologySpreadConstraint
+from bayplan.model.well_known import HOSTNAME, ZONE
 
 LEAST_ALLOCATED = "LeastAllocated"
 MOST_ALLOCATED = "MostAllocated"
@@ -19,10 +20,8 @@ SYSTEM_DEFAULTING = "System"
 LIST_DEFAULTING = "List"
 
 SYSTEM_DEFAULT_CONSTRAINTS = (
-    TopologySpreadConstraint(topology_key="kubernetes.io/hostname", when_unsatisfiable="ScheduleAnyway", max_skew=3),
-    TopologySpreadConstraint(
-        topology_key="topology.kubernetes.io/zone", when_unsatisfiable="ScheduleAnyway", max_skew=5
-    ),
+    TopologySpreadConstraint(topology_key=HOSTNAME, when_unsatisfiable="ScheduleAnyway", max_skew=3),
+    TopologySpreadConstraint(topology_key=ZONE, when_unsatisfiable="ScheduleAnyway", max_skew=5),
 )
 
 

@@ -36,9 +36,10 @@ MAX_NODE_SCORE = 100
 class Reads(Flag):
     """What a plugin's answer for a node depends on, beyond the pod; decides what may be reused.
 
-    A plugin that does not read the CLUSTER promises three things. Its state, and whether it skips, depend on the pod
-    and the node objects alone. An answer for a node changes only when a node object changes or that node's own pods
-    do. And what `normalize` makes of a score depends on that score and on the lowest and highest one, nothing else.
+    A plugin that does not read the CLUSTER promises three things. Its state, and whether it skips, depend on the pod's
+    shape (not on its name or priority) and the node objects alone. An answer for a node changes only when a node object
+    changes or that node's own pods do. And what `normalize` makes of a score depends on that score and on the lowest
+    and highest one, nothing else.
     """
 
     NODE = auto()  # node objects
@@ -100,6 +101,16 @@ class FilterPlugin(Protocol):
 
     def explain_failure(self, state: State, view: View, code: int) -> Status:
         """What a failure code of `filter` says in words. The status needs no plugin name."""
+
+
+@runtime_checkable
+class UnpreparedPlugin(Protocol):
+    """A filter plugin that can do without its PreFilter, which a profile may leave out."""
+
+    name: ClassVar[str]
+
+    def unprepared(self, pod: PodInfo, view: View) -> State | Skip:
+        """The state for `filter` then."""
 
 
 @runtime_checkable

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
+from bayplan.core.columns import IntArray, RowArray, row_array
 from bayplan.core.framework.args import DefaultPreemptionArgs
 from bayplan.core.framework.contract import (
     BindPlugin,
@@ -23,7 +26,13 @@ from bayplan.core.framework.contract import (
     ReservePlugin,
     ScorePlugin,
     SelectivePlugin,
+    State,
 )
+from bayplan.core.framework.unprepared import UnpreparedFilter
+from bayplan.core.snapshot import View
+
+#: What a plugin says of one row.
+OneRow: TypeAlias = Callable[[State, View, int], int]
 
 
 @dataclass(frozen=True)
@@ -52,12 +61,13 @@ class Profile:
         return {plugin.name: plugin for plugin in self.score if isinstance(plugin, NormalizePlugin)}
 
     @cached_property
-    def one_row_filters(self) -> dict[str, OneRowFilter]:
-        return {plugin.name: plugin for plugin in self.filter if isinstance(plugin, OneRowFilter)}
+    def one_row_filters(self) -> dict[str, OneRow]:
+        """What each filter says of a single row."""
+        return {p.name: p.filter_one if isinstance(p, OneRowFilter) else _for_one_row(p.filter) for p in self.filter}
 
     @cached_property
-    def one_row_scores(self) -> dict[str, OneRowScore]:
-        return {plugin.name: plugin for plugin in self.score if isinstance(plugin, OneRowScore)}
+    def one_row_scores(self) -> dict[str, OneRow]:
+        return {p.name: p.score_one if isinstance(p, OneRowScore) else _for_one_row(p.score) for p in self.score}
 
     @cached_property
     def local_filters(self) -> tuple[FilterPlugin, ...]:
@@ -83,10 +93,13 @@ class Profile:
         return {plugin.name: plugin for plugin in self.pre_filter if isinstance(plugin, SelectivePlugin)}
 
     @cached_property
-    def lacks_local_pre_filter(self) -> bool:
-        """Whether a local filter has a PreFilter that the profile leaves out."""
-        prepared = {plugin.name for plugin in self.local_pre_filters}
-        return any(p.name not in prepared and isinstance(p, PreFilterPlugin) for p in self.local_filters)
+    def lacks_pre_filter(self) -> bool:
+        """Whether a filter has a PreFilter that the profile leaves out."""
+        prepared = {plugin.name for plugin in self.pre_filter}
+        return any(
+            plugin.name not in prepared and isinstance(plugin, PreFilterPlugin | UnpreparedFilter)
+            for plugin in self.filter
+        )
 
     @cached_property
     def local_scorers(self) -> tuple[ScorePlugin, ...]:
@@ -100,3 +113,7 @@ class Profile:
     @cached_property
     def pre_scorers(self) -> dict[str, PreScorePlugin]:
         return {plugin.name: plugin for plugin in self.pre_score}
+
+
+def _for_one_row(ask: Callable[[State, View, RowArray], IntArray]) -> OneRow:
+    return lambda state, view, row: ask(state, view, row_array([row])).item()

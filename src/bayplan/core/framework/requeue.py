@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, IntFlag
-from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
+from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.model.kinds import Object
 from bayplan.model.structs import Struct
 
 
@@ -91,8 +90,8 @@ def _same_resource(registered: EventResource, incoming: EventResource) -> bool:
 
 #: Whether a new attempt is worth it, from the rejected pod and the object before (None: new) and after (None: gone).
 #: One answer serves all pods of a shape: a hint looks at a pod's name and uid only to see whether the object is the pod
-#: itself or a claim generated for it.
-Hint: TypeAlias = Callable[[PodInfo, Object | None, Object | None], bool]
+#: itself or a claim generated for it. The objects are of the kind that the hint is registered for.
+Hint: TypeAlias = Callable[[PodInfo, Any, Any], bool]
 
 
 @dataclass(frozen=True, slots=True)

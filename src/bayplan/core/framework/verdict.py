@@ -59,3 +59,7 @@ class CycleError(Exception):
         super().__init__(message)
         self.plugin = plugin
         self.message = message
+
+    def at(self, where: str) -> CycleError:
+        """The same error with the point where it happened before its message, as upstream reports it."""
+        return CycleError(self.plugin, f"{where}: {self.message}")

@@ -8,12 +8,13 @@ the scheduler does not, so they are only known by the names of their plugins. No
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
-from bayplan.model.storage import CSINode, PersistentVolume
-from bayplan.model.volumes import Volume
+from bayplan.model.storage import CSINode, PersistentVolume, PersistentVolumeSpec
+from bayplan.model.volumes import AzureDiskVolumeSource, Volume
+from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 AWS_EBS = "kubernetes.io/aws-ebs"
 GCE_PD = "kubernetes.io/gce-pd"
@@ -39,8 +40,6 @@ ZONE_LABELS = {
     GCE_PD: "topology.gke.io/zone",
     CINDER: "topology.cinder.csi.openstack.org/zone",
 }
-ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
-BETA_ZONE, BETA_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"
 ZONE_SEPARATOR = "__"
 
 _UNSPECIFIED = "UNSPECIFIED"
@@ -59,64 +58,47 @@ class Disk(NamedTuple):
     handle: str
 
 
-def inline_plugin(volume: Volume) -> str | None:
-    """The migrated plugin of a pod's own disk."""
-    if volume.aws_elastic_block_store is not None:
-        return AWS_EBS
-    if volume.gce_persistent_disk is not None:
-        return GCE_PD
-    if volume.azure_disk is not None:
-        return AZURE_DISK
-    if volume.cinder is not None:
-        return CINDER
-    return PORTWORX if volume.portworx_volume is not None else None
-
-
 def inline_disk(volume: Volume) -> Disk | None:
     """A pod's own disk as the driver knows it; None for other volumes. Raises TranslationError."""
-    if volume.aws_elastic_block_store is not None:
-        return Disk(DRIVERS[AWS_EBS], aws_handle(volume.aws_elastic_block_store.volume_id))
-    if volume.gce_persistent_disk is not None:
-        return Disk(DRIVERS[GCE_PD], _zonal_handle(_UNSPECIFIED, volume.gce_persistent_disk.pd_name))
-    if volume.azure_disk is not None:
-        return Disk(DRIVERS[AZURE_DISK], volume.azure_disk.disk_uri)
-    if volume.cinder is not None:
-        return Disk(DRIVERS[CINDER], volume.cinder.volume_id)
-    if volume.portworx_volume is not None:
-        return Disk(DRIVERS[PORTWORX], volume.portworx_volume.volume_id)
-    return None
+    return _migrated_disk(_written_disk(volume), {})
 
 
 def volume_plugin(volume: PersistentVolume) -> str | None:
     """The migrated plugin of a persistent volume."""
-    spec = volume.spec
-    if spec.aws_elastic_block_store is not None:
-        return AWS_EBS
-    if spec.gce_persistent_disk is not None:
-        return GCE_PD
-    if spec.azure_disk is not None:
-        return AZURE_DISK
-    if spec.cinder is not None:
-        return CINDER
-    return PORTWORX if spec.portworx_volume is not None else None
+    written = _written_disk(volume.spec)
+    return written[0] if written is not None else None
 
 
 def volume_disk(volume: PersistentVolume) -> Disk | None:
     """A persistent volume as its driver, or the one that took over, knows it. Raises TranslationError."""
-    spec = volume.spec
-    if spec.csi is not None:
-        return Disk(spec.csi.driver, spec.csi.volume_handle)
-    if spec.aws_elastic_block_store is not None:
-        return Disk(DRIVERS[AWS_EBS], aws_handle(spec.aws_elastic_block_store.volume_id))
-    if spec.gce_persistent_disk is not None:
-        return Disk(DRIVERS[GCE_PD], _gce_handle(volume, spec.gce_persistent_disk.pd_name))
-    if spec.azure_disk is not None:
-        return Disk(DRIVERS[AZURE_DISK], spec.azure_disk.disk_uri)
-    if spec.cinder is not None:
-        return Disk(DRIVERS[CINDER], spec.cinder.volume_id)
-    if spec.portworx_volume is not None:
-        return Disk(DRIVERS[PORTWORX], spec.portworx_volume.volume_id)
-    return None
+    csi = volume.spec.csi
+    if csi is not None:
+        return Disk(csi.driver, csi.volume_handle)
+    return _migrated_disk(_written_disk(volume.spec), volume.metadata.labels)
+
+
+def _written_disk(source: Volume | PersistentVolumeSpec) -> tuple[str, str] | None:
+    """The migrated plugin and the disk's name, as written for that plugin."""
+    if source.aws_elastic_block_store is not None:
+        return AWS_EBS, source.aws_elastic_block_store.volume_id
+    if source.gce_persistent_disk is not None:
+        return GCE_PD, source.gce_persistent_disk.pd_name
+    if source.azure_disk is not None:
+        return AZURE_DISK, _azure_handle(source.azure_disk)
+    if source.cinder is not None:
+        return CINDER, source.cinder.volume_id
+    return (PORTWORX, source.portworx_volume.volume_id) if source.portworx_volume is not None else None
+
+
+def _migrated_disk(written: tuple[str, str] | None, labels: Mapping[str, str]) -> Disk | None:
+    if written is None:
+        return None
+    plugin, name = written
+    if plugin == AWS_EBS:
+        name = aws_handle(name)
+    elif plugin == GCE_PD:
+        name = _gce_handle(labels, name)
+    return Disk(DRIVERS[plugin], name)
 
 
 def is_migrated_on(csi_node: CSINode, plugin: str) -> bool:
@@ -163,16 +145,16 @@ def aws_handle(volume_id: str) -> str:
     return handle
 
 
-def _gce_handle(volume: PersistentVolume, disk_name: str) -> str:
-    labels = volume.metadata.labels
+def _azure_handle(disk: AzureDiskVolumeSource) -> str:
+    if disk.kind is not None and disk.kind.lower() != "managed":
+        raise TranslationError(f"kind({disk.kind}) is not supported in csi migration")
+    return disk.disk_uri
+
+
+def _gce_handle(labels: Mapping[str, str], disk_name: str) -> str:
     zones = (labels.get(BETA_ZONE) or labels.get(ZONE, "")).split(ZONE_SEPARATOR)
-    if len(zones) > 1:
-        return f"projects/{_UNSPECIFIED}/regions/{_gce_region(zones)}/disks/{disk_name}"
-    return _zonal_handle(zones[0] or _UNSPECIFIED, disk_name)
-
-
-def _zonal_handle(zone: str, disk_name: str) -> str:
-    return f"projects/{_UNSPECIFIED}/zones/{zone}/disks/{disk_name}"
+    place = f"regions/{_gce_region(zones)}" if len(zones) > 1 else f"zones/{zones[0] or _UNSPECIFIED}"
+    return f"projects/{_UNSPECIFIED}/{place}/disks/{disk_name}"
 
 
 def _gce_region(zones: Sequence[str]) -> str:

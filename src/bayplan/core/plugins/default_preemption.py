@@ -12,7 +12,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
-from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
 
 WAITING = "waiting for the preemption for this pod to be finished"
 
@@ -36,6 +36,6 @@ class PreemptionGate(DefaultPreemption):
         return unresolvable(WAITING) if self._is_preempting(pod.key) else SUCCESS
 
 
-def after_pod_deleted(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_pod_deleted(pod: PodInfo, old: Pod, new: None) -> bool:  # noqa: ARG001
     """Hint: never. The plugins that rejected the preemptor know whether that pod was in its way."""
     return False

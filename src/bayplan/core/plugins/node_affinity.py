@@ -20,6 +20,7 @@ from bayplan.core.columns.node_selectors import (
     compile_term,
     match_any,
     match_required,
+    node_affinity_of,
     required_nodes,
 )
 from bayplan.core.columns.nodes import NodeTable
@@ -30,7 +31,6 @@ from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, Eve
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
-from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import NodeAffinity as NodeAffinitySpec
 from bayplan.model.pod import NodeSelectorTerm, PodSpec, PreferredSchedulingTerm
@@ -70,10 +70,11 @@ class NodeAffinity:
             return unresolvable(REASON_CONFLICT)
         return Ready(required, names)
 
-    def filter(self, state: RequiredNodes | PodInfo, view: View, rows: Rows) -> IntArray:
-        # A profile may leave out pre_filter and still filter.
-        required = required_nodes(state.spec) if isinstance(state, PodInfo) else state
-        return self._codes(view.nodes, match_required(view.nodes, required)[rows], rows)
+    def unprepared(self, pod: PodInfo, view: View) -> RequiredNodes:  # noqa: ARG002
+        return required_nodes(pod.spec)
+
+    def filter(self, state: RequiredNodes, view: View, rows: Rows) -> IntArray:
+        return self._codes(view.nodes, match_required(view.nodes, state)[rows], rows)
 
     def _codes(self, nodes: NodeTable, matches_pod: BoolArray, rows: Rows) -> IntArray:
         codes = np.where(matches_pod, 0, FAILS_POD).astype(np.int64)
@@ -85,7 +86,7 @@ class NodeAffinity:
         return unresolvable(REASON_ENFORCED if code == FAILS_ENFORCED else REASON_POD)
 
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> WeightedTerms | Skip:  # noqa: ARG002
-        preferred = _preferred_terms(pod.spec)
+        preferred = node_affinity_of(pod.spec).preferred
         if not preferred and not self._has_added_preferred:
             return SKIP
         return self._scoring_terms(preferred)
@@ -98,7 +99,7 @@ class NodeAffinity:
 
     def score(self, state: WeightedTerms | PodInfo, view: View, rows: RowArray) -> IntArray:
         # As for pre_filter: a profile may leave out pre_score.
-        terms = self._scoring_terms(_preferred_terms(state.spec)) if isinstance(state, PodInfo) else state
+        terms = self._scoring_terms(node_affinity_of(state.spec).preferred) if isinstance(state, PodInfo) else state
         scores = np.zeros(len(rows), dtype=np.int64)
         for weight, term in terms:
             scores += weight * match_any(view.nodes, (term,))[rows]
@@ -113,20 +114,16 @@ class NodeAffinity:
 
 
 def after_node_change(
-    pod: PodInfo, old: Object | None, new: Object | None, *, enforced: tuple[NodeTerm, ...] | None = None
+    pod: PodInfo, old: Node | None, new: Node, *, enforced: tuple[NodeTerm, ...] | None = None
 ) -> bool:
     """Hint: a node that the pod may go to and, if it is not new, might not go to before by its own word.
 
     As upstream: a node that only now meets the profile's `enforced` terms, but always met the pod's, wakes nobody.
     """
-    assert isinstance(new, Node)
     required = required_nodes(pod.spec)
     if (enforced is not None and not _matches_any(new, enforced)) or not _is_allowed(new, required):
         return False
-    if old is None:
-        return True
-    assert isinstance(old, Node)
-    return not _is_allowed(old, required)
+    return old is None or not _is_allowed(old, required)
 
 
 def _is_allowed(node: Node, required: RequiredNodes) -> bool:
@@ -170,19 +167,12 @@ def weighted_terms(preferred: Iterable[PreferredSchedulingTerm]) -> WeightedTerm
         try:
             compiled.append((term.weight, compile_term(preference, f"[{position}]")))
         except SelectorError as problem:
-            faults.append(str(problem))
+            faults += problem.faults
     if faults:
-        raise SelectorError(faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]")
+        raise SelectorError(*faults)
     return tuple(compiled)
 
 
 def _required_terms(spec: PodSpec) -> list[NodeSelectorTerm]:
-    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
-    if affinity is None or affinity.required is None:
-        return []
-    return affinity.required.node_selector_terms
-
-
-def _preferred_terms(spec: PodSpec) -> list[PreferredSchedulingTerm]:
-    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
-    return affinity.preferred if affinity is not None else []
+    required = node_affinity_of(spec).required
+    return required.node_selector_terms if required is not None else []

@@ -17,7 +17,6 @@ from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, Eve
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import is_same_pod, on
 from bayplan.core.snapshot import View
-from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodSpec
 
@@ -55,19 +54,13 @@ class NodeDeclaredFeatures:
         )
 
 
-def after_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:  # noqa: ARG001
     """Hint: any new node, or one that declares something else than before."""
-    assert isinstance(new, Node)
-    if old is None:
-        return True
-    assert isinstance(old, Node)
-    return old.status.declared_features != new.status.declared_features
+    return old is None or old.status.declared_features != new.status.declared_features
 
 
-def after_pod_update(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+def after_pod_update(pod: PodInfo, old: Pod, new: Pod) -> bool:
     """Hint: the pod itself, which now needs something else."""
-    assert isinstance(old, Pod)
-    assert isinstance(new, Pod)
     return is_same_pod(pod, new) and needed_features(old.spec) != needed_features(new.spec)
 
 

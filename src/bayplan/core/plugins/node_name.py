@@ -30,11 +30,7 @@ class NodeName:
         nodes = view.nodes
         if not state.node_name:
             return np.zeros(nodes.count, dtype=np.int64)[rows]
-        codes = np.ones(nodes.count, dtype=np.int64)
-        row = nodes.rows_by_name.get(state.node_name)
-        if row is not None:
-            codes[row] = 0
-        return codes[rows]
+        return (~nodes.named((state.node_name,))[rows]).astype(np.int64)
 
     def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(REASON)

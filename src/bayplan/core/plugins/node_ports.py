@@ -19,7 +19,6 @@ from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, Eve
 from bayplan.core.framework.verdict import Status, unschedulable
 from bayplan.core.plugins.requeue_rules import has_place, on
 from bayplan.core.snapshot import View
-from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 
 NO_FREE_PORTS = "node(s) didn't have free ports for the requested pod ports"
@@ -73,9 +72,8 @@ class NodePorts:
         )
 
 
-def after_pod_deleted(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_pod_deleted(pod: PodInfo, old: Pod, new: None) -> bool:  # noqa: ARG001
     """Hint: the pod that went held a port that this one wants."""
-    assert isinstance(old, Pod)
     return has_place(old) and any(clash(wanted, held) for held in host_ports(old.spec) for wanted in pod.shape.ports)
 
 

@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, IntArray, RowArray, Rows, row_array
+from bayplan.core.columns import ABSENT, BoolArray, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.resources import (
     BASIC_NAMES,
@@ -39,17 +39,9 @@ from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads, Ready
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
-from bayplan.core.plugins.node_amounts import (
-    Amounts,
-    as_numbers,
-    blocks_at,
-    larger,
-    none_is_zero,
-    smaller,
-)
+from bayplan.core.plugins.node_amounts import Amounts, blocks_at, none_is_zero
 from bayplan.core.plugins.requeue_rules import has_place, is_same_pod, on
 from bayplan.core.snapshot import Usage, View
-from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import DEVICE_CLASS_PREFIX, DeviceClass
@@ -63,9 +55,9 @@ DEMANDS_MAX = 61  # the bits between the two
 MAX_UTILIZATION = 100
 MAX_CONFIGURED_SCORE = 10
 
-#: A node's score for one resource: what it has, and what would be taken of it.
-Rating: TypeAlias = Callable[[Amounts, Amounts], Amounts]
-#: The same of a single node.
+#: (resources, rows) scores of nodes for resources: what they have, and what would be taken of it.
+Rating: TypeAlias = Callable[[IntArray, IntArray], IntArray]
+#: The same for one resource of a single node.
 RatingOne: TypeAlias = Callable[[int, int], int]
 
 
@@ -103,7 +95,7 @@ class ScoreState(NamedTuple):
     columns: RowArray  # (resources, 1) in the tables
     requests: IntArray  # (resources, 1)
     weights: IntArray  # (resources,)
-    weight_sum: int
+    weight_sum: int  # at least 1
     devices: tuple[DeviceBacked, ...] = ()  # those among them that may come as devices
 
 
@@ -134,7 +126,7 @@ class NodeResourcesFit:
         if not isinstance(rows, slice) and len(rows) == 1:
             return np.array([self.filter_one(state, view, rows.item())], dtype=np.int64)
         nodes, usage = view.nodes, view.usage
-        codes: IntArray = too_many_pods(usage.pod_counts[rows], nodes.allowed_pods[rows])
+        codes: IntArray = (usage.pod_counts[rows] >= nodes.allowed_pods[rows]).astype(np.int64)  # TOO_MANY_PODS_BIT
         if not state.demands:
             return codes
         # All demands at once: (demands, rows).
@@ -160,10 +152,14 @@ class NodeResourcesFit:
         return code
 
     def explain_failure(self, state: FilterState, view: View, code: int) -> Status:  # noqa: ARG002
-        reasons = [f"Insufficient {demand.name}" for demand in state.demands if code & demand.bit]
+        reasons = [f"Insufficient {demand.name}" for demand in self.unmet(state, code)]
         if code & TOO_MANY_PODS_BIT:
             reasons.insert(0, TOO_MANY_PODS)
         return unresolvable(*reasons) if code & UNRESOLVABLE_BIT else unschedulable(*reasons)
+
+    def unmet(self, state: FilterState, code: int) -> list[Demand]:
+        """The demands that a failure code says are not met."""
+        return [demand for demand in state.demands if code & demand.bit]
 
     def pre_score(
         self,
@@ -179,7 +175,7 @@ class NodeResourcesFit:
             columns=row_array([[entry.resource] for entry in resources]),
             requests=np.array([[entry.request] for entry in resources], dtype=np.int64),
             weights=np.array([entry.weight for entry in resources], dtype=np.int64),
-            weight_sum=sum(entry.weight for entry in resources),
+            weight_sum=sum(entry.weight for entry in resources) or 1,
             devices=device_backed((entry.name for entry in configured), [entry.resource for entry in resources], view),
         )
 
@@ -193,7 +189,7 @@ class NodeResourcesFit:
             count_devices(state.devices, view, rows, capacities, needed)
         needed += state.requests
         scores, counted = self._rate(capacities, needed)
-        weights = state.weight_sum if counted is True else state.weights @ counted
+        weights = state.weight_sum if counted is None else np.maximum(state.weights @ counted, 1)
         mean: IntArray = self._mean(state.weights @ scores, weights)
         return mean
 
@@ -211,22 +207,20 @@ class NodeResourcesFit:
             total += score * weight
             if score or not self._leaves_out_zeros:
                 weights += weight
-        mean: int = self._mean(total, weights)
+        mean: int = self._mean(total, weights or 1)
         return mean
 
-    def _rate(self, capacity: Amounts, needed: Amounts) -> tuple[Amounts, Amounts]:
-        """A resource's scores, and where they count. A node that has none of it is not judged by it."""
-        if none_is_zero(capacity):
-            scores = self._rating(capacity, needed)
-            return scores, scores > 0 if self._leaves_out_zeros else True
-        offered = capacity > 0
-        scores = self._rating(larger(capacity, 1), needed) * offered
+    def _rate(self, capacities: IntArray, needed: IntArray) -> tuple[IntArray, BoolArray | None]:
+        """(resources, rows) scores, and where they count (None: everywhere). Nodes are not judged by what they lack."""
+        if none_is_zero(capacities):
+            scores = self._rating(capacities, needed)
+            return scores, scores > 0 if self._leaves_out_zeros else None
+        offered = capacities > 0
+        scores = self._rating(np.maximum(capacities, 1), needed) * offered
         return scores, scores > 0 if self._leaves_out_zeros else offered
 
     def _mean(self, total: Amounts, weights: Amounts) -> Amounts:
-        if self._leaves_out_zeros:
-            return rounded_quotient(total, larger(weights, 1))
-        return total // larger(weights, 1)
+        return rounded_quotient(total, weights) if self._leaves_out_zeros else total // weights
 
     def _demands(
         self, asked: Mapping[str, int], resources: ResourceVocabulary, devices: Inventory
@@ -261,25 +255,20 @@ class NodeResourcesFit:
         )
 
 
-def after_pod_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+def after_pod_change(pod: PodInfo, old: Pod, new: Pod | None) -> bool:
     """Hint: a pod with a place has gone, or one on a node, or this one, asks for less than before."""
-    assert isinstance(old, Pod)
     if new is None:
         return has_place(old)
-    assert isinstance(new, Pod)
     if is_same_pod(pod, new):
         return True
-    if not new.spec.node_name:
-        return False
-    return _has_more(pod_requests(old).used, pod_requests(new).used, pod)
+    return bool(new.spec.node_name) and _has_more(pod_requests(old).used, pod_requests(new).used, pod)
 
 
-def after_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:
     """Hint: a node that would do if it were empty and, if it is not new, has more than before of what is asked for.
 
     As upstream: resources that the profile ignores must be there as well.
     """
-    assert isinstance(new, Node)
     amounts, allowed_pods = _allocatable(new)
     asked = pod.shape.requests.asked
     as_devices = {name for name in asked if not amounts.get(name, 0) and _may_be_devices(pod, name)}
@@ -288,17 +277,14 @@ def after_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> b
         return False
     if old is None or any(asked[name] for name in as_devices):
         return True
-    assert isinstance(old, Node)
     amounts_before, allowed_pods_before = _allocatable(old)
     return allowed_pods > allowed_pods_before or _has_more(amounts, amounts_before, pod)
 
 
-def after_device_class(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+def after_device_class(pod: PodInfo, old: DeviceClass | None, new: DeviceClass) -> bool:
     """Hint: a class that has come to stand for a resource the pod asks for."""
-    assert isinstance(new, DeviceClass)
     asked, explicit = pod.shape.requests.asked, new.spec.extended_resource_name
     if old is not None:
-        assert isinstance(old, DeviceClass)
         if (old.spec.extended_resource_name or "") == (explicit or ""):
             return False
     elif DEVICE_CLASS_PREFIX + new.metadata.name in asked:
@@ -310,10 +296,10 @@ def _may_be_devices(pod: PodInfo, name: str) -> bool:
     return pod.claims is not None and pod.claims.inventory.class_of_resource(name) is not None
 
 
-def _has_more(one: Mapping[str, int], other: Mapping[str, int], pod: PodInfo) -> bool:
+def _has_more(new: Mapping[str, int], other: Mapping[str, int], pod: PodInfo) -> bool:
     """Whether the one has more than the other of something that the pod asks for."""
     asked = pod.shape.requests.asked
-    return any(one.get(name, 0) > other.get(name, 0) for name, amount in asked.items() if amount)
+    return any(new.get(name, 0) > other.get(name, 0) for name, amount in asked.items() if amount)
 
 
 def _allocatable(node: Node) -> tuple[Mapping[str, int], int]:
@@ -324,11 +310,6 @@ def _allocatable(node: Node) -> tuple[Mapping[str, int], int]:
 def _amounts(allocatable: RawItems) -> tuple[Mapping[str, int], int]:
     """A new node is shown to every waiting pod: its quantities are read once."""
     return allocatable_amounts(dict(allocatable))
-
-
-def too_many_pods(pod_counts: Amounts, allowed_pods: Amounts) -> Amounts:
-    """The code of nodes that have no place for one more pod."""
-    return as_numbers(pod_counts >= allowed_pods)  # this is bit 0
 
 
 def shortage_codes(demand: Demand, short: Amounts, capacity: Amounts) -> Amounts:
@@ -351,50 +332,33 @@ def scored_resources(
     configured: Sequence[ResourceWeight], requests: Mapping[str, int], resources: ResourceVocabulary
 ) -> tuple[ScoredResource, ...]:
     """The configured resources by which this pod's nodes are judged: not by a scalar it does not ask for."""
-    found = []
-    for name, weight in ((entry.name, entry.weight) for entry in configured):
-        resource, request = resources.find(name), requests.get(name, 0)
-        # A name nobody has used is one that no node offers.
-        if resource != ABSENT and (resource <= EPHEMERAL_STORAGE or request):
-            found.append(ScoredResource(resource, request, weight))
-    return tuple(found)
+    found = (ScoredResource(resources.find(it.name), requests.get(it.name, 0), it.weight) for it in configured)
+    # A name nobody has used is one that no node offers.
+    return tuple(it for it in found if it.resource != ABSENT and (it.resource <= EPHEMERAL_STORAGE or it.request))
 
 
-def least_allocated(capacity: Amounts, needed: Amounts) -> Amounts:
+def least_allocated(capacities: IntArray, needed: IntArray) -> IntArray:
     """The percentage that would stay free."""
-    scores = larger(capacity - needed, 0)
+    scores: IntArray = np.maximum(capacities - needed, 0)
     scores *= MAX_NODE_SCORE
-    scores //= capacity
+    scores //= capacities
     return scores
 
 
 def least_allocated_one(capacity: int, needed: int) -> int:
-    """The same of one node."""
     return (capacity - needed) * MAX_NODE_SCORE // capacity if needed < capacity else 0
 
 
-def most_allocated(capacity: Amounts, needed: Amounts) -> Amounts:
+def most_allocated(capacities: IntArray, needed: IntArray) -> IntArray:
     """The percentage that would be in use. Supposed minima can make it look like more than there is."""
-    scores = smaller(needed, capacity)
+    scores = np.minimum(needed, capacities)
     scores *= MAX_NODE_SCORE
-    scores //= capacity
+    scores //= capacities
     return scores
 
 
 def most_allocated_one(capacity: int, needed: int) -> int:
-    """The same of one node."""
     return min(needed, capacity) * MAX_NODE_SCORE // capacity
-
-
-def shaped(shape: Sequence[ShapePoint]) -> tuple[Rating, RatingOne]:
-    """Ratings that look the percentage in use up in the configured shape, of many nodes and of one."""
-    by_utilization = scores_by_utilization(shape)
-    plain: list[int] = by_utilization.tolist()
-
-    def rate(capacity: Amounts, needed: Amounts) -> Amounts:
-        return by_utilization[most_allocated(capacity, needed)]
-
-    return rate, lambda capacity, needed: plain[most_allocated_one(capacity, needed)]
 
 
 def scores_by_utilization(shape: Sequence[ShapePoint]) -> IntArray:
@@ -433,7 +397,12 @@ def _on_line(points: Sequence[tuple[int, int]], utilization: int) -> int:
 def _ratings(strategy: str, shape: Sequence[ShapePoint]) -> tuple[Rating, RatingOne]:
     """For many nodes and for one. After most decisions one node has to be scored again, which is worth a twin."""
     if strategy == REQUESTED_TO_CAPACITY_RATIO:
-        return shaped(shape)
+        by_utilization = scores_by_utilization(shape)
+        plain: list[int] = by_utilization.tolist()
+        return (
+            lambda capacities, needed: by_utilization[most_allocated(capacities, needed)],
+            lambda capacity, needed: plain[most_allocated_one(capacity, needed)],
+        )
     if strategy == MOST_ALLOCATED:
         return most_allocated, most_allocated_one
     return least_allocated, least_allocated_one

@@ -17,14 +17,14 @@ from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, Eve
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import is_same_pod, on
 from bayplan.core.snapshot import View
-from bayplan.model.kinds import Object
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
 from bayplan.model.tolerations import NO_SCHEDULE, any_tolerates
+from bayplan.model.well_known import UNSCHEDULABLE
 
 REASON = "node(s) were unschedulable"
 
-CORDON = Taint(key="node.kubernetes.io/unschedulable", effect=NO_SCHEDULE)
+CORDON = Taint(key=UNSCHEDULABLE, effect=NO_SCHEDULE)
 
 
 class NodeUnschedulable:
@@ -49,16 +49,11 @@ class NodeUnschedulable:
         )
 
 
-def after_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:  # noqa: ARG001
     """Hint: a new node that takes pods, or a cordon that ended."""
-    assert isinstance(new, Node)
-    if old is None:
-        return not new.spec.unschedulable
-    assert isinstance(old, Node)
-    return old.spec.unschedulable and not new.spec.unschedulable
+    return (old is None or old.spec.unschedulable) and not new.spec.unschedulable
 
 
-def after_toleration(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_toleration(pod: PodInfo, old: Pod, new: Pod) -> bool:  # noqa: ARG001
     """Hint: the pod itself, which now does not mind a cordon."""
-    assert isinstance(new, Pod)
     return is_same_pod(pod, new) and any_tolerates(new.spec.tolerations, CORDON)

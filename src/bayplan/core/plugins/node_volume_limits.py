@@ -4,8 +4,8 @@ Takes the pod's volumes as (driver, handle) and the limits of those drivers; giv
 be too many. A bound on what is attached, kept for each node and shifted in what-if views, clears most nodes at
 once; only nodes that the bound cannot clear are counted volume by volume, in a loop, because handles are text and
 volumes are shared. The limits and the VolumeAttachments are read in a loop over their objects, once for a pod with
-such volumes. Deliberately not done: a fault in the volumes of a *running* pod ends the attempt only if its node
-has to be counted; missing CSI drivers are not a reason (the gate VolumeLimitScaling is off).
+such volumes. A running pod's volumes that cannot be counted end the attempt, on any node with a limit for any driver.
+Deliberately not done: missing CSI drivers are not a reason (the gate VolumeLimitScaling is off).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy as np
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.columns.volume_users import attachable_count
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
+from bayplan.core.columns.volume_users import attachable_count, is_doubtful
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.csi_migration import (
@@ -38,6 +38,7 @@ from bayplan.core.plugins.node_volume_limits_hints import (
 )
 from bayplan.core.plugins.requeue_rules import after_own_claim, on
 from bayplan.core.plugins.volume_claims import (
+    CLAIM_WITHOUT_NAME,
     PodIdentity,
     claim_not_found,
     claim_use,
@@ -51,7 +52,6 @@ from bayplan.model.volumes import Volume
 
 NAME = "NodeVolumeLimits"
 EXCEEDED = "node(s) exceed max volume count"
-CLAIM_WITHOUT_NAME = "PersistentVolumeClaim had no name"
 
 CODE_EXCEEDED = 1
 CODE_CLAIM_MISSING = 2
@@ -80,6 +80,7 @@ class LimitState:
     missing: str = ""  # the claim that does not exist, in words; fails every node
     fault: CycleError | None = None  # why the volumes cannot be counted; ends the attempt where they must be
     limits: dict[str, IntArray] = field(default_factory=dict)  # driver -> (nodes,)
+    doubtful: set[int] = field(default_factory=set)  # rows of nodes with limits, to be counted whatever the bound says
     at_most: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))  # (nodes,) bound on attached
     attachments: dict[int, Attached] = field(default_factory=dict)  # by node row
     moved: dict[int, Counter[int]] = field(default_factory=dict)  # node row -> pod row -> came minus left
@@ -108,10 +109,16 @@ class NodeVolumeLimits:
         if state.volumes:
             drivers = frozenset(state.volumes.values())
             state.limits = _limits(view, drivers)
+            state.doubtful = {row for row in view.pods.volume_users.doubtful if _has_limits(view, row)}
             if state.limits:
                 state.attachments = _attachments(view, drivers)
                 state.at_most = _bound(view, state.attachments)
         return Ready(state)
+
+    def unprepared(self, pod: PodInfo, view: View) -> LimitState | Skip:
+        """Upstream's PreFilter leaves nothing; it only finds out whether there is anything to do."""
+        outcome = self.pre_filter(pod, view)
+        return outcome.state if isinstance(outcome, Ready) else SKIP
 
     def filter(self, state: LimitState, view: View, rows: Rows) -> IntArray:
         codes = np.zeros(view.nodes.count, dtype=np.int64)[rows]
@@ -119,9 +126,10 @@ class NodeVolumeLimits:
             codes[:] = CODE_CLAIM_MISSING
         elif state.fault is not None:
             _raise_where_counted(state.fault, view, rows)
-        elif state.limits:
+        elif state.limits or state.doubtful:
             looked_at = np.arange(view.nodes.count)[rows]
-            for position in np.flatnonzero(_uncertain(state, rows) & view.nodes.alive[rows]):
+            uncertain = _uncertain(state, looked_at)
+            for position in np.flatnonzero(uncertain & view.nodes.alive[rows]):
                 if _exceeds(state, view, int(looked_at[position])):
                     codes[position] = CODE_EXCEEDED
         return codes
@@ -131,17 +139,20 @@ class NodeVolumeLimits:
 
     def fork(self, state: LimitState, view: View) -> LimitState:  # noqa: ARG002
         moved = {row: Counter(pods) for row, pods in state.moved.items()}
-        return replace(state, at_most=state.at_most.copy(), moved=moved)
+        return replace(state, at_most=state.at_most.copy(), moved=moved, doubtful=set(state.doubtful))
 
     def shift(self, state: LimitState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
-        if not state.limits:
+        if not state.volumes:
             return
         counts = view.pods.attachable_volumes[pod_rows]
         with_volumes = np.flatnonzero(counts)
-        np.add.at(state.at_most, node_rows[with_volumes], sign * counts[with_volumes])
+        if state.limits:
+            np.add.at(state.at_most, node_rows[with_volumes], sign * counts[with_volumes])
         moves = zip(node_rows[with_volumes].tolist(), pod_rows[with_volumes].tolist(), strict=True)
         for node_row, pod_row in moves:
             state.moved.setdefault(node_row, Counter())[pod_row] += sign
+            if sign > 0 and is_doubtful(view.shape(pod_row).spec) and _has_limits(view, node_row):
+                state.doubtful.add(node_row)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (
@@ -166,6 +177,14 @@ def _limits(view: View, drivers: frozenset[str]) -> dict[str, IntArray]:
                 column = limits.setdefault(driver.name, np.full(view.nodes.count, NO_LIMIT, dtype=np.int64))
                 column[row] = driver.allocatable.count
     return limits
+
+
+def _has_limits(view: View, row: int) -> bool:
+    """Whether the node says of any driver how many volumes it takes."""
+    csi_node = view.objects.csi_nodes.get(view.nodes.names[row])
+    return csi_node is not None and any(
+        driver.allocatable is not None and driver.allocatable.count is not None for driver in csi_node.spec.drivers
+    )
 
 
 def _attachments(view: View, drivers: frozenset[str]) -> dict[int, Attached]:
@@ -199,11 +218,11 @@ def _bound(view: View, attachments: dict[int, Attached]) -> IntArray:
     return bound
 
 
-def _uncertain(state: LimitState, rows: Rows) -> BoolArray:
-    """(rows,) nodes that the bound cannot clear."""
+def _uncertain(state: LimitState, rows: RowArray) -> BoolArray:
+    """(rows,) nodes that the bound cannot clear, and those that have to be counted anyway."""
     wanted = Counter(state.volumes.values())
-    at_most = state.at_most[rows]
-    uncertain = np.zeros(at_most.shape, dtype=np.bool_)
+    uncertain = np.isin(rows, list(state.doubtful)) if state.doubtful else np.zeros(len(rows), dtype=np.bool_)
+    at_most = state.at_most[rows] if state.limits else 0
     for driver, limits in state.limits.items():
         uncertain |= at_most > limits[rows] - wanted[driver]
     return uncertain

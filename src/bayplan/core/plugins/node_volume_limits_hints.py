@@ -10,7 +10,6 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.columns.volume_users import attachable_count
 from bayplan.core.plugins.csi_migration import TranslationError, inline_disk
 from bayplan.core.plugins.requeue_rules import has_place
-from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.storage import CSINode, VolumeAttachment
 from bayplan.model.volumes import Volume
@@ -20,28 +19,24 @@ VSPHERE_DRIVER = "csi.vsphere.vmware.com"
 AZURE_FILE_DRIVER = "file.csi.azure.com"
 
 
-def after_csi_node_update(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_csi_node_update(pod: PodInfo, old: CSINode, new: CSINode) -> bool:  # noqa: ARG001
     """Some driver may attach more than before. As upstream: a limit that is gone counts as 0, not as endless."""
-    assert isinstance(old, CSINode)
-    assert isinstance(new, CSINode)
     before = _limits(old)
     return any(limit > before.get(driver, 0) for driver, limit in _limits(new).items())
 
 
-def after_pod_deleted(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_pod_deleted(pod: PodInfo, old: Pod, new: None) -> bool:  # noqa: ARG001
     """The pod that went had volumes that may have been attached, on its node or on the one kept for it."""
-    assert isinstance(old, Pod)
     if not has_place(old):
         return False
     return attachable_count(old.spec) > 0 or any(_untranslated_driver(volume) for volume in old.spec.volumes)
 
 
-def after_attachment_deleted(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_attachment_deleted(pod: PodInfo, old: VolumeAttachment, new: None) -> bool:  # noqa: ARG001
     """The pod names a claim, or has a disk of its own that the driver of this attachment has taken over.
 
     As upstream: generic ephemeral volumes are not looked at.
     """
-    assert isinstance(old, VolumeAttachment)
     attacher = old.spec.attacher
     return bool(pod.shape.claim_names) or any(_may_use_driver(volume, attacher) for volume in pod.spec.volumes)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEventWithHint, EventResource, Hint
 from bayplan.core.plugins.volume_claims import claim_uses
-from bayplan.model.kinds import Object, object_key
+from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
 
@@ -31,21 +31,18 @@ def has_place(pod: Pod) -> bool:
     return bool(pod.spec.node_name or pod.status.nominated_node_name)
 
 
-def after_own_update(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_own_update(pod: PodInfo, old: Pod, new: Pod) -> bool:  # noqa: ARG001
     """Hint: worth it if it is the pod itself that changed."""
-    assert isinstance(new, Pod)
     return is_same_pod(pod, new)
 
 
-def after_own_claim(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_own_claim(pod: PodInfo, old: object, new: PersistentVolumeClaim) -> bool:  # noqa: ARG001
     """Hint: worth it if the claim is one that a volume of the pod stands for, a generic ephemeral one included."""
-    assert isinstance(new, PersistentVolumeClaim)
     return pod.namespace == new.metadata.namespace and any(
         use.claim_name == new.metadata.name for use in claim_uses(pod)
     )
 
 
-def after_named_claim(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_named_claim(pod: PodInfo, old: object, new: PersistentVolumeClaim) -> bool:  # noqa: ARG001
     """Hint: worth it if the pod names the claim."""
-    assert isinstance(new, PersistentVolumeClaim)
     return pod.namespace == new.metadata.namespace and new.metadata.name in pod.shape.claim_names

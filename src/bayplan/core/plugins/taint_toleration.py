@@ -19,7 +19,6 @@ from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, Eve
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import after_own_update, on
 from bayplan.core.snapshot import View
-from bayplan.model.kinds import Object
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Toleration
 from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, any_tolerates
@@ -63,15 +62,10 @@ class TaintToleration:
         )
 
 
-def after_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:
     """Hint: the node, if not new, was closed to the pod by a taint and is not any more."""
-    assert isinstance(new, Node)
-    if _is_closed(new, pod.spec.tolerations):
-        return False
-    if old is None:
-        return True
-    assert isinstance(old, Node)
-    return _is_closed(old, pod.spec.tolerations)
+    tolerations = pod.spec.tolerations
+    return not _is_closed(new, tolerations) and (old is None or _is_closed(old, tolerations))
 
 
 def _is_closed(node: Node, tolerations: Collection[Toleration]) -> bool:

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, RowArray, Rows
-from bayplan.core.columns.node_selectors import NodeTerm, compile_terms
+from bayplan.core.columns.node_selectors import NodeTerm, compile_terms, match_some
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import VolumeBindingArgs
@@ -50,10 +50,11 @@ from bayplan.core.plugins.volume_claims import (
     class_of_volume,
     is_fully_bound,
     is_owned_by,
+    largest_volume_bytes,
     nano_amount,
     not_owner,
 )
-from bayplan.core.plugins.volume_matching import is_bound_to, match_claims, match_some, reachable_from
+from bayplan.core.plugins.volume_matching import is_bound_to, match_claims, reachable_from
 from bayplan.core.snapshot import Objects, View
 from bayplan.model.meta import ObjectReference
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
@@ -71,7 +72,7 @@ VOLUME_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-exi
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 LOST = "Lost"
 
-#: Bits of a failure code, in the order in which their reasons are told.
+#: Bits of a failure code, in the order in which their reasons are selected.
 CODE_NODE, CODE_BIND, CODE_SPACE, CODE_MISSING = 1, 2, 4, 8
 REASONS = {
     CODE_NODE: NODE_CONFLICT,
@@ -85,7 +86,8 @@ REASONS = {
 class Findings:
     """What the claims come to on every node."""
 
-    codes: IntArray  # (nodes,)
+    codes: IntArray  # (nodes,); below 0 where an error was found, the first of `errors` being -1
+    errors: tuple[str, ...]
     matched_claims: tuple[PersistentVolumeClaim, ...]  # in the order they were served
     volumes: tuple[PersistentVolume, ...]
     matches: IdArray  # (matched_claims, nodes) positions in `volumes`
@@ -145,7 +147,12 @@ class VolumeBinding:
         return Ready(BindingState(bound, delayed))
 
     def filter(self, state: BindingState, view: View, rows: Rows) -> IntArray:
-        return _findings(state, view).codes[rows]
+        findings = _findings(state, view)
+        codes = findings.codes[rows]
+        if findings.errors:
+            for code in codes[codes < 0].tolist():
+                raise CycleError(NAME, findings.errors[-code - 1])
+        return codes
 
     def explain_failure(self, state: BindingState, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(*(reason for bit, reason in REASONS.items() if code & bit))
@@ -163,7 +170,7 @@ class VolumeBinding:
         return PodVolumes(tuple(static), (*selected, *unmatched))
 
     def reserve(self, pod: PodInfo, view: View, node_row: int) -> list[PersistentVolume | PersistentVolumeClaim]:
-        """Volumes kept for the pod's claims, and claims told the node."""
+        """Volumes kept for the pod's claims, and claims selected the node."""
         prepared = self.pre_filter(pod, view) if self.concerns(pod) else SKIP
         if not isinstance(prepared, Ready):
             return []
@@ -183,12 +190,12 @@ class VolumeBinding:
 
 
 def assumed(chosen: PodVolumes, node_name: str) -> list[PersistentVolume | PersistentVolumeClaim]:
-    """The objects that change when the pod goes to the node: volumes kept for claims, claims told the node."""
+    """The objects that change when the pod goes to the node: volumes kept for claims, claims selected the node."""
     changed: list[PersistentVolume | PersistentVolumeClaim] = [_kept(volume, claim) for volume, claim in chosen.static]
     for claim in chosen.provisioned:
-        told = deepcopy(claim)
-        told.metadata.annotations[SELECTED_NODE] = node_name
-        changed.append(told)
+        selected = deepcopy(claim)
+        selected.metadata.annotations[SELECTED_NODE] = node_name
+        changed.append(selected)
     return changed
 
 
@@ -245,65 +252,90 @@ def _findings(state: BindingState, view: View) -> Findings:
     return state.findings
 
 
+class _Errors:
+    """What cannot be judged, by node: the first error of each counts."""
+
+    def __init__(self, node_count: int) -> None:
+        self.messages: list[str] = []
+        self._ids: IntArray = np.zeros(node_count, dtype=np.int64)
+
+    @property
+    def anywhere(self) -> BoolArray:
+        """(nodes,)"""
+        found: BoolArray = self._ids > 0
+        return found
+
+    def add(self, where: BoolArray, message: str) -> None:
+        self.messages.append(message)
+        self._ids[where & (self._ids == 0)] = len(self.messages)
+
+    def instead_of(self, codes: IntArray) -> IntArray:
+        return np.where(self._ids > 0, -self._ids, codes)
+
+
 def _find(state: BindingState, view: View) -> Findings:
-    codes = _judge_bound(view, state.bound)
+    errors = _Errors(view.nodes.count)
+    codes = _judge_bound(view, state.bound, errors)
     selected = [claim for claim in state.delayed if SELECTED_NODE in claim.metadata.annotations]
     to_match = sorted(
         (claim for claim in state.delayed if SELECTED_NODE not in claim.metadata.annotations),
         key=lambda claim: nano_amount(claim.spec.resources.requests),
     )
-    volumes = _volumes_of_classes(view.objects, {class_of_claim(claim) for claim in to_match})
-    _check_selectors(to_match)
-    matches = match_claims(view.nodes, to_match, volumes)
     selectable = np.ones(view.nodes.count, dtype=np.bool_)
     for claim in selected:
-        selectable &= _is_named(view.nodes, claim.metadata.annotations[SELECTED_NODE])
+        selectable &= view.nodes.named((claim.metadata.annotations[SELECTED_NODE],))
+    fault = _selector_fault(to_match)
+    if fault:
+        errors.add(selectable, fault)
+        to_match = []
+    volumes = _volumes_of_classes(view.objects, {class_of_claim(claim) for claim in to_match})
+    matches = match_claims(view.nodes, to_match, volumes)
     codes[~selectable] |= CODE_BIND
     to_make = [(claim, selectable) for claim in selected]
     to_make += [(claim, selectable & (match == ABSENT)) for claim, match in zip(to_match, matches, strict=True)]
     codes |= _judge_provisioning(view, to_make)
-    return Findings(codes, tuple(to_match), volumes, matches)
+    return Findings(errors.instead_of(codes), tuple(errors.messages), tuple(to_match), volumes, matches)
 
 
-def _check_selectors(claims: Iterable[PersistentVolumeClaim]) -> None:
+def _selector_fault(claims: Iterable[PersistentVolumeClaim]) -> str:
+    """What is wrong with the first selector that does not parse."""
     for claim in claims:
         try:
             compile_label_selector(claim.spec.selector)
         except SelectorError as problem:
             named = f"{claim.metadata.namespace}/{claim.metadata.name}"
-            fault = f"error creating internal label selector for claim: {named}: {problem}"
-            raise CycleError(NAME, fault) from problem
+            return f"error creating internal label selector for claim: {named}: {problem}"
+    return ""
 
 
-def _judge_bound(view: View, claims: Iterable[PersistentVolumeClaim]) -> IntArray:
+def _judge_bound(view: View, claims: Iterable[PersistentVolumeClaim], errors: _Errors) -> IntArray:
     """(nodes,) CODE_NODE or CODE_MISSING, whichever claim fails first."""
     codes = np.zeros(view.nodes.count, dtype=np.int64)
     for claim in claims:
         volume = view.objects.volumes.get(claim.spec.volume_name)
+        undecided = (codes == 0) & ~errors.anywhere
         if volume is None:
-            codes[codes == 0] = CODE_MISSING
+            codes[undecided] = CODE_MISSING
             break
-        codes[(codes == 0) & ~_reachable(view, volume)] = CODE_NODE
+        codes[undecided & ~_reachable(view, volume, undecided, errors)] = CODE_NODE
     return codes
 
 
-def _reachable(view: View, volume: PersistentVolume) -> BoolArray:
+def _reachable(view: View, volume: PersistentVolume, undecided: BoolArray, errors: _Errors) -> BoolArray:
     """(nodes,) by the affinity as written, or as translated where the node's kubelet left the disk to CSI."""
     as_written = reachable_from(view.nodes, required_terms(volume))
     plugin = volume_plugin(volume)
     if plugin is None:
         return as_written
-    migrated = np.zeros(view.nodes.count, dtype=np.bool_)
-    for name, csi_node in view.objects.csi_nodes.items():
-        row = view.nodes.rows_by_name.get(name)
-        if row is not None and view.nodes.alive[row] and is_migrated_on(csi_node, plugin):
-            migrated[row] = True
+    csi_nodes = view.objects.csi_nodes.items()
+    migrated = view.nodes.alive & view.nodes.named(name for name, it in csi_nodes if is_migrated_on(it, plugin))
     if not migrated.any():
         return as_written
     try:
         translated = reachable_from(view.nodes, translated_terms(volume))
     except TranslationError as problem:
-        raise CycleError(NAME, f"could not translate pv: {problem}") from problem
+        errors.add(migrated & undecided, f"could not translate pv: {problem}")
+        return as_written
     return np.where(migrated, translated, as_written)
 
 
@@ -311,14 +343,6 @@ def _volumes_of_classes(objects: Objects, class_names: set[str]) -> tuple[Persis
     if not class_names:
         return ()
     return tuple(volume for volume in objects.volumes.values() if class_of_volume(volume) in class_names)
-
-
-def _is_named(nodes: NodeTable, name: str) -> BoolArray:
-    named = np.zeros(nodes.count, dtype=np.bool_)
-    row = nodes.rows_by_name.get(name)
-    if row is not None:
-        named[row] = True
-    return named
 
 
 def _judge_provisioning(view: View, to_make: Iterable[tuple[PersistentVolumeClaim, BoolArray]]) -> IntArray:
@@ -340,7 +364,7 @@ def _may_provision(nodes: NodeTable, storage_class: StorageClass) -> BoolArray:
         return np.zeros(nodes.count, dtype=np.bool_)
     if not storage_class.allowed_topologies:
         return np.ones(nodes.count, dtype=np.bool_)
-    return match_some(nodes, compile_terms(_topology_terms(storage_class)))
+    return match_some(nodes, compile_terms(_topology_terms(storage_class)), use_fields=False)
 
 
 def _topology_terms(storage_class: StorageClass) -> Iterator[NodeSelectorTerm]:
@@ -362,14 +386,10 @@ def _has_space(view: View, claim: PersistentVolumeClaim, storage_class: StorageC
     wanted = whole_value(parse_quantity(requests[STORAGE]))
     enough = np.zeros(view.nodes.count, dtype=np.bool_)
     for capacity in view.objects.csi_capacities.values():
-        if capacity.storage_class_name == storage_class.metadata.name and _is_sufficient(capacity, wanted):
+        largest = largest_volume_bytes(capacity)
+        if capacity.storage_class_name == storage_class.metadata.name and largest is not None and largest >= wanted:
             enough |= _within_reach(view.nodes, capacity)
     return enough
-
-
-def _is_sufficient(capacity: CSIStorageCapacity, wanted_bytes: int) -> bool:
-    limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
-    return limit is not None and whole_value(parse_quantity(limit)) >= wanted_bytes
 
 
 def _within_reach(nodes: NodeTable, capacity: CSIStorageCapacity) -> BoolArray:
@@ -379,4 +399,4 @@ def _within_reach(nodes: NodeTable, capacity: CSIStorageCapacity) -> BoolArray:
         return np.zeros(nodes.count, dtype=np.bool_)
     if selector.is_empty:
         return np.ones(nodes.count, dtype=np.bool_)
-    return match_some(nodes, [NodeTerm(labels=selector.requirements)])
+    return match_some(nodes, [NodeTerm(labels=selector.requirements)], use_fields=False)

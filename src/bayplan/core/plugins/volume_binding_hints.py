@@ -8,49 +8,37 @@ from __future__ import annotations
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.plugins.csi_migration import MIGRATED_PLUGINS_ANNOTATION
-from bayplan.model.kinds import Object
-from bayplan.model.quantity import parse_quantity, whole_value
+from bayplan.core.plugins.volume_claims import largest_volume_bytes
 from bayplan.model.storage import CSIDriver, CSINode, CSIStorageCapacity, StorageClass
 
 
-def after_class_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_class_change(pod: PodInfo, old: StorageClass | None, new: StorageClass) -> bool:  # noqa: ARG001
     """Any new class, or one that may make volumes elsewhere than before; all else of a class cannot change."""
-    assert isinstance(new, StorageClass)
-    if old is None:
-        return True
-    assert isinstance(old, StorageClass)
-    return old.allowed_topologies != new.allowed_topologies
+    return old is None or old.allowed_topologies != new.allowed_topologies
 
 
-def after_csi_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_csi_node_change(pod: PodInfo, old: CSINode | None, new: CSINode) -> bool:  # noqa: ARG001
     """Any new one, or one whose kubelet leaves other disks to CSI than before."""
-    assert isinstance(new, CSINode)
     if old is None:
         return True
-    assert isinstance(old, CSINode)
     before, after = old.metadata.annotations, new.metadata.annotations
     return before.get(MIGRATED_PLUGINS_ANNOTATION, "") != after.get(MIGRATED_PLUGINS_ANNOTATION, "")
 
 
-def after_driver_update(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+def after_driver_update(pod: PodInfo, old: CSIDriver, new: CSIDriver) -> bool:
     """A driver that no longer tells its capacity. As upstream: only for pods with an inline volume of that driver."""
-    assert isinstance(old, CSIDriver)
-    assert isinstance(new, CSIDriver)
     if not old.spec.storage_capacity or new.spec.storage_capacity:
         return False
     return any(volume.csi is not None and volume.csi.driver == new.metadata.name for volume in pod.spec.volumes)
 
 
-def after_capacity_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_capacity_change(
+    pod: PodInfo,  # noqa: ARG001
+    old: CSIStorageCapacity | None,
+    new: CSIStorageCapacity,
+) -> bool:
     """Any new capacity, or one that allows larger volumes than before."""
-    assert isinstance(new, CSIStorageCapacity)
     if old is None:
         return True
-    assert isinstance(old, CSIStorageCapacity)
-    before, after = _limit_bytes(old), _limit_bytes(new)
+    before, after = largest_volume_bytes(old), largest_volume_bytes(new)
     return after is not None and (before is None or after > before)
-
-
-def _limit_bytes(capacity: CSIStorageCapacity) -> int | None:
-    limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
-    return None if limit is None else whole_value(parse_quantity(limit))

@@ -1,4 +1,4 @@
-"""What the volume plugins all need to know of claims: their names, classes, owners, and how a missing one is told.
+"""What the volume plugins all need to know of claims: names, classes, owners, and how a missing one is reported.
 
 Takes plain objects and gives plain values; looks nothing up and knows nothing of nodes.
 """
@@ -11,14 +11,15 @@ from typing import NamedTuple
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.snapshot import View
 from bayplan.model.meta import RawQuantity
-from bayplan.model.quantity import parse_quantity
-from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
+from bayplan.model.quantity import parse_quantity, whole_value
+from bayplan.model.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim
 from bayplan.model.volumes import Volume
+from bayplan.model.well_known import BETA_STORAGE_CLASS
 
+CLAIM_WITHOUT_NAME = "PersistentVolumeClaim had no name"
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-BETA_STORAGE_CLASS = "volume.beta.kubernetes.io/storage-class"
 
 WAIT_FOR_FIRST_CONSUMER = "WaitForFirstConsumer"
 STORAGE = "storage"
@@ -88,16 +89,14 @@ def nano_amount(quantities: dict[str, RawQuantity]) -> int:
     return parse_quantity(quantities.get(STORAGE, 0))
 
 
+def largest_volume_bytes(capacity: CSIStorageCapacity) -> int | None:
+    """The largest volume that can be made there; None where the driver does not say."""
+    limit = capacity.capacity if capacity.maximum_volume_size is None else capacity.maximum_volume_size
+    return None if limit is None else whole_value(parse_quantity(limit))
+
+
 def claim_not_found(name: str) -> str:
     return f'persistentvolumeclaim "{name}" not found'
-
-
-def volume_not_found(name: str) -> str:
-    return f'persistentvolume "{name}" not found'
-
-
-def class_not_found(name: str) -> str:
-    return f'storageclass.storage.k8s.io "{name}" not found'
 
 
 def binding_mode_not_set(class_name: str) -> str:

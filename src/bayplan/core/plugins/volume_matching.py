@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from bayplan.core.columns import ABSENT, BoolArray, IdArray
-from bayplan.core.columns.node_selectors import NodeTerm, compile_terms, match_term
+from bayplan.core.columns.node_selectors import compile_terms, match_some
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.plugins.csi_migration import required_terms
 from bayplan.core.plugins.volume_claims import class_of_claim, class_of_volume, nano_amount
@@ -39,15 +39,7 @@ def reachable_from(nodes: NodeTable, terms: Sequence[NodeSelectorTerm] | None) -
     if terms is None:
         return nodes.alive.copy()
     # Not `match_any`: volumes of single nodes are many, and would drive other masks out of its cache.
-    return match_some(nodes, compile_terms(terms))
-
-
-def match_some(nodes: NodeTable, terms: Sequence[NodeTerm]) -> BoolArray:
-    """(nodes,) nodes that some term matches by labels."""
-    matched = np.zeros(nodes.count, dtype=np.bool_)
-    for term in terms:
-        matched |= match_term(nodes, term, use_fields=False)
-    return matched
+    return match_some(nodes, compile_terms(terms), use_fields=False)
 
 
 def is_bound_to(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:

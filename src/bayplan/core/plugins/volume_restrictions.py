@@ -12,7 +12,7 @@ for that, and such pods are rare.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -21,11 +21,10 @@ from bayplan.core.columns import ABSENT, IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo, PodShape
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
-from bayplan.core.framework.verdict import Status, unresolvable, unschedulable
+from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.requeue_rules import after_named_claim, on
 from bayplan.core.plugins.volume_claims import claim_not_found
 from bayplan.core.snapshot import View
-from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.volumes import Volume
 
@@ -33,6 +32,7 @@ DISK_CONFLICT = "node(s) had no available disk"
 CLAIM_IN_USE = (
     "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by another pod"
 )
+STATE_MISSING = 'cannot read "PreFilterVolumeRestrictions" from cycleState'
 READ_WRITE_ONCE_POD = "ReadWriteOncePod"
 
 CODE_DISK = 1
@@ -47,6 +47,7 @@ class RestrictionState:
     exclusive_claims: frozenset[str]  # names, as upstream does not compare namespaces when pods come and go
     disk_users: IntArray  # (nodes,) pods whose disks clash
     claim_users: IntArray  # (nodes,) uses of exclusive claims, as each node's world sees them
+    is_prepared: bool = True
 
 
 class VolumeRestrictions:
@@ -73,7 +74,14 @@ class VolumeRestrictions:
         claim_users = np.full(view.nodes.count, conflicts, dtype=np.int64)
         return Ready(RestrictionState(disks, frozenset(exclusive), _disk_users(view, disks), claim_users))
 
+    def unprepared(self, pod: PodInfo, view: View) -> RestrictionState:
+        """Upstream looks at disks without any state, and misses it only where they do not clash."""
+        disks, no_users = _inline_disks(pod.shape), np.zeros(view.nodes.count, dtype=np.int64)
+        return RestrictionState(disks, frozenset(), _disk_users(view, disks), no_users, is_prepared=False)
+
     def filter(self, state: RestrictionState, view: View, rows: Rows) -> IntArray:  # noqa: ARG002
+        if not state.is_prepared and not (state.disk_users[rows] > 0).all():
+            raise CycleError(self.name, STATE_MISSING)
         claimed = np.where(state.claim_users[rows] > 0, CODE_CLAIM, 0)
         return np.where(state.disk_users[rows] > 0, CODE_DISK, claimed)
 
@@ -81,7 +89,7 @@ class VolumeRestrictions:
         return unschedulable(DISK_CONFLICT if code == CODE_DISK else CLAIM_IN_USE)
 
     def fork(self, state: RestrictionState, view: View) -> RestrictionState:  # noqa: ARG002
-        return RestrictionState(state.disks, state.exclusive_claims, state.disk_users.copy(), state.claim_users.copy())
+        return replace(state, disk_users=state.disk_users.copy(), claim_users=state.claim_users.copy())
 
     def shift(self, state: RestrictionState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         shape_ids, members = np.unique(view.pods.shape_ids[pod_rows], return_inverse=True)
@@ -99,12 +107,11 @@ class VolumeRestrictions:
         )
 
 
-def after_pod_deleted(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_pod_deleted(pod: PodInfo, old: Pod, new: None) -> bool:  # noqa: ARG001
     """Hint: the pod that went had a disk that clashes, or a claim that this one names, whatever its access mode.
 
     As upstream: only in the pod's own namespace, although disks clash across namespaces.
     """
-    assert isinstance(old, Pod)
     if old.metadata.namespace != pod.namespace:
         return False
     freed = old.spec.volumes
@@ -119,28 +126,28 @@ def shape_clashes(disks: Sequence[Volume], shape: PodShape) -> bool:
     return any(disks_clash(disk, volume) for disk in disks for volume in shape.spec.volumes)
 
 
-def disks_clash(one: Volume, other: Volume) -> bool:
+def disks_clash(volume: Volume, other: Volume) -> bool:
     """Whether two pods on one node may not have these disks both."""
-    return _gce_clash(one, other) or _aws_clash(one, other) or _iscsi_clash(one, other) or _rbd_clash(one, other)
+    return any(clash(volume, other) for clash in (_gce_clash, _aws_clash, _iscsi_clash, _rbd_clash))
 
 
-def _gce_clash(one: Volume, other: Volume) -> bool:
-    a, b = one.gce_persistent_disk, other.gce_persistent_disk
+def _gce_clash(volume: Volume, other: Volume) -> bool:
+    a, b = volume.gce_persistent_disk, other.gce_persistent_disk
     return a is not None and b is not None and a.pd_name == b.pd_name and not (a.read_only and b.read_only)
 
 
-def _aws_clash(one: Volume, other: Volume) -> bool:
-    a, b = one.aws_elastic_block_store, other.aws_elastic_block_store
+def _aws_clash(volume: Volume, other: Volume) -> bool:
+    a, b = volume.aws_elastic_block_store, other.aws_elastic_block_store
     return a is not None and b is not None and a.volume_id == b.volume_id
 
 
-def _iscsi_clash(one: Volume, other: Volume) -> bool:
-    a, b = one.iscsi, other.iscsi
+def _iscsi_clash(volume: Volume, other: Volume) -> bool:
+    a, b = volume.iscsi, other.iscsi
     return a is not None and b is not None and a.iqn == b.iqn and not (a.read_only and b.read_only)
 
 
-def _rbd_clash(one: Volume, other: Volume) -> bool:
-    a, b = one.rbd, other.rbd
+def _rbd_clash(volume: Volume, other: Volume) -> bool:
+    a, b = volume.rbd, other.rbd
     if a is None or b is None or (a.read_only and b.read_only):
         return False
     return a.pool == b.pool and a.image == b.image and not set(a.monitors).isdisjoint(b.monitors)

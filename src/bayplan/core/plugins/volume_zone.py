@@ -15,31 +15,25 @@ import numpy as np
 from bayplan.core.columns import ABSENT, BoolArray, IntArray, Rows
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import after_named_claim, on
 from bayplan.core.plugins.volume_claims import (
+    CLAIM_WITHOUT_NAME,
     WAIT_FOR_FIRST_CONSUMER,
     binding_mode_not_set,
     claim_not_found,
-    class_not_found,
     class_of_claim,
-    volume_not_found,
 )
 from bayplan.core.snapshot import Objects, View
-from bayplan.model.kinds import Object
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
+from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 
 CONFLICT = "node(s) had no available volume zone"
-CLAIM_WITHOUT_NAME = "PersistentVolumeClaim had no name"
 CLAIM_WITHOUT_CLASS = "PersistentVolumeClaim had no pv name and storageClass name"
 VOLUME_WITHOUT_NAME = "PersistentVolume had no name"
 
-BETA_ZONE = "failure-domain.beta.kubernetes.io/zone"
-BETA_REGION = "failure-domain.beta.kubernetes.io/region"
-ZONE = "topology.kubernetes.io/zone"
-REGION = "topology.kubernetes.io/region"
 TOPOLOGY_LABELS = (BETA_ZONE, BETA_REGION, ZONE, REGION)
 CURRENT_LABELS = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 ZONE_SEPARATOR = "__"
@@ -71,7 +65,13 @@ class VolumeZone:
                 topologies.extend(_topologies(found))
         return Ready(tuple(topologies)) if topologies else SKIP
 
-    def filter(self, state: tuple[VolumeTopology, ...], view: View, rows: Rows) -> IntArray:
+    def unprepared(self, pod: PodInfo, view: View) -> tuple[VolumeTopology, ...] | Status | Skip:
+        outcome = self.pre_filter(pod, view)
+        return outcome.state if isinstance(outcome, Ready) else outcome
+
+    def filter(self, state: tuple[VolumeTopology, ...] | Status, view: View, rows: Rows) -> IntArray:
+        if isinstance(state, Status):  # only without PreFilter, which would have rejected the pod
+            return np.ones(view.nodes.count, dtype=np.int64)[rows]
         labels = view.nodes.labels
         columns = {key: labels.column(key) for key in TOPOLOGY_LABELS}
         labelled = np.zeros(view.nodes.count, dtype=np.bool_)[rows]
@@ -82,8 +82,8 @@ class VolumeZone:
             reachable &= _reaches(topology, columns, rows)
         return (labelled & ~reachable).astype(np.int64)
 
-    def explain_failure(self, state: tuple[VolumeTopology, ...], view: View, code: int) -> Status:  # noqa: ARG002
-        return unresolvable(CONFLICT)
+    def explain_failure(self, state: tuple[VolumeTopology, ...] | Status, view: View, code: int) -> Status:  # noqa: ARG002
+        return state if isinstance(state, Status) else unresolvable(CONFLICT)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (
@@ -94,19 +94,14 @@ class VolumeZone:
         )
 
 
-def after_class_added(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_class_added(pod: PodInfo, old: None, new: StorageClass) -> bool:  # noqa: ARG001
     """Hint: only claims of a class that waits for the first consumer may be unbound here."""
-    assert isinstance(new, StorageClass)
     return new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
 
 
-def after_volume_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+def after_volume_change(pod: PodInfo, old: PersistentVolume | None, new: PersistentVolume) -> bool:  # noqa: ARG001
     """Hint: any new volume, or one that is in other zones than before."""
-    assert isinstance(new, PersistentVolume)
-    if old is None:
-        return True
-    assert isinstance(old, PersistentVolume)
-    return list(_topologies(old)) != list(_topologies(new))
+    return old is None or list(_topologies(old)) != list(_topologies(new))
 
 
 def _bound_volume(objects: Objects, namespace: str, claim_name: str) -> PersistentVolume | Status | None:
@@ -117,18 +112,18 @@ def _bound_volume(objects: Objects, namespace: str, claim_name: str) -> Persiste
     if claim is None:
         return unresolvable(claim_not_found(claim_name))
     if not claim.spec.volume_name:
-        return _refuse_unless_delayed(objects, claim)
+        return _reject_unless_delayed(objects, claim)
     volume = objects.volumes.get(claim.spec.volume_name)
-    return unresolvable(volume_not_found(claim.spec.volume_name)) if volume is None else volume
+    return unresolvable(f'persistentvolume "{claim.spec.volume_name}" not found') if volume is None else volume
 
 
-def _refuse_unless_delayed(objects: Objects, claim: PersistentVolumeClaim) -> Status | None:
+def _reject_unless_delayed(objects: Objects, claim: PersistentVolumeClaim) -> Status | None:
     class_name = class_of_claim(claim)
     if not class_name:
         return unresolvable(CLAIM_WITHOUT_CLASS)
     storage_class = objects.storage_classes.get(class_name)
     if storage_class is None:
-        return unresolvable(class_not_found(class_name))
+        return unresolvable(f'storageclass.storage.k8s.io "{class_name}" not found')
     if storage_class.volume_binding_mode is None:
         return unresolvable(binding_mode_not_set(class_name))
     return None if storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER else unresolvable(VOLUME_WITHOUT_NAME)

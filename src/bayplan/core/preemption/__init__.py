@@ -7,7 +7,7 @@ Steps, in order, one file each:
     candidates.py  which pods would have to go from each (the dry run, all nodes at once)
     budgets.py     which of them a PodDisruptionBudget protects
     select.py      which node is cheapest
-    prepare.py     what is to be done: evictions, the nomination, nominations that end
+    prepare.py     what is to be done: evictions, and nominations that end
     record.py      what was tried, in what order, and what decided
 
 `search.py` goes through all nodes and keeps what the record needs; `candidacy.py` gives the same choice from candidates

@@ -11,12 +11,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, row_array
+from bayplan.core.columns import IntArray, RowArray, distinct, every_row, row_array
+from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.diagnosis import FEW_ROWS, count_verdicts, distinct_verdicts
+from bayplan.core.diagnosis import FEW_ROWS, count_verdicts
 from bayplan.core.filtering import PASSED, Filtered, Verdicts
-from bayplan.core.framework.verdict import Code, Status
+from bayplan.core.framework.verdict import Status
 from bayplan.core.preemption.candidates import NO_VICTIMS, candidates_of, dry_run, expected_a_victim
+from bayplan.core.preemption.potential import potential_rows
 from bayplan.core.preemption.select import CRITERIA, criteria_of
 from bayplan.core.snapshot import View
 
@@ -27,20 +29,47 @@ NOT_TRIED, CANDIDATE, NO_PODS_BELOW, STILL_FAILING, UNHARMED = range(5)
 class Candidacy:
     """What would have to go from each node."""
 
-    def __init__(self, node_count: int) -> None:
+    def __init__(self, view: View) -> None:
+        node_count = view.nodes.count
+        self.budgets_version = view.objects.budgets_version
         self._outcomes = np.zeros(node_count, dtype=np.int8)  # (nodes,)
         self._still_failing = Verdicts(np.full(node_count, PASSED, dtype=np.int8), np.zeros(node_count, dtype=np.int64))
         self._values: IntArray = np.zeros((len(CRITERIA), node_count), dtype=np.int64)  # (criteria, nodes)
         self._victims: dict[int, RowArray] = {}
         self._failures: list[tuple[Status, int]] | None = None
-        self.usage_position = self.importance_position = 0  # how far it has read the nodes' logs of changes
+        self._positions: tuple[int, int] | None = None  # how far the nodes' logs of usage and importance were read
         self.tied_rows: RowArray = np.zeros(0, dtype=np.intp)
 
-    def try_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
+    def follow(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
+        """Bring every row up to date."""
+        nodes = view.nodes
+        rows = self._changed_rows(nodes)
+        if rows is None:
+            rows = every_row(nodes.count)
+        if len(rows):
+            self._try_again(pod, view, filtered, distinct(rows))
+        self._positions = (nodes.usage_changes.position, nodes.importance_changes.position)
+
+    def _changed_rows(self, nodes: NodeTable) -> RowArray | None:
+        """Rows with other pods than when they were tried last, or pods of another importance; None: nobody knows."""
+        if self._positions is None:
+            return None
+        usage_position, importance_position = self._positions
+        log = nodes.usage_changes
+        same_importance = nodes.importance_changes.position == importance_position
+        if same_importance and log.position == usage_position + 1:
+            return row_array([log.last])
+        usage = log.since(usage_position)
+        if usage is None or same_importance:
+            return usage
+        importance = nodes.importance_changes.since(importance_position)
+        return None if importance is None else np.concatenate((usage, importance))
+
+    def _try_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         """New answers for these rows, and the choice that follows from all answers."""
         before = self._answers(rows) if len(rows) <= FEW_ROWS else None
         self._outcomes[rows] = NOT_TRIED
-        potential = self._potential(view, filtered, rows)
+        potential = potential_rows(filtered, view, rows)
         if len(potential):
             self._try(pod, view, filtered, potential)
         self.tied_rows = self._choose()
@@ -49,7 +78,7 @@ class Candidacy:
             self._failures = None
 
     def _answers(self, rows: RowArray) -> tuple[list[int], list[int], list[int]]:
-        """What failures are told from."""
+        """What failures are counted from."""
         failing = self._still_failing
         return self._outcomes[rows].tolist(), failing.rejected_by[rows].tolist(), failing.codes[rows].tolist()
 
@@ -70,22 +99,6 @@ class Candidacy:
             yield self._filtered.explain(self._view, position, code), count
         for row in (self._outcomes == UNHARMED).nonzero()[0]:
             yield expected_a_victim(self._view, int(row)), 1
-
-    def _potential(self, view: View, filtered: Filtered, rows: RowArray) -> RowArray:
-        """Rows where removing pods could help; what a failure code means is asked once."""
-        rows = rows[view.nodes.alive[rows]]
-        verdicts = filtered.verdicts
-        if len(rows) <= FEW_ROWS:
-            one_by_one = zip(
-                rows.tolist(), verdicts.rejected_by[rows].tolist(), verdicts.codes[rows].tolist(), strict=True
-            )
-            return row_array(sorted(row for row, *verdict in one_by_one if _is_resolvable(view, filtered, *verdict)))
-        useful = [
-            same
-            for position, code, same in distinct_verdicts(verdicts, rows)
-            if _is_resolvable(view, filtered, position, code)
-        ]
-        return np.sort(np.concatenate(useful)) if useful else row_array([])
 
     def _try(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         tried = dry_run(pod, view, filtered, rows)
@@ -112,7 +125,3 @@ class Candidacy:
             if np.count_nonzero(best) < len(left):
                 left = left[best]
         return left
-
-
-def _is_resolvable(view: View, filtered: Filtered, position: int, code: int) -> bool:
-    return position >= 0 and filtered.explain(view, position, code).code is Code.UNSCHEDULABLE

@@ -150,8 +150,8 @@ def by_importance(view: View, pod_rows: RowArray) -> RowArray:
 def _sorted_as_upstream(view: View, pod_rows: RowArray) -> RowArray:
     priorities, started_at = view.pods.priorities[pod_rows].tolist(), view.pods.started_at[pod_rows].tolist()
 
-    def more_important(one: int, other: int) -> bool:
-        return (-priorities[one], started_at[one]) < (-priorities[other], started_at[other])
+    def more_important(pod: int, other: int) -> bool:
+        return (-priorities[pod], started_at[pod]) < (-priorities[other], started_at[other])
 
     moved: RowArray = pod_rows[sorted_like_go(range(len(pod_rows)), more_important)]
     return moved
@@ -209,7 +209,7 @@ class _Worlds:
     """The what-if worlds of a dry run: as they are, and with the nominated pods that must find room as well."""
 
     def __init__(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
-        self._plain = WhatIf(filtered.plugins, filtered.states, view)
+        self._plain = WhatIf(filtered.plugins, filtered.states, view, filtered.explained)
         self._nominated, self._nominated_nodes = nominated_pods(pod, view)
         self._full = self._plain.fork() if len(self._nominated) else None
         if self._full:

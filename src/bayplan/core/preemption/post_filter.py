@@ -47,32 +47,13 @@ Search: TypeAlias = Callable[[PodInfo, View, Filtered], Found]
 
 
 @dataclass(slots=True)
-class Preemption:
-    """Preemption's part in a PostFilter chain."""
-
-    ineligible_reason: str = ""
-    found: Found | None = None  # None when it was never reached, or must not look
-
-    @property
-    def ran(self) -> bool:
-        return self.found is not None
-
-    @property
-    def tied_rows(self) -> RowArray:
-        return self.found.tied_rows if self.found is not None else np.zeros(0, dtype=np.intp)
-
-    def victims_on(self, node_row: int) -> RowArray:
-        assert self.found is not None
-        return self.found.victims_on(node_row)
-
-
-@dataclass(slots=True)
 class PostFilterResult:
     """The chain's verdict, and preemption's part in it."""
 
-    status: Status
-    preemption: Preemption
-    deallocation: Deallocation | None = None
+    status: Status = SUCCESS
+    ineligible_reason: str = ""  # why preemption must not look
+    found: Found | None = None  # None when preemption was never reached, or must not look
+    deallocation: Deallocation | None = None  # of the pod's own resource claims
 
     @property
     def message(self) -> str:
@@ -84,32 +65,33 @@ def run_post_filters(
 ) -> PostFilterResult:
     """Ask the PostFilter plugins in order until one succeeds or fails for good."""
     search = search or partial(search_by_dry_run, profile.preemption)
-    preemption = Preemption()
-    deallocation: Deallocation | None = None
+    result = PostFilterResult()
     reasons: list[str] = []
     for name in profile.post_filter:
         if name == DYNAMIC_RESOURCES:
-            deallocation = _dynamic_resources(pod, filtered)
-            status = deallocation.status
+            result.deallocation = _dynamic_resources(pod, filtered)
+            status = result.deallocation.status
         elif name == DEFAULT_PREEMPTION:
-            status = _preempt(pod, view, filtered, search, preemption)
+            status = _preempt(pod, view, filtered, search, result)
         else:
             continue
         if status.code is not Code.UNSCHEDULABLE:
-            return PostFilterResult(status, preemption, deallocation)
+            result.status = status
+            return result
         reasons += status.reasons
-    return PostFilterResult(unschedulable(*reasons), preemption, deallocation)
+    result.status = unschedulable(*reasons)
+    return result
 
 
 def _dynamic_resources(pod: PodInfo, filtered: Filtered) -> Deallocation:
     if DYNAMIC_RESOURCES not in filtered.pre.ran:
         return Deallocation(Status(Code.ERROR, (STATE_NOT_FOUND,), DYNAMIC_RESOURCES))
-    own = [place for place, plugin in enumerate(filtered.plugins) if plugin.name == DYNAMIC_RESOURCES]
+    own = [position for position, plugin in enumerate(filtered.plugins) if plugin.name == DYNAMIC_RESOURCES]
     rejected = np.isin(filtered.verdicts.rejected_by, own)
     return deallocate(pod, filtered.pre.states.get(DYNAMIC_RESOURCES), filtered.verdicts.codes[rejected])
 
 
-def _preempt(pod: PodInfo, view: View, filtered: Filtered, search: Search, into: Preemption) -> Status:
+def _preempt(pod: PodInfo, view: View, filtered: Filtered, search: Search, into: PostFilterResult) -> Status:
     """Fill `into` with what was found; the status is that of DefaultPreemption's PostFilter."""
     into.ineligible_reason = ineligible_reason(pod, view, filtered)
     if into.ineligible_reason:

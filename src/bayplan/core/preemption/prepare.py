@@ -1,26 +1,34 @@
-"""What is to be done for a chosen candidate, as actions."""
+"""What is to be done for a chosen candidate: as actions or, where no time passes, to the cache at once."""
 
 from __future__ import annotations
 
-from bayplan.core.actions import ClearNomination, Evict, Nominate
+from bayplan.core.actions import ClearNomination, Evict
+from bayplan.core.cache import Cache
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.snapshot import View
 
 CONDITION_REASON = "PreemptionByScheduler"
 
-Action = ClearNomination | Evict | Nominate
 
+def prepare(pod: PodInfo, view: View, node_row: int, victim_rows: RowArray) -> list[ClearNomination | Evict]:
+    """Nominations of lower priority on the node end first; then the victims go.
 
-def prepare(pod: PodInfo, view: View, node_row: int, victim_rows: RowArray) -> list[Action]:
-    """Nominations of lower priority on the node end first; then the victims go; the pod is nominated.
-
-    Victims that are leaving already are left alone, and if none but those are there nothing else changes either.
+    Victims that are leaving already are left alone, and if none but those are there nothing changes. The pod's own
+    nomination goes out with its condition.
     """
     node = view.nodes.names[node_row]
     evictions = [_evict(pod, view, node, int(row)) for row in victim_rows if not view.pods.terminating[row]]
     overtakes = [ClearNomination(key, node) for key in overtaken(pod, view, node)] if evictions else []
-    return [*overtakes, *evictions, Nominate(pod.key, node)]
+    return [*overtakes, *evictions]
+
+
+def make_room(cache: Cache, pod: PodInfo, view: View, node: str, victim_rows: RowArray) -> list[str]:
+    """Where no time passes: the victims leave the cache, and so do nominations of lower priority; the victims' keys."""
+    victims = [view.pods.keys[row] for row in victim_rows.tolist()]
+    for key in (*victims, *overtaken(pod, view, node)):
+        cache.remove_pod(key)
+    return victims
 
 
 def overtaken(pod: PodInfo, view: View, node: str) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from bayplan.core.columns.pods import NOT_STARTED
 from bayplan.core.filtering import PASSED, Filtered
 from bayplan.core.preemption.candidates import Candidates, DryRun
-from bayplan.core.preemption.post_filter import Preemption
+from bayplan.core.preemption.post_filter import Found
 from bayplan.core.preemption.search import Searched
 from bayplan.core.preemption.select import START_TIME, CriterionStep
 from bayplan.core.snapshot import View
@@ -23,33 +23,25 @@ from bayplan.model.timestamps import format_time
 Plain = dict[str, Any]
 
 
-def preemption_record(found: Preemption, view: View, filtered: Filtered) -> Plain | None:
+def preemption_record(found: Found | None, view: View, filtered: Filtered) -> Plain | None:
     """Every candidate with its victims and reprieves, and the choice between them; None if nothing was tried."""
-    searched = found.found
-    if not isinstance(searched, Searched):
+    if not isinstance(found, Searched):
         return None
-    every = range(len(searched.candidates.rows))
-    reprieves = _reprieves(searched.dry_run, view, filtered)
-    return _record_of(searched, view, every, reprieves) | {
-        "choice": [_criterion(step, searched.candidates, view) for step in searched.selection.steps],
-    }
+    return _record_of(found, view, range(len(found.candidates.rows)), _reprieves(found.dry_run, view, filtered))
 
 
-def short_record(found: Preemption, view: View, filtered: Filtered, chosen_row: int, most: int) -> Plain | None:
+def short_record(found: Found | None, view: View, filtered: Filtered, chosen_row: int, most: int) -> Plain | None:
     """The record of the chosen node with all that was tried there, and of those that lasted longest beside it.
 
-    Has at most so many candidates, and says how many it leaves out. A large cluster has thousands of them: only what
+    Has at most `most` candidates, and says how many it leaves out. A large cluster has thousands of them: only what
     is kept is put into words.
     """
-    searched = found.found
-    if not isinstance(searched, Searched):
+    if not isinstance(found, Searched):
         return None
-    kept = _longest_lasting(searched, view, chosen_row)[:most]
-    reprieves = _reprieves(searched.dry_run, view, filtered, only_on=chosen_row)
-    return _record_of(searched, view, kept, reprieves) | {
-        "candidatesLeftOut": len(searched.candidates.rows) - len(kept),
-        "choice": [_criterion(step, searched.candidates, view, set(kept)) for step in searched.selection.steps],
-    }
+    kept = _longest_lasting(found, view, chosen_row)[:most]
+    reprieves = _reprieves(found.dry_run, view, filtered, only_on=chosen_row)
+    left_out = len(found.candidates.rows) - len(kept)
+    return _record_of(found, view, kept, reprieves) | {"candidatesLeftOut": left_out}
 
 
 def _longest_lasting(searched: Searched, view: View, chosen_row: int) -> list[int]:
@@ -63,8 +55,11 @@ def _longest_lasting(searched: Searched, view: View, chosen_row: int) -> list[in
 
 
 def _record_of(searched: Searched, view: View, kept: Sequence[int], reprieves: dict[int, list[Plain]]) -> Plain:
-    broken = _budgets_broken(searched.dry_run)
-    return {"candidates": [_candidate(position, searched.candidates, view, broken, reprieves) for position in kept]}
+    broken, candidates = _budgets_broken(searched.dry_run), searched.candidates
+    return {
+        "candidates": [_candidate(position, candidates, view, broken, reprieves) for position in kept],
+        "choice": [_criterion(step, candidates, view, set(kept)) for step in searched.selection.steps],
+    }
 
 
 def _candidate(
@@ -130,7 +125,7 @@ def _reprieves(result: DryRun, view: View, filtered: Filtered, only_on: int | No
     return attempts
 
 
-def _criterion(step: CriterionStep, candidates: Candidates, view: View, only: set[int] | None = None) -> Plain:
+def _criterion(step: CriterionStep, candidates: Candidates, view: View, only: set[int]) -> Plain:
     names = view.nodes.names
     as_text = step.criterion == START_TIME
     return {
@@ -138,9 +133,7 @@ def _criterion(step: CriterionStep, candidates: Candidates, view: View, only: se
         "values": {
             names[candidates.rows[position]]: _start_time(value) if as_text else value
             for position, value in zip(step.before.tolist(), step.values.tolist(), strict=True)
-            if only is None or position in only
+            if position in only
         },
-        "kept": sorted(
-            names[candidates.rows[position]] for position in step.kept.tolist() if only is None or position in only
-        ),
+        "kept": sorted(names[candidates.rows[position]] for position in step.kept.tolist() if position in only),
     }

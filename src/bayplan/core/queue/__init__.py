@@ -1,9 +1,9 @@
-"""The scheduling queue: which pod is tried next, and what brings a refused one back.
+"""The scheduling queue: which pod is tried next, and what brings a rejected one back.
 
 Takes pods and cluster events with their times; gives one pod at a time. A pod rests in one of four places
-(`lifecycle`): the heap of `active` ones, the two of `backoff`, and among the `parked` ones, refused or gated.
+(`lifecycle`): the heap of `active` ones, the two of `backoff`, and among the `parked` ones, rejected or gated.
 `in_flight` records what happens while pods are tried, `hints` says what that is worth to whom, `waking` finds whom it
-wakes, `nominations` knows who has a node kept for it. The caller updates its cache first and tells the queue then.
+wakes, `nominations` knows who has a node kept for it. The caller updates its cache first and the queue after it.
 
 No wake-up is lost. These are the gaps in which one could be, and what closes them:
 
@@ -15,55 +15,39 @@ No wake-up is lost. These are the gaps in which one could be, and what closes th
   preemptor whose last victim was already gone when its preemption ended waits five minutes for the flush. Here the gate
   remembers the wake-up: whoever opens a gate calls `release`, and the pod goes on its way.
 - A nomination ends and no object says so: its pod took another node, or was deleted before the API had heard of the
-  nomination, or is nominated elsewhere. Whoever was refused because of the kept place is woken here, where the
+  nomination, or is nominated elsewhere. Whoever was rejected because of the kept place is woken here, where the
   nomination ends. Upstream waits for a change of the pod's status, which may never be seen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from copy import copy
 from itertools import count
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.requeue import POD_GONE, ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import figures as labels
-from bayplan.core.queue.active import SortKey, active_heap
-from bayplan.core.queue.backoff import SECOND_NS, Backoff
-from bayplan.core.queue.changes import node_changes, pod_changes
+from bayplan.core.queue.backoff import Backoff
+from bayplan.core.queue.changes import pod_changes
 from bayplan.core.queue.entrance import may_enter
 from bayplan.core.queue.figures import Figures
-from bayplan.core.queue.hints import WILDCARD, NamedPlugin, QueueProfile, Reactions, judge
-from bayplan.core.queue.in_flight import InFlight, Recorded
+from bayplan.core.queue.hints import WILDCARD, QueueProfile, judge
+from bayplan.core.queue.in_flight import InFlight, InFlightEvent
 from bayplan.core.queue.nominations import Mirror, Nominations
 from bayplan.core.queue.parked import Group, Parked
+from bayplan.core.queue.pod_heap import PodHeap, SortKey
 from bayplan.core.queue.queued_pod import QueuedPod, Strategy, identity_of
-from bayplan.core.queue.waking import CROWD_MIN, EVERYBODY, Bounds, woken
+from bayplan.core.queue.waking import CROWD_MIN, woken
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
+from bayplan.model.time_units import MICROSECOND, MINUTE, SECOND
 
-__all__ = [
-    "FLUSH_PERIOD_NS",
-    "PARKED_MAX_NS",
-    "SECOND_NS",
-    "WILDCARD",
-    "Mirror",
-    "NamedPlugin",
-    "Nominations",
-    "QueueProfile",
-    "QueuedPod",
-    "Reactions",
-    "SchedulingQueue",
-    "Strategy",
-    "node_changes",
-    "pod_changes",
-]
-
-PARKED_MAX_NS = 300 * SECOND_NS
+PARKED_MAX_NS = 5 * MINUTE
 #: Upstream's timer starts anew when the last flush is over, and so comes late by a little more each time: by 0.6 ms in
 #: a recording. It matters: a pod that fails right after one flush is over five minutes old ten flushes later.
-FLUSH_PERIOD_NS = 30 * SECOND_NS + 600_000
+FLUSH_PERIOD_NS = 30 * SECOND + 600 * MICROSECOND
 
 _POD_ADDED = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD).label
 _PARKED = (PodState.UNSCHEDULABLE, PodState.GATED)
@@ -78,8 +62,8 @@ class SchedulingQueue:
         sort_key: SortKey,
         *,
         started_at: int,
-        initial_backoff_ns: int = SECOND_NS,
-        max_backoff_ns: int = 10 * SECOND_NS,
+        initial_backoff_ns: int = SECOND,
+        max_backoff_ns: int = 10 * SECOND,
         parked_max_ns: int = PARKED_MAX_NS,
         mirror: Mirror | None = None,
     ) -> None:
@@ -88,12 +72,13 @@ class SchedulingQueue:
         self._profiles = profiles
         self._started_at = started_at
         self._parked_max_ns = parked_max_ns
-        self.queued: dict[str, QueuedPod] = {}
+        self.resting: dict[str, QueuedPod] = {}
         """All that rest in a place; to be read only."""
-        self._active = active_heap(sort_key)
+        self._active = PodHeap(lambda queued: sort_key(queued.info, queued.timestamp))
         self._backoff = Backoff(sort_key, initial_backoff_ns, max_backoff_ns)
         self._parked = Parked()
         self._in_flight = InFlight()
+        self._skipped: dict[str, QueuedPod] = {}  # pods that are being deleted, with a node kept for them
         self._arrivals = count()
         self._scouts: dict[str, Group] = {}  # pods that were woken for a crowd that waits behind them
 
@@ -105,9 +90,9 @@ class SchedulingQueue:
         if known is not None:
             self.update(known.pod, pod, info, now)
             return
-        record = QueuedPod(pod, info, next(self._arrivals), timestamp=now)
-        self._requeue(record, Strategy.IMMEDIATELY, now, _POD_ADDED)
-        if record.state is PodState.ACTIVE:
+        queued = QueuedPod(pod, info, next(self._arrivals), timestamp=now)
+        self._requeue(queued, Strategy.IMMEDIATELY, now, _POD_ADDED)
+        if queued.state is PodState.ACTIVE:
             self.nominations.adopt(pod, info)
 
     def update(self, old: Pod, new: Pod, info: PodInfo, now: int) -> None:
@@ -118,14 +103,14 @@ class SchedulingQueue:
             self.add(new, info, now)
             return
         kept = self.nominations.node_of(info)
-        if known.key not in self.queued:
+        if known.key not in self.resting:
             self._in_flight.update(new, info)
             for action in pod_changes(old, new):
                 self._note(ClusterEvent(EventResource.UNSCHEDULABLE_POD, action), old, new)
         else:
             self._update_queued(known, old, new, info, now)
-        told = old.status.nominated_node_name
-        if told and told != info.nominated_node_name:
+        nominated_before = old.status.nominated_node_name
+        if nominated_before and nominated_before != info.nominated_node_name:
             # To the pod itself it is no news that would be worth remembering behind a gate.
             is_shut_out = not may_enter(self._profile(known).pre_enqueue, info, known.gating_plugin).ok
             except_key = known.key if is_shut_out else ""
@@ -135,85 +120,91 @@ class SchedulingQueue:
 
     def delete(self, key: str, now: int, *, bound_to: str = "") -> None:
         """The pod is gone, or somebody bound it to a node. Unknown ones are ignored."""
-        record = self.find(key)
-        if record is None:
+        queued = self.find(key) or self._skipped.pop(key, None)
+        if queued is None:
             return
         self._in_flight.mark_gone(key)
-        if key in self.queued:
-            self._take_out(record)
-            self._end(record)
+        if key in self.resting:
+            self._take_out(queued)
+            self._end(queued)
         self._send_next_scout(key, now)
-        kept = self.nominations.remove(record.info) or record.info.nominated_node_name
+        kept = self.nominations.remove(queued.info) or queued.info.nominated_node_name
         if kept != bound_to:
-            self._give_back(record, kept, now)
+            self._give_back(queued, kept, now)
 
     def find(self, key: str) -> QueuedPod | None:
         """The pod of that name, in a place or in flight."""
-        return self.queued.get(key) or self._in_flight.find(key)
+        return self.resting.get(key) or self._in_flight.find(key)
 
     # ---------------------------------------------------------------- an attempt
 
     def pop(self, now: int) -> QueuedPod | None:
         """The pod to try next; it is in flight until `return_failed`, `done` or `discard`."""
         self.tick(now)
-        record = self._active.pop()
-        if record is None:
-            record = self._backoff.pop_early()
-            if record is None:
+        queued = self._active.pop()
+        if queued is None:
+            queued = self._backoff.pop_early()
+            if queued is None:
                 return None
             self.figures.came(PodState.ACTIVE, labels.POP_FROM_BACKOFF)
-        del self.queued[record.key]
-        self.figures.cleared(record)
-        record.enter(PodState.IN_FLIGHT)
-        record.start_attempt()
-        self._in_flight.start(record)
-        return record
+        del self.resting[queued.key]
+        self.figures.cleared(queued)
+        queued.enter(PodState.IN_FLIGHT)
+        queued.start_attempt()
+        self._in_flight.start(queued)
+        return queued
 
-    def assume(self, record: QueuedPod, node_name: str, now: int) -> None:
+    def assume(self, queued: QueuedPod, node_name: str, now: int) -> None:
         """The pod takes a node. Call it before the cache takes the pod: a nomination counts there too."""
-        record.enter(PodState.ASSUMED)
-        kept = self.nominations.remove(record.info)
+        queued.enter(PodState.ASSUMED)
+        kept = self.nominations.remove(queued.info)
         if kept != node_name:
-            self._give_back(record, kept, now)
-        self._send_next_scout(record.key, now)
+            self._give_back(queued, kept, now)
+        self._send_next_scout(queued.key, now)
 
-    def done(self, record: QueuedPod) -> None:
+    def done(self, queued: QueuedPod) -> None:
         """Nothing more is recorded for the pod: it goes on to be bound."""
-        self._in_flight.finish(record)
+        self._in_flight.finish(queued)
 
-    def discard(self, record: QueuedPod) -> None:
+    def discard(self, queued: QueuedPod) -> None:
         """The attempt is over and the pod does not come back: skipped, deleted or bound."""
-        self._in_flight.finish(record)
-        self._end(record)
+        self._in_flight.finish(queued)
+        self._end(queued)
 
-    def return_failed(self, record: QueuedPod, rejectors: Iterable[str], pending: Iterable[str], now: int) -> PodState:
-        """The attempt failed, by those plugins or (none) by an error. Gives where the pod is now."""
-        is_gone = self._in_flight.is_gone(record)
-        since = self._in_flight.finish(record)
-        if is_gone or record.key in self.queued:
-            self._end(record)
-            return record.state
-        record.blame(tuple(rejectors), tuple(pending), now)
-        assert all(self._profile(record).reactions.know(plugin) for plugin in record.rejectors)
-        self.figures.blamed(record, record.rejectors)
-        self._requeue(record, self._strategy_since(record, since), now, labels.SCHEDULE_ATTEMPT_FAILURE)
-        return record.state
+    def skip(self, queued: QueuedPod) -> None:
+        """The pod is being deleted and not tried again. The node kept for it stays so until it is gone."""
+        self.discard(queued)
+        if self.nominations.node_of(queued.info):
+            self._skipped[queued.key] = queued
 
-    def nominate(self, record: QueuedPod, node_name: str | None, now: int) -> None:
+    def return_failed(self, queued: QueuedPod, rejectors: Iterable[str], pending: Iterable[str], now: int) -> PodState:
+        """The attempt failed: those plugins rejected the pod, or (none) it met an error. Gives where the pod is now."""
+        is_gone = self._in_flight.is_gone(queued)
+        since = self._in_flight.finish(queued)
+        if is_gone or queued.key in self.resting:
+            self._end(queued)
+            return queued.state
+        queued.note_failure(tuple(rejectors), tuple(pending), now)
+        assert all(self._profile(queued).reactions.know(plugin) for plugin in queued.rejectors)
+        self.figures.rejected_by(queued, queued.rejectors)
+        self._requeue(queued, self._strategy_since(queued, since), now, labels.SCHEDULE_ATTEMPT_FAILURE)
+        return queued.state
+
+    def nominate(self, queued: QueuedPod, node_name: str | None, now: int) -> None:
         """After a failed attempt: keep that node ("": none) for the pod, or (None) what its status says."""
-        if record.state is PodState.GONE:
+        if queued.state is PodState.GONE:
             return
-        kept_before = self.nominations.node_of(record.info)
+        kept_before = self.nominations.node_of(queued.info)
         if node_name is None:
-            self.nominations.adopt(record.pod, record.info)
+            self.nominations.adopt(queued.pod, queued.info)
         else:
-            self.nominations.set(record.pod, record.info, node_name)
-        if kept_before != self.nominations.node_of(record.info):
-            self._give_back(record, kept_before, now)
+            self.nominations.set(queued.pod, queued.info, node_name)
+        if kept_before != self.nominations.node_of(queued.info):
+            self._give_back(queued, kept_before, now)
         if node_name:
-            self._send_next_scout(record.key, now)
-        elif record.state in _PARKED:
-            self._scouts.pop(record.key, None)  # what refused it refuses those behind it
+            self._send_next_scout(queued.key, now)
+        elif queued.state in _PARKED:
+            self._scouts.pop(queued.key, None)  # what rejected it rejects those behind it
 
     # ---------------------------------------------------------------- what brings pods back
 
@@ -232,28 +223,27 @@ class SchedulingQueue:
             return
         if cluster_event != WILDCARD and not self._interests_anybody(cluster_event):
             return
-        bounds = Bounds(priority_max, except_key) if priority_max is not None or except_key else EVERYBODY
         if len(self._parked):
             nominated = self.nominations.keys() if len(self._parked) > CROWD_MIN else ()
-            helped = woken(self._parked, self._profiles, cluster_event, old, new, bounds, nominated)
-            self._wake(helped, now, cluster_event.label)
+            helped = woken(self._parked, self._profiles, cluster_event, old, new, nominated, priority_max)
+            self._wake([entry for entry in helped if entry[0].key != except_key], now, cluster_event.label)
         self._in_flight.note(cluster_event, old, new)
 
     def activate(self, keys: Iterable[str], now: int) -> None:
         """Try these pods as soon as possible, whatever they wait for, if the gates agree. Unknown ones are ignored."""
         for key in keys:
-            record = self.queued.get(key)
-            if record is not None and record.state is not PodState.ACTIVE:
-                self._wake([(record, Strategy.IMMEDIATELY)], now, labels.FORCE_ACTIVATE)
+            queued = self.resting.get(key)
+            if queued is not None and queued.state is not PodState.ACTIVE:
+                self._wake([(queued, Strategy.IMMEDIATELY)], now, labels.FORCE_ACTIVATE)
             flying = self._in_flight.find(key)
             if flying is not None:
                 self._in_flight.note(WILDCARD, None, flying.pod)
 
     def release(self, key: str, now: int) -> None:
         """A gate may have opened for this pod: ask again and, if so, let the wake-up go on that brought it there."""
-        record = self.queued.get(key)
-        if record is not None and record.state is PodState.GATED:
-            self._wake([(record, record.held_back)], now, labels.GATE_OPENED)
+        queued = self.resting.get(key)
+        if queued is not None and queued.state is PodState.GATED:
+            self._wake([(queued, queued.held_back)], now, labels.GATE_OPENED)
 
     def tick(self, now: int) -> None:
         """Whatever time alone brings back. Late or not, the result is that of flushes at their own times."""
@@ -264,23 +254,23 @@ class SchedulingQueue:
 
     def flush_backoff(self, now: int) -> None:
         """Pods whose backoff is over become active. Gates were asked when they came."""
-        for record in self._backoff.pop_finished(now):
-            self._activate(record, now, labels.BACKOFF_COMPLETE)
+        for queued in self._backoff.pop_finished(now):
+            self._activate(queued, now, labels.BACKOFF_COMPLETE)
 
     def flush_parked(self, now: int) -> None:
         """Pods that nothing has moved for long get another chance."""
         old = self._parked.idle_longer_than(self._parked_max_ns, now)
         if not old:
             return
-        for record in old:
-            self._parked.remove(record.key)
-            record.was_flushed, record.flushed_at = True, now
-            self._requeue(record, Strategy.AFTER_BACKOFF, now, labels.UNSCHEDULABLE_TIMEOUT)
+        for queued in old:
+            self._parked.remove(queued.key)
+            queued.was_flushed, queued.flushed_at = True, now
+            self._requeue(queued, Strategy.AFTER_BACKOFF, now, labels.UNSCHEDULABLE_TIMEOUT)
         self._in_flight.note(WILDCARD, None, None)
 
     def wake_at(self) -> int | None:
         """When time alone will next bring a pod back, if nothing happens; None: never."""
-        if not self.queued:
+        if not self.resting:
             return None
         backoff_at = self._backoff.wake_at()
         idle_since = self._parked.longest_idle_since()
@@ -294,18 +284,14 @@ class SchedulingQueue:
     @property
     def anybody_listens(self) -> bool:
         """Whether there is a pod that something which happens now may help."""
-        return bool(self.queued) or bool(len(self._in_flight))
+        return bool(self.resting) or bool(len(self._in_flight))
 
     @property
     def has_next(self) -> bool:
         """Whether `pop` would give a pod right now, whatever the time."""
-        if not self.queued:
+        if not self.resting:
             return False
         return bool(self._active.live) or self._backoff.can_pop_early
-
-    def place_of(self, key: str) -> PodState | None:
-        record = self.find(key)
-        return None if record is None else record.state
 
     def counts(self) -> dict[PodState, int]:
         """Pods in each place, as `scheduler_pending_pods` has them."""
@@ -318,119 +304,117 @@ class SchedulingQueue:
 
     def in_flight_counts(self) -> tuple[int, int]:
         """Pods in flight, and cluster events recorded for them."""
-        return len(self._in_flight), self._in_flight.happening_count
+        return len(self._in_flight), self._in_flight.event_count
 
-    def records(self) -> Iterator[QueuedPod]:
+    def queued_pods(self) -> Iterator[QueuedPod]:
         """All pods, those in flight last."""
-        yield from self.queued.values()
-        yield from self._in_flight.records()
+        yield from self.resting.values()
+        yield from self._in_flight.queued_pods()
 
     # ---------------------------------------------------------------- inside
 
-    def _update_queued(self, record: QueuedPod, old: Pod, new: Pod, info: PodInfo, now: int) -> None:
-        self.nominations.update(record.info, new, info)
-        if record.state not in _PARKED:
-            record.replace(new, info)
-            (self._active if record.state is PodState.ACTIVE else self._backoff).refresh(record)
+    def _update_queued(self, queued: QueuedPod, old: Pod, new: Pod, info: PodInfo, now: int) -> None:
+        self.nominations.update(queued.info, new, info)
+        if queued.state not in _PARKED:
+            queued.replace(new, info)
+            (self._active if queued.state is PodState.ACTIVE else self._backoff).refresh(queued)
             return
-        self._parked.remove(record.key)
-        record.replace(new, info)
-        self._parked.add(record)
+        self._parked.remove(queued.key)
+        queued.replace(new, info)
+        self._parked.add(queued)
         for action in pod_changes(old, new):
             cluster_event = ClusterEvent(EventResource.UNSCHEDULABLE_POD, action)
-            strategy = judge(record, cluster_event, self._profile(record).reactions.to(cluster_event), old, new)
+            strategy = judge(queued, cluster_event, self._profile(queued).reactions.to(cluster_event), old, new)
             if strategy is not Strategy.SKIP:
-                self._wake([(record, strategy)], now, cluster_event.label)
-                if record.state not in _PARKED:
+                self._wake([(queued, strategy)], now, cluster_event.label)
+                if queued.state not in _PARKED:
                     return
 
-    def _wake(self, records: Iterable[tuple[QueuedPod, Strategy]], now: int, reason: str) -> None:
-        for record, strategy in records:
-            if record.state is PodState.UNSCHEDULABLE:
-                group = self._parked.group_of(record.key)
+    def _wake(self, pods: Iterable[tuple[QueuedPod, Strategy]], now: int, reason: str) -> None:
+        for queued, strategy in pods:
+            if queued.state is PodState.UNSCHEDULABLE:
+                group = self._parked.group_of(queued.key)
                 if self._parked.size(group) > CROWD_MIN:
-                    self._scouts[record.key] = group
-            self._take_out(record)
-            self._requeue(record, strategy, now, reason)
+                    self._scouts[queued.key] = group
+            self._take_out(queued)
+            self._requeue(queued, strategy, now, reason)
 
     def _send_next_scout(self, key: str, now: int) -> None:
         """If that pod went ahead of a crowd and there may be room for more, the next one goes."""
         group = self._scouts.pop(key, None)
-        record = self._parked.first_of(group) if group is not None else None
-        if group is None or record is None:
+        queued = self._parked.first_of(group) if group is not None else None
+        if group is None or queued is None:
             return
-        self._scouts[record.key] = group
-        self._take_out(record)
-        self._requeue(record, Strategy.AFTER_BACKOFF, now, labels.SCOUT_SUCCEEDED)
+        self._scouts[queued.key] = group
+        self._take_out(queued)
+        self._requeue(queued, Strategy.AFTER_BACKOFF, now, labels.SCOUT_SUCCEEDED)
 
-    def _take_out(self, record: QueuedPod) -> None:
+    def _take_out(self, queued: QueuedPod) -> None:
         """Out of its place, on the way to another."""
-        del self.queued[record.key]
-        if record.state is PodState.ACTIVE:
-            self._active.remove(record.key)
-        elif record.state is PodState.BACKOFF:
-            self._backoff.remove(record.key)
+        del self.resting[queued.key]
+        if queued.state is PodState.ACTIVE:
+            self._active.remove(queued.key)
+        elif queued.state is PodState.BACKOFF:
+            self._backoff.remove(queued.key)
         else:
-            self._parked.remove(record.key)
+            self._parked.remove(queued.key)
 
-    def _requeue(self, record: QueuedPod, strategy: Strategy, now: int, reason: str) -> None:
-        """To the place that the strategy, the backoff and the gates say. The record rests nowhere yet."""
+    def _requeue(self, queued: QueuedPod, strategy: Strategy, now: int, reason: str) -> None:
+        """To the place that the strategy, the backoff and the gates say. The pod rests nowhere yet."""
         if strategy is Strategy.SKIP:
-            self._park(record, PodState.UNSCHEDULABLE, reason)
+            self._park(queued, PodState.UNSCHEDULABLE, reason)
             return
-        refusal = may_enter(self._profile(record).pre_enqueue, record.info, record.gating_plugin)
-        if not refusal.ok:
-            if refusal.plugin not in record.rejectors:
-                self.figures.blamed(record, (refusal.plugin,))
-            record.gate(refusal.plugin, strategy)
-            self._park(record, PodState.GATED, reason)
+        status = may_enter(self._profile(queued).pre_enqueue, queued.info, queued.gating_plugin)
+        if not status.ok:
+            if status.plugin not in queued.rejectors:
+                self.figures.rejected_by(queued, (status.plugin,))
+            queued.gate(status.plugin, strategy)
+            self._park(queued, PodState.GATED, reason)
             return
-        record.ungate()
-        if strategy is Strategy.AFTER_BACKOFF and self._backoff.holds_off(record, now):
-            self._place(record, PodState.BACKOFF, reason)
-            self._backoff.push(record)
+        queued.ungate()
+        if strategy is Strategy.AFTER_BACKOFF and self._backoff.holds_off(queued, now):
+            self._place(queued, PodState.BACKOFF, reason)
+            self._backoff.push(queued)
         else:
-            self._activate(record, now, reason)
+            self._activate(queued, now, reason)
 
-    def _activate(self, record: QueuedPod, now: int, reason: str) -> None:
-        self._place(record, PodState.ACTIVE, reason)
-        if record.initial_attempt_at is None:
-            record.initial_attempt_at = now
-        self._active.push(record)
+    def _activate(self, queued: QueuedPod, now: int, reason: str) -> None:
+        self._place(queued, PodState.ACTIVE, reason)
+        if queued.initial_attempt_at is None:
+            queued.initial_attempt_at = now
+        self._active.push(queued)
 
-    def _park(self, record: QueuedPod, place: PodState, reason: str) -> None:
-        self._place(record, place, reason)
-        self._parked.add(record)
+    def _park(self, queued: QueuedPod, place: PodState, reason: str) -> None:
+        self._place(queued, place, reason)
+        self._parked.add(queued)
 
-    def _place(self, record: QueuedPod, place: PodState, reason: str) -> None:
-        if record.state is not place:
+    def _place(self, queued: QueuedPod, place: PodState, reason: str) -> None:
+        if queued.state is not place:
             self.figures.came(place, reason)
-        record.enter(place)
-        self.queued[record.key] = record
+        queued.enter(place)
+        self.resting[queued.key] = queued
 
-    def _end(self, record: QueuedPod) -> None:
-        self.figures.cleared(record)
-        record.enter(PodState.GONE)
+    def _end(self, queued: QueuedPod) -> None:
+        self.figures.cleared(queued)
+        queued.enter(PodState.GONE)
 
-    def _strategy_since(self, record: QueuedPod, since: list[Recorded] | None) -> Strategy:
-        if not record.rejectors or since is None:
+    def _strategy_since(self, queued: QueuedPod, since: list[InFlightEvent] | None) -> Strategy:
+        if not queued.rejectors or since is None:
             return Strategy.AFTER_BACKOFF
-        reactions = self._profile(record).reactions
+        reactions = self._profile(queued).reactions
         best = Strategy.SKIP
-        most = Strategy.IMMEDIATELY if record.pending_plugins else Strategy.AFTER_BACKOFF
+        most = Strategy.IMMEDIATELY if queued.pending_plugins else Strategy.AFTER_BACKOFF
         for cluster_event, old, new in since:
-            best = max(best, judge(record, cluster_event, reactions.to(cluster_event), old, new))
+            best = max(best, judge(queued, cluster_event, reactions.to(cluster_event), old, new))
             if best is most:
                 break
         return best
 
-    def _give_back(self, record: QueuedPod, node_name: str, now: int) -> None:
+    def _give_back(self, queued: QueuedPod, node_name: str, now: int) -> None:
         """The place kept for the pod is free again: news for those that had to stand back."""
         if node_name:
-            pod = copy(record.pod)
-            pod.status = copy(pod.status)
-            pod.status.nominated_node_name = node_name
-            self.move(POD_GONE, pod, None, now, priority_max=record.info.priority, except_key=record.key)
+            pod = replace(queued.pod, status=replace(queued.pod.status, nominated_node_name=node_name))
+            self.move(POD_GONE, pod, None, now, priority_max=queued.info.priority, except_key=queued.key)
 
     def _note(self, cluster_event: ClusterEvent, old: Object | None, new: Object | None) -> None:
         if self._interests_anybody(cluster_event):
@@ -439,8 +423,8 @@ class SchedulingQueue:
     def _interests_anybody(self, cluster_event: ClusterEvent) -> bool:
         return any(profile.reactions.to(cluster_event) for profile in self._profiles.values())
 
-    def _profile(self, record: QueuedPod) -> QueueProfile:
-        return self._profiles[record.info.scheduler_name]
+    def _profile(self, queued: QueuedPod) -> QueueProfile:
+        return self._profiles[queued.info.scheduler_name]
 
     def _flush_after(self, at: int) -> int:
         """The first flush strictly after that time."""

@@ -1,6 +1,6 @@
 """Pods that pay a penalty for failing, which doubles from the first to the last second of its range.
 
-There are two heaps: after an error, nobody may be tried before the penalty is over; after a refusal, the pod may be
+There are two heaps: after an error, nobody may be tried before the penalty is over; after a rejection, the pod may be
 popped early when nothing else is active. Penalties end in whole seconds of the wall clock, so that pods of one second
 compete by priority. Both ends are rounded down and equality still waits: a pod comes out at the whole second after
 the one in which its penalty ends. Upstream: backend/queue/backoff_queue.go (v1.36).
@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bayplan.core.queue.active import SortKey
-from bayplan.core.queue.pod_heap import Order, PodHeap
+from bayplan.core.queue.pod_heap import PodHeap, SortKey
 from bayplan.core.queue.queued_pod import QueuedPod
+from bayplan.model.time_units import SECOND
 
-SECOND_NS = 10**9
 #: Before any time there is: a pod that never failed does not back off.
 _NEVER = -(2**63)
 
@@ -23,72 +22,65 @@ class Backoff:
     """Two heaps by the end of the penalty."""
 
     def __init__(self, sort_key: SortKey, initial_ns: int, max_ns: int) -> None:
-        self._sort_key = sort_key
         self._initial_ns = initial_ns
         self._max_ns = max_ns
-        self._refused = PodHeap(self._refused_order)
-        self._failed = PodHeap(self._failed_order)
+        self._rejected = PodHeap(lambda queued: (self._ends_at(queued), *sort_key(queued.info, queued.timestamp)))
+        self._failed = PodHeap(lambda queued: (self._ends_at(queued),))
 
     def __len__(self) -> int:
-        return len(self._refused) + len(self._failed)
+        return len(self._rejected) + len(self._failed)
 
-    def holds_off(self, record: QueuedPod, now: int) -> bool:
+    def holds_off(self, queued: QueuedPod, now: int) -> bool:
         """Whether the pod is still backing off."""
-        return self._ends_at(record) >= _whole_second(now)
+        return self._ends_at(queued) >= _whole_second(now)
 
-    def push(self, record: QueuedPod) -> None:
-        heap = self._refused if record.rejectors else self._failed
-        heap.push(record)
+    def push(self, queued: QueuedPod) -> None:
+        heap = self._rejected if queued.rejectors else self._failed
+        heap.push(queued)
 
     def remove(self, key: str) -> QueuedPod | None:
-        return self._refused.remove(key) or self._failed.remove(key)
+        return self._rejected.remove(key) or self._failed.remove(key)
 
-    def refresh(self, record: QueuedPod) -> None:
-        heap = self._refused if record.key in self._refused else self._failed
-        heap.refresh(record)
+    def refresh(self, queued: QueuedPod) -> None:
+        heap = self._rejected if queued.key in self._rejected else self._failed
+        heap.refresh(queued)
 
     @property
     def can_pop_early(self) -> bool:
-        return bool(self._refused.live)
+        return bool(self._rejected.live)
 
     def pop_early(self) -> QueuedPod | None:
         """The pod that would come out first, unless it failed by error."""
-        return self._refused.pop()
+        return self._rejected.pop()
 
     def pop_finished(self, now: int) -> Iterator[QueuedPod]:
         """Take out whoever no longer backs off."""
-        for heap in (self._refused, self._failed):
-            while (record := heap.first()) is not None and not self.holds_off(record, now):
+        for heap in (self._rejected, self._failed):
+            while (queued := heap.first()) is not None and not self.holds_off(queued, now):
                 heap.pop()
-                yield record
+                yield queued
 
     def wake_at(self) -> int | None:
         """When the next pod comes out."""
-        if not self._refused.live and not self._failed.live:
+        if not self._rejected.live and not self._failed.live:
             return None
-        heads = [record for heap in (self._refused, self._failed) if (record := heap.first()) is not None]
-        return min((self._ends_at(record) + SECOND_NS for record in heads), default=None)
+        heads = [queued for heap in (self._rejected, self._failed) if (queued := heap.first()) is not None]
+        return min((self._ends_at(queued) + SECOND for queued in heads), default=None)
 
-    def _ends_at(self, record: QueuedPod) -> int:
-        if record.backoff_second is None:
-            duration_ns = self._duration_ns(record)
-            record.backoff_second = _whole_second(record.timestamp + duration_ns) if duration_ns else _NEVER
-        return record.backoff_second
+    def _ends_at(self, queued: QueuedPod) -> int:
+        if queued.backoff_second is None:
+            duration_ns = self._duration_ns(queued)
+            queued.backoff_second = _whole_second(queued.timestamp + duration_ns) if duration_ns else _NEVER
+        return queued.backoff_second
 
-    def _duration_ns(self, record: QueuedPod) -> int:
-        failures = record.consecutive_errors or record.unschedulable_count
+    def _duration_ns(self, queued: QueuedPod) -> int:
+        failures = queued.consecutive_errors or queued.unschedulable_count
         if not failures or not self._max_ns:
             return 0
         doublings = failures - 1
         # Compared from the other side, as shifting the first duration up would overflow upstream's integers.
         return self._max_ns if self._initial_ns > self._max_ns >> doublings else self._initial_ns << doublings
 
-    def _refused_order(self, record: QueuedPod) -> Order:
-        return self._ends_at(record), *self._sort_key(record.info, record.timestamp)
-
-    def _failed_order(self, record: QueuedPod) -> Order:
-        return (self._ends_at(record),)
-
 
 def _whole_second(at: int) -> int:
-    return at - at % SECOND_NS
+    return at - at % SECOND

@@ -1,7 +1,7 @@
 """PreEnqueue: whether a pod may come into the queue.
 
-The plugin that refused last time is asked first, then the others in configured order, where upstream goes through them
-in random order. The first refusal ends it, so that the plugin to blame is always the same for the same pod.
+The plugin that rejected the pod last time is asked first, then the others in configured order, where upstream goes
+through them in random order. The first rejection ends it, so that the same pod is always rejected by the same plugin.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bayplan.core.framework.verdict import SUCCESS, Status
 
 
 def may_enter(plugins: tuple[PreEnqueuePlugin, ...], pod: PodInfo, asked_first: str = "") -> Status:
-    """SUCCESS, or the first refusal with its plugin's name."""
+    """SUCCESS, or the first rejection with its plugin's name."""
     ordered = sorted(plugins, key=lambda plugin: plugin.name != asked_first) if asked_first else plugins
     for plugin in ordered:
         status = plugin.pre_enqueue(pod)

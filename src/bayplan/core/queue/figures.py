@@ -35,11 +35,11 @@ class Figures:
     def came(self, place: PodState, reason: str) -> None:
         self.incoming[_NAMES[place], reason] += 1
 
-    def blamed(self, record: QueuedPod, plugins: tuple[str, ...]) -> None:
+    def rejected_by(self, queued: QueuedPod, plugins: tuple[str, ...]) -> None:
         for plugin in plugins:
-            self.rejected[plugin, record.info.scheduler_name] += 1
+            self.rejected[plugin, queued.info.scheduler_name] += 1
 
-    def cleared(self, record: QueuedPod) -> None:
-        """Nobody is to blame any more: the pod is tried again, or gone."""
-        for plugin in record.rejectors:
-            self.rejected[plugin, record.info.scheduler_name] -= 1
+    def cleared(self, queued: QueuedPod) -> None:
+        """No plugin rejects it any more: the pod is tried again, or gone."""
+        for plugin in queued.rejectors:
+            self.rejected[plugin, queued.info.scheduler_name] -= 1

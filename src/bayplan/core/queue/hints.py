@@ -84,7 +84,7 @@ class Reactions:
 
 @dataclass(frozen=True, slots=True)
 class QueueProfile:
-    """The part of a profile that the queue needs: who keeps pods out, and what may help those that were refused."""
+    """The part of a profile that the queue needs: who keeps pods out, and what may help those that were rejected."""
 
     pre_enqueue: tuple[PreEnqueuePlugin, ...]
     reactions: Reactions
@@ -94,7 +94,7 @@ class QueueProfile:
 
     @classmethod
     def of(cls, profile: Profile, others: Iterable[NamedPlugin] = ()) -> QueueProfile:
-        """`others` stand in no list of the profile but may be to blame: preemption as a gate, extenders."""
+        """`others` stand in no list of the profile but may reject pods: preemption as a gate, extenders."""
         lists: tuple[tuple[NamedPlugin, ...], ...] = (
             profile.pre_enqueue,
             profile.pre_filter,
@@ -112,29 +112,29 @@ class QueueProfile:
 
 
 def judge(
-    record: QueuedPod, cluster_event: ClusterEvent, matched: Matched, old: Object | None, new: Object | None
+    queued: QueuedPod, cluster_event: ClusterEvent, matched: Matched, old: Object | None, new: Object | None
 ) -> Strategy:
     """What the cluster event is worth to the pod; `matched` is what its profile's plugins registered for it."""
-    if not record.rejectors:
+    if not queued.rejectors:
         return Strategy.AFTER_BACKOFF
     if cluster_event == WILDCARD:
-        thing = old if new is None else new
-        return Strategy.SKIP if isinstance(thing, Pod) and not is_about(record, thing) else Strategy.AFTER_BACKOFF
-    pending = record.pending_plugins
+        obj = old if new is None else new
+        return Strategy.SKIP if isinstance(obj, Pod) and not is_about(queued, obj) else Strategy.AFTER_BACKOFF
+    pending = queued.pending_plugins
     # Those that may say "immediately" first: nothing can top that.
-    for plugin in (*pending, *(name for name in record.rejectors if name not in pending)):
+    for plugin in (*pending, *(name for name in queued.rejectors if name not in pending)):
         asked = matched.get(plugin)
-        if asked is not None and any(hint is None or hint(record.info, old, new) for hint in asked):
+        if asked is not None and any(hint is None or hint(queued.info, old, new) for hint in asked):
             return Strategy.IMMEDIATELY if plugin in pending else Strategy.AFTER_BACKOFF
     return Strategy.SKIP
 
 
-def is_about(record: QueuedPod, thing: Object | None) -> bool:
+def is_about(queued: QueuedPod, obj: Object | None) -> bool:
     """Whether the object is the pod itself."""
-    if not isinstance(thing, Pod):
+    if not isinstance(obj, Pod):
         return False
-    meta = thing.metadata
-    return identity_of(record.info) == (meta.uid or f"{meta.namespace}/{meta.name}")
+    meta = obj.metadata
+    return identity_of(queued.info) == (meta.uid or f"{meta.namespace}/{meta.name}")
 
 
 def _registrations_of(plugin: NamedPlugin) -> tuple[ClusterEventWithHint, ...]:
@@ -145,7 +145,7 @@ def _registrations_of(plugin: NamedPlugin) -> tuple[ClusterEventWithHint, ...]:
     for registration in given:
         if registration.cluster_event.resource is EventResource.NODE:
             on_nodes |= registration.cluster_event.action
-    # A plugin that waits for new nodes may be asked too late: another filter can turn a new node away before it for a
+    # A plugin that waits for new nodes may be asked too late: another filter can reject a new node before it for a
     # taint that goes later. Upstream: scheduler.go buildQueueingHintMap.
     if on_nodes & ActionType.ADD and not on_nodes & ActionType.UPDATE_NODE_TAINT:
         return (*given, _ANY_TAINT_CHANGE)

@@ -2,7 +2,7 @@
 
 While a pod is tried, the plugins that will reject it are not known yet, so nobody can say which cluster events it
 should be woken by: all are recorded. When it comes back, those since its pop are judged as if it had been parked all
-along. The record is cut only up to the oldest pod still in flight. Nothing is recorded while nobody is in flight.
+along. The list is cut only up to the oldest pod still in flight. Nothing is recorded while nobody is in flight.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 
 
-class Recorded(NamedTuple):
-    """Something that happened, and the object before and after."""
+class InFlightEvent(NamedTuple):
+    """A cluster event that happened while pods were tried, and the object before and after."""
 
     cluster_event: ClusterEvent
     old: Object | None
@@ -30,7 +30,7 @@ class Recorded(NamedTuple):
 
 @dataclass(slots=True)
 class _Flight:
-    record: QueuedPod
+    queued: QueuedPod
     position: int  # of the first cluster event after the pop, counted from the start of time
     newest: tuple[Pod, PodInfo] | None = None
     is_gone: bool = False
@@ -42,75 +42,72 @@ class InFlight:
     def __init__(self) -> None:
         self._flights: OrderedDict[str, _Flight] = OrderedDict()  # in order of pop, hence of position
         self._by_key: dict[str, list[_Flight]] = {}
-        self._happenings: deque[Recorded] = deque()
+        self._events: deque[InFlightEvent] = deque()
         self._cut = 0  # how many cluster events have been dropped from the front
 
     def __len__(self) -> int:
         return len(self._flights)
 
-    def __contains__(self, info: PodInfo) -> bool:
-        return identity_of(info) in self._flights
-
     @property
-    def happening_count(self) -> int:
-        return len(self._happenings)
+    def event_count(self) -> int:
+        return len(self._events)
 
-    def records(self) -> Iterator[QueuedPod]:
-        return (flight.record for flight in self._flights.values())
+    def queued_pods(self) -> Iterator[QueuedPod]:
+        return (flight.queued for flight in self._flights.values())
 
     def find(self, key: str) -> QueuedPod | None:
         """The pod of that name in flight; the latest one, and none that is gone."""
         for flight in reversed(self._by_key.get(key, ())):
             if not flight.is_gone:
-                return flight.record
+                return flight.queued
         return None
 
-    def start(self, record: QueuedPod) -> None:
-        identity = identity_of(record.info)
+    def start(self, queued: QueuedPod) -> None:
+        identity = identity_of(queued.info)
         assert identity not in self._flights
-        flight = _Flight(record, self._cut + len(self._happenings))
+        flight = _Flight(queued, self._cut + len(self._events))
         self._flights[identity] = flight
-        self._by_key.setdefault(record.key, []).append(flight)
+        self._by_key.setdefault(queued.key, []).append(flight)
 
     def note(self, cluster_event: ClusterEvent, old: Object | None, new: Object | None) -> None:
         """Something happened; of interest to some plugin."""
         if self._flights:
-            self._happenings.append(Recorded(cluster_event, old, new))
+            self._events.append(InFlightEvent(cluster_event, old, new))
 
     def update(self, pod: Pod, info: PodInfo) -> None:
-        """The pod changed. The attempt goes on with what it has; the record gets it on return."""
+        """The pod changed. The attempt goes on with what it has; the queued pod gets it on return."""
         self._flights[identity_of(info)].newest = (pod, info)
 
     def mark_gone(self, key: str) -> None:
         for flight in self._by_key.get(key, ()):
             flight.is_gone = True
 
-    def is_gone(self, record: QueuedPod) -> bool:
-        flight = self._flights.get(identity_of(record.info))
+    def is_gone(self, queued: QueuedPod) -> bool:
+        flight = self._flights.get(identity_of(queued.info))
         return flight is not None and flight.is_gone
 
-    def finish(self, record: QueuedPod) -> list[Recorded] | None:
+    def finish(self, queued: QueuedPod) -> list[InFlightEvent] | None:
         """The pod is back, or on its way to be bound: what happened since its pop. None if it was not in flight."""
-        flight = self._flights.pop(identity_of(record.info), None)
+        flight = self._flights.pop(identity_of(queued.info), None)
         if flight is None:
             return None
-        assert flight.record is record
-        same_name = self._by_key[record.key]
+        assert flight.queued is queued
+        same_name = self._by_key[queued.key]
         same_name.remove(flight)
         if not same_name:
-            del self._by_key[record.key]
-        since = list(islice(self._happenings, flight.position - self._cut, None))
+            del self._by_key[queued.key]
+        since = list(islice(self._events, flight.position - self._cut, None))
         if flight.newest is not None:
-            record.replace(*flight.newest)
+            queued.replace(*flight.newest)
         self._prune()
         return since
 
     def _prune(self) -> None:
         if not self._flights:
-            self._cut += len(self._happenings)
-            self._happenings.clear()
+            self._cut += len(self._events)
+            self._events.clear()
             return
         oldest = next(iter(self._flights.values())).position
         while self._cut < oldest:
-            self._happenings.popleft()
+            self._events.popleft()
             self._cut += 1

@@ -1,4 +1,4 @@
-"""Pods that nothing known can help at the moment: refused ones, and gated ones.
+"""Pods that nothing known can help at the moment: rejected ones, and gated ones.
 
 There may be tens of thousands, and most cluster events help none of them. So pods that no hint can tell apart form a
 group: same profile, shape, priority, rejectors and gate. Groups are listed under the plugins whose say matters: all
@@ -33,17 +33,17 @@ class Group(NamedTuple):
     gating_plugin: str
 
     @classmethod
-    def of(cls, record: QueuedPod) -> Group:
-        info = record.info
+    def of(cls, queued: QueuedPod) -> Group:
+        info = queued.info
         return cls(
             info.scheduler_name,
             info.shape,
             info.name if _has_generated_claims(info) else "",
             info.priority,
             info.preemption_policy,
-            record.rejectors,
-            record.pending_plugins,
-            record.gating_plugin,
+            queued.rejectors,
+            queued.pending_plugins,
+            queued.gating_plugin,
         )
 
     @property
@@ -60,38 +60,35 @@ class Parked:
         self._members: dict[Group, dict[str, QueuedPod]] = {}
         # profile -> plugin -> groups; a dict without values keeps the order of arrival.
         self._listening: dict[str, dict[str, dict[Group, None]]] = {}
-        self._by_age = PodHeap(lambda record: (record.idle_since,))
-        self._gated_count = 0
+        self._by_age = PodHeap(lambda queued: (queued.idle_since,))
+        self.gated_count = 0
+        """How many of them are gated; to be read only."""
 
     def __len__(self) -> int:
         return len(self._groups)
 
-    @property
-    def gated_count(self) -> int:
-        return self._gated_count
-
-    def add(self, record: QueuedPod) -> None:
-        group = Group.of(record)
-        assert group.listeners, "a pod that nobody refused would never be woken"
-        self._groups[record.key] = group
+    def add(self, queued: QueuedPod) -> None:
+        group = Group.of(queued)
+        assert group.listeners, "a pod that nobody rejected would never be woken"
+        self._groups[queued.key] = group
         members = self._members.get(group)
         if members is None:
             members = self._members[group] = {}
             for plugin in group.listeners:
                 self._listening.setdefault(group.profile, {}).setdefault(plugin, {})[group] = None
-        members[record.key] = record
-        self._by_age.push(record)
-        self._gated_count += bool(group.gating_plugin)
+        members[queued.key] = queued
+        self._by_age.push(queued)
+        self.gated_count += bool(group.gating_plugin)
 
     def remove(self, key: str) -> QueuedPod:
         group = self._groups.pop(key)
         members = self._members[group]
-        record = members.pop(key)
+        queued = members.pop(key)
         if not members:
             self._dissolve(group)
         self._by_age.remove(key)
-        self._gated_count -= bool(group.gating_plugin)
-        return record
+        self.gated_count -= bool(group.gating_plugin)
+        return queued
 
     def group_of(self, key: str) -> Group:
         return self._groups[key]
@@ -104,7 +101,7 @@ class Parked:
         return next(iter(self._members.get(group, {}).values()), None)
 
     def all(self) -> list[QueuedPod]:
-        return [record for members in self._members.values() for record in members.values()]
+        return [queued for members in self._members.values() for queued in members.values()]
 
     def reached(self, profile: str, interested: Container[str]) -> Iterator[tuple[Group, Mapping[str, QueuedPod]]]:
         """Groups that listen through an interested plugin, each once, with their members by key."""
@@ -117,12 +114,12 @@ class Parked:
                         yield group, self._members[group]
 
     def idle_longer_than(self, age_ns: int, now: int) -> list[QueuedPod]:
-        """Those that nothing has moved for so long, the longest waiting first. They stay."""
+        """Those that nothing has moved for that long, the longest waiting first. They stay."""
         return self._by_age.below((now - age_ns,))
 
     def longest_idle_since(self) -> int | None:
-        record = self._by_age.first()
-        return None if record is None else record.idle_since
+        queued = self._by_age.first()
+        return None if queued is None else queued.idle_since
 
     def _dissolve(self, group: Group) -> None:
         del self._members[group]

@@ -11,10 +11,14 @@ from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import TypeAlias
 
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.queue.queued_pod import QueuedPod
 
 Order: TypeAlias = tuple[int, ...]
-#: Order, number of arrival, number of the push (so that records are never compared), the record.
+#: A QueueSort plugin's key from the pod and the time it was queued, smaller first. All profiles share one. What it
+#: cannot distinguish goes by order of arrival, where upstream leaves it to its heap.
+SortKey: TypeAlias = Callable[[PodInfo, int], Order]
+#: Order, number of arrival, number of the push (so that pods are never compared), the pod.
 _Entry: TypeAlias = tuple[Order, int, int, QueuedPod]
 
 _DEAD_TOLERATED = 64
@@ -36,10 +40,10 @@ class PodHeap:
     def __contains__(self, key: str) -> bool:
         return key in self.live
 
-    def push(self, record: QueuedPod) -> None:
-        assert record.key not in self.live
-        entry = (self._order(record), record.number, next(self._pushes), record)
-        self.live[record.key] = entry
+    def push(self, queued: QueuedPod) -> None:
+        assert queued.key not in self.live
+        entry = (self._order(queued), queued.number, next(self._pushes), queued)
+        self.live[queued.key] = entry
         heappush(self._entries, entry)
 
     def remove(self, key: str) -> QueuedPod | None:
@@ -51,10 +55,10 @@ class PodHeap:
             heapify(self._entries)
         return entry[3]
 
-    def refresh(self, record: QueuedPod) -> None:
-        """The record changed in place: find its position again."""
-        self.remove(record.key)
-        self.push(record)
+    def refresh(self, queued: QueuedPod) -> None:
+        """The pod changed in place: find its position again."""
+        self.remove(queued.key)
+        self.push(queued)
 
     def first(self) -> QueuedPod | None:
         entries = self._entries
@@ -75,8 +79,8 @@ class PodHeap:
         return [entry[3] for entry in sorted(found)]
 
     def pop(self) -> QueuedPod | None:
-        record = self.first()
-        if record is not None:
+        queued = self.first()
+        if queued is not None:
             heappop(self._entries)
-            del self.live[record.key]
-        return record
+            del self.live[queued.key]
+        return queued

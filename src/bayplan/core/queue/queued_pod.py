@@ -27,12 +27,12 @@ class QueuedPod(Struct, eq=False):
 
     Attributes:
         number: order of arrival; of two pods that the queue cannot tell apart the earlier goes first.
-        timestamp: when the record was made or the pod last came back from a failed attempt. Moves leave it alone.
+        timestamp: when the queued was made or the pod last came back from a failed attempt. Moves leave it alone.
         initial_attempt_at: first entry into the active place.
         unschedulable_count: returns with a plugin to blame.
         consecutive_errors: returns without one since the last with one.
         backoff_second: whole second up to which the pod backs off, once worked out.
-        rejectors: plugins that refused it in its last attempt, or keep it out of the queue.
+        rejectors: plugins that rejected it in its last attempt, or keep it out of the queue.
         pending_plugins: those of the rejectors that wait for something and, when it comes, want no backoff.
         gating_plugin: the plugin that keeps it out of the queue.
         held_back: the wake-up that the gate swallowed. A pod becomes gated only on its way into the queue.
@@ -74,7 +74,7 @@ class QueuedPod(Struct, eq=False):
         assert info.key == self.info.key
         self.pod, self.info = pod, info
 
-    def blame(self, rejectors: tuple[str, ...], pending: tuple[str, ...], now: int) -> None:
+    def note_failure(self, rejectors: tuple[str, ...], pending: tuple[str, ...], now: int) -> None:
         """Back from a failed attempt. Without a rejector it was an error, which has a backoff of its own."""
         self.rejectors = tuple(sorted({*rejectors, *pending}))
         self.pending_plugins = tuple(sorted(set(pending)))
@@ -88,7 +88,7 @@ class QueuedPod(Struct, eq=False):
         self.was_flushed, self.flushed_at = False, 0
 
     def gate(self, plugin: str, strategy: Strategy) -> None:
-        """Refused at the entrance, with the wake-up that brought it there."""
+        """Rejected by PreEnqueue, with the wake-up that brought it there."""
         self.gating_plugin = plugin
         self.held_back = max(self.held_back, strategy)
         if plugin not in self.rejectors:

@@ -2,7 +2,7 @@
 
 Takes the parked pods and what their profiles react to; gives the pods to be moved. Moves nothing itself.
 
-Of a crowd, a large group of pods that nothing tells apart, only the first is woken: a scout. What refuses it refuses
+Of a crowd, a large group of pods that nothing tells apart, only the first is woken: a scout. What rejects it rejects
 them all, and where it finds a place the queue sends the next. Otherwise every pod that ends would have thousands of
 waiting ones tried again, each in vain. Pods that have a node kept for them are no part of a crowd.
 """
@@ -10,27 +10,12 @@ waiting ones tried again, each in vain. Pods that have a node kept for them are 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from bayplan.core.framework.requeue import ClusterEvent
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, is_about, judge
 from bayplan.core.queue.parked import Group, Parked
 from bayplan.core.queue.queued_pod import QueuedPod, Strategy
 from bayplan.model.kinds import Object, object_key
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Whom a cluster event can reach at all."""
-
-    priority_max: int | None = None  # room that is given back is no news to those who could have taken it anyway
-    except_key: str = ""
-
-    def admit(self, group: Group) -> bool:
-        return self.priority_max is None or group.priority <= self.priority_max
-
-
-EVERYBODY = Bounds()
 
 #: Groups of more pods than this send a scout.
 CROWD_MIN = 32
@@ -42,25 +27,24 @@ def woken(
     cluster_event: ClusterEvent,
     old: Object | None,
     new: Object | None,
-    bounds: Bounds = EVERYBODY,
-    nominated: Collection[str] = (),
+    nominated: Collection[str],
+    priority_max: int | None,
 ) -> list[tuple[QueuedPod, Strategy]]:
-    """The pods to wake; `nominated` are the keys of those with a node kept for them."""
+    """The pods to wake; `nominated` are the keys of those with a node kept for them.
+
+    Nothing above `priority_max` is woken: room that is given back is no news to those who could have taken it anyway.
+    """
     if cluster_event == WILDCARD:
-        judged = [(record, judge(record, cluster_event, {}, old, new)) for record in parked.all()]
+        judged = [(queued, judge(queued, cluster_event, {}, old, new)) for queued in parked.all()]
     else:
         judged = [
             verdict
             for name, profile in profiles.items()
             for group, members in parked.reached(name, profile.reactions.to(cluster_event))
-            if bounds.admit(group)
+            if priority_max is None or group.priority <= priority_max
             for verdict in _judge_group(group, members, profile, cluster_event, old, new, nominated)
         ]
-    return [
-        (record, strategy)
-        for record, strategy in judged
-        if strategy is not Strategy.SKIP and record.key != bounds.except_key
-    ]
+    return [(queued, strategy) for queued, strategy in judged if strategy is not Strategy.SKIP]
 
 
 def _judge_group(
@@ -77,7 +61,7 @@ def _judge_group(
     own = _subject(members, old, new)
     if own is not None:
         yield own, judge(own, cluster_event, matched, old, new)
-    speaker = next((record for record in members.values() if record is not own), None)
+    speaker = next((queued for queued in members.values() if queued is not own), None)
     if speaker is None:
         return
     strategy = judge(speaker, cluster_event, matched, old, new)
@@ -86,12 +70,12 @@ def _judge_group(
     going: Iterable[QueuedPod] = members.values()
     if len(members) > CROWD_MIN and not group.gating_plugin:
         going = {speaker.key: speaker, **{key: members[key] for key in nominated if key in members}}.values()
-    yield from ((record, strategy) for record in going if record is not own)
+    yield from ((queued, strategy) for queued in going if queued is not own)
 
 
 def _subject(members: Mapping[str, QueuedPod], old: Object | None, new: Object | None) -> QueuedPod | None:
-    thing = old if new is None else new
-    if thing is None:
+    obj = old if new is None else new
+    if obj is None:
         return None
-    record = members.get(object_key(thing))
-    return record if record is not None and is_about(record, thing) else None
+    queued = members.get(object_key(obj))
+    return queued if queued is not None and is_about(queued, obj) else None

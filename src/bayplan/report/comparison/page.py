@@ -1,6 +1,6 @@
 """Runs side by side as one HTML file that works offline: the answer first, then figures, plots and changed pods.
 
-Takes the plain data of the runs (for the plots) and of their comparison (for everything else). The same data gives the
+Takes the runs (for the plots) and their comparison (for everything else). The same data gives the
 same bytes. Long tables are cut, and say so; the JSON of the comparison holds all. Needs the extra `report`.
 """
 
@@ -10,24 +10,24 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from bayplan.analysis.simulation.results.differences import Comparison
+from bayplan.analysis.simulation.results.run import Run
 from bayplan.report.comparison import rows
 from bayplan.report.comparison.figures import colour_of, runs_over_time, waits_by_class
-from bayplan.report.comparison.rows import Plain, Row
 from bayplan.report.durations import duration_text
 from bayplan.report.html_page import filled, framed, page_file, require_plotly, write_page
-from bayplan.report.simulation.preemption_list import html_table
+from bayplan.report.simulation.preemption_list import and_more, html_table
 from bayplan.report.words import counted, listed
 
-_CHANGES_MAX = 1_000
-_PREEMPTIONS_MAX = 500
+_ROWS_MAX = 1_000
 
 
-def write_comparison(runs: Sequence[Plain], comparison: Plain, path: Path | str) -> None:
+def write_comparison(runs: Sequence[Run], comparison: Comparison, path: Path | str) -> None:
     """One page for all runs; PlotlyMissingError without the extra."""
     write_page(comparison_page(runs, comparison), path)
 
 
-def comparison_page(runs: Sequence[Plain], comparison: Plain) -> str:
+def comparison_page(runs: Sequence[Run], comparison: Comparison) -> str:
     """The page as text."""
     require_plotly()  # without it all else would be in vain
     figures = {"over-time": runs_over_time(runs, comparison), "waiting": waits_by_class(comparison)}
@@ -36,61 +36,40 @@ def comparison_page(runs: Sequence[Plain], comparison: Plain) -> str:
         {
             "answer": _answer(comparison),
             "legend": _legend(comparison),
-            "figures_table": _figures(comparison),
-            "classes": _classes(comparison),
-            "differences": "\n".join(_difference(comparison, one) for one in comparison["differences"]),
+            "figures_table": f'<div class="figures">{_table(rows.figures(comparison))}</div>',
+            "classes": f'<div class="figures grouped">{_table(rows.classes(comparison))}</div>',
+            "differences": "\n".join(map(_section, rows.sections(comparison, _ROWS_MAX))),
         },
     )
     return framed(f"{listed(rows.names(comparison))} compared", body, figures, "comparison.js")
 
 
-def _answer(comparison: Plain) -> str:
-    warnings = "".join(f'<p class="partial">{escape(one)}</p>' for one in comparison["warnings"])
-    said = "".join(f'<p class="answer">{escape(rows.answer(comparison, one))}</p>' for one in comparison["differences"])
-    base = comparison["runs"][0]
-    facts = f"{duration_text(base['seconds'])} on {counted(base['nodes'], 'node')}, seed {base['seed']}"
+def _answer(comparison: Comparison) -> str:
+    warnings = "".join(f'<p class="partial">{escape(warning)}</p>' for warning in comparison.warnings)
+    said = "".join(f'<p class="answer">{escape(answer)}</p>' for answer in rows.answers(comparison))
+    base = comparison.runs[0]
+    facts = f"{duration_text(base.seconds)} on {counted(base.nodes, 'node')}, seed {base.seed}"
     return f'{warnings}{said}<p class="facts">{escape(facts)}</p>'
 
 
-def _legend(comparison: Plain) -> str:
+def _legend(comparison: Comparison) -> str:
     """Which run is which colour, and what it ran."""
     return '<p class="legend">' + " ".join(
         f'<span><i style="background:{colour_of(place)}"></i><b>{escape(name)}</b> '
-        f"configuration {escape(run['configs'])}</span>"
-        for place, (name, run) in enumerate(zip(rows.names(comparison), comparison["runs"], strict=True))
+        f"configuration {escape(run.configs)}</span>"
+        for place, (name, run) in enumerate(zip(rows.names(comparison), comparison.runs, strict=True))
     ) + "</p>"  # fmt: skip
 
 
-def _figures(comparison: Plain) -> str:
-    titles = ["", *rows.names(comparison), *rows.difference_titles(comparison)]
-    return f'<div class="figures">{html_table(titles, rows.figure_rows(comparison), titles[1:])}</div>'
+def _section(section: rows.Section) -> str:
+    """The table is in a window of its own, with a field to search it."""
+    head = f"<section><h2>{escape(section.title)}</h2><p>{escape(section.sentence)}</p>"
+    if not section.grid.rows:
+        return f"{head}</section>"
+    more = and_more(section.total - len(section.grid.rows), which="; see the JSON of the comparison")
+    search = '<p><label>Show only rows that mention <input type="search" placeholder="pod, node or class"></label></p>'
+    return f'{head}{search}<div class="window">{_table(section.grid)}</div>{more}</section>'
 
 
-def _classes(comparison: Plain) -> str:
-    table = html_table(rows.CLASS_TITLES, rows.class_rows(comparison), (*rows.CLASS_TITLES[3:], "priority"))
-    return f'<div class="figures grouped">{table}</div>'
-
-
-def _difference(comparison: Plain, difference: Plain) -> str:
-    pair = escape(f"{rows.run_of(comparison, difference)} against {rows.names(comparison)[0]}")
-    changed = rows.change_rows(difference, _CHANGES_MAX)
-    preempted = rows.preemption_rows(comparison, difference, _PREEMPTIONS_MAX)
-    return (
-        f"<section><h2>Placements that differ: {pair}</h2>"
-        f"<p>{escape(rows.change_sentence(comparison, difference))}</p>"
-        + _filtered(rows.change_titles(comparison, difference), changed, difference["pods"]["changed"], ["bound"])
-        + f"</section>\n<section><h2>Preemptions that differ: {pair}</h2>"
-        f"<p>{escape(rows.preemption_sentence(comparison, difference))}</p>"
-        + _filtered(rows.PREEMPTION_TITLES, preempted, rows.preemptions_alone(difference), ["at", "priority"])
-        + "</section>"
-    )
-
-
-def _filtered(titles: Sequence[str], shown: Sequence[Row], total: int, numeric: Sequence[str]) -> str:
-    """A table in a window of its own, with a field to search it."""
-    if not shown:
-        return ""
-    rest = total - len(shown)
-    more = f"<p>and {rest:,} more, which the JSON of the comparison holds.</p>" if rest > 0 else ""
-    search = '<p><label>Show only those that name <input type="search" placeholder="pod, node or class"></label></p>'
-    return f'{search}<div class="window">{html_table(titles, shown, numeric)}</div>{more}'
+def _table(grid: rows.Grid) -> str:
+    return html_table(grid.titles, grid.rows, grid.numeric)

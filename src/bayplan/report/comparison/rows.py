@@ -1,75 +1,106 @@
-"""A comparison of runs as sentences and rows of text, for a terminal's tables and for a page's.
+"""A comparison of runs as sentences and tables of text, for a terminal and for a page.
 
-Takes the plain data of a comparison (`Comparison.to_dict()`). Differences are always the later run less the first,
-with a sign. Nothing is cut here but what a caller asks for, and nothing is escaped.
+Takes a comparison. Differences are always the later run less the first, with a sign. Nothing is cut here but what a
+caller asks for, and nothing is escaped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
+from bayplan.analysis.simulation.results.differences import (
+    Change,
+    ClassFigures,
+    Comparison,
+    Difference,
+    Fate,
+    SummaryDifference,
+)
+from bayplan.analysis.simulation.results.run import End
 from bayplan.report.durations import duration_text
 from bayplan.report.simulation.node_figures import shortened
 from bayplan.report.words import counted, examples, listed
 
-Plain: TypeAlias = Mapping[str, Any]
 Row: TypeAlias = tuple[str, ...]
 
-CLASS_FIGURES = ("placed", "preempted", "pending", "p50", "p90", "p99", "max")
-CLASS_TITLES = ("class", "priority", "run", "placed", "preempted", "pending", "p50", "p90", "p99", "longest")
-PREEMPTION_TITLES = ("only in", "at", "preemptor", "priority", "node", "victims", "budgets broken")
-_COUNTS = ("placed", "preempted", "pending")
+_CLASS_COUNTS, _CLASS_WAITS = ("placed", "preempted", "pending"), ("p50", "p90", "p99", "longest")
 _CLASSES_NAMED = 3
 _SHORTEST = 0.0005  # seconds; less is shown as nothing
 
 
-def names(comparison: Plain) -> list[str]:
-    """What runs are called in titles: long names lose their middle, if they can still be told apart."""
-    whole = [run["name"] for run in comparison["runs"]]
+class Grid(NamedTuple):
+    """A table. Numbers stand to the right; flexible columns are wrapped first where a terminal is narrow."""
+
+    titles: Sequence[str]
+    rows: Sequence[Row]
+    numeric: Sequence[str]
+    flexible: Sequence[str] = ()
+
+
+class Section(NamedTuple):
+    """What differs in one respect: in a sentence, and in detail; `total` counts rows that are left out, too."""
+
+    title: str
+    sentence: str
+    grid: Grid
+    total: int
+
+
+def names(comparison: Comparison) -> list[str]:
+    """What runs are called in titles: long names lose their middle if that leaves them distinct."""
+    whole = [run.name for run in comparison.runs]
     short = [shortened(name) for name in whole]
     return short if len(set(short)) == len(set(whole)) else whole
 
 
-def run_of(comparison: Plain, difference: Plain) -> str:
-    """The name of the run that is held against the first."""
-    return names(comparison)[difference["run"]]
-
-
-def difference_titles(comparison: Plain) -> list[str]:
-    """The columns that hold differences."""
-    if len(comparison["runs"]) == 2:
-        return ["difference"]
-    return [f"{run_of(comparison, one)} − {names(comparison)[0]}" for one in comparison["differences"]]
+def sections(comparison: Comparison, at_most: int) -> Iterator[Section]:
+    """Placements and preemptions that differ, for each run but the first, with at most so many rows each."""
+    for difference in comparison.differences:
+        base, run = names(comparison)[0], names(comparison)[difference.run]
+        pair = f"{run} compared with {base}"
+        titles = ["pod", "class", f"in {base}", f"in {run}", "bound"]
+        changes = Grid(titles, _change_rows(difference, at_most), titles[-1:], titles[:-1])
+        said = _change_sentence(comparison, difference, base, run)
+        yield Section(f"Placements that differ: {pair}", said, changes, difference.pods.changed)
+        titles = ["only in", "at", "preemptor", "priority", "node", "victims", "budgets violated"]
+        alone = _preemptions_alone(difference, base, run)
+        preemptions = Grid(titles, alone[:at_most], ["at", "priority"], [titles[2], *titles[4:]])
+        said = _preemption_sentence(difference, base, run)
+        yield Section(f"Preemptions that differ: {pair}", said, preemptions, len(alone))
 
 
 # ---------------------------------------------------------------- sentences
 
 
-def answer(comparison: Plain, difference: Plain) -> str:
-    """What changed, in a sentence or two."""
-    figures = difference["summary"]
-    pods = figures["pods"]
-    counts = [
-        (pods["placed"], "pod placed", "pods placed"),
-        (pods["pending"], "pod still waiting", "pods still waiting"),
-        (pods["preempted"], "pod preempted", "pods preempted"),
-        (figures["budgetsBroken"], "budget broken", "budgets broken"),
+def answers(comparison: Comparison) -> list[str]:
+    """What changed in each run but the first, in a sentence or two."""
+    base, *others = names(comparison)
+    return [
+        f"{run} compared with {base}: {_counts(difference.summary)}.{_waits(difference.summary)}"
+        for run, difference in zip(others, comparison.differences, strict=True)
     ]
-    said = [f"{abs(number):,} {'more' if number > 0 else 'fewer'} {one if abs(number) == 1 else many}"
-            for number, one, many in counts if number]  # fmt: skip
-    against = f"{run_of(comparison, difference)} against {names(comparison)[0]}: "
-    return against + (f"{listed(said)}." if said else "as many pods placed, waiting and preempted.") + _waits(figures)
 
 
-def _waits(figures: Plain) -> str:
+def _counts(figures: SummaryDifference) -> str:
+    pods = figures.pods
+    counts = [
+        (pods.placed, "pod placed", "pods placed"),
+        (pods.pending, "pod pending", "pods pending"),
+        (pods.preempted, "pod preempted", "pods preempted"),
+        (figures.budgets_broken, "budget violation", "budget violations"),
+    ]
+    said = [f"{abs(number):,} {'more' if number > 0 else 'fewer'} {single if abs(number) == 1 else many}"
+            for number, single, many in counts if number]  # fmt: skip
+    return listed(said) or "no change in pods placed, pending or preempted"
+
+
+def _waits(figures: SummaryDifference) -> str:
     """The classes whose p90 moved most, by as much as people notice."""
     moved = [
-        (name, waited["p90"])
-        for name, waited in figures["waiting"].items()
-        if waited["p90"] is not None and abs(waited["p90"]) >= 1
+        (name, waits.p90) for name, waits in figures.waiting.items() if waits.p90 is not None and abs(waits.p90) >= 1
     ]
-    moved.sort(key=lambda one: -abs(one[1]))
+    moved.sort(key=lambda item: -abs(item[1]))
     said = [
         f"{name} waits {duration_text(abs(seconds))} {'longer' if seconds > 0 else 'less'}"
         for name, seconds in moved[:_CLASSES_NAMED]
@@ -77,107 +108,111 @@ def _waits(figures: Plain) -> str:
     return f" At p90, {listed(said)}." if said else ""
 
 
-def change_sentence(comparison: Plain, difference: Plain) -> str:
-    pods, base, run = difference["pods"], names(comparison)[0], run_of(comparison, difference)
-    if not pods["changed"]:
-        said = f"All {pods['inBoth']:,} pods in both ended on the same node at the same time."
-    else:
-        counts, apart = pods["counts"], comparison["sameTimeSeconds"]
+def _change_sentence(comparison: Comparison, difference: Difference, base: str, run: str) -> str:
+    pods = difference.pods
+    said = f"{counted(pods.in_both, 'pod')} in both runs, none with a different outcome."
+    if pods.changed:
+        counts, apart = pods.counts, comparison.same_time_seconds
         kinds = [
-            (counts["node"], "on another node"),
-            (counts["time"], f"bound at another time (by {duration_text(apart)} or more)"),
-            (counts["placedOnlyInBase"], f"placed in {base} alone"),
-            (counts["placedOnlyInRun"], f"placed in {run} alone"),
-            (counts["preemptedOnlyInBase"], f"preempted in {base} alone"),
-            (counts["preemptedOnlyInRun"], f"preempted in {run} alone"),
+            (counts.node, "on a different node"),
+            (counts.time, f"bound at a different time (by {duration_text(apart)} or more)"),
+            (counts.placed_only_in_base, f"placed only in {base}"),
+            (counts.placed_only_in_run, f"placed only in {run}"),
+            (counts.preempted_only_in_base, f"preempted only in {base}"),
+            (counts.preempted_only_in_run, f"preempted only in {run}"),
         ]
         listing = listed([f"{number:,} {how}" for number, how in kinds if number])
-        said = f"Of {counted(pods['inBoth'], 'pod')} in both, {pods['changed']:,} went another way: {listing}."
-    alone = [(len(pods["onlyInBase"]), base), (len(pods["onlyInRun"]), run)]
+        said = f"Of {counted(pods.in_both, 'pod')} in both runs, {pods.changed:,} had a different outcome: {listing}."
+    alone = [(len(pods.only_in_base), base), (len(pods.only_in_run), run)]
     there = [f"{counted(number, 'pod')} only in {name}" for number, name in alone if number]
     return said + (f" There {'is' if alone[0][0] + alone[1][0] == 1 else 'are'} {listed(there)}." if there else "")
 
 
-def preemption_sentence(comparison: Plain, difference: Plain) -> str:
-    found = difference["preemptions"]
-    alone = [(found["onlyInBase"], names(comparison)[0]), (found["onlyInRun"], run_of(comparison, difference))]
-    if not found["inBoth"] and not any(ones for ones, _ in alone):
-        return "No run had a preemption."
-    said = [f"{len(ones):,} only in {name}" for ones, name in alone]
-    return f"{counted(found['inBoth'], 'preemption')} in both (the same pod for the same victims), {listed(said)}."
+def _preemption_sentence(difference: Difference, base: str, run: str) -> str:
+    found = difference.preemptions
+    if not (found.in_both or found.only_in_base or found.only_in_run):
+        return "There were no preemptions in any run."
+    alone = f"{len(found.only_in_base):,} only in {base} and {len(found.only_in_run):,} only in {run}"
+    return f"{counted(found.in_both, 'preemption')} in both runs (same preemptor, same victims), {alone}."
 
 
 # ---------------------------------------------------------------- figures of the whole
 
 
-def figure_rows(comparison: Plain) -> Iterator[Row]:
+def figures(comparison: Comparison) -> Grid:
+    titles = ["", *names(comparison), *_difference_titles(comparison)]
+    return Grid(titles, list(_figure_rows(comparison)), titles[1:])
+
+
+def _difference_titles(comparison: Comparison) -> list[str]:
+    base, *others = names(comparison)
+    return ["difference"] if len(others) == 1 else [f"{run} − {base}" for run in others]
+
+
+def _figure_rows(comparison: Comparison) -> Iterator[Row]:
     """A figure, its value in each run, and the differences."""
-    runs, differences = comparison["runs"], comparison["differences"]
-    summaries = [run["summary"] for run in runs]
-
-    def counts(label: str, group: str, name: str) -> Row:
-        return (
-            label,
-            *(f"{one[group].get(name, 0):,}" for one in summaries),
-            *(signed_count(one["summary"][group].get(name, 0)) for one in differences),
-        )
-
-    for name in ("created", "placed", "finished", "failed", "preempted", "pending"):
-        if name != "failed" or any(one["pods"][name] for one in summaries):
-            yield counts(f"pods {name}", "pods", name)
-    for cause in _together(summaries, "evictions"):
-        yield counts(f"evicted by {cause}", "evictions", cause)
-    yield (
-        "budgets broken",
-        *(f"{one['budgetsBroken']:,}" for one in summaries),
-        *(signed_count(one["summary"]["budgetsBroken"]) for one in differences),
-    )
-    loops = [run["loops"] for run in runs]
-    yield ("loops", *(f"{one:,}" for one in loops), *(signed_count(one - loops[0]) for one in loops[1:]))
-    yield from _share_rows(summaries, differences)
+    summaries = [run.summary for run in comparison.runs]
+    pods = [summary.pods for summary in summaries]
+    yield _count_row("pods created", [figures.created for figures in pods])
+    yield _count_row("pods placed", [figures.placed for figures in pods])
+    yield _count_row("pods finished", [figures.finished for figures in pods])
+    if any(figures.failed for figures in pods):
+        yield _count_row("pods failed", [figures.failed for figures in pods])
+    yield _count_row("pods preempted", [figures.preempted for figures in pods])
+    yield _count_row("pods pending", [figures.pending for figures in pods])
+    for cause in _together(summary.evictions for summary in summaries):
+        yield _count_row(f"evicted by {cause}", [summary.evictions.get(cause, 0) for summary in summaries])
+    yield _count_row("budget violations", [summary.budgets_broken for summary in summaries])
+    yield _count_row("loops", [run.loops for run in comparison.runs])
+    for name in _together(summary.utilisation for summary in summaries):
+        yield from _share_row(f"{name} utilization, mean", [summary.utilisation.get(name, 0) for summary in summaries])
+    yield from _share_row("fragmentation, mean", [summary.fragmentation.mean for summary in summaries])
+    yield from _share_row("fragmentation, max", [summary.fragmentation.max for summary in summaries])
 
 
-def _share_rows(summaries: Sequence[Plain], differences: Sequence[Plain]) -> Iterator[Row]:
-    labels = [("utilisation", name, f"{name} used, mean") for name in _together(summaries, "utilisation")]
-    labels += [("fragmentation", name, f"fragmentation, {name}") for name in _together(summaries, "fragmentation")]
-    for group, name, label in labels:
-        if any(one[group].get(name, 0) for one in summaries):
-            yield (
-                label,
-                *(f"{one[group].get(name, 0):.1%}" for one in summaries),
-                *(signed_points(one["summary"][group][name]) for one in differences),
-            )
+def _count_row(label: str, counts: Sequence[int]) -> Row:
+    return (label, *(f"{count:,}" for count in counts), *(signed_count(count - counts[0]) for count in counts[1:]))
 
 
-def _together(summaries: Sequence[Plain], group: str) -> list[str]:
-    return list(dict.fromkeys(name for one in summaries for name in one[group]))
+def _share_row(label: str, shares: Sequence[float]) -> Iterator[Row]:
+    """Nothing where no run has a share."""
+    if any(shares):
+        changes = (signed_points(round(share - shares[0], 6)) for share in shares[1:])
+        yield (label, *(f"{share:.1%}" for share in shares), *changes)
+
+
+def _together(groups: Iterable[Mapping[str, object]]) -> list[str]:
+    return list(dict.fromkeys(name for group in groups for name in group))
 
 
 # ---------------------------------------------------------------- figures by class
 
 
-def class_rows(comparison: Plain) -> Iterator[Row]:
-    """For each class a row of each run, and then of each difference; see CLASS_TITLES."""
-    for one in comparison["classes"]:
-        heads = [(one["class"], f"{one['priority']:,}")]
-        heads += [("", "")] * (2 * len(one["runs"]) - 2)
-        base = one["runs"][0]
-        rows = [(name, *_class_values(run)) for name, run in zip(names(comparison), one["runs"], strict=True)]
-        titles = difference_titles(comparison)
-        rows += [(title, *_class_change(base, run)) for title, run in zip(titles, one["runs"][1:], strict=True)]
-        for head, row in zip(heads, rows, strict=True):
+def classes(comparison: Comparison) -> Grid:
+    """For each class a row of each run, and then of each difference."""
+    titles = ("class", "priority", "run", *_CLASS_COUNTS, *_CLASS_WAITS)
+    numeric = ("priority", *_CLASS_COUNTS, *_CLASS_WAITS)
+    return Grid(titles, list(_class_rows(comparison)), numeric, ("class", "run", *_CLASS_WAITS))
+
+
+def _class_rows(comparison: Comparison) -> Iterator[Row]:
+    titles = _difference_titles(comparison)
+    for compared in comparison.classes:
+        base, *others = compared.runs
+        rows = [(name, *_class_values(run)) for name, run in zip(names(comparison), compared.runs, strict=True)]
+        rows += [(title, *_class_change(base, run)) for title, run in zip(titles, others, strict=True)]
+        for place, row in enumerate(rows):
+            head = (compared.class_name, f"{compared.priority:,}") if place == 0 else ("", "")
             yield (*head, *row)
 
 
-def _class_values(figures: Plain) -> list[str]:
-    return [f"{figures[name]:,}" if name in _COUNTS else duration_text(figures[name]) for name in CLASS_FIGURES]
+def _class_values(figures: ClassFigures) -> list[str]:
+    return [*(f"{count:,}" for count in figures.counts), *map(duration_text, figures.quantiles)]
 
 
-def _class_change(base: Plain, run: Plain) -> list[str]:
-    return [
-        signed_count(run[name] - base[name]) if name in _COUNTS else _wait_change(base[name], run[name])
-        for name in CLASS_FIGURES
-    ]
+def _class_change(base: ClassFigures, run: ClassFigures) -> list[str]:
+    counts = [signed_count(count - before) for before, count in zip(base.counts, run.counts, strict=True)]
+    return counts + [_wait_change(*waits) for waits in zip(base.quantiles, run.quantiles, strict=True)]
 
 
 def _wait_change(base: float | None, run: float | None) -> str:
@@ -187,55 +222,46 @@ def _wait_change(base: float | None, run: float | None) -> str:
 # ---------------------------------------------------------------- pods and preemptions
 
 
-def change_titles(comparison: Plain, difference: Plain) -> list[str]:
-    return ["pod", "class", f"in {names(comparison)[0]}", f"in {run_of(comparison, difference)}", "bound"]
-
-
-def change_rows(difference: Plain, at_most: int) -> list[Row]:
-    """The gravest changes first; a time is told where it counts as another one."""
+def _change_rows(difference: Difference, at_most: int) -> list[Row]:
+    """The gravest changes first; a time is shown where it counts as a different one."""
     return [
         (
-            one["pod"] if one["pod"] == one["podInRun"] else f"{one['pod']} / {one['podInRun'].rpartition('/')[2]}",
-            one["class"],
-            _fate(one["base"]),
-            _fate(one["inRun"]),
-            signed_duration(one["boundLater"]) if "time" in one["changed"] else "",
+            change.pod if change.pod == change.pod_in_run else f"{change.pod} / {change.pod_in_run.rpartition('/')[2]}",
+            change.class_name,
+            _fate(change.base),
+            _fate(change.in_run),
+            signed_duration(change.bound_later or 0) if Change.TIME in change.changed else "",
         )
-        for one in difference["pods"]["changes"][:at_most]
+        for change in difference.pods.changes[:at_most]
     ]
 
 
-def _fate(pod: Plain) -> str:
+def _fate(fate: Fate) -> str:
     """`node-1 at 3 min, preempted at 5 min`."""
-    if pod["bound"] is None:
-        return "no node" if pod["end"] == "pending" else f"no node, {pod['end']} at {duration_text(pod['ended'])}"
-    placed = f"{pod['node']} at {duration_text(pod['bound'])}"
-    return f"{placed}, preempted at {duration_text(pod['ended'])}" if pod["end"] == "preempted" else placed
+    if fate.bound is None:
+        return "no node" if fate.end is End.PENDING else f"no node, {fate.end} at {duration_text(fate.ended)}"
+    placed = f"{fate.node} at {duration_text(fate.bound)}"
+    return f"{placed}, preempted at {duration_text(fate.ended)}" if fate.end is End.PREEMPTED else placed
 
 
-def preemption_rows(comparison: Plain, difference: Plain, at_most: int) -> list[Row]:
-    """Preemptions that only one of the two had, in order of time; see PREEMPTION_TITLES."""
-    found = difference["preemptions"]
-    alone = [(names(comparison)[0], one) for one in found["onlyInBase"]]
-    alone += [(run_of(comparison, difference), one) for one in found["onlyInRun"]]
-    alone.sort(key=lambda item: item[1]["t"])  # stable: the base first where times are equal
+def _preemptions_alone(difference: Difference, base: str, run: str) -> list[Row]:
+    """Preemptions that only one of the two had, in order of time."""
+    found = difference.preemptions
+    alone = [(base, preemption) for preemption in found.only_in_base]
+    alone += [(run, preemption) for preemption in found.only_in_run]
+    alone.sort(key=lambda item: item[1].t)  # stable: the base first where times are equal
     return [
         (
             name,
-            duration_text(one["t"]),
-            one["preemptor"],
-            f"{one['priority']:,}",
-            one["node"],
-            examples([victim["pod"] for victim in one["victims"]], 3),
-            examples(list(dict.fromkeys(budget for victim in one["victims"] for budget in victim["breaks"])), 2),
+            duration_text(preemption.t),
+            preemption.preemptor,
+            f"{preemption.priority:,}",
+            preemption.node,
+            examples([victim.pod for victim in preemption.victims], 3),
+            examples(preemption.broken_budgets, 2),
         )
-        for name, one in alone[:at_most]
+        for name, preemption in alone
     ]
-
-
-def preemptions_alone(difference: Plain) -> int:
-    """How many preemptions only one of the two had."""
-    return len(difference["preemptions"]["onlyInBase"]) + len(difference["preemptions"]["onlyInRun"])
 
 
 # ---------------------------------------------------------------- numbers with a sign

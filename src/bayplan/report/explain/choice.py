@@ -1,7 +1,7 @@
 """Why one candidate is cheaper than the others, criterion by criterion, as one sentence.
 
-Takes the record of a preemption. Each criterion gives a clause: what the chosen node has, and against what on the nodes
-that it ruled out.
+Takes the record of a preemption. Each criterion gives a clause: what the chosen node has, and what the nodes that it
+ruled out have.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ _NAMED = 2
 
 #: What a node lost by, in a few words.
 LOST_BY = {
-    VIOLATIONS: "breaks more budgets",
-    HIGHEST_PRIORITY: "more important victim",
-    PRIORITY_SUM: "victims weigh more in sum",
+    VIOLATIONS: "violates more budgets",
+    HIGHEST_PRIORITY: "higher-priority victim",
+    PRIORITY_SUM: "more or higher-priority victims",
     VICTIM_COUNT: "more victims",
-    START_TIME: "victim runs longer",
+    START_TIME: "victim started earlier",
 }
 
 
 def choice_sentence(record: Plain, chosen: str, tied: Sequence[str]) -> str:
-    """`node-2 is cheapest: no budget broken (node-1 breaks prod/db), highest victim priority 50 against …`."""
-    candidates = {one["node"]: one for one in record["candidates"]}
+    """`node-2 is cheapest: no budget violated (node-1 violates prod/db), highest victim priority 50 versus …`."""
+    candidates = {candidate["node"]: candidate for candidate in record["candidates"]}
     if len(candidates) == 1:
-        return f"{chosen} is the only node where evicting pods makes room."
+        return f"{chosen} is the only node where preemption helps."
     clauses = [_clause(step, chosen, candidates) for step in record["choice"] if not _says_nothing_new(step)]
     if len(tied) > 1:
         which = listed(tied, 3)
         return (
-            f"{which} are equally cheap: {'; '.join(clauses)}. The scheduler may take any of them; "
-            f"here the smallest name counts."
+            f"{which} are equally cheap: {'; '.join(clauses)}. The scheduler may pick any of them; "
+            f"bayplan picks the first by name."
         )
     return f"{chosen} is cheapest: {'; '.join(clauses)}."
 
@@ -58,16 +58,16 @@ def _clause(step: Plain, chosen: str, candidates: Mapping[str, Plain]) -> str:
 
 def _violations(values: Mapping[str, int], chosen: str, out: list[str], candidates: Mapping[str, Plain]) -> str:
     mine = values[chosen]
-    has = f"{counted(mine, 'victim')} against a budget" if mine else "no budget broken"
+    has = f"{counted(mine, 'budget violation')}" if mine else "no budget violated"
     if not out:
         return f"{has} on any candidate" if not mine else f"{has} on every candidate"
-    return f"{has} ({_listed_with_rest(out, lambda node: _breaks(candidates[node]), 'break one')})"
+    return f"{has} ({_listed_with_rest(out, lambda node: _breaks(candidates[node]), 'violate one')})"
 
 
 def _breaks(candidate: Plain) -> str:
     budgets = dict.fromkeys(budget for victim in candidate["victims"] for budget in victim["breaks"])
     times = candidate["numPDBViolations"]
-    return f"{candidate['node']} breaks {listed(list(budgets), 2)}{f' {times} times' if times > 1 else ''}"
+    return f"{candidate['node']} violates {listed(list(budgets), 2)}{f' {times} times' if times > 1 else ''}"
 
 
 def _highest(values: Mapping[str, int], chosen: str, out: list[str], candidates: Mapping[str, Plain]) -> str:  # noqa: ARG001
@@ -77,19 +77,19 @@ def _highest(values: Mapping[str, int], chosen: str, out: list[str], candidates:
 def _sum(values: Mapping[str, int], chosen: str, out: list[str], candidates: Mapping[str, Plain]) -> str:
     # What was compared has a large offset for each victim, which says nothing to a reader.
     if not out:
-        return f"{_victim_sum(candidates[chosen])} on each node left"
+        return f"{_victim_sum(candidates[chosen])} on each remaining node"
     others = _listed_with_rest(
         sorted(out, key=lambda node: values[node]),
         lambda node: f"{_victim_sum(candidates[node])} on {node}",
         "have more",
     )
-    return f"{_victim_sum(candidates[chosen])} against {others}"
+    return f"{_victim_sum(candidates[chosen])} versus {others}"
 
 
 def _victim_sum(candidate: Plain) -> str:
     victims = candidate["victims"]
     total = sum(victim["priority"] for victim in victims)
-    return f"{counted(len(victims), 'victim')} (priorities {total:,} in sum)"
+    return f"{counted(len(victims), 'victim')} (priorities {total:,} in total)"
 
 
 def _count(values: Mapping[str, int], chosen: str, out: list[str], candidates: Mapping[str, Plain]) -> str:  # noqa: ARG001
@@ -101,17 +101,17 @@ def _start(values: Mapping[str, str | None], chosen: str, out: list[str], candid
 
 
 def _started(time: str | None) -> str:
-    return time or "at an unknown time, which counts as latest"
+    return time or "at an unknown time (treated as the latest)"
 
 
 def _against(values: Mapping[str, Any], out: list[str], shown: Callable[[Any], str]) -> str:
     if not out:
-        return " on each node left"
+        return " on each remaining node"
     # The closest come first. Times are text that sorts as they do; only the latest time wins.
     out = sorted(out, key=lambda node: values[node], reverse=isinstance(values[out[0]], str))
     others = [f"{shown(values[node])} on {node}" for node in out[:_NAMED]]
     rest = len(out) - _NAMED
-    return f" against {listed([*others, f'worse on {rest:,} more'] if rest > 0 else others)}"
+    return f" versus {listed([*others, f'worse on {rest:,} more'] if rest > 0 else others)}"
 
 
 def _listed_with_rest(nodes: list[str], shown: Callable[[str], str], rest_verb: str) -> str:

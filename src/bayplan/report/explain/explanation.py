@@ -1,7 +1,8 @@
 """Why a pod goes where it goes, or why it goes nowhere: the whole view.
 
-One sentence with the answer comes first; then what supports it, the most useful first. Ends with the scheduler's own
-message, word for word, as it stands in the events of the real cluster.
+Takes the document of an explanation, which `-o json` prints, and nothing else. One sentence with the answer comes
+first; then what supports it, the most useful first. Ends with the scheduler's own message, word for word, as it stands
+in the events of the real cluster.
 """
 
 from __future__ import annotations
@@ -9,55 +10,52 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.analysis.explanation import PodExplanation, Subject
-from bayplan.analysis.shortage import shortages
 from bayplan.core.framework.verdict import Code
+from bayplan.model.pod import FINISHED_PHASES
 from bayplan.report.explain.claims import claim_parts
-from bayplan.report.explain.failures import all_reason_parts, failure_parts, shortage_parts
+from bayplan.report.explain.failures import all_reason_parts, failure_parts
 from bayplan.report.explain.preemption import evicted_from, preemption_parts
 from bayplan.report.explain.scores import score_parts
+from bayplan.report.explain.shortages import shortage_parts
 from bayplan.report.terminal import Part, Verbatim, heading, sentence
-from bayplan.report.words import counted, listed
+from bayplan.report.words import listed
 
 Plain = Mapping[str, Any]
 DEFAULT_TOP = 5
 _GOOD, _DEAR, _BAD = "bold green", "bold yellow", "bold red"
 
 
-def explanation_parts(
-    why: PodExplanation, *, top: int = DEFAULT_TOP, all_nodes: bool = False, all_reasons: bool = False
-) -> Iterator[Part]:
-    """The table view of an explanation."""
-    subject, plain = why.subject, why.to_dict(all_reasons=all_reasons)
-    text, style = answer(subject, plain)
+def explanation_parts(plain: Plain, *, top: int = DEFAULT_TOP, all_nodes: bool = False) -> Iterator[Part]:
+    """The table view of an explanation's document."""
+    text, style = answer(plain)
     yield sentence(text, style)
-    yield from (sentence(remark) for remark in remarks(subject, plain))
+    yield from (sentence(remark) for remark in remarks(plain))
     yield from score_parts(plain, None if all_nodes else top)
-    if all_reasons:
+    if "allReasons" in plain:
         yield from all_reason_parts(plain["allReasons"], all_nodes=all_nodes)
     else:
         yield from failure_parts(plain, all_nodes=all_nodes)
-    yield from shortage_parts(shortages(why.explanation))
+    yield from shortage_parts(plain["shortages"])
     yield from claim_parts(plain)
-    yield from preemption_parts(subject, plain, all_nodes=all_nodes)
+    yield from preemption_parts(plain, all_nodes=all_nodes)
     if plain["message"]:
-        yield heading("The scheduler's own message")
+        yield heading("Scheduler message")
         yield Verbatim(plain["message"])
 
 
-def answer(subject: Subject, plain: Plain) -> tuple[str, str]:
+def answer(plain: Plain) -> tuple[str, str]:
     """The answer in one sentence, and its colour."""
-    feasible, failed = len(plain["feasible"]), len(plain["filter"])
+    pod, feasible, failed = plain["pod"]["key"], len(plain["feasible"]), len(plain["filter"])
     if plain["prefilter"] is None:
-        return f"{subject.key} fits nowhere: there are no nodes.", _BAD
+        return f"{pod} does not fit: there are no nodes.", _BAD
     nodes = feasible + failed
+    if "error" in plain:
+        if feasible:
+            return f"{pod} fits on {_of_nodes(feasible, nodes)}, but scoring them ends in an error.", _BAD
+        return f"The attempt to place {pod} ends in an error.", _BAD
     if feasible:
-        return f"{subject.key} fits on {_of_nodes(feasible, nodes)}; {_winner(plain)}.", _GOOD
-    none = (
-        f"{subject.key} fits on none of {counted(nodes, 'node')}"
-        if nodes > 1
-        else (f"{subject.key} does not fit on the only node")
-    )
+        return f"{pod} fits on {_of_nodes(feasible, nodes)}; {_winner(plain)}.", _GOOD
+    none = f"{pod} does not fit on any of the {nodes:,} nodes" if nodes > 1 else f"{pod} does not fit on the only node"
     found = plain["preemption"]
     evicted = evicted_from(found) if found else None
     if evicted:
@@ -76,7 +74,10 @@ def _of_nodes(feasible: int, nodes: int) -> str:
 
 
 def _winner(plain: Plain) -> str:
-    best, total = plain["best"], max(plain["totals"].values())
+    best = plain["best"]
+    if not plain["totals"]:
+        return f"{best[0]} takes it without being scored"
+    total = max(plain["totals"].values())
     if len(best) == 1:
         return f"{best[0]} wins with {total:,}"
     return f"{listed(best, 3)} tie with {total:,}"
@@ -85,25 +86,25 @@ def _winner(plain: Plain) -> str:
 def _no_way_out(found: Plain | None) -> str:
     if found is None or not found["ran"]:
         never = found is not None and not found["eligible"]
-        return ", and it may not evict others" if never else ""
+        return ", and it may not preempt other pods" if never else ""
     return ", and evicting other pods would not help"
 
 
-def remarks(subject: Subject, plain: Plain) -> Iterator[str]:
+def remarks(plain: Plain) -> Iterator[str]:
     """What one should know before reading on."""
-    if subject.workload:
-        yield f"It is the next pod of {subject.workload}, which does not exist yet."
-    if subject.runs_on:
+    pod = plain["pod"]
+    if pod["workload"]:
+        yield f"It is the next pod that {pod['workload']} would create."
+    if pod["node"]:
+        is_over = pod["phase"] in FINISHED_PHASES
         state = (
-            f"It is on {subject.runs_on} now"
-            if subject.phase not in ("Succeeded", "Failed")
-            else (f"It was on {subject.runs_on} and is over ({subject.phase})")
+            f"It was on {pod['node']} and has finished ({pod['phase']})" if is_over else f"It is on {pod['node']} now"
         )
-        yield f"{state}; this is the answer as if it were pending, the room it takes counted as free."
+        yield f"{state}; this answer treats it as pending, with its resources free."
     if "preEnqueue" in plain:
         said = listed(plain["preEnqueue"]["reasons"])
-        yield f"It is held back for now ({said}); this is what would happen without that."
+        yield f"It is gated ({said}); this is what would happen otherwise."
     if "nominated" in plain:
         nominated = plain["nominated"]
-        fits = "would take it now" if nominated["fits"] else "does not take it yet"
-        yield f"It is nominated to {nominated['node']}, which {fits}."
+        fits = "it fits now" if nominated["fits"] else "it does not fit yet"
+        yield f"It is nominated to {nominated['node']}, where {fits}."

@@ -8,8 +8,7 @@ from typing import Any
 
 from rich.table import Table
 
-from bayplan.analysis.shortage import Shortage, written_amount
-from bayplan.report.terminal import Part, heading, sentence, table
+from bayplan.report.terminal import Part, heading, table
 from bayplan.report.words import counted, examples
 
 Plain = Mapping[str, Any]
@@ -31,33 +30,19 @@ def all_reason_parts(reasons: Mapping[str, Sequence[Plain]], *, all_nodes: bool)
     """All obstacles of each node, not only the first."""
     if not reasons:
         return
-    yield heading(f"Everything that stands in the way on {counted(len(reasons), 'node')}")
+    yield heading(f"All failures on {counted(len(reasons), 'node')}")
     if all_nodes:
         yield _every_obstacle_table(((node, found) for node, found in sorted(reasons.items())), "node")
     else:
         groups: defaultdict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
         for node in sorted(reasons):
-            groups[tuple((one["plugin"], reason_text(one)) for one in reasons[node])].append(node)
+            groups[tuple((status["plugin"], reason_text(status)) for status in reasons[node])].append(node)
         ordered = sorted(groups.values(), key=lambda nodes: (-len(nodes), nodes))
         yield _every_obstacle_table(
             ((examples(nodes, _EXAMPLES), reasons[nodes[0]]) for nodes in ordered),
             "nodes",
             counts=[len(nodes) for nodes in ordered],
         )
-
-
-def shortage_parts(shortages: Iterable[Shortage]) -> Iterator[Part]:
-    """How far the nodes are from having enough."""
-    for one in shortages:
-        asked = written_amount(one.resource, one.asked)
-        if one.asked > one.most_offered:
-            most = written_amount(one.resource, one.most_offered)
-            rest = f"even empty, these nodes have at most {most}" if one.most_offered else "these nodes have none"
-        else:
-            rest = (
-                f"the most that is free on these nodes is {written_amount(one.resource, one.most_free)}, on {one.node}"
-            )
-        yield sentence(f"{one.resource}: it asks for {asked}; {rest}.")
 
 
 def reason_text(status: Plain) -> str:
@@ -75,7 +60,7 @@ def grouped(statuses: Mapping[str, Plain]) -> list[tuple[Plain, list[str]]]:
 
 
 def _group_table(failures: Mapping[str, Plain]) -> Table:
-    made = table("nodes", "reason", "plugin", "which", numeric=["nodes"], flexible=["reason", "which"])
+    made = table("count", "reason", "plugin", "nodes", numeric=["count"], flexible=["reason", "nodes"])
     for status, nodes in grouped(failures):
         made.add_row(f"{len(nodes):,}", reason_text(status), status["plugin"], examples(nodes, _EXAMPLES))
     return made

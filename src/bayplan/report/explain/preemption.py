@@ -1,6 +1,6 @@
 """Who would have to make room, why there, and why not elsewhere.
 
-Takes the `preemption` part of an explanation. Says in this order: may the pod evict others at all; the chosen node and
+Takes the document of an explanation. Says in this order: may the pod evict others at all; the chosen node and
 its victims; why it is the cheapest; what was tried pod by pod on that node; the other candidates; and for all other
 nodes why evicting pods does not help there.
 """
@@ -12,9 +12,7 @@ from typing import Any
 
 from rich.table import Table
 
-from bayplan.analysis.explanation import Subject
 from bayplan.core.framework.verdict import Code
-from bayplan.core.preemption.candidates import NO_VICTIMS
 from bayplan.report.explain.choice import LOST_BY, choice_sentence, lost_by
 from bayplan.report.explain.failures import grouped, reason_text
 from bayplan.report.terminal import Part, heading, sentence, table
@@ -25,19 +23,19 @@ _EXAMPLES = 3
 _CANDIDATES = 5
 
 
-def preemption_parts(subject: Subject, plain: Plain, *, all_nodes: bool) -> Iterator[Part]:
+def preemption_parts(plain: Plain, *, all_nodes: bool) -> Iterator[Part]:
     """Nothing when something is feasible: then nobody has to go."""
     found: Plain | None = plain["preemption"]
     if found is None:
         return
-    yield heading("Could evicting pods make room?")
-    yield sentence(_eligibility(subject, plain, found))
+    yield heading("Would preemption help?")
+    yield sentence(_eligibility(plain, found))
     if not found["ran"] or found["record"] is None:
         return
     if found["selected"]:
         yield from _chosen_parts(found, all_nodes=all_nodes)
     elif not found["candidates"]:
-        yield sentence("On no node would it be enough to evict pods of lower priority.")
+        yield sentence("Evicting lower-priority pods is not enough on any node.")
     yield from _elsewhere_parts(plain, found, all_nodes=all_nodes)
 
 
@@ -49,23 +47,24 @@ def evicted_from(found: Plain) -> tuple[str, list[str]] | None:
     return node, found["candidates"][node]["victims"]
 
 
-def _eligibility(subject: Subject, plain: Plain, found: Plain) -> str:
+def _eligibility(plain: Plain, found: Plain) -> str:
+    pod = plain["pod"]
     if not found["eligible"]:
-        if subject.preemption_policy == "Never":
-            return f"No: {subject.key} may not evict anybody, its preemptionPolicy is Never."
-        return f"Not now: {found['ineligibleReason'].rstrip('.')}; pods it evicted earlier are still leaving."
+        if pod["preemptionPolicy"] == "Never":
+            return f"No: {pod['key']} may not preempt other pods: its preemptionPolicy is Never."
+        return f"Not now: {found['ineligibleReason'].rstrip('.')}; pods it evicted earlier are still terminating."
     if not found["ran"]:
         if plain["prefilter"]["code"] != Code.SUCCESS.value:
-            return "No: the pod was turned away before any node was looked at, whoever runs there."
-        return "It was not tried: this configuration has no preemption, or a step before it failed."
-    return f"{subject.key} has priority {subject.priority:,} and may evict pods of lower priority."
+            return "No: the pod was rejected before any node was evaluated."
+        return "Not attempted: this configuration has no preemption, or an earlier step failed."
+    return f"{pod['key']} has priority {pod['priority']:,} and may evict lower-priority pods."
 
 
 def _chosen_parts(found: Plain, *, all_nodes: bool) -> Iterator[Part]:
     record, node = found["record"], found["selected"][0]
-    candidates = {one["node"]: one for one in record["candidates"]}
+    candidates = {candidate["node"]: candidate for candidate in record["candidates"]}
     chosen = candidates[node]
-    yield sentence(f"The cheapest way: {node}, where {_must_go(chosen)}.")
+    yield sentence(f"Cheapest option: {node}, where {_evicted(chosen)}.")
     yield sentence("")
     yield _victim_table(chosen)
     yield sentence("")
@@ -74,15 +73,15 @@ def _chosen_parts(found: Plain, *, all_nodes: bool) -> Iterator[Part]:
     yield from _other_candidate_parts(record, node, None if all_nodes else _CANDIDATES)
 
 
-def _must_go(candidate: Plain) -> str:
+def _evicted(candidate: Plain) -> str:
     victims = candidate["victims"]
-    return f"{counted(len(victims), 'pod')} must go" if len(victims) != 1 else f"{victims[0]['pod']} must go"
+    return f"{victims[0]['pod']} is evicted" if len(victims) == 1 else f"{len(victims):,} pods are evicted"
 
 
 def _victim_table(candidate: Plain) -> Table:
     made = table("victim", "priority", "started", "budget", numeric=["priority"], flexible=["victim", "budget"])
     for victim in candidate["victims"]:
-        budget = f"breaks {listed(victim['breaks'])}" if victim["breaks"] else "none broken"
+        budget = f"violates {listed(victim['breaks'])}" if victim["breaks"] else "none violated"
         made.add_row(victim["pod"], f"{victim['priority']:,}", victim["startTime"] or "unknown", budget)
     return made
 
@@ -94,45 +93,45 @@ def _reprieve_parts(candidate: Plain) -> Iterator[Part]:
         return
     yield heading(f"What was tried on {candidate['node']}")
     yield sentence(
-        f"All {counted(len(attempts), 'pod')} of lower priority were taken off, then put back one at a time as long as "
-        "the new pod still fits: first those whose budget is used up, then by importance."
+        f"All {counted(len(attempts), 'pod')} of lower priority were removed, then put back one at a time as long as "
+        "the new pod still fits: first those whose budget is exhausted, then by importance."
     )
     made = table("pod", "priority", "budget", "outcome", numeric=["priority"], flexible=["pod", "outcome"])
     for tried in attempts:
-        outcome = "stays" if tried["kept"] else f"must go: {', '.join(tried['reasons'])} ({tried['stoppedBy']})"
-        used_up = "used up" if tried["budgetUsedUp"] else ""
+        outcome = "stays" if tried["kept"] else f"evicted: {', '.join(tried['reasons'])} ({tried['stoppedBy']})"
+        used_up = "exhausted" if tried["budgetUsedUp"] else ""
         made.add_row(tried["pod"], f"{tried['priority']:,}", used_up, outcome, style="" if tried["kept"] else "yellow")
     yield made
 
 
 def _other_candidate_parts(record: Plain, chosen: str, at_most: int | None) -> Iterator[Part]:
-    others = [one for one in record["candidates"] if one["node"] != chosen]
+    others = [candidate for candidate in record["candidates"] if candidate["node"] != chosen]
     if not others:
         return
     losers = lost_by(record)
     order = {criterion: -place for place, criterion in enumerate(LOST_BY)}
     # Those that lasted longest come first: they are the next best.
-    others.sort(key=lambda one: (order.get(losers.get(one["node"], ""), -len(order)), one["node"]))
-    yield heading(f"{counted(len(others), 'other node')} where evicting pods would make room")
+    others.sort(key=lambda other: (order.get(losers.get(other["node"], ""), -len(order)), other["node"]))
+    yield heading(f"{counted(len(others), 'other node')} where preemption would help")
     made = table(
         "node",
-        "budgets\nbroken",
+        "budgets\nviolated",
         "highest\npriority",
         "victims",
-        "who",
+        "pods",
         "why not",
-        numeric=["budgets\nbroken", "highest\npriority", "victims"],
-        flexible=["node", "who", "why not"],
+        numeric=["budgets\nviolated", "highest\npriority", "victims"],
+        flexible=["node", "pods", "why not"],
     )
-    for one in others[:at_most]:
-        victims = one["victims"]
+    for candidate in others[:at_most]:
+        victims = candidate["victims"]
         made.add_row(
-            one["node"],
-            str(one["numPDBViolations"]),
+            candidate["node"],
+            str(candidate["numPDBViolations"]),
             f"{max(victim['priority'] for victim in victims):,}",
             str(len(victims)),
             examples([victim["pod"] for victim in victims], 2),
-            LOST_BY.get(losers.get(one["node"], ""), "equally cheap"),
+            LOST_BY.get(losers.get(candidate["node"], ""), "equally cheap"),
         )
     yield made
     if at_most is not None and len(others) > at_most:
@@ -141,29 +140,14 @@ def _other_candidate_parts(record: Plain, chosen: str, at_most: int | None) -> I
 
 def _elsewhere_parts(plain: Plain, found: Plain, *, all_nodes: bool) -> Iterator[Part]:
     """Nodes that were tried in vain, and those where nothing could be gained by trying."""
-    tried: Mapping[str, Plain] = found["nodeStatuses"]
-    hopeless = {node: status for node, status in plain["filter"].items() if status["code"] == Code.UNRESOLVABLE.value}
-    untouched = [
-        node
-        for node in plain["filter"]
-        if node not in tried and node not in hopeless and node not in found["candidates"]
-    ]
-    count = len(tried) + len(hopeless) + len(untouched)
+    reasons = _no_help(plain["filter"], found)
+    count = sum(len(nodes) for _, nodes in reasons)
     if not count:
         return
-    yield heading(
-        f"Why evicting pods does not help on {counted(count, 'other node' if found['candidates'] else 'node')}"
-    )
-    title = "node" if all_nodes else "which"
-    made = table("nodes", "why", title, numeric=["nodes"], flexible=["why", title])
-    rows = [(f"with all of lower priority gone still: {_said(status)}", nodes) for status, nodes in _in_vain(tried)]
-    rows += [(f"no eviction changes this: {_said(status)}", nodes) for status, nodes in grouped(hopeless)]
-    if untouched:
-        rows.append(("not looked at: enough candidates were found before", sorted(untouched)))
-    rows += [
-        ("no pod of lower priority to evict", nodes) for status, nodes in grouped(tried) if _is_without_victims(status)
-    ]
-    for why, nodes in rows:
+    yield heading(f"Why preemption does not help on {counted(count, 'other node' if found['candidates'] else 'node')}")
+    title = "node" if all_nodes else "nodes"
+    made = table("count", "why", title, numeric=["count"], flexible=["why", title])
+    for why, nodes in reasons:
         if all_nodes:
             for node in nodes:
                 made.add_row("1", why, node)
@@ -172,13 +156,17 @@ def _elsewhere_parts(plain: Plain, found: Plain, *, all_nodes: bool) -> Iterator
     yield made
 
 
-def _in_vain(tried: Mapping[str, Plain]) -> list[tuple[Plain, list[str]]]:
-    return [(status, nodes) for status, nodes in grouped(tried) if not _is_without_victims(status)]
-
-
-def _is_without_victims(status: Plain) -> bool:
-    return tuple(status["reasons"]) == NO_VICTIMS.reasons
-
-
-def _said(status: Plain) -> str:
-    return reason_text(status)
+def _no_help(failures: Mapping[str, Plain], found: Plain) -> list[tuple[str, list[str]]]:
+    """Why evicting pods does not help, with the nodes of which this is true."""
+    tried: Mapping[str, Plain] = found["nodeStatuses"]
+    without_victims: list[str] = found["withoutVictims"]
+    in_vain = {node: tried[node] for node in tried.keys() - set(without_victims)}
+    hopeless = {node: status for node, status in failures.items() if status["code"] == Code.UNRESOLVABLE.value}
+    untouched = failures.keys() - tried.keys() - hopeless.keys() - found["candidates"].keys()
+    reasons = [
+        *((f"even without lower-priority pods: {reason_text(why)}", nodes) for why, nodes in grouped(in_vain)),
+        *((f"evicting pods cannot fix this: {reason_text(why)}", nodes) for why, nodes in grouped(hopeless)),
+        ("not evaluated: enough candidates were found", sorted(untouched)),
+        ("no lower-priority pods to evict", without_victims),
+    ]
+    return [(why, nodes) for why, nodes in reasons if nodes]

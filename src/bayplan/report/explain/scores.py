@@ -40,9 +40,9 @@ def _title(shown: int, all_nodes: int) -> str:
 
 def _columns(scores: Mapping[str, Mapping[str, int]], nodes: list[str]) -> tuple[dict[str, int], list[str]]:
     """Plugins that gave every node the same, with that score, and the others: only these decide anything."""
-    plugins = list(scores[nodes[0]]) if nodes[0] in scores else []
-    differing = [one for one in plugins if any(scores[node][one] != scores[nodes[0]][one] for node in nodes)]
-    return {one: scores[nodes[0]][one] for one in plugins if one not in differing}, differing
+    first = scores.get(nodes[0], {})
+    differing = [plugin for plugin in first if any(scores[node][plugin] != first[plugin] for node in nodes)]
+    return {plugin: score for plugin, score in first.items() if plugin not in differing}, differing
 
 
 def _table(plain: Plain, nodes: list[str], plugins: list[str]) -> Table:

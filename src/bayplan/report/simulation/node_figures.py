@@ -10,15 +10,17 @@ from __future__ import annotations
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from bayplan.analysis.simulation.results.run import End, NodeRow
 from bayplan.report.durations import duration_text
-from bayplan.report.simulation.time_figures import Figure, axis, layout, time_axis, whole_run
-from bayplan.report.simulation.view import ALARM, Plain, SimulationView, class_name
+from bayplan.report.simulation.time_figures import Figure, axis, layout, legend, time_axis, whole_run
+from bayplan.report.simulation.view import ALARM, SimulationView, Stay
 from bayplan.report.words import counted
 
 NODES_MAX = 60
@@ -29,7 +31,6 @@ _MARKS_MAX = 800
 _ROW = 0.86  # of the distance between two nodes; the rest keeps them apart
 _LABEL_LENGTH = 28
 _HEIGHT_MAX = 1_200  # pixels
-_RESOURCES = ("cpu", "memory")
 _OUTLINED_MAX = 1_000
 #: One hue from light to dark, so that order is seen without colours too.
 _FILLING = [[0, "#F3F7FB"], [0.25, "#C3DBEC"], [0.5, "#74AFD6"], [0.75, "#2E75B0"], [1, "#08264F"]]
@@ -38,7 +39,7 @@ _MARK = {"symbol": "x", "size": 8, "color": ALARM, "line": {"color": "#FFFFFF", 
 
 
 def is_aggregated(view: SimulationView) -> bool:
-    return len(view.nodes) > NODES_MAX or len(view.placed) > PODS_MAX
+    return len(view.nodes) > NODES_MAX or len(view.stays) > PODS_MAX
 
 
 def nodes_over_time(view: SimulationView) -> Figure:
@@ -56,16 +57,30 @@ def shortened(name: str, at_most: int = _LABEL_LENGTH) -> str:
 # ---------------------------------------------------------------- each pod a bar
 
 
+@dataclass(frozen=True, slots=True)
+class _Bar:
+    """A pod's stay, and where it is drawn: nodes are a unit apart."""
+
+    stay: Stay
+    centre: float
+    height: float
+
+
 def _gantt(view: SimulationView) -> Figure:
     names = list(view.nodes)
-    rows = _rows(names)
     lanes, lane_count = _lanes(view)
-    centres = [
-        round(rows[pod["node"]] - _ROW / 2 + (lane + 0.5) * _ROW / lane_count[pod["node"]], 5)
-        for pod, lane in zip(view.placed, lanes, strict=True)
+    rows = _rows(names)
+    drawn_bars = []
+    for stay, lane in zip(view.stays, lanes, strict=True):
+        height = _ROW / lane_count[stay.node]
+        centre = rows[stay.node] - _ROW / 2 + (lane + 0.5) * _ROW / lane_count[stay.node]
+        drawn_bars.append(_Bar(stay, round(centre, 5), round(height, 5)))
+    data = [
+        _bars_of(name, view, bars)
+        for name in view.run.classes
+        if (bars := [bar for bar in drawn_bars if bar.stay.pod.class_name == name])
     ]
-    data = [bars for name in view.classes if (bars := _bars_of(name, view, centres, lane_count))]
-    data.append(_victim_marks(view, centres))
+    data.append(_victim_marks(view, drawn_bars))
     drawn = layout(
         130 + _row_height(lane_count, len(names)) * max(len(names), 1),
         hovermode="closest",
@@ -82,7 +97,7 @@ def _gantt(view: SimulationView) -> Figure:
             automargin=True,
         ),
         shapes=_lives(view, names),
-        legend={"orientation": "h", "x": 0, "y": 1.0, "yanchor": "bottom"},
+        legend=legend(1.0),
     )
     return {"data": data, "layout": drawn}
 
@@ -94,72 +109,70 @@ def _row_height(lane_count: dict[str, int], nodes: int) -> int:
 
 
 def _lanes(view: SimulationView) -> tuple[list[int], dict[str, int]]:
-    """For each placed pod the first lane of its node that is free, and each node's number of lanes."""
+    """For each stay the first lane of its node that is free, and each node's number of lanes."""
     busy: defaultdict[str, list[tuple[float, int]]] = defaultdict(list)
     free: defaultdict[str, list[int]] = defaultdict(list)
     count: defaultdict[str, int] = defaultdict(int)
     lanes = []
-    for pod in view.placed:
-        node = pod["node"]
-        while busy[node] and busy[node][0][0] <= pod["bound"]:
+    for stay in view.stays:
+        node = stay.node
+        while busy[node] and busy[node][0][0] <= stay.since:
             heapq.heappush(free[node], heapq.heappop(busy[node])[1])
         if free[node]:
             lane = heapq.heappop(free[node])
         else:
             lane, count[node] = count[node], count[node] + 1
-        heapq.heappush(busy[node], (view.end_of(pod), lane))
+        heapq.heappush(busy[node], (stay.until, lane))
         lanes.append(lane)
     return lanes, dict(count)
 
 
-def _rows(names: Sequence[str]) -> dict[str, int]:
+def _rows(names: Iterable[str]) -> dict[str, int]:
     return {name: row for row, name in enumerate(names)}
 
 
-def _bars_of(name: str, view: SimulationView, centres: Sequence[float], lane_count: dict[str, int]) -> Figure | None:
-    mine = [(pod, centre) for pod, centre in zip(view.placed, centres, strict=True) if class_name(pod) == name]
-    if not mine:
-        return None
+def _bars_of(class_name: str, view: SimulationView, bars: Sequence[_Bar]) -> Figure:
     return {
-        "type": "bar", "orientation": "h", "name": f"{escape(name)} ({view.classes[name]:,})",
-        "base": [view.unit.of(pod["bound"]) for pod, _ in mine],
-        "x": [view.unit.of(max(view.end_of(pod) - pod["bound"], 0)) for pod, _ in mine],
-        "y": [centre for _, centre in mine],
-        "width": [round(_ROW / lane_count[pod["node"]], 5) for pod, _ in mine],
+        "type": "bar", "orientation": "h", "name": f"{escape(class_name)} ({view.run.classes[class_name]:,})",
+        "base": [view.unit.of(bar.stay.since) for bar in bars],
+        "x": [view.unit.of(max(bar.stay.until - bar.stay.since, 0)) for bar in bars],
+        "y": [bar.centre for bar in bars],
+        "width": [bar.height for bar in bars],
         "marker": {
-            "color": view.colours[name],
-            "line": {"color": "#FFFFFF", "width": [_outline(view, pod) for pod, _ in mine]},
+            "color": view.colours[class_name],
+            "line": {"color": "#FFFFFF", "width": [_outline(view, bar.stay) for bar in bars]},
         },
-        "hoverinfo": "text", "textposition": "none", "text": [_pod_text(view, pod) for pod, _ in mine],
+        "hoverinfo": "text", "textposition": "none", "text": [_pod_text(view, bar.stay) for bar in bars],
     }  # fmt: skip
 
 
-def _outline(view: SimulationView, pod: Plain) -> float:
+def _outline(view: SimulationView, stay: Stay) -> float:
     """Keeps neighbours apart; around a bar of a pixel or two it would hide the bar."""
-    wide = view.end_of(pod) - pod["bound"] > view.seconds / 200
-    return 0.6 if wide and len(view.placed) <= _OUTLINED_MAX else 0
+    wide = stay.until - stay.since > view.seconds / 200
+    return 0.6 if wide and len(view.stays) <= _OUTLINED_MAX else 0
 
 
-def _pod_text(view: SimulationView, pod: Plain) -> str:
+def _pod_text(view: SimulationView, stay: Stay) -> str:
+    pod = stay.pod
     lines = [
-        f"<b>{escape(pod['key'])}</b>",
-        f"{escape(class_name(pod))}, priority {pod['priority']:,}, on {escape(pod['node'])}",
-        f"{duration_text(pod['bound'])} to {duration_text(view.end_of(pod))}: {escape(pod['end'])}",
-        f"waited {duration_text(pod['bound'] - pod['created'])}",
+        f"<b>{escape(pod.key)}</b>",
+        f"{escape(pod.class_name)}, priority {pod.priority:,}, on {escape(stay.node)}",
+        f"{duration_text(stay.since)} to {duration_text(stay.until)}: {pod.end}",
+        f"waited {duration_text(stay.since - pod.created)}",
     ]
     taken = view.preemption_of(pod)
     if taken is not None:
-        lines.append(f"evicted for {escape(view.preemptions[taken]['preemptor'])}")
+        lines.append(f"preempted by {escape(view.run.preemptions[taken].preemptor)}")
     return "<br>".join(lines)
 
 
-def _victim_marks(view: SimulationView, centres: Sequence[float]) -> Figure:
-    victims = [(pod, centre) for pod, centre in zip(view.placed, centres, strict=True) if pod["end"] == "preempted"]
+def _victim_marks(view: SimulationView, bars: Sequence[_Bar]) -> Figure:
+    victims = [bar for bar in bars if bar.stay.pod.end is End.PREEMPTED]
     return _marks(
-        [view.unit.of(view.end_of(pod)) for pod, _ in victims],
-        [centre for _, centre in victims],
-        [f"{_pod_text(view, pod)}<br>click for the record" for pod, _ in victims],
-        [view.preemption_of(pod) for pod, _ in victims],
+        [view.unit.of(bar.stay.until) for bar in victims],
+        [bar.centre for bar in victims],
+        [f"{_pod_text(view, bar.stay)}<br>click for the record" for bar in victims],
+        [view.preemption_of(bar.stay.pod) for bar in victims],
     )
 
 
@@ -175,7 +188,7 @@ def _lives(view: SimulationView, names: Sequence[str]) -> list[Figure]:
     return [
         {
             "type": "rect", "layer": "below", "line": {"width": 0}, "fillcolor": "#ECEFF2",
-            "x0": view.unit.of(life["from"]), "x1": view.unit.of(_until(view, life)),
+            "x0": view.unit.of(life.since), "x1": view.unit.of(_until(view, life)),
             "y0": row - _ROW / 2, "y1": row + _ROW / 2,
         }
         for row, name in enumerate(names)
@@ -183,8 +196,8 @@ def _lives(view: SimulationView, names: Sequence[str]) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _until(view: SimulationView, life: Plain) -> float:
-    return view.seconds if life["until"] is None else float(life["until"])
+def _until(view: SimulationView, life: NodeRow) -> float:
+    return view.seconds if life.until is None else life.until
 
 
 # ---------------------------------------------------------------- each node a row
@@ -196,10 +209,13 @@ def _heat_map(view: SimulationView) -> Figure:
     edges = np.linspace(0, max(view.seconds, 1e-9), buckets + 1)
     middles = [view.unit.of(float(middle)) for middle in (edges[:-1] + edges[1:]) / 2]
     labels = [escape(name) for name in names]
-    maps = [_share_map(resource, _shares(view, names, edges, resource)) for resource in _RESOURCES]
-    maps.append(_eviction_map(_evictions(view, names, edges)))
-    for position, one in enumerate(maps):
-        one |= {"type": "heatmap", "x": middles, "y": labels, "visible": position == 0, "hoverongaps": False}
+    maps = [
+        _share_map("cpu", _shares(view, [stay.pod.cpu for stay in view.stays], "cpu", edges)),
+        _share_map("memory", _shares(view, [stay.pod.memory for stay in view.stays], "memory", edges)),
+        _eviction_map(_evictions(view, names, edges)),
+    ]
+    for position, heat_map in enumerate(maps):
+        heat_map |= {"type": "heatmap", "x": middles, "y": labels, "visible": position == 0, "hoverongaps": False}
     data = [*maps, *_preemption_marks(view)]
     drawn = layout(
         min(170 + 14 * len(names), 920) if len(names) > NODES_MAX else 170 + 24 * len(names),
@@ -210,9 +226,9 @@ def _heat_map(view: SimulationView) -> Figure:
             type="category", range=[len(names) - 0.5, -0.5], nticks=30, showgrid=False, zeroline=False, automargin=True
         ),
         plot_bgcolor=_NO_NODE,
-        updatemenus=[_switch([*_RESOURCES, "evictions"], len(data) - len(maps))],
+        updatemenus=[_switch([heat_map["name"] for heat_map in maps], len(data) - len(maps))],
         margin={"l": 70, "r": 20, "t": 60, "b": 50},
-        legend={"orientation": "h", "x": 1, "xanchor": "right", "y": 1.0, "yanchor": "bottom"},
+        legend=legend(1.0, x=1, xanchor="right"),
         showlegend=True,
     )
     return {"data": data, "layout": drawn}
@@ -224,7 +240,7 @@ def _share_map(resource: str, shares: npt.NDArray[np.float64]) -> Figure:
         "name": resource,
         "z": [[None if cell < 0 else cell for cell in row] for row in percent.tolist()],
         "zmin": 0, "zmax": 100, "colorscale": _FILLING,
-        "colorbar": {"title": {"text": f"{resource} used, %", "side": "right"}, "thickness": 14},
+        "colorbar": {"title": {"text": f"{resource} utilization, %", "side": "right"}, "thickness": 14},
         "hovertemplate": "%{y}<br>" + resource + " %{z} % used<extra></extra>",
     }  # fmt: skip
 
@@ -255,38 +271,39 @@ def _switch(names: Sequence[str], marks: int) -> Figure:
 
 def _preemption_marks(view: SimulationView) -> list[Figure]:
     """None at all above a number where they would hide the map: the view of evictions tells the same."""
-    if not 0 < len(view.preemptions) <= _MARKS_MAX:
+    if not 0 < len(view.run.preemptions) <= _MARKS_MAX:
         return []
+    preemptions = view.run.preemptions
     marks = _marks(
-        [view.unit.of(one["t"]) for one in view.preemptions],
-        [escape(one["node"]) for one in view.preemptions],
+        [view.unit.of(preemption.t) for preemption in preemptions],
+        [escape(preemption.node) for preemption in preemptions],
         [
-            f"{escape(one['preemptor'])} evicted {counted(len(one['victims']), 'pod')}"
-            f"<br>on {escape(one['node'])} at {duration_text(one['t'])}<br>click for the record"
-            for one in view.preemptions
+            f"{escape(preemption.preemptor)} evicted {counted(len(preemption.victims), 'pod')}"
+            f"<br>on {escape(preemption.node)} at {duration_text(preemption.t)}<br>click for the record"
+            for preemption in preemptions
         ],
-        range(len(view.preemptions)),
+        range(len(preemptions)),
     )
     return [marks | {"name": "preemption", "marker": _MARK | {"size": 6}}]
 
 
 def _shares(
-    view: SimulationView, names: Sequence[str], edges: npt.NDArray[np.float64], resource: str
+    view: SimulationView, requests: Sequence[int], resource: str, edges: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.float64]:
-    """Mean used share, float (nodes, buckets); nan where the node does not exist."""
-    rows = _rows(names)
+    """Mean share that the stays' requests take, float (nodes, buckets); nan where the node does not exist."""
+    rows = _rows(view.nodes)
     used = _integrals(
-        ((rows[pod["node"]], pod["bound"], view.end_of(pod), pod[resource]) for pod in view.placed),
-        len(names),
+        ((rows[stay.node], stay.since, stay.until, amount) for stay, amount in zip(view.stays, requests, strict=True)),
+        len(rows),
         edges,
     )
     room = _integrals(
         (
-            (rows[name], life["from"], _until(view, life), life["allocatable"].get(resource, 0))
-            for name in names
-            for life in view.nodes[name]
+            (rows[name], life.since, _until(view, life), life.allocatable.get(resource, 0))
+            for name, lives in view.nodes.items()
+            for life in lives
         ),
-        len(names),
+        len(rows),
         edges,
     )
     # Differences of large sums leave a dust where nothing is.
@@ -315,8 +332,8 @@ def _evictions(view: SimulationView, names: Sequence[str], edges: npt.NDArray[np
     """Pods evicted by preemption, int (nodes, buckets)."""
     rows = _rows(names)
     counts = np.zeros((len(names), len(edges) - 1), dtype=np.int64)
-    for one in view.preemptions:
-        if one["node"] in rows:
-            bucket = min(int(one["t"] / float(edges[1])), len(edges) - 2)
-            counts[rows[one["node"]], bucket] += len(one["victims"])
+    for preemption in view.run.preemptions:
+        if preemption.node in rows:
+            bucket = min(int(preemption.t / float(edges[1])), len(edges) - 2)
+            counts[rows[preemption.node], bucket] += len(preemption.victims)
     return counts

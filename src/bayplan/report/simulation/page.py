@@ -1,28 +1,27 @@
 """A simulation's result as one HTML file that works offline: the answer first, then plots, chains and records.
 
-Takes the plain data of a result (`SimulationResult.to_dict()`) and writes a page that holds its plots' data and
-plotly.js itself; the page's own policy forbids it to load anything. The same result gives the same bytes. Nothing is
-computed anew that the summary has already, and nothing is left half written.
+Takes a run and writes a page that holds its plots' data and plotly.js itself; the page's own policy forbids it to load
+anything. The same run gives the same bytes. Nothing is computed anew that the summary has already, and nothing is left
+half written.
 
 Needs plotly (the extra `report`) for its JavaScript only; figures are made as plain data.
 """
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import Any
 
+from bayplan.analysis.simulation.results.run import End, PodRow, Run
 from bayplan.report.durations import duration_text
 from bayplan.report.html_page import filled, framed, page_file, require_plotly, write_page
 from bayplan.report.simulation.chain_drawing import draw_chains
 from bayplan.report.simulation.node_figures import NODES_MAX, PODS_MAX, is_aggregated, nodes_over_time, shortened
-from bayplan.report.simulation.preemption_list import html_table, preemption_list
+from bayplan.report.simulation.preemption_list import and_more, html_table, preemption_list
 from bayplan.report.simulation.time_figures import over_time, waiting, who_evicted
-from bayplan.report.simulation.view import NO_CLASS, Plain, SimulationView, class_name, owner_name
+from bayplan.report.simulation.view import SimulationView
 from bayplan.report.words import counted
 
 _CHAINS_MAX = 25
@@ -30,20 +29,20 @@ _CHAIN_LENGTH_MAX = 8
 _WORKLOADS_MAX = 20
 _LOOPS_MAX = 20
 _NOTES_MAX = 100
-_SINGLE = "single pods of"
+_SINGLE = "standalone pods of class"
 
 
-def write_report(result: Plain, path: Path | str) -> None:
-    """One page for one run; PlotlyMissingError without the extra, ValueError for something that is not a result."""
-    write_page(report_page(result), path)
+def write_run(run: Run, path: Path | str) -> None:
+    """One page for one run; PlotlyMissingError without the extra."""
+    write_page(report_page(run), path)
 
 
-def report_page(result: Plain) -> str:
+def report_page(run: Run) -> str:
     """The page as text."""
     require_plotly()  # without it all else would be in vain
-    view = SimulationView(result)
+    view = SimulationView(run)
     figures = {"over-time": over_time(view), "waiting": waiting(view), "nodes": nodes_over_time(view)}
-    if view.preemptions:
+    if run.preemptions:
         figures["who-evicted"] = who_evicted(view)
     body = filled(
         page_file("page.html"),
@@ -53,64 +52,64 @@ def report_page(result: Plain) -> str:
             "classes": _class_table(view),
             "time_text": _time_text(view),
             "nodes_text": _nodes_text(view),
-            "who_evicted": '<div class="plot" id="who-evicted"></div>' if view.preemptions else "",
+            "who_evicted": '<div class="plot" id="who-evicted"></div>' if run.preemptions else "",
             "chains": _chains(view),
             "loops": _loops(view),
             "notes": _notes(view),
             "workloads": _workloads(view),
             "evictions": _evictions(view),
-            "preemptions_title": counted(len(view.preemptions), "preemption"),
-            "preemptions": preemption_list(view),
+            "preemptions_title": counted(len(run.preemptions), "preemption"),
+            "preemptions": preemption_list(run.preemptions),
         },
     )
-    return framed(f"Simulation of {duration_text(view.seconds)}, seed {result['seed']}", body, figures, "page.js")
+    return framed(f"Simulation of {duration_text(view.seconds)}, seed {run.seed}", body, figures, "page.js")
 
 
 # ---------------------------------------------------------------- the answer
 
 
 def _answer(view: SimulationView) -> str:
-    result, summary = view.result, view.result["summary"]
-    pods, loops = summary["pods"], result["loops"]
+    run, pods = view.run, view.run.summary.pods
     said = [
         f"In {duration_text(view.seconds)} on {counted(len(view.nodes), 'node')}, "
-        f"<b>{counted(pods['placed'], 'pod')}</b> found a place; "
-        + (f"{counted(pods['pending'], 'still waits', 'still wait')}." if pods["pending"] else "none waits."),
-        f"<b>{_pods_were(pods['preempted'])} evicted</b> by preemption"
-        + (f", {_budgets(summary['budgetsBroken'])} broken." if pods["preempted"] else "."),
-        f'<b class="alarm">{counted(len(loops), "preempt–recreate loop")} found.</b>'
-        if loops
+        f"<b>{counted(pods.placed, 'pod was', 'pods were')} placed</b>; "
+        + (
+            f"{counted(pods.pending, 'is still pending', 'are still pending')}." if pods.pending else "none is pending."
+        ),
+        f"<b>{_pods_were(pods.preempted)} evicted</b> by preemption"
+        + (f", with {_violations(run.summary.budgets_broken)}." if pods.preempted else "."),
+        f'<b class="alarm">{counted(len(run.loops), "preempt–recreate loop")} found.</b>'
+        if run.loops
         else "No preempt–recreate loop.",
     ]
-    partial = '<p class="partial">Interrupted: this report shows only a part of the run.</p>'
-    facts = f"configuration {escape(str(result['configs']))}, seed {escape(str(result['seed']))}"
-    return f'{partial if result["partial"] else ""}<p class="answer">{" ".join(said)}</p><p class="facts">{facts}</p>'
+    partial = '<p class="partial">The run ended early: this report covers only part of it.</p>'
+    facts = f"configuration {escape(run.configs)}, seed {run.seed}"
+    return f'{partial if run.partial else ""}<p class="answer">{" ".join(said)}</p><p class="facts">{facts}</p>'
 
 
 def _pods_were(count: int) -> str:
     return counted(count, "pod was", "pods were") if count else "No pod was"
 
 
-def _budgets(count: int) -> str:
-    return counted(count, "budget") if count else "no budget"
+def _violations(count: int) -> str:
+    return counted(count, "budget violation") if count else "no budget violations"
 
 
 def _tiles(view: SimulationView) -> str:
-    summary = view.result["summary"]
-    pods = summary["pods"]
-    depth = max((chain["depth"] for chain in view.result["chains"]), default=0)
+    run, summary, pods = view.run, view.run.summary, view.run.summary.pods
+    depth = max((chain.depth for chain in run.chains), default=0)
     tiles = [
-        ("placed", f"{pods['placed']:,}", f"of {counted(pods['created'], 'pod')}", False),
-        ("still waiting", f"{pods['pending']:,}", "at the end", pods["pending"] > 0),
-        ("preempted", f"{pods['preempted']:,}", f"in {counted(len(view.preemptions), 'preemption')}", False),
-        ("budgets broken", f"{summary['budgetsBroken']:,}", "by preemption", summary["budgetsBroken"] > 0),
-        ("loops", f"{len(view.result['loops']):,}", "preempt–recreate", bool(view.result["loops"])),
-        ("deepest chain", f"{depth:,}", f"of {counted(len(view.result['chains']), 'chain')}", False),
+        ("placed", f"{pods.placed:,}", f"of {counted(pods.created, 'pod')}", False),
+        ("pending", f"{pods.pending:,}", "at the end", pods.pending > 0),
+        ("preempted", f"{pods.preempted:,}", f"in {counted(len(run.preemptions), 'preemption')}", False),
+        ("budget violations", f"{summary.budgets_broken:,}", "by preemption", summary.budgets_broken > 0),
+        ("loops", f"{len(run.loops):,}", "preempt–recreate", bool(run.loops)),
+        ("deepest chain", f"{depth:,}", f"of {counted(len(run.chains), 'chain')}", False),
     ]
     tiles += [
-        (f"{resource.rpartition('/')[2]} used", f"{100 * share:.0f} %", "mean over the run", False)
-        for resource, share in summary["utilisation"].items()
-        if any(view.result["series"]["used"].get(resource, ()))  # nodes may offer what no pod asks for
+        (f"{resource.rpartition('/')[2]} utilization", f"{100 * share:.0f} %", "mean over the run", False)
+        for resource, share in summary.utilisation.items()
+        if any(run.series.used[resource])  # nodes may offer what no pod asks for
     ]
     return "".join(
         f'<div class="tile{" alarm" if alarm else ""}"><span>{escape(name)}</span><b>{value}</b>'
@@ -120,42 +119,39 @@ def _tiles(view: SimulationView) -> str:
 
 
 def _class_table(view: SimulationView) -> str:
-    pending: defaultdict[str, int] = defaultdict(int)
-    evicted: defaultdict[str, int] = defaultdict(int)
-    for pod in view.pods:
-        pending[class_name(pod)] += pod["end"] == "pending"
-        evicted[class_name(pod)] += pod["end"] == "preempted"
-    waits = {name or NO_CLASS: wait for name, wait in view.result["summary"]["waiting"].items()}
+    ends = Counter((pod.class_name, pod.end) for pod in view.run.pods)
     rows = []
-    for name, priority in view.classes.items():
-        wait = waits.get(name, {"count": 0})
-        waited = [duration_text(wait[key]) if wait["count"] else "–" for key in ("p50", "p90", "p99", "max")]
-        if wait["count"] or pending[name] or evicted[name]:
-            rows.append((name, priority, wait["count"], *waited, evicted[name], pending[name]))
-    titles = ["class", "priority", "placed", "median wait", "p90", "p99", "longest", "preempted", "still waiting"]
+    for name, priority in view.run.classes.items():
+        waits = view.run.summary.waiting.get(name)
+        quantiles = map(duration_text, waits.quantiles if waits else (None,) * 4)
+        evicted, pending = ends[name, End.PREEMPTED], ends[name, End.PENDING]
+        if waits or pending or evicted:
+            rows.append((name, priority, waits.count if waits else 0, *quantiles, evicted, pending))
+    titles = ["class", "priority", "placed", "median wait", "p90", "p99", "longest", "preempted", "pending"]
     return html_table(titles, rows, titles[1:])
 
 
 def _time_text(view: SimulationView) -> str:
     if not view.shown_from:
         return ""
-    before = sum(pod["created"] < view.shown_from for pod in view.pods)
+    pods = view.run.pods
+    before = sum(pod.created < view.shown_from for pod in pods)
     return (
-        f"<p>In the first {duration_text(view.shown_from)} only {before:,} of {counted(len(view.pods), 'pod')} came: "
-        "the time axes begin there. Double-click a plot to see the whole run.</p>"
+        f"<p>In the first {duration_text(view.shown_from)} only {before:,} of {counted(len(pods), 'pod')} arrived, "
+        "so the time axes start there. Double-click a plot to see the whole run.</p>"
     )
 
 
 def _nodes_text(view: SimulationView) -> str:
     if not is_aggregated(view):
         return (
-            "Each bar is a pod on its node, in the colour of its priority class; grey is free room. A cross marks a "
+            "Each bar is a pod on its node, colored by priority class; gray is free capacity. A cross marks a "
             "pod that was preempted: click it for the record. Drag to zoom, double-click to see all."
         )
     return (
-        f"Each row is a node; dark is full, grey is no node. "
-        f"(Above {NODES_MAX} nodes or {PODS_MAX:,} pods single pods are not drawn.) "
-        "Use the buttons to see another resource or the evictions. Drag to zoom, double-click to see all."
+        f"Each row is a node; dark is full, gray means that the node did not exist. "
+        f"(Above {NODES_MAX} nodes or {PODS_MAX:,} pods, individual pods are not drawn.) "
+        "Use the buttons to show another resource or the evictions. Drag to zoom, double-click to see all."
     )
 
 
@@ -163,16 +159,16 @@ def _nodes_text(view: SimulationView) -> str:
 
 
 def _chains(view: SimulationView) -> str:
-    chains = sorted(view.result["chains"], key=lambda one: (-one["depth"], -one["downtime"], one["pods"]))
+    chains = sorted(view.run.chains, key=lambda chain: (-chain.depth, -chain.downtime, chain.pods))
     if not chains:
-        return "<p>No victim had to push out somebody else.</p>"
-    shown = [chain["pods"][:_CHAIN_LENGTH_MAX] for chain in chains[:_CHAINS_MAX]]
+        return "<p>No victim preempted another pod.</p>"
+    shown = [chain.pods[:_CHAIN_LENGTH_MAX] for chain in chains[:_CHAINS_MAX]]
     keys = {key for pods in shown for key in pods}
-    colours = {key: view.colours.get(view.class_by_key.get(key, ""), "#666666") for key in keys}
+    colours = {key: view.colours[view.class_by_key[key]] for key in keys}
     text = f"The deepest {len(shown):,} of {counted(len(chains), 'chain')}" if len(chains) > len(shown) else "All"
-    longest = max(chain["downtime"] for chain in chains)
+    longest = max(chain.downtime for chain in chains)
     return (
-        f"<p>{text}: an arrow leads from a pod to the one it pushed out; colours are priority classes. "
+        f"<p>{text}: each arrow points to a victim or to the pod that replaces it; colors are priority classes. "
         f"The longest downtime in one chain is {duration_text(longest)}.</p>{_legend(view)}"
         f'<div class="scroll">{draw_chains(shown, colours, {key: shortened(key, 27) for key in keys})}</div>'
     )
@@ -185,31 +181,27 @@ def _legend(view: SimulationView) -> str:
 
 
 def _loops(view: SimulationView) -> str:
-    loops = sorted(view.result["loops"], key=lambda one: (-one["times"], one["pods"]))
+    loops = sorted(view.run.loops, key=lambda loop: (-loop.times, loop.pods))
     said = []
     for loop in loops[:_LOOPS_MAX]:
         steps = " → ".join(
-            f"<b>{escape(pod)}</b> ({priority:,})"
-            for pod, priority in zip(loop["pods"], loop["priorities"], strict=True)
+            f"<b>{escape(pod)}</b> ({priority:,})" for pod, priority in zip(loop.pods, loop.priorities, strict=True)
         )
-        said.append(f'<li><span class="flag">{counted(loop["times"], "time")}</span> {steps} → and again</li>')
+        said.append(f'<li><span class="flag">{counted(loop.times, "time")}</span> {steps} → and again</li>')
     if not said:
         return ""
-    rest = len(loops) - _LOOPS_MAX
-    more = f"<p>and {rest:,} more.</p>" if rest > 0 else ""
+    more = and_more(len(loops) - _LOOPS_MAX)
     return f'<h3 class="alarm">Preempt–recreate loops</h3><ul class="loops">{"".join(said)}</ul>{more}'
 
 
 def _notes(view: SimulationView) -> str:
     """What could not be done, and what was assumed."""
-    notes = view.result.get("notes", [])
+    notes = view.run.notes
     if not notes:
         return ""
-    rows = [(duration_text(one["t"]), one["source"], one["message"]) for one in notes[:_NOTES_MAX]]
-    rest = len(notes) - _NOTES_MAX
-    more = f"<p>and {rest:,} more.</p>" if rest > 0 else ""
-    table = html_table(["at", "where", "what"], rows)
-    return f"<details><summary>{counted(len(notes), 'note')} on this run</summary>{table}{more}</details>"
+    rows = [(duration_text(note.t), note.source, note.message) for note in notes[:_NOTES_MAX]]
+    table = html_table(["at", "where", "what"], rows) + and_more(len(notes) - _NOTES_MAX)
+    return f"<details><summary>{counted(len(notes), 'note')} on this run</summary>{table}</details>"
 
 
 @dataclass
@@ -227,15 +219,15 @@ class _Harm:
 def _workloads(view: SimulationView) -> str:
     harms: defaultdict[str, _Harm] = defaultdict(_Harm)
     names = _workload_names(view)
-    for pod in view.pods:
-        _add_pod(harms[names[pod["key"]]], pod, view)
-    for preemption in view.preemptions:
-        for victim in preemption["victims"]:
-            harms[names.get(victim["pod"], victim["pod"])].budgets_broken += bool(victim["breaks"])
+    for pod in view.run.pods:
+        _add_pod(harms[names[pod.key]], pod, view)
+    for preemption in view.run.preemptions:
+        for victim in preemption.victims:
+            harms[names[victim.pod]].budgets_broken += bool(victim.breaks)
     hit = [(name, harm) for name, harm in harms.items() if harm.preempted or harm.pending]
     hit.sort(key=lambda item: (-item[1].preempted, -item[1].seconds_lost, -item[1].pending, item[0]))
     if not hit:
-        return "<p>No pod was preempted and none waits.</p>"
+        return "<p>No pod was preempted, and none is pending.</p>"
     rows = [
         (
             name,
@@ -248,52 +240,44 @@ def _workloads(view: SimulationView) -> str:
         )
         for name, harm in hit[:_WORKLOADS_MAX]
     ]
-    titles = ["workload", "pods", "preempted", "work lost", "against a budget", "still waiting", "longest wait"]
-    rest = len(hit) - _WORKLOADS_MAX
-    more = f"<p>and {counted(rest, 'workload')} more.</p>" if rest > 0 else ""
+    titles = ["workload", "pods", "preempted", "work lost", "budget violations", "pending", "longest wait"]
+    more = and_more(len(hit) - _WORKLOADS_MAX, "workload")
     if any(name.startswith(_SINGLE) for name, _ in hit):
-        more += "<p>Single pods belong to no workload: one that is evicted does not come back.</p>"
+        more += "<p>Standalone pods have no workload: if evicted, they are not recreated.</p>"
     return html_table(titles, rows, titles[1:]) + more
 
 
 def _workload_names(view: SimulationView) -> dict[str, str]:
     """Pod -> what it belongs to. Many single pods, as those of a trace, are told by their class."""
-    single = [pod for pod in view.pods if not pod["owner"]]
-    names = {pod["key"]: owner_name(pod) for pod in view.pods}
-    if sum(pod["end"] in ("preempted", "pending") for pod in single) > _WORKLOADS_MAX:
-        names |= {pod["key"]: f"{_SINGLE} {class_name(pod)}" for pod in single}
+    single = [pod for pod in view.run.pods if not pod.owner]
+    names = {pod.key: pod.owner or pod.key for pod in view.run.pods}
+    if sum(pod.end in (End.PREEMPTED, End.PENDING) for pod in single) > _WORKLOADS_MAX:
+        names |= {pod.key: f"{_SINGLE} {pod.class_name}" for pod in single}
     return names
 
 
-def _add_pod(harm: _Harm, pod: Plain, view: SimulationView) -> None:
+def _add_pod(harm: _Harm, pod: PodRow, view: SimulationView) -> None:
     harm.pods += 1
-    harm.pending += pod["end"] == "pending"
-    if pod["end"] == "preempted":
+    harm.pending += pod.end is End.PENDING
+    if pod.end is End.PREEMPTED:
         harm.preempted += 1
-        if pod["started"] is not None:
-            harm.seconds_lost += view.end_of(pod) - pod["started"]
+        if pod.started is not None:
+            harm.seconds_lost += view.end_of(pod) - pod.started
     # A pod that never got a node waited as long as it lived.
-    until = view.end_of(pod) if pod["bound"] is None else pod["bound"]
-    harm.longest_wait = max(harm.longest_wait, until - pod["created"])
+    until = view.end_of(pod) if pod.bound is None else pod.bound
+    harm.longest_wait = max(harm.longest_wait, until - pod.created)
 
 
 def _evictions(view: SimulationView) -> str:
-    summary = view.result["summary"]
-    causes = [(cause, count) for cause, count in summary["evictions"].items() if count]
-    preemptors = sorted(summary["evictionsByPreemptor"].items(), key=lambda item: (-item[1], item[0]))
+    summary = view.run.summary
+    causes = [(cause, count) for cause, count in summary.evictions.items() if count]
+    preemptors = sorted(summary.evictions_by_preemptor.items(), key=lambda item: (-item[1], item[0]))
     parts = []
     if causes:
         parts.append(f"<div><h3>By cause</h3>{html_table(['cause', 'pods'], causes, ['pods'])}</div>")
     if preemptors:
         top = html_table(["preemptor", "pods evicted"], preemptors[:10], ["pods evicted"])
         parts.append(f"<div><h3>By preemptor</h3>{top}</div>")
-    packing = [(name, _figure_text(value)) for name, value in summary["fragmentation"].items()]
-    if packing:
-        parts.append(f"<div><h3>Fragmentation</h3>{html_table(['measure', 'value'], packing, ['value'])}</div>")
-    return f'<div class="columns">{"".join(parts)}</div>' if parts else "<p>Nobody was evicted.</p>"
-
-
-def _figure_text(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.3g}"
-    return str(value) if isinstance(value, int | str) else json.dumps(value)
+    packing = [("mean", f"{summary.fragmentation.mean:.3g}"), ("max", f"{summary.fragmentation.max:.3g}")]
+    parts.append(f"<div><h3>Fragmentation</h3>{html_table(['measure', 'value'], packing, ['value'])}</div>")
+    return f'<div class="columns">{"".join(parts)}</div>'

@@ -6,13 +6,15 @@ preemptions are opened up, and of each the candidates that came closest. The JSO
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+import msgspec
+
+from bayplan.analysis.simulation.results.run import Candidate, Preemption, Record, Victim
 from bayplan.report.durations import duration_text
 from bayplan.report.explain.choice import LOST_BY, choice_sentence, lost_by
-from bayplan.report.simulation.view import Plain, SimulationView
 from bayplan.report.words import counted, examples, listed
 
 RECORDS_MAX = 2_000
@@ -20,10 +22,10 @@ _CANDIDATES_MAX = 8
 _REPRIEVES_MAX = 12
 
 
-def preemption_list(view: SimulationView) -> str:
+def preemption_list(preemptions: Sequence[Preemption]) -> str:
     """All preemptions in the order of time."""
-    shown = [_details(position, one) for position, one in enumerate(view.preemptions[:RECORDS_MAX])]
-    rest = len(view.preemptions) - RECORDS_MAX
+    shown = [_details(*numbered) for numbered in enumerate(preemptions[:RECORDS_MAX])]
+    rest = len(preemptions) - RECORDS_MAX
     if rest > 0:
         shown.append(f"<p>{rest:,} more preemptions are in the JSON of this run; this page shows the first "
                      f"{RECORDS_MAX:,}.</p>")  # fmt: skip
@@ -41,89 +43,86 @@ def html_table(titles: Sequence[str], rows: Iterable[Sequence[Any]], numeric: Se
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
+def and_more(rest: int, noun: str = "", which: str = "") -> str:
+    """What a list leaves out; nothing if it is whole."""
+    number = counted(rest, noun) if noun else f"{rest:,}"
+    return f"<p>and {number} more{which}.</p>" if rest > 0 else ""
+
+
 def _cell(cell: Any) -> str:
     return f"{cell:,}" if isinstance(cell, int) else escape(str(cell))
 
 
-def _details(position: int, one: Plain) -> str:
-    victims = one["victims"]
-    who = victims[0]["pod"] if len(victims) == 1 else counted(len(victims), "pod")
-    broken = list(dict.fromkeys(budget for victim in victims for budget in victim["breaks"]))
-    flag = f' <span class="flag">breaks {escape(listed(broken, 2))}</span>' if broken else ""
+def _details(position: int, preemption: Preemption) -> str:
+    victims, broken = preemption.victims, preemption.broken_budgets
+    who = victims[0].pod if len(victims) == 1 else counted(len(victims), "pod")
+    flag = f' <span class="flag">violates {escape(listed(broken, 2))}</span>' if broken else ""
     return (
-        f'<details id="preemption-{position}"><summary><time>{escape(duration_text(one["t"]))}</time> '
-        f"<b>{escape(one['preemptor'])}</b> ({one['priority']:,}) evicted <b>{escape(who)}</b> "
-        f"on {escape(one['node'])}{flag}</summary>{_body(one)}</details>"
+        f'<details id="preemption-{position}"><summary><time>{escape(duration_text(preemption.t))}</time> '
+        f"<b>{escape(preemption.preemptor)}</b> ({preemption.priority:,}) evicted <b>{escape(who)}</b> "
+        f"on {escape(preemption.node)}{flag}</summary>{_body(preemption)}</details>"
     )
 
 
-def _body(one: Plain) -> str:
-    record = one["record"]
-    parts = [_deciding(one, record), _victims(one["victims"])]
+def _body(preemption: Preemption) -> str:
+    record, chosen = preemption.record, preemption.node
+    said = [f"<b>Decided by:</b> {escape(preemption.decided or 'not recorded')}."]
+    rest = ""
     if record:
-        parts += [_candidates(record, one["node"]), _reprieves(record, one["node"])]
-    return "".join(parts)
+        # The sentences on a choice are those of `explain`, which has the record as plain data.
+        plain = msgspec.to_builtins(record)
+        if any(candidate.node == chosen for candidate in record.candidates):
+            said.append(escape(choice_sentence(plain, chosen, [chosen])))
+        rest = _candidates(record, lost_by(plain), chosen) + _reprieves(record, chosen)
+    return f"<p>{' '.join(said)}</p>{_victims(preemption.victims)}{rest}"
 
 
-def _deciding(one: Plain, record: Plain | None) -> str:
-    """The criterion, and in a sentence how the candidates compared."""
-    said = [f"<b>Decided by:</b> {escape(one['decided'] or 'not recorded')}."]
-    if record and any(candidate["node"] == one["node"] for candidate in record["candidates"]):
-        said.append(escape(choice_sentence(record, one["node"], [one["node"]])))
-    return f"<p>{' '.join(said)}</p>"
+def _victims(victims: Sequence[Victim]) -> str:
+    rows = [(victim.pod, victim.priority, listed(victim.breaks) or "none") for victim in victims]
+    return "<h4>Victims</h4>" + html_table(["pod", "priority", "budgets violated"], rows, ["priority"])
 
 
-def _victims(victims: Sequence[Plain]) -> str:
-    rows = [(one["pod"], one["priority"], listed(one["breaks"]) or "none") for one in victims]
-    return "<h4>Victims</h4>" + html_table(["pod", "priority", "budgets broken"], rows, ["priority"])
-
-
-def _candidates(record: Plain, chosen: str) -> str:
-    losers = lost_by(record)
+def _candidates(record: Record, losers: Mapping[str, str], chosen: str) -> str:
+    """The chosen one, then those that lasted longest; `losers` gives the criterion that ruled out a node."""
     lasted = {criterion: place for place, criterion in enumerate(LOST_BY)}
-    candidates = sorted(
-        record["candidates"],
-        key=lambda one: (one["node"] != chosen, -lasted.get(losers.get(one["node"], ""), len(lasted)), one["node"]),
-    )
+
+    def rank(candidate: Candidate) -> tuple[bool, int, str]:
+        return candidate.node != chosen, -lasted.get(losers.get(candidate.node, ""), len(lasted)), candidate.node
+
     rows = [
         (
-            one["node"],
-            "chosen" if one["node"] == chosen else LOST_BY.get(losers.get(one["node"], ""), "equally cheap"),
-            one["numPDBViolations"],
-            max((victim["priority"] for victim in one["victims"]), default=0),
-            len(one["victims"]),
-            examples([victim["pod"] for victim in one["victims"]], 3),
+            candidate.node,
+            "chosen" if candidate.node == chosen else LOST_BY.get(losers.get(candidate.node, ""), "equally cheap"),
+            candidate.pdb_violations,
+            max((victim.priority for victim in candidate.victims), default=0),
+            len(candidate.victims),
+            examples([victim.pod for victim in candidate.victims], 3),
         )
-        for one in candidates[:_CANDIDATES_MAX]
+        for candidate in sorted(record.candidates, key=rank)[:_CANDIDATES_MAX]
     ]
-    titles = ["node", "outcome", "budgets broken", "highest priority", "victims", "who"]
-    count = len(candidates) + record.get("candidatesLeftOut", 0)
-    rest = count - len(rows)
-    more = f"<p>and {counted(rest, 'candidate')} more.</p>" if rest > 0 else ""
+    titles = ["node", "outcome", "budgets violated", "highest priority", "victims", "pods"]
+    count = len(record.candidates) + record.candidates_left_out
+    more = and_more(count - len(rows), "candidate")
     return f"<h4>{counted(count, 'candidate')}</h4>{html_table(titles, rows, titles[2:5])}{more}"
 
 
-def _reprieves(record: Plain, chosen: str) -> str:
+def _reprieves(record: Record, chosen: str) -> str:
     """What was tried on the chosen node; nothing to tell when the victim was the only pod there."""
-    tried: Sequence[Plain] = next((one["reprieves"] for one in record["candidates"] if one["node"] == chosen), [])
+    tried = [tried for candidate in record.candidates if candidate.node == chosen for tried in candidate.reprieves]
     if len(tried) < 2:
         return ""
     # Those that had to go come first: a long list is cut at its end.
-    ordered = sorted(tried, key=lambda one: bool(one["kept"]))
+    ordered = sorted(tried, key=lambda reprieve: reprieve.kept)
     rows = [
         (
-            one["pod"],
-            one["priority"],
-            "used up" if one["budgetUsedUp"] else "",
-            "stays" if one["kept"] else f"must go: {', '.join(one['reasons'])} ({one['stoppedBy']})",
+            reprieve.pod,
+            reprieve.priority,
+            "exhausted" if reprieve.budget_used_up else "",
+            "stays" if reprieve.kept else f"evicted: {', '.join(reprieve.reasons or ())} ({reprieve.stopped_by})",
         )
-        for one in ordered[:_REPRIEVES_MAX]
+        for reprieve in ordered[:_REPRIEVES_MAX]
     ]
-    rest = len(tried) - _REPRIEVES_MAX
-    more = (
-        f"<p>and {rest:,} more, which {'stay' if ordered[_REPRIEVES_MAX]['kept'] else 'go or stay'}.</p>"
-        if rest > 0
-        else ""
-    )
+    all_stay = all(reprieve.kept for reprieve in ordered[_REPRIEVES_MAX:])
+    more = and_more(len(tried) - len(rows), which=", all of which stay" if all_stay else ", some of which are evicted")
     titles = ["pod", "priority", "budget", "outcome"]
     return f"<h4>Tried on {escape(chosen)}</h4>{html_table(titles, rows, ['priority'])}{more}"

@@ -1,86 +1,81 @@
 """A simulation's summary in the terminal: what became of the pods, who waited, who was evicted by whom and why.
 
-Takes the plain data of a run, so that it can also show one that was read from a file. Long tables are cut, and say so.
+Takes a run, also one that was read from a file. Long tables are cut, and say so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from bayplan.analysis.simulation.results.run import Preemption, Run
 from bayplan.report.durations import duration_text
 from bayplan.report.terminal import Part, Verbatim, heading, sentence, table
 from bayplan.report.words import counted, examples, listed
 
-Plain = Mapping[str, Any]
 _PREEMPTIONS = 20
 _PREEMPTORS = 10
 _CHAINS = 5
 _PODS = 4
 
 
-def simulation_parts(run: Plain) -> Iterator[Part]:
+def simulation_parts(run: Run) -> Iterator[Part]:
     """The table view."""
-    summary = run["summary"]
     yield sentence(_headline(run), "bold")
-    if run["partial"]:
-        yield sentence("The run was interrupted: this is what happened until then.", "bold yellow")
-    yield from _waiting_parts(run, summary)
-    yield from _usage_parts(run, summary)
-    yield from _preemption_parts(run, summary)
+    if run.partial:
+        yield sentence("The run ended early; these are the results so far.", "bold yellow")
+    yield from _waiting_parts(run)
+    yield from _usage_parts(run)
+    yield from _preemption_parts(run)
     yield from _cascade_parts(run)
     yield from _pending_parts(run)
     yield from _note_parts(run)
 
 
-def _headline(run: Plain) -> str:
-    pods = run["summary"]["pods"]
-    text = (
-        f"{duration_text(run['seconds'])} on {counted(len(run['nodes']), 'node')}: {counted(pods['created'], 'pod')}, "
-    )
-    text += f"{pods['placed']:,} placed, {pods['finished']:,} finished, {pods['preempted']:,} preempted"
-    if pods["pending"]:
-        text += f"; {counted(pods['pending'], 'pod')} {'waits' if pods['pending'] == 1 else 'wait'} at the end"
+def _headline(run: Run) -> str:
+    pods = run.summary.pods
+    text = f"{duration_text(run.seconds)} on {counted(len(run.nodes), 'node')}: {counted(pods.created, 'pod')}, "
+    text += f"{pods.placed:,} placed, {pods.finished:,} finished, {pods.preempted:,} preempted"
+    if pods.pending:
+        text += f"; {counted(pods.pending, 'pod')} pending at the end"
     return f"{text}."
 
 
-def _waiting_parts(run: Plain, summary: Plain) -> Iterator[Part]:
-    if not summary["waiting"]:
+def _waiting_parts(run: Run) -> Iterator[Part]:
+    if not run.summary.waiting:
         return
-    yield heading("Waiting for a node, by priority class")
+    yield heading("Waiting time by priority class")
     numeric = ["priority", "placed", "p50", "p90", "p99", "longest"]
     made = table("class", *numeric, numeric=numeric)
-    for name, figures in summary["waiting"].items():
-        times = [duration_text(figures[quantile]) for quantile in ("p50", "p90", "p99", "max")]
-        made.add_row(name, f"{run['classes'].get(name, 0):,}", f"{figures['count']:,}", *times)
+    for name, waits in run.summary.waiting.items():
+        made.add_row(name, f"{run.classes[name]:,}", f"{waits.count:,}", *map(duration_text, waits.quantiles))
     yield made
 
 
-def _usage_parts(run: Plain, summary: Plain) -> Iterator[Part]:
-    shares = [
-        f"{name} {share:.1%}" for name, share in summary["utilisation"].items() if any(run["series"]["used"][name])
-    ]
+def _usage_parts(run: Run) -> Iterator[Part]:
+    summary, used = run.summary, run.series.used
+    shares = [f"{name} {share:.1%}" for name, share in summary.utilisation.items() if any(used[name])]
     if shares:
-        scattered = summary["fragmentation"]["mean"]
-        yield heading("Use of the cluster, on average")
-        yield sentence(f"{', '.join(shares)}; of the room left, {scattered:.1%} is too scattered for a typical pod.")
+        scattered = summary.fragmentation.mean
+        yield heading("Average utilization")
+        yield sentence(
+            f"{', '.join(shares)}; {scattered:.1%} of the free capacity is too fragmented for a typical pod."
+        )
 
 
-def _preemption_parts(run: Plain, summary: Plain) -> Iterator[Part]:
-    causes = summary["evictions"]
-    if causes:
+def _preemption_parts(run: Run) -> Iterator[Part]:
+    summary = run.summary
+    if summary.evictions:
         yield heading("Evictions")
-        said = [f"{number:,} by {cause}" for cause, number in causes.items()]
-        broken = summary["budgetsBroken"]
-        budgets = f"{counted(broken, 'time')} a budget was broken" if broken else "no budget was broken"
+        said = [f"{number:,} by {cause}" for cause, number in summary.evictions.items()]
+        broken = summary.budgets_broken
+        budgets = counted(broken, "budget violation") if broken else "no budget violations"
         yield sentence(f"{listed(said)}; {budgets}.")
-    by_preemptor = summary["evictionsByPreemptor"]
-    if by_preemptor:
+    if summary.evictions_by_preemptor:
         made = table("preemptor", "evicted", numeric=["evicted"], flexible=["preemptor"])
-        for name, number in list(by_preemptor.items())[:_PREEMPTORS]:
+        for name, number in list(summary.evictions_by_preemptor.items())[:_PREEMPTORS]:
             made.add_row(name, f"{number:,}")
         yield made
-    preemptions = run["preemptions"]
+    preemptions = run.preemptions
     if not preemptions:
         return
     yield heading(counted(len(preemptions), "preemption"))
@@ -89,66 +84,64 @@ def _preemption_parts(run: Plain, summary: Plain) -> Iterator[Part]:
         yield sentence(f"and {len(preemptions) - _PREEMPTIONS:,} more; -o json and --report show all.", "dim")
 
 
-def _preemption_table(preemptions: list[Plain]) -> Part:
+def _preemption_table(preemptions: Sequence[Preemption]) -> Part:
     made = table(
         "at",
         "preemptor",
         "priority",
         "node",
         "victims",
-        "budgets broken",
+        "budgets violated",
         "decided by",
         numeric=["at", "priority"],
-        flexible=["preemptor", "node", "victims", "budgets broken", "decided by"],
+        flexible=["preemptor", "node", "victims", "budgets violated", "decided by"],
     )
-    for one in preemptions:
-        victims = [f"{victim['pod']} ({victim['priority']:,})" for victim in one["victims"]]
-        broken = list(dict.fromkeys(budget for victim in one["victims"] for budget in victim["breaks"]))
+    for preemption in preemptions:
+        broken = preemption.broken_budgets
         made.add_row(
-            duration_text(one["t"]),
-            one["preemptor"],
-            f"{one['priority']:,}",
-            one["node"],
-            examples(victims, 2),
+            duration_text(preemption.t),
+            preemption.preemptor,
+            f"{preemption.priority:,}",
+            preemption.node,
+            examples([f"{victim.pod} ({victim.priority:,})" for victim in preemption.victims], 2),
             examples(broken, 2),
-            one["decided"],
+            preemption.decided,
             style="yellow" if broken else "",
         )
     return made
 
 
-def _cascade_parts(run: Plain) -> Iterator[Part]:
-    for loop in run["loops"]:
-        yield heading(f"A loop: {loop['preemptor']} evicts {loop['victim']} again and again")
-        named = [
-            f"{pod} (priority {priority:,})" for pod, priority in zip(loop["pods"], loop["priorities"], strict=True)
-        ]
-        when = f"from {duration_text(loop['from'])} to {duration_text(loop['until'])}"
-        yield sentence(f"{loop['times']:,} times {when}: {listed(named, _PODS)}.", "red")
-    chains = run["chains"]
+def _cascade_parts(run: Run) -> Iterator[Part]:
+    for loop in run.loops:
+        yield heading(f"Loop: {loop.preemptor} evicts {loop.victim} repeatedly")
+        named = [f"{pod} (priority {priority:,})" for pod, priority in zip(loop.pods, loop.priorities, strict=True)]
+        when = f"from {duration_text(loop.since)} to {duration_text(loop.until)}"
+        yield sentence(f"{loop.times:,} times {when}: {listed(named, _PODS)}.", "red")
+    chains = run.chains
     if chains:
-        yield heading(f"{counted(len(chains), 'chain')} of preemptions that set off others")
-        made = table("at", "depth", "victims", "downtime", "pods", numeric=["at", "depth", "victims", "downtime"])
+        yield heading(counted(len(chains), "preemption chain"))
+        numeric = ["at", "depth", "victims", "downtime"]
+        made = table(*numeric, "pods", numeric=numeric, flexible=["pods"])
         for chain in chains[:_CHAINS]:
-            pods = " > ".join(chain["pods"][:_PODS]) + (" > …" if len(chain["pods"]) > _PODS else "")
+            pods = " > ".join(chain.pods[:_PODS]) + (" > …" if len(chain.pods) > _PODS else "")
             made.add_row(
-                duration_text(chain["t"]),
-                str(chain["depth"]),
-                f"{chain['victims']:,}",
-                duration_text(chain["downtime"]),
+                duration_text(chain.t),
+                str(chain.depth),
+                f"{chain.victims:,}",
+                duration_text(chain.downtime),
                 pods,
             )
         yield made
 
 
-def _pending_parts(run: Plain) -> Iterator[Part]:
-    for group in run["waiting"]:
-        yield heading(f"Without a node at the end: {listed(group['pods'], _PODS)}")
-        yield Verbatim(group["message"] or "The scheduler has not tried: it is gated, or of another scheduler.")
+def _pending_parts(run: Run) -> Iterator[Part]:
+    for group in run.waiting:
+        yield heading(f"Pending at the end: {listed(group.pods, _PODS)}")
+        yield Verbatim(group.message or "Not attempted: gated, or for another scheduler.")
 
 
-def _note_parts(run: Plain) -> Iterator[Part]:
-    if run["notes"]:
+def _note_parts(run: Run) -> Iterator[Part]:
+    if run.notes:
         yield heading("Notes on this run")
-        for note in run["notes"][:_PREEMPTIONS]:
-            yield sentence(f"{note['source']}: at {duration_text(note['t'])}: {note['message']}", "yellow")
+        for note in run.notes[:_PREEMPTIONS]:
+            yield sentence(f"{note.source}: at {duration_text(note.t)}: {note.message}", "yellow")

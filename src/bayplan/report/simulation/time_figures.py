@@ -1,10 +1,11 @@
 """A run over time and its waiting times, as figures for plotly: plain data, nothing is drawn here.
 
-    over_time   used shares, queue lengths and victims, one above the other on one time axis
+    over_time   utilization, queue lengths and victims, one above the other on one time axis
     waiting     p50, p90, p99 and longest wait for each priority class
-    who_evicted how many pods of which class were evicted for which class
+    who_evicted how many pods of which class were evicted by which class
 
-Text of users is escaped, because plotly reads a part of HTML in labels.
+`banded`, `wait_traces` and `waits_figure` serve the comparison of runs, too. Text of users is escaped, because plotly
+interprets some HTML in labels.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bayplan.analysis.simulation.results.run import End
 from bayplan.report.durations import duration_text
-from bayplan.report.simulation.view import ALARM, NO_CLASS, PALETTE, SimulationView
+from bayplan.report.simulation.view import ALARM, PALETTE, SimulationView
 from bayplan.report.words import counted
 
 Figure = dict[str, Any]
@@ -25,13 +27,19 @@ GRID = "#E3E6EA"
 INK = "#1F2933"
 _POINTS_MAX = 1_200
 _BARS = 120
+_BAND = 150  # pixels for each of the plots that stand over each other
+_GAP = 0.3  # of a band, for its title
 _SHORTEST_WAIT = 0.01  # seconds; a logarithmic axis has no zero
 _WAIT_TICKS = (0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 86_400, 864_000)
 _QUEUE_COLOURS = {"active": "#56B4E9", "backoff": "#E69F00", "unschedulable": ALARM, "gated": "#999999"}
 DASHES = ("solid", "dash", "dot", "dashdot")
-QUANTILE_NAMES = {"p50": "median", "p90": "p90", "p99": "p99", "max": "longest"}
-#: With the symbol and its size.
-QUANTILES = (("p50", "circle", 11), ("p90", "diamond", 12), ("p99", "square", 10), ("max", "line-ns-open", 16))
+#: In the order of `Waits.quantiles`: the name, the symbol and its size.
+_QUANTILE_MARKS = (
+    ("median", "circle", 11),
+    ("p90", "diamond", 12),
+    ("p99", "square", 10),
+    ("longest", "line-ns-open", 16),
+)
 
 
 def layout(height: int, **more: Any) -> Figure:
@@ -44,6 +52,11 @@ def layout(height: int, **more: Any) -> Figure:
         "margin": {"l": 70, "r": 20, "t": 40, "b": 50},
         "hoverlabel": {"align": "left"},
     } | more
+
+
+def legend(y: float = 1.02, **more: Any) -> Figure:
+    """In a line above the plot."""
+    return {"orientation": "h", "x": 0, "y": y, "yanchor": "bottom", **more}
 
 
 def whole_run(view: SimulationView) -> Figure:
@@ -62,10 +75,10 @@ def time_axis(view: SimulationView, **more: Any) -> Figure:
 
 
 def over_time(view: SimulationView) -> Figure:
-    """Used shares above, the queue in the middle, victims below; zooming one zooms all."""
-    series = view.result["series"]
-    starts = chunk_starts(len(series["t"]))
-    times = [view.unit.of(series["t"][start]) for start in starts]
+    """Utilization above, the queue in the middle, victims below; zooming one zooms all."""
+    series = view.run.series
+    starts = chunk_starts(len(series.t))
+    times = [view.unit.of(series.t[start]) for start in starts]
     data: list[Figure] = [
         {
             "type": "scatter", "mode": "lines", "name": escape(resource), "x": times,
@@ -73,7 +86,7 @@ def over_time(view: SimulationView) -> Figure:
             "line": {"color": PALETTE[position % len(PALETTE)], "width": 2, "dash": DASHES[position % len(DASHES)]},
             "hovertemplate": "%{y:.1f} %",
         }
-        for position, (resource, shares) in enumerate(_asked_for(series["used"]))
+        for position, (resource, shares) in enumerate(_asked_for(series.used))
     ]  # fmt: skip
     data += [
         {
@@ -81,25 +94,47 @@ def over_time(view: SimulationView) -> Figure:
             "yaxis": "y2", "legend": "legend2", "stackgroup": "queue", "hovertemplate": "%{y:,}",
             "line": {"width": 0.5, "shape": "hv", "color": _QUEUE_COLOURS.get(name, "#666666")},
         }
-        for name, lengths in series["queue"].items()
+        for name, lengths in series.queue.items()
         if any(lengths) or name in ("active", "unschedulable")
     ]  # fmt: skip
-    queued = [length for trace in data if trace["yaxis"] == "y2" for length in trace["y"]]
-    victims = _victims_over_time(view)
-    data.append(victims)
+    data.append(_victims_over_time(view))
+    titles = ["utilization, %", "pods waiting", "pods preempted"]
+    return banded(titles, data, time_axis(view), bargap=0, meta=whole_run(view))
+
+
+def banded(titles: Sequence[str], data: list[Figure], time: Figure, **more: Any) -> Figure:
+    """Plots over each other on one time axis, the first on top; `data` names the plot of each line by its y axis."""
+    number = len(titles)
+    height = 1 / (number + (number - 1) * _GAP)
     drawn = layout(
-        640,
+        90 + _BAND * number,
         hovermode="x unified",
-        bargap=0,
-        meta=whole_run(view),
-        xaxis=time_axis(view, anchor="y3"),
-        yaxis=axis("used, %", domain=[0.62, 1], range=[0, 102]),
-        yaxis2=axis("pods waiting", domain=[0.24, 0.55], rangemode="tozero", **whole_ticks(queued, 6)),
-        yaxis3=axis("evicted", domain=[0, 0.17], rangemode="tozero", **whole_ticks(victims["y"], 3)),
-        legend={"orientation": "h", "x": 0, "y": 1.01, "yanchor": "bottom"},
-        legend2={"orientation": "h", "x": 0, "y": 0.555, "yanchor": "bottom"},
+        xaxis={**time, "anchor": f"y{number}"},
+        margin={"l": 60, "r": 20, "t": 70, "b": 50},
+        annotations=[],
+        **more,
     )
+    for band, title in enumerate(titles):
+        top = 1 - band * height * (1 + _GAP)
+        values = [value for line in data if line["yaxis"] == y_axis(band) for value in line["y"]]
+        shares: Figure = {"range": [0, 102]}
+        scale = shares if title.endswith("%") else {"rangemode": "tozero", **_whole_ticks(values, 5)}
+        drawn[f"yaxis{y_axis(band)[1:]}"] = axis(domain=[max(top - height, 0), top], **scale)
+        drawn[f"legend{y_axis(band)[1:]}"] = legend(top, x=1, xanchor="right")
+        drawn["annotations"].append(_band_title(escape(title), top))
     return {"data": data, "layout": drawn}
+
+
+def y_axis(band: int) -> str:
+    return f"y{band + 1 if band else ''}"
+
+
+def _band_title(text: str, top: float) -> Figure:
+    """Above its band, where a narrow page has room for it."""
+    return {
+        "text": f"<b>{text}</b>", "showarrow": False, "xref": "paper", "x": 0, "xanchor": "left",
+        "yref": "paper", "y": top, "yanchor": "bottom",
+    }  # fmt: skip
 
 
 def _asked_for(used: dict[str, list[float]]) -> list[tuple[str, list[float]]]:
@@ -110,7 +145,7 @@ def _asked_for(used: dict[str, list[float]]) -> list[tuple[str, list[float]]]:
 def _victims_over_time(view: SimulationView) -> Figure:
     edges = np.linspace(0, max(view.seconds, 1e-9), round(_BARS * view.seen_closer) + 1)
     # When they went; two preemptors may have chosen the same pod.
-    at = [pod["ended"] for pod in view.result["pods"] if pod["end"] == "preempted"]
+    at = [pod.ended for pod in view.run.pods if pod.end is End.PREEMPTED]
     counts, _ = np.histogram(np.clip(np.array(at, dtype=float), 0, edges[-1]), edges)
     width = view.unit.of(float(edges[1]))
     return {
@@ -120,7 +155,7 @@ def _victims_over_time(view: SimulationView) -> Figure:
     }  # fmt: skip
 
 
-def whole_ticks(counts: Sequence[int], at_most: int) -> Figure:
+def _whole_ticks(counts: Sequence[int], at_most: int) -> Figure:
     """There is no half of a pod; plotly's own ticks are fine where there are many."""
     return {"dtick": 1} if max(counts, default=0) <= at_most else {"tickformat": ",d", "nticks": at_most}
 
@@ -145,52 +180,90 @@ def maxima(lengths: Sequence[float], starts: Sequence[int]) -> list[int]:
     return [int(length) for length in np.maximum.reduceat(np.asarray(lengths), starts)] if starts else []
 
 
+class WaitRow(NamedTuple):
+    """The waits of a class in one run, and where they are drawn."""
+
+    row: float
+    colour: str
+    label: str
+    placed: int
+    quantiles: Sequence[float]
+
+
 def waiting(view: SimulationView) -> Figure:
-    """One row for each class, the most important on top; the line reaches from the median to the longest wait."""
-    waits = {name or NO_CLASS: wait for name, wait in view.result["summary"]["waiting"].items() if wait["count"]}
-    names = [name for name in view.classes if name in waits]
-    rows = {name: f"{escape(name)} ({view.classes[name]:,})" for name in names}
-    data: list[Figure] = [
+    """One row for each class, the most important on top."""
+    waits = {name: view.run.summary.waiting[name] for name in view.run.classes if name in view.run.summary.waiting}
+    labels = [f"{escape(name)} ({view.run.classes[name]:,})" for name in waits]
+    rows = [
+        WaitRow(place, view.colours[name], labels[place], wait.count, wait.quantiles)
+        for place, (name, wait) in enumerate(waits.items())
+    ]
+    return waits_figure(wait_traces(rows), labels, [wait.max for wait in waits.values()])
+
+
+def wait_traces(waits: Sequence[WaitRow], run: str = "", **more: Any) -> list[Figure]:
+    """For each row a line from the median to the longest wait, with marks; the legend names the run, or the marks."""
+    lines: list[Figure] = [
         {
-            "type": "scatter", "mode": "lines", "showlegend": False, "hoverinfo": "skip",
-            "x": [shown_wait(waits[name]["p50"]), shown_wait(waits[name]["max"])], "y": [rows[name]] * 2,
-            "line": {"color": view.colours[name], "width": 4}, "opacity": 0.45,
+            "type": "scatter", "mode": "lines", "showlegend": False, "hoverinfo": "skip", **more,
+            "x": [_shown_wait(wait.quantiles[0]), _shown_wait(wait.quantiles[-1])], "y": [wait.row] * 2,
+            "line": {"color": wait.colour, "width": 4}, "opacity": 0.45,
         }
-        for name in names
+        for wait in waits
     ]  # fmt: skip
-    for quantile, symbol, size in QUANTILES:
-        data.append(
-            {
-                "type": "scatter", "mode": "markers", "name": QUANTILE_NAMES[quantile],
-                "x": [shown_wait(waits[name][quantile]) for name in names], "y": [rows[name] for name in names],
-                "marker": {
-                    "symbol": symbol, "size": size, "color": [view.colours[name] for name in names],
-                    "line": {"width": 2 if quantile == "max" else 0},
-                },
-                "hoverinfo": "text",
-                "text": [
-                    f"{rows[name]}: {QUANTILE_NAMES[quantile]} {duration_text(waits[name][quantile])}"
-                    f"<br>of {counted(waits[name]['count'], 'pod')} placed"
-                    for name in names
-                ],
-            }
-        )  # fmt: skip
+    marks: list[Figure] = [
+        {
+            "type": "scatter", "mode": "markers", "name": escape(run) or title, **more,
+            "showlegend": not run or place == 0,
+            "x": [_shown_wait(wait.quantiles[place]) for wait in waits], "y": [wait.row for wait in waits],
+            "marker": {
+                "symbol": symbol, "size": size, "color": [wait.colour for wait in waits],
+                "line": {"width": 2 if title == "longest" else 0, "color": [wait.colour for wait in waits]},
+            },
+            "hoverinfo": "text",
+            "text": [
+                f"{wait.label}: {title} {duration_text(wait.quantiles[place])}"
+                f"<br>of {counted(wait.placed, 'pod')} placed"
+                for wait in waits
+            ],
+        }
+        for place, (title, symbol, size) in enumerate(_QUANTILE_MARKS)
+    ]  # fmt: skip
+    return lines + marks
+
+
+def waits_figure(data: list[Figure], labels: Sequence[str], longest: Sequence[float], runs: int = 1) -> Figure:
+    """Traces on rows that are named by the labels of classes, with room for so many runs in each."""
     drawn = layout(
-        130 + 44 * max(len(names), 1),
+        140 + max(len(labels), 1) * (24 + 20 * runs),
         hovermode="closest",
-        xaxis=wait_axis([waits[name]["max"] for name in names]),
-        yaxis=axis(type="category", categoryarray=[rows[name] for name in reversed(names)], automargin=True),
-        legend={"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom", "itemsizing": "constant"},
-        margin={"l": 150, "r": 20, "t": 40, "b": 50},
+        xaxis=_wait_axis(longest),
+        yaxis=axis(
+            tickvals=list(range(len(labels))),
+            ticktext=list(labels),
+            range=[max(len(labels), 1) - 0.5, -0.5],
+            automargin=True,
+            zeroline=False,
+            showgrid=False,
+        ),
+        legend=legend(itemsizing="constant"),
+        margin={"l": 150, "r": 20, "t": 60, "b": 50},
+        shapes=[_rule(place) for place in range(1, len(labels))],
     )
     return {"data": data, "layout": drawn}
 
 
-def shown_wait(seconds: float) -> float:
+def _rule(place: int) -> Figure:
+    """Between two classes."""
+    line = {"color": "#D5DAE0", "width": 1}
+    return {"type": "line", "xref": "paper", "x0": 0, "x1": 1, "y0": place - 0.5, "y1": place - 0.5, "line": line}
+
+
+def _shown_wait(seconds: float) -> float:
     return round(max(seconds, _SHORTEST_WAIT), 4)
 
 
-def wait_axis(longest: Sequence[float]) -> Figure:
+def _wait_axis(longest: Sequence[float]) -> Figure:
     top = max([*longest, 10])
     ticks = [tick for tick in _WAIT_TICKS if tick <= top]
     return axis(
@@ -205,21 +278,20 @@ def wait_axis(longest: Sequence[float]) -> Figure:
 def who_evicted(view: SimulationView) -> Figure:
     """Preemptors' classes to the left, victims' to the right."""
     flows = Counter(
-        (view.class_by_key.get(preemption["preemptor"], NO_CLASS), view.class_by_key.get(victim["pod"], NO_CLASS))
-        for preemption in view.preemptions
-        for victim in preemption["victims"]
+        (view.class_by_key[preemption.preemptor], view.class_by_key[victim.pod])
+        for preemption in view.run.preemptions
+        for victim in preemption.victims
     )
-    order = [*view.classes, *([] if NO_CLASS in view.classes else [NO_CLASS])]
+    order = list(view.run.classes)
     left = [name for name in order if any(flow[0] == name for flow in flows)]
     right = [name for name in order if any(flow[1] == name for flow in flows)]
-    colours = {NO_CLASS: "#666666"} | view.colours
     links = sorted(flows.items(), key=lambda item: (order.index(item[0][0]), order.index(item[0][1])))
     sankey = {
         "type": "sankey",
         "arrangement": "fixed",
         "node": {
             "label": [f"{escape(name)} evicts" for name in left] + [f"{escape(name)} evicted" for name in right],
-            "color": [colours[name] for name in [*left, *right]],
+            "color": [view.colours[name] for name in [*left, *right]],
             "pad": 18, "thickness": 16, "line": {"width": 0},
             "hovertemplate": "%{label}: %{value:,} pods<extra></extra>",
         },
@@ -227,7 +299,7 @@ def who_evicted(view: SimulationView) -> Figure:
             "source": [left.index(preemptor) for (preemptor, _), _ in links],
             "target": [len(left) + right.index(victim) for (_, victim), _ in links],
             "value": [count for _, count in links],
-            "color": [_translucent(colours[preemptor]) for (preemptor, _), _ in links],
+            "color": [_translucent(view.colours[preemptor]) for (preemptor, _), _ in links],
             "hovertemplate": "%{source.label} %{target.label}: %{value:,} pods<extra></extra>",
         },
     }  # fmt: skip

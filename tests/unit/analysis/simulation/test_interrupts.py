@@ -7,6 +7,7 @@ import signal
 import pytest
 from tests.unit.analysis.simulation.worlds import MINUTE, cluster, nodes, pattern, workload
 
+from bayplan.analysis.simulation.results.run import PodRow
 from bayplan.analysis.simulation.running import Options, Simulation
 
 
@@ -18,10 +19,10 @@ def test_an_interrupt_gives_what_there_is() -> None:
             signal.raise_signal(signal.SIGINT)
 
     result = simulation.run(interrupt)
-    assert (result.partial, result.interrupted) == (True, True)
+    assert (result.run.partial, result.interrupted) == (True, True)
     assert repr(result).startswith("<SimulationResult (partial): ")
-    assert 60 < result.to_dict()["seconds"] < 120
-    assert result.summary["pods"]["placed"] == 1
+    assert 60 < result.run.seconds < 120
+    assert result.summary.pods.placed == 1
 
 
 def test_an_interrupt_in_the_midst_of_things_leaves_whole_rows() -> None:
@@ -29,17 +30,17 @@ def test_an_interrupt_in_the_midst_of_things_leaves_whole_rows() -> None:
     simulation = Simulation(cluster(*nodes(1), workload("web", 3, "1", "low")), options=Options(until_ns=60 * MINUTE))
     ledger = simulation.listener.pods
 
-    class Interrupting(list[int]):
-        def append(self, value: int) -> None:
+    class Interrupting(list[PodRow]):
+        def append(self, value: PodRow) -> None:
             signal.raise_signal(signal.SIGINT)
             super().append(value)
-            ledger.cpu_milli = list(self)  # once is enough
+            ledger.pods = list(self)  # once is enough
 
-    ledger.cpu_milli = Interrupting()
+    ledger.pods = Interrupting()
     result = simulation.run()
     assert result.interrupted
-    assert {len(column) for column in result.pods.values()} == {result.pods.rows}
-    assert result.pods.rows == result.summary["pods"]["created"] > 0
+    assert {len(ledger.created_at), len(ledger.bound_at), len(ledger.rows)} == {result.pods.rows}
+    assert result.pods.rows == result.summary.pods.created > 0
 
 
 def test_a_second_interrupt_is_raised() -> None:
@@ -63,4 +64,4 @@ def test_somebody_elses_handler_is_left_alone() -> None:
     finally:
         signal.signal(signal.SIGINT, earlier)
     assert heard
-    assert not result.partial
+    assert not result.run.partial

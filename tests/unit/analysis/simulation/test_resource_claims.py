@@ -74,6 +74,6 @@ BY_RESOURCE = job("old", 5, {"resources": {"requests": {"cpu": "100m", GPU: "1"}
 @pytest.mark.parametrize("work", [BY_TEMPLATE, BY_RESOURCE], ids=["template", "extended resource"])
 def test_two_devices_serve_five_pods_two_at_a_time(work: dict[str, Any]) -> None:
     result = bayplan.simulate(Cluster.from_objects([*FAMILY, work]), until="20m", seed=3)
-    assert result.summary["pods"]["finished"] == 5
+    assert result.summary.pods.finished == 5
     waited = sorted(result.pods["waiting"])
     assert [round(seconds / 60) for seconds in waited] == [0, 0, 1, 1, 2]

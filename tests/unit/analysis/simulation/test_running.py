@@ -7,9 +7,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from tests.unit.analysis.simulation.worlds import MINUTE, after, cluster, ends, nodes, objects, pattern, workload
+from tests.unit.analysis.simulation.worlds import after, cluster, ends, nodes, objects, pattern, workload
 
 import bayplan
+from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Cordon,
@@ -18,8 +19,8 @@ from bayplan.analysis.simulation.inputs.commands import (
     NodesFail,
     NodesRecover,
     Scale,
-    Target,
 )
+from bayplan.analysis.simulation.results.run import Cause, End, PodFigures
 from bayplan.analysis.simulation.running import simulate
 from bayplan.testing import builders as make
 
@@ -28,18 +29,12 @@ HIGH = Apply(objects(workload("high", 1, "4", "high")))
 
 def test_pods_are_placed_and_counted() -> None:
     result = simulate(cluster(*nodes(2), workload("web", 3, "2", "low")), until=600)
-    assert result.summary["pods"] == {
-        "created": 3,
-        "placed": 3,
-        "finished": 0,
-        "failed": 0,
-        "deleted": 0,
-        "preempted": 0,
-        "pending": 0,
-    }
-    assert result.summary["waiting"]["low"]["count"] == 3
-    assert result.summary["utilisation"]["cpu"] == pytest.approx(0.75, abs=0.01)
-    assert set(result.pod_ledger.owners) == {"Deployment default/web"}
+    assert result.summary.pods == PodFigures(
+        created=3, placed=3, finished=0, failed=0, deleted=0, preempted=0, pending=0
+    )
+    assert result.summary.waiting["low"].count == 3
+    assert result.summary.utilisation["cpu"] == pytest.approx(0.75, abs=0.01)
+    assert {pod.owner for pod in result.run.pods} == {"Deployment default/web"}
     assert not np.isnan(result.pods["bound"]).any()
     assert np.isnan(result.pods["ended"]).all()
 
@@ -47,41 +42,46 @@ def test_pods_are_placed_and_counted() -> None:
 def test_a_pod_with_a_run_time_finishes() -> None:
     job = make.pod("once").cpu("1").annotations({"bayplan/run-seconds": "60"})
     result = simulate(cluster(*nodes(1), job), until=600)
-    (pod,) = result.to_dict()["pods"]
-    assert pod["end"] == "finished"
-    assert pod["ended"] - pod["started"] == pytest.approx(60)
+    (pod,) = result.run.pods
+    assert pod.end is End.FINISHED
+    assert pod.ended is not None
+    assert pod.started is not None
+    assert pod.ended - pod.started == pytest.approx(60)
 
 
 def test_a_preemption_has_its_victims_budgets_and_record() -> None:
     there = cluster(*nodes(2), workload("low", 4, "2", "low"), make.budget("pdb").selects(app="low").min_available(4))
     result = simulate(there, [after(2, HIGH)], until=600)
-    (one,) = result.to_dict()["preemptions"]
-    assert (one["priority"], one["t"] > 120, len(one["victims"])) == (1000, True, 2)
-    assert [victim["breaks"] for victim in one["victims"]] == [["default/pdb"], ["default/pdb"]]
-    assert one["decided"]
-    assert {candidate["node"] for candidate in one["record"]["candidates"]} == {"n1", "n2"}
-    assert result.summary["budgetsBroken"] == 2
-    assert result.summary["evictions"] == {"preemption": 2}
-    assert result.summary["evictionsByPreemptor"] == {"Deployment default/high": 2}
+    (made,) = result.run.preemptions
+    assert (made.priority, made.t > 120, len(made.victims)) == (1000, True, 2)
+    assert [victim.breaks for victim in made.victims] == [["default/pdb"], ["default/pdb"]]
+    assert made.decided
+    assert made.record is not None
+    assert {candidate.node for candidate in made.record.candidates} == {"n1", "n2"}
+    assert result.summary.budgets_broken == 2
+    assert result.summary.evictions == {"preemption": 2}
+    assert result.summary.evictions_by_preemptor == {"Deployment default/high": 2}
     assert sorted(ends(result, "low")) == ["pending", "pending", "preempted", "preempted", "running", "running"]
-    assert result.evicted_classes() == {"low": 2}
+    assert [pod.class_name for pod in result.run.pods if pod.evicted is Cause.PREEMPTION] == ["low", "low"]
 
 
 def test_without_records_budgets_are_known_all_the_same() -> None:
     there = cluster(*nodes(2), workload("low", 4, "2", "low"), make.budget("pdb").selects(app="low").min_available(4))
-    with_records = simulate(there, [after(2, HIGH)], until=600).to_dict()["preemptions"]
-    without = simulate(there, [after(2, HIGH)], until=600, records=0).to_dict()["preemptions"]
-    assert [one["record"] for one in without] == [None]
-    assert [one["victims"] for one in without] == [one["victims"] for one in with_records]
+    with_records = simulate(there, [after(2, HIGH)], until=600).run.preemptions
+    without = simulate(there, [after(2, HIGH)], until=600, records=0).run.preemptions
+    assert [made.record for made in without] == [None]
+    assert [made.victims for made in without] == [made.victims for made in with_records]
 
 
 def test_a_failed_node_loses_its_pods_and_comes_back() -> None:
     there = cluster(*nodes(2), workload("web", 2, "4", "low"))
     result = simulate(there, [after(1, NodesFail(("n1",))), after(20, NodesRecover(("n1",)))], until=3600)
-    assert result.summary["evictions"] == {"node": 1}
-    assert result.summary["pods"]["pending"] == 0
-    assert result.pod_ledger.nodes[-1] == "n1"  # it waited for the node to come back
-    assert result.pod_ledger.bound[-1] > 20 * MINUTE
+    assert result.summary.evictions == {"node": 1}
+    assert result.summary.pods.pending == 0
+    last = result.run.pods[-1]
+    assert last.node == "n1"  # it waited for the node to come back
+    assert last.bound is not None
+    assert last.bound > 20 * 60
 
 
 def test_a_drain_waits_for_the_budget() -> None:
@@ -89,30 +89,27 @@ def test_a_drain_waits_for_the_budget() -> None:
     there = cluster(*nodes(1), web, make.budget("pdb").selects(app="web").min_available(2))
     plans = [after(1, Drain(("n1",))), after(10, Apply(objects(make.node("n9").capacity(cpu="4", pods=20))))]
     stuck = simulate(there, plans[:1], until=540)
-    assert stuck.summary["evictions"] == {"drain": 1}
+    assert stuck.summary.evictions == {"drain": 1}
     result = simulate(there, plans, until=3600)
-    assert result.summary["evictions"] == {"drain": 3}
-    running = [
-        node for node, end in zip(result.pod_ledger.nodes, result.pod_ledger.ends, strict=True) if end == "running"
-    ]
-    assert running == ["n9", "n9", "n9"]
+    assert result.summary.evictions == {"drain": 3}
+    assert [pod.node for pod in result.run.pods if pod.end is End.RUNNING] == ["n9", "n9", "n9"]
 
 
 def test_scaling_cordoning_and_deleting() -> None:
-    web = Target("Deployment", "default", "web")
+    web = Reference("Deployment", "default", "web")
     plans = [after(1, Cordon(("n1",))), after(2, Scale((web,), 4)), after(3, Cordon(("n1",), False))]
     there = cluster(*nodes(1), workload("web", 2, "1", "low"))
     result = simulate(there, plans, until=600)
-    assert [at > 3 * MINUTE for at in sorted(result.pod_ledger.bound)] == [False, False, True, True]
+    assert [at > 3 * 60 for at in sorted(result.pods["bound"])] == [False, False, True, True]
     gone = simulate(there, [*plans, after(5, Delete((web,)))], until=600)
-    assert gone.pod_ledger.ends == ["deleted"] * 4
+    assert ends(gone, "web") == [End.DELETED] * 4
 
 
 def test_what_cannot_be_done_is_noted_and_the_run_goes_on() -> None:
-    plans = [after(1, Delete((Target("Job", "default", "none"),))), after(2, HIGH)]
+    plans = [after(1, Delete((Reference("Job", "default", "none"),))), after(2, HIGH)]
     result = simulate(cluster(*nodes(1)), plans, until=600)
-    assert [(one.source, "none" in one.message) for one in result.notes] == [("test", True)]
-    assert result.summary["pods"]["placed"] == 1
+    assert [(note.source, "none" in note.message) for note in result.run.notes] == [("test", True)]
+    assert result.summary.pods.placed == 1
 
 
 def test_the_same_seed_gives_the_same_bytes_and_leaves_the_cluster_alone() -> None:
@@ -127,7 +124,7 @@ def test_the_same_seed_gives_the_same_bytes_and_leaves_the_cluster_alone() -> No
 def test_the_report_is_written(tmp_path: Path) -> None:
     pytest.importorskip("plotly")
     result = simulate(cluster(*nodes(1), pattern("seen", "1", "low")), until=60)
-    result.report(tmp_path / "report.html")
+    bayplan.write_report(result, tmp_path / "report.html")
     assert "default/seen" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
@@ -141,12 +138,12 @@ def test_timelines_and_traces_may_be_files(tmp_path: Path) -> None:
     assert result.pods["created"] == [30]
     assert 60 <= result.pods["bound"][0] < 90
     assert list(result.pods["end"]) == ["deleted"]
-    assert result.to_dict()["seconds"] == 300
+    assert result.run.seconds == 300
 
 
 @pytest.mark.parametrize("until", [0, -1.5, "0s", "later"])
 def test_a_run_takes_some_time(until: float | str) -> None:
-    with pytest.raises(ValueError, match=r"until must be above 0|invalid duration"):
+    with pytest.raises(ValueError, match=r"until must be greater than 0|invalid duration"):
         simulate(cluster(*nodes(1)), until=until)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.simulation.inputs.commands import Command, Plan
+from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.testing import builders as make
 from bayplan.testing.pods import PodBuilder
 
@@ -40,7 +41,7 @@ def workload(app: str, replicas: int, cpu: str, class_name: str) -> Any:
 
 
 def cluster(*things: Any) -> Cluster:
-    return Cluster([one.manifest().obj() for one in (*CLASSES, *things)])
+    return Cluster([builder.manifest().obj() for builder in (*CLASSES, *things)])
 
 
 def after(minutes: float, command: Command) -> Plan:
@@ -48,12 +49,8 @@ def after(minutes: float, command: Command) -> Plan:
 
 
 def objects(*things: Any) -> tuple[Any, ...]:
-    return tuple(one.manifest().obj() for one in things)
+    return tuple(builder.manifest().obj() for builder in things)
 
 
-def ends(result: Any, app: str) -> Sequence[str]:
-    return [
-        end
-        for key, end in zip(result.pod_ledger.keys, result.pod_ledger.ends, strict=True)
-        if key.startswith(f"default/{app}")
-    ]
+def ends(result: SimulationResult, app: str) -> Sequence[str]:
+    return [pod.end for pod in result.run.pods if pod.key.startswith(f"default/{app}")]

@@ -6,14 +6,15 @@ import random
 
 import pytest
 from msgspec.structs import replace
-from tests.controlling import SECOND, START, Stage
+from tests.controlling import START, Stage
 
-from bayplan.controllers.budgets.disruption_controller import Budgets
+from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.budgets.status import BudgetedPods, Scales, budget_status
-from bayplan.controllers.conditions import find_condition
+from bayplan.model.conditions import find_condition
 from bayplan.model.meta import Condition, LabelSelector, LabelSelectorRequirement
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from bayplan.model.time_units import SECOND
 from bayplan.model.workloads import Deployment, ReplicaSet
 from bayplan.store.log import ADDED, WatchEvent
 from bayplan.testing.builders import budget, deployment, pod, replica_set
@@ -39,7 +40,7 @@ def set_ready(stage: Stage, name: str, ready: str) -> None:
     stage.settle()
 
 
-def stage_with_pods(controller: Budgets, count: int = 3) -> Stage:
+def stage_with_pods(controller: DisruptionController, count: int = 3) -> Stage:
     stage = Stage(controller)
     owner = replica_set("web").replicas(count).obj()
     stage.load(owner)
@@ -49,7 +50,7 @@ def stage_with_pods(controller: Budgets, count: int = 3) -> Stage:
 
 
 def test_a_budget_follows_its_pods() -> None:
-    stage = stage_with_pods(Budgets())
+    stage = stage_with_pods(DisruptionController())
     stage.create(budget("b").manifest().selects(app="x").min_available(2).obj())
     assert figures(stage) == (3, 2, 3, 1)
     assert status(stage).observed_generation == 1
@@ -70,7 +71,7 @@ def test_a_budget_follows_its_pods() -> None:
 
 
 def test_a_budget_lags_behind_when_asked_to() -> None:
-    controller = Budgets(lag_ns=2 * SECOND)
+    controller = DisruptionController(lag_ns=2 * SECOND)
     stage = stage_with_pods(controller)
     stage.create(budget("b").manifest().selects(app="x").min_available(2).obj())
     stage.pass_time(2)
@@ -85,7 +86,7 @@ def test_a_budget_lags_behind_when_asked_to() -> None:
 
 
 def test_a_budget_follows_the_scale() -> None:
-    stage = Stage(Budgets())
+    stage = Stage(DisruptionController())
     top = deployment("web").replicas(3).obj()
     owner = replica_set("web-1").replicas(3).owner(top).obj()
     stage.load(top, owner, *(pod(f"p{i}").labels(app="x").owner(owner).running("n1").obj() for i in range(3)))
@@ -99,7 +100,7 @@ def test_a_budget_follows_the_scale() -> None:
 
 
 def test_what_cannot_be_worked_out_allows_nothing_and_says_why() -> None:
-    stage = stage_with_pods(Budgets())
+    stage = stage_with_pods(DisruptionController())
     stage.create(budget("b").manifest().selects(app="x").max_unavailable(1).obj())
     assert figures(stage) == (3, 2, 3, 1)
     stage.delete(ReplicaSet, "default", "web")
@@ -111,7 +112,7 @@ def test_what_cannot_be_worked_out_allows_nothing_and_says_why() -> None:
 
 
 def test_an_invalid_selector_allows_nothing() -> None:
-    stage = stage_with_pods(Budgets())
+    stage = stage_with_pods(DisruptionController())
     made = budget("b").manifest().min_available(0).obj()
     made.spec.selector = LabelSelector(match_expressions=[LabelSelectorRequirement(key="app", operator="Near")])
     stage.create(made)
@@ -119,8 +120,18 @@ def test_an_invalid_selector_allows_nothing() -> None:
     assert status(stage).conditions[0].message == '"Near" is not a valid label selector operator'
 
 
+def test_a_budget_that_cannot_be_counted_is_not_looked_at_again_and_again() -> None:
+    """Pods recorded as disrupted stay in its status for ever, as nobody can say whether they are back."""
+    stage = stage_with_pods(DisruptionController())
+    made = budget("b").min_available(0).allows(1, disrupted=["p0"]).obj()
+    made.spec.selector = LabelSelector(match_expressions=[LabelSelectorRequirement(key="app", operator="Near")])
+    stage.load(made)
+    stage.pass_time(600)
+    assert status(stage).disrupted_pods.keys() == {"p0"}
+
+
 def test_selectors_and_labels_may_change() -> None:
-    stage = stage_with_pods(Budgets())
+    stage = stage_with_pods(DisruptionController())
     stage.create(
         budget("b").manifest().selects(app="x").min_available(0).obj(),
         budget("c").manifest().selects(app="y").min_available(0).obj(),
@@ -151,7 +162,7 @@ def test_selectors_and_labels_may_change() -> None:
 
 
 def test_labels_that_changed_unseen_count_once_the_pod_is_heard_of_again() -> None:
-    controller = Budgets()
+    controller = DisruptionController()
     stage = stage_with_pods(controller)
     stage.create(
         budget("b").manifest().selects(app="x").min_available(0).obj(),
@@ -165,7 +176,7 @@ def test_labels_that_changed_unseen_count_once_the_pod_is_heard_of_again() -> No
 
 
 def test_nothing_is_written_when_nothing_changes_for_a_budget() -> None:
-    stage = stage_with_pods(Budgets())
+    stage = stage_with_pods(DisruptionController())
     stage.create(budget("b").manifest().selects(app="x").min_available(2).obj())
     version = stage.store.get(PodDisruptionBudget, "default", "b").metadata.resource_version
     stage.load(pod("other").labels(app="z").running("n1").obj())
@@ -175,7 +186,7 @@ def test_nothing_is_written_when_nothing_changes_for_a_budget() -> None:
 
 
 def test_a_granted_eviction_counts_until_the_pod_goes_or_two_minutes_are_over() -> None:
-    controller = Budgets()
+    controller = DisruptionController()
     stage = stage_with_pods(controller)
     stage.create(budget("b").manifest().selects(app="x").min_available(1).obj())
 
@@ -206,7 +217,7 @@ def test_a_granted_eviction_counts_until_the_pod_goes_or_two_minutes_are_over() 
     ],
 )
 def test_a_stale_disruption_target_is_taken_back(reason: str, phase: str, status_after: str) -> None:
-    controller = Budgets()
+    controller = DisruptionController()
     stage = Stage(controller)
     stage.load(pod("a").node("n1").phase(phase).obj())
     target = Condition(
@@ -223,7 +234,7 @@ def test_a_stale_disruption_target_is_taken_back(reason: str, phase: str, status
 
 
 def test_a_disruption_target_on_a_pod_that_goes_stays() -> None:
-    controller = Budgets()
+    controller = DisruptionController()
     stage = Stage(controller)
     stage.load(pod("a").running("n1").condition("DisruptionTarget", "True", "PreemptionByScheduler").obj())
     assert controller.wake_at() == START + 120 * SECOND
@@ -238,7 +249,7 @@ def test_a_disruption_target_on_a_pod_that_goes_stays() -> None:
 def test_statuses_are_what_a_count_of_all_pods_gives(seed: int) -> None:
     """Whatever happens to pods, each budget ends up as if it had been worked out from scratch."""
     draw = random.Random(seed)
-    stage = stage_with_pods(Budgets(), count=4)
+    stage = stage_with_pods(DisruptionController(), count=4)
     stage.create(
         budget("min").manifest().selects(app="x").min_available(2).obj(),
         budget("max").manifest().selects("app in (x, y)").max_unavailable("40%").obj(),

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from bayplan.controllers.budgets.status import Scales, budget_status, disruptions_allowed, fill_budget_status
+from bayplan.controllers.budgets.status import Scales, budget_status, fill_budget_status
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.testing.builders import (
     BudgetBuilder,
     budget,
@@ -20,8 +21,6 @@ from bayplan.testing.builders import (
     replication_controller,
     stateful_set,
 )
-
-SECOND = 1_000_000_000
 
 
 def owned_pods(owner: Object, number: int, ready: int, prefix: str = "p") -> list[Pod]:
@@ -60,7 +59,6 @@ def test_arithmetic(
     status = budget_status(given.obj(), pods, Scales([owner, *pods]))
     counted = status.expected_pods, status.desired_healthy, status.current_healthy, status.disruptions_allowed
     assert counted == expected
-    assert disruptions_allowed(given.obj(), pods, Scales([owner])) == expected[-1]
     condition = status.conditions[0]
     assert (condition.type, condition.status, condition.reason) == (
         ("DisruptionAllowed", "True", "SufficientPods")
@@ -127,7 +125,7 @@ def test_scale_behind_pods(objects: list[object], owners: list[object], expected
 
 def test_a_count_needs_no_controller() -> None:
     pods = [pod(f"p{i}").condition("Ready").obj() for i in range(3)]
-    assert disruptions_allowed(budget("b").min_available(2).obj(), pods, Scales([])) == 1
+    assert budget_status(budget("b").min_available(2).obj(), pods, Scales([])).disruptions_allowed == 1
 
 
 def allowed(*pods: Pod, given: BudgetBuilder | None = None, now: int | None = None) -> int:

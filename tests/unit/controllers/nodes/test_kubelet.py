@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from tests.controlling import SECOND, START, Stage
+from tests.controlling import START, Stage
 
-from bayplan.controllers.conditions import find_condition
 from bayplan.controllers.delays import FixedDelays
 from bayplan.controllers.nodes.kubelet import Kubelet, annotated_run_seconds
+from bayplan.model.conditions import find_condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.time_units import SECOND
 from bayplan.store.log import ADDED, WatchEvent
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder

@@ -6,15 +6,16 @@ from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
-from tests.controlling import SECOND, Stage
+from tests.controlling import Stage
 
-from bayplan.controllers.conditions import find_condition
 from bayplan.controllers.delays import FixedDelays
 from bayplan.controllers.nodes.kubelet import Kubelet
-from bayplan.controllers.nodes.node_lifecycle import NodeLifecycle
+from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
+from bayplan.model.conditions import find_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, Toleration
+from bayplan.model.time_units import SECOND
 from bayplan.testing.builders import node, pod
 
 NOT_READY, UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
@@ -53,8 +54,8 @@ def tainted(one: Node, *added: Taint) -> Node:
     return replace(one, spec=replace(one.spec, taints=list(added)))
 
 
-def story() -> tuple[Stage, Kubelet, NodeLifecycle]:
-    kubelet, lifecycle = Kubelet(FixedDelays(start=0, stop=SECOND)), NodeLifecycle()
+def story() -> tuple[Stage, Kubelet, NodeLifecycleController]:
+    kubelet, lifecycle = Kubelet(FixedDelays(start=0, stop=SECOND)), NodeLifecycleController()
     stage = Stage(kubelet, lifecycle)
     stage.create(node("n1").manifest().obj(), node("n2").manifest().obj())
     return stage, kubelet, lifecycle
@@ -142,7 +143,7 @@ def test_unreachable_and_not_ready_exclude_each_other_and_others_stay() -> None:
 
 @pytest.mark.parametrize("switched_on", [True, False])
 def test_a_cordoned_node_is_tainted(switched_on: bool) -> None:
-    stage = Stage(NodeLifecycle(taints_cordoned=switched_on))
+    stage = Stage(NodeLifecycleController(taints_cordoned=switched_on))
     stage.create(node("n1").manifest().unschedulable().obj())
     assert taints(stage) == ([("node.kubernetes.io/unschedulable", "NoSchedule")] if switched_on else [])
     set_spec(stage, lambda one: replace(one, spec=replace(one.spec, unschedulable=False)))
@@ -207,7 +208,7 @@ def test_a_node_that_is_back_in_time_keeps_its_pods() -> None:
 def test_any_no_execute_taint_evicts(
     tolerations: list[Toleration], leaves_after: int | None, comes_later: bool
 ) -> None:
-    stage = Stage(NodeLifecycle())
+    stage = Stage(NodeLifecycleController())
     stage.create(node("n1").manifest().obj())
     made = pod("a").manifest().node("n1").obj()
     made.spec.tolerations = tolerations
@@ -228,7 +229,7 @@ def test_any_no_execute_taint_evicts(
 
 
 def test_a_wait_goes_on_when_taints_change_and_ends_with_the_last() -> None:
-    stage = Stage(NodeLifecycle())
+    stage = Stage(NodeLifecycleController())
     stage.create(node("n1").manifest().obj())
     waits = [Toleration(key=key, operator="Exists", toleration_seconds=10) for key in ("one", "two")]
     made = pod("a").manifest().node("n1").obj()
@@ -247,7 +248,7 @@ def test_a_wait_goes_on_when_taints_change_and_ends_with_the_last() -> None:
 
 
 def test_a_wait_begins_anew_when_the_taint_comes_again() -> None:
-    stage = Stage(NodeLifecycle())
+    stage = Stage(NodeLifecycleController())
     stage.create(node("n1").manifest().obj())
     stage.create(pod("a").manifest().node("n1").tolerates("out", effect="NoExecute", seconds=10).obj())
     set_spec(stage, lambda node: tainted(node, Taint(key="out", effect="NoExecute")))
@@ -261,7 +262,7 @@ def test_a_wait_begins_anew_when_the_taint_comes_again() -> None:
 
 
 def test_a_pod_that_goes_while_it_waits_leaves_nothing_behind() -> None:
-    lifecycle = NodeLifecycle()
+    lifecycle = NodeLifecycleController()
     stage = Stage(lifecycle)
     stage.create(node("n1").manifest().obj(), pod("a").manifest().node("n1").obj())
     set_conditions(stage, ("Ready", "False"))

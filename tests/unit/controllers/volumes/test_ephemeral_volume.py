@@ -6,7 +6,7 @@ from tests.running_workloads import Workloads
 
 from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.volumes.ephemeral_volume import EphemeralVolumeController
-from bayplan.controllers.volumes.persistent_volume import Volumes
+from bayplan.controllers.volumes.persistent_volume import PersistentVolumeController
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 from bayplan.model.volumes import PersistentVolumeClaimSpec, VolumeResourceRequirements
 from bayplan.testing.builders import claim, pod, storage_class
@@ -21,7 +21,7 @@ def claims(stage: Workloads) -> list[str]:
 
 
 def stage() -> Workloads:
-    made = Workloads(EphemeralVolumeController(), Volumes(), GarbageCollector())
+    made = Workloads(EphemeralVolumeController(), PersistentVolumeController(), GarbageCollector())
     made.create(storage_class("standard", default=True).manifest().obj())
     return made
 

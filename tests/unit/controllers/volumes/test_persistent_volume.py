@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import pytest
 from msgspec.structs import replace
-from tests.controlling import SECOND, Stage
+from tests.controlling import Stage
 
 from bayplan.controllers.delays import FixedDelays
-from bayplan.controllers.volumes.persistent_volume import Volumes
+from bayplan.controllers.volumes.persistent_volume import PersistentVolumeController
 from bayplan.model.meta import LabelSelector, ObjectReference
 from bayplan.model.node import Node
 from bayplan.model.pod import NodeSelectorRequirement
@@ -20,6 +20,7 @@ from bayplan.model.storage import (
     TopologySelectorLabelRequirement,
     TopologySelectorTerm,
 )
+from bayplan.model.time_units import SECOND
 from bayplan.testing.builders import ClaimBuilder, VolumeBuilder, claim, csi_node, node, storage_class, volume
 
 DELAYS = FixedDelays(provision=3 * SECOND)
@@ -27,7 +28,7 @@ ZONE = "topology.kubernetes.io/zone"
 
 
 def new_stage() -> Stage:
-    return Stage(Volumes(DELAYS))
+    return Stage(PersistentVolumeController(DELAYS))
 
 
 def get_claim(stage: Stage, name: str = "data") -> PersistentVolumeClaim:
@@ -310,7 +311,7 @@ def test_another_node_means_another_volume() -> None:
 
 
 def test_a_claim_that_goes_while_its_volume_is_made_gets_none() -> None:
-    controller = Volumes(DELAYS)
+    controller = PersistentVolumeController(DELAYS)
     stage = Stage(controller)
     stage.create(storage_class("fast").manifest().obj(), claim("data").manifest().storage_class("fast").obj())
     stage.pass_time(1)

@@ -10,7 +10,7 @@ import pytest
 
 from bayplan.admission import admit
 from bayplan.controllers.ownership import Ownership
-from bayplan.controllers.workloads.expand import PendingWorkload, next_pod, next_to_create, pods_to_create
+from bayplan.controllers.workloads.expand import PendingWorkload, next_to_create, pods_to_create
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
@@ -420,7 +420,7 @@ def test_nodes_that_have_their_daemon_get_no_other() -> None:
 )
 def test_next_pod(objects: list[Builder[Any] | Object], kind: str, name: str, expected: str) -> None:
     cluster = admitted(*objects)
-    assert next_pod(cluster, kind, "default", name).metadata.name == expected
+    assert [pod.metadata.name for pod in next_to_create(cluster, kind, "default", name).pods] == [expected]
 
 
 def test_the_next_pod_of_a_deployment_brings_its_replica_set() -> None:
@@ -431,7 +431,7 @@ def test_the_next_pod_of_a_deployment_brings_its_replica_set() -> None:
 
 def test_unknown_workloads() -> None:
     with pytest.raises(LookupError, match="no Deployment prod/web"):
-        next_pod(admitted(WEB), "Deployment", "prod", "web")
+        next_to_create(admitted(WEB), "Deployment", "prod", "web")
 
 
 # The pods themselves.

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from tests.controlling import SECOND
 from tests.running_workloads import TEMPLATE, Workloads
 
 from bayplan.controllers.garbage_collector import GarbageCollector
@@ -15,6 +14,7 @@ from bayplan.controllers.workloads.job_pods import JOB_INDEX_LABEL, completed_in
 from bayplan.controllers.workloads.job_tracking import TRACKING, Failures
 from bayplan.model.meta import Condition
 from bayplan.model.pod import ContainerStatus, Pod
+from bayplan.model.time_units import SECOND
 from bayplan.model.workloads import Job
 from bayplan.testing.builders import job, pod
 

@@ -6,12 +6,13 @@ import re
 
 import pytest
 from msgspec.structs import replace
-from tests.controlling import SECOND, START
+from tests.controlling import START
 from tests.running_workloads import OTHER_TEMPLATE, TEMPLATE, Workloads, requests
 
 from bayplan.controllers.workloads.deletion_order import DELETION_COST, first_to_delete
 from bayplan.controllers.workloads.replica_set import ReplicaSetController, ReplicationManager
 from bayplan.model.pod import ContainerStatus, Pod
+from bayplan.model.time_units import SECOND
 from bayplan.model.workloads import ReplicaSet, ReplicationController
 from bayplan.store.log import ADDED, WatchEvent
 from bayplan.testing.builders import namespace, pod, priority_class, replica_set, replication_controller

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayplan.controllers.int_or_percent import resolved
+from bayplan.controllers.int_or_percent import scaled_value
 from bayplan.controllers.workloads.rollout import (
     Bounds,
     Member,
@@ -31,8 +31,8 @@ from bayplan.testing.builders import deployment
 )
 def test_shares(value: int | str, total: int, up: int, down: int) -> None:
     """Numbers stay, percentages are rounded as asked, nonsense is nothing."""
-    assert resolved(value, total, round_up=True) == up
-    assert resolved(value, total, round_up=False) == down
+    assert scaled_value(value, total, round_up=True) == up
+    assert scaled_value(value, total, round_up=False) == down
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_sizes_of_old(new: Member, old: list[Member], expected: list[int]) -> No
 )
 def test_proportional_sizes(wanted: int, members: list[Member], expected: list[int]) -> None:
     """Scaling amid a rollout keeps the proportions; what rounding leaves goes to the largest."""
-    surge = resolved("25%", wanted, round_up=True)
+    surge = scaled_value("25%", wanted, round_up=True)
     sizes = proportional_sizes(Bounds(wanted, surge, 0), members, total_now=13)
     assert sizes == expected
     assert sum(sizes) == (wanted + surge if wanted else 0)

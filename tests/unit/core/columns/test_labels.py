@@ -1,4 +1,4 @@
-"""LabelColumn: whether every domain is a single node."""
+"""LabelColumn: which values some node has now."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from bayplan.core.columns.labels import NodeLabels
 @pytest.mark.parametrize(
     ("steps", "expected"),
     [
-        pytest.param([], True, id="nobody-has-it"),
-        pytest.param([(0, "a"), (1, "b"), (2, None)], True, id="all-different"),
-        pytest.param([(0, "a"), (1, "a")], False, id="shared"),
-        pytest.param([(0, "a"), (1, "a"), (2, "a"), (2, None)], False, id="still-shared"),
-        pytest.param([(0, "a"), (1, "a"), (1, None)], True, id="one-lost-it"),
-        pytest.param([(0, "a"), (1, "a"), (0, "b")], True, id="one-changed"),
-        pytest.param([(0, "a"), (0, "a")], True, id="set-again"),
+        pytest.param([], set(), id="nobody-has-it"),
+        pytest.param([(0, "a"), (1, "b"), (2, None)], {"a", "b"}, id="all-different"),
+        pytest.param([(0, "a"), (1, "a"), (1, None)], {"a"}, id="one-of-two-lost-it"),
+        pytest.param([(0, "a"), (1, "a"), (0, None), (1, None)], set(), id="all-lost-it"),
+        pytest.param([(0, "a"), (0, "b")], {"b"}, id="changed"),
+        pytest.param([(0, "a"), (0, "a"), (0, None)], set(), id="set-again"),
     ],
 )
 @pytest.mark.parametrize("asked_first", [True, False], ids=["kept-up-to-date", "built-on-demand"])
-def test_is_unique(steps: list[tuple[int, str | None]], expected: bool, asked_first: bool) -> None:
-    """It follows labels as they come, change and go."""
+def test_existing_values(steps: list[tuple[int, str | None]], expected: set[str], asked_first: bool) -> None:
+    """They follow labels as they come, change and go."""
     labels = NodeLabels()
     if asked_first:
         labels.column("host")
     for row, value in steps:
         labels.set(row, {} if value is None else {"host": value})
-    assert labels.column("host").is_unique is expected
+    column = labels.column("host")
+    *existing, absent = column.existing.tolist()
+    assert {value for value, exists in zip(column.values.values, existing, strict=True) if exists} == expected
+    assert absent is False

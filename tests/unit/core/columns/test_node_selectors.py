@@ -17,6 +17,7 @@ from bayplan.core.columns.node_selectors import (
     match_any,
     match_labels,
     match_required,
+    match_some,
     required_nodes,
 )
 from bayplan.model.pod import NodeSelectorTerm
@@ -60,7 +61,7 @@ def test_fields_can_be_passed_over() -> None:
     cache = zones()
     terms = compile_terms([node_term("metadata.name=a")])
     assert names(cache, match_any(cache.nodes, terms)) == {"a"}
-    assert names(cache, match_any(cache.nodes, terms, use_fields=False)) == {"a", "b", "c"}
+    assert names(cache, match_some(cache.nodes, terms, use_fields=False)) == {"a", "b", "c"}
 
 
 def test_labels_must_all_be_there() -> None:

@@ -87,10 +87,10 @@ def test_names_of_resources(name: str, scalar: bool, extended: bool) -> None:
 def test_vocabulary_starts_with_the_basic_resources_and_grows_in_order_of_first_sight() -> None:
     vocabulary = ResourceVocabulary()
     assert (CPU, MEMORY, EPHEMERAL_STORAGE) == (0, 1, 2)
-    assert vocabulary.names == ["cpu", "memory", "ephemeral-storage"]
+    assert vocabulary.values == ["cpu", "memory", "ephemeral-storage"]
     assert vocabulary.find("nvidia.com/gpu") == -1
     assert [vocabulary.id(name) for name in ("b.io/x", "memory", "a.io/x", "b.io/x")] == [3, MEMORY, 4, 3]
-    assert vocabulary.names[3:] == ["b.io/x", "a.io/x"]
+    assert vocabulary.values[3:] == ["b.io/x", "a.io/x"]
     assert vocabulary.find("a.io/x") == 4
     assert len(vocabulary) == 5
 
@@ -356,7 +356,8 @@ def test_a_request_known_only_to_the_status_disarms_its_default() -> None:
         pytest.param([], level(cpu="2"), {"cpu": "3"}, 3000, id="granted more"),
         pytest.param([], None, {"cpu": "3"}, 1000, id="without status.resources the spec holds"),
         pytest.param(INFEASIBLE, level(cpu="500m"), {}, 500, id="infeasible: the spec is void"),
-        pytest.param(INFEASIBLE, level(), {}, 4000, id="infeasible, nothing reported: the containers' sum"),
+        pytest.param(INFEASIBLE, level(), {}, 0, id="infeasible, nothing reported: none"),
+        pytest.param([], level(cpu="2", memory=9), {"hugepages-2Mi": "2Mi"}, 2000, id="what the spec does not name"),
     ],
 )
 def test_pod_level_requests_are_resized_likewise(
@@ -489,8 +490,9 @@ class Oracle:
         if name not in POD_LEVEL:
             return None
         level = value(spec.resources.requests, name)
-        if self.status and status.resources is not None:
+        if level is not None and self.status and status.resources is not None:
             level = self.resized(level, status.resources.requests, status.allocated_resources, name)
+            return Fraction(0) if level is None else level
         return level
 
     def resized(self, wanted: Fraction | None, actual: Requests, allocated: Requests, name: str) -> Fraction | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from tests.support import cache_of
+from tests.support import cache_of, chosen_node
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
@@ -54,4 +54,21 @@ def test_per_node_plugin_filters_scores_and_explains() -> None:
         "a": {"code": "Unschedulable", "plugin": plugin.name, "reasons": ["a would have 500m left"]}
     }
     assert found["totals"] == {"b": 450, "c": 500}
-    assert view.nodes.names[Decider({"default-scheduler": profile}).decide(info, view).row] == "c"
+    assert chosen_node(Decider({"default-scheduler": profile}), info, view) == "c"
+
+
+class ByName(PerNodePlugin):
+    """Lets a pod go to the node of its own name."""
+
+    name: ClassVar[str] = "ByName"
+
+    def fits(self, pod: PodInfo, node: NodeView) -> str:
+        return "" if node.name == pod.name else f"{node.name} is not {pod.name}"
+
+
+def test_each_pod_is_judged_itself_though_another_has_its_shape() -> None:
+    cache = cache_of(node("a").obj(), node("b").obj())
+    default = build_profiles(load_configuration(None))["default-scheduler"]
+    decider = Decider({"default-scheduler": replace(default, filter=(*default.filter, ByName()))})
+    chosen = [chosen_node(decider, cache.info(pod(name).obj()), cache.view()) for name in ("a", "b", "a")]
+    assert chosen == ["a", "b", "a"]

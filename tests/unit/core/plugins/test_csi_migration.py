@@ -5,10 +5,6 @@ from __future__ import annotations
 import pytest
 
 from bayplan.core.plugins.csi_migration import (
-    BETA_REGION,
-    BETA_ZONE,
-    REGION,
-    ZONE,
     TranslationError,
     aws_handle,
     inline_disk,
@@ -29,11 +25,12 @@ from bayplan.model.volumes import (
     Volume,
     VsphereVirtualDiskVolumeSource,
 )
+from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 from bayplan.testing.builders import csi_node, node_term, volume
 
 AWS = {"aws_elastic_block_store": AWSElasticBlockStoreVolumeSource(volume_id="vol-1")}
 GCE = {"gce_persistent_disk": GCEPersistentDiskVolumeSource(pd_name="disk")}
-AZURE = {"azure_disk": AzureDiskVolumeSource(disk_name="d", disk_uri="/subscriptions/d")}
+AZURE = {"azure_disk": AzureDiskVolumeSource(disk_uri="/subscriptions/d")}
 CINDER = {"cinder": CinderVolumeSource(volume_id="c1")}
 PORTWORX = {"portworx_volume": PortworxVolumeSource(volume_id="p1")}
 
@@ -83,6 +80,18 @@ def test_aws_ids_that_are_none(given: str) -> None:
     """An id in URL form must end in a volume id."""
     with pytest.raises(TranslationError, match="Invalid format for AWS volume"):
         aws_handle(given)
+
+
+@pytest.mark.parametrize("kind", ["Shared", "Dedicated", ""])
+def test_azure_disks_of_other_kinds_cannot_be_translated(kind: str) -> None:
+    """The driver knows managed disks alone; how that is written does not matter, and none said is as good."""
+    odd = AzureDiskVolumeSource(disk_uri="/d", kind=kind)
+    with pytest.raises(TranslationError, match=rf"^kind\({kind}\) is not supported in csi migration$"):
+        inline_disk(Volume(name="v", azure_disk=odd))
+    with pytest.raises(TranslationError):
+        volume_disk(volume("pv").set(azure_disk=odd).obj())
+    managed = AzureDiskVolumeSource(disk_uri="/d", kind="managed")
+    assert inline_disk(Volume(name="v", azure_disk=managed)) == ("disk.csi.azure.com", "/d")
 
 
 @pytest.mark.parametrize(

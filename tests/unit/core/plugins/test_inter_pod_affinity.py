@@ -20,6 +20,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import namespace, node, pod
+from bayplan.testing.pods import PodBuilder
 
 ZONE, HOST, RACK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "rack"
 
@@ -37,6 +38,8 @@ NODES: tuple[Node, ...] = (
 )
 NAMESPACES = (namespace("red").labels(team="red").obj(), namespace("blue").labels(team="blue").obj())
 WEB = {"app": "web"}
+LONG = "x" * 64
+TOO_LONG = f'values[0][app]: Invalid value: "{LONG}": must be no more than 63 bytes'
 
 
 def messages(*objects: Object, incoming: Pod, nodes: tuple[Node, ...] = NODES) -> dict[str, str]:
@@ -202,11 +205,30 @@ class TestPreFilter:
         *_, outcome = prepared(InterPodAffinity(), cache_of(*NODES, *running), pod("p").labels(WEB).obj())
         assert outcome is SKIP
 
-    def test_invalid_selector(self) -> None:
-        """A term that does not parse rejects the pod everywhere."""
-        found = verdicts(InterPodAffinity(), cache_of(*NODES), pod("p").pod_affinity(ZONE, "app=not?valid").obj())
-        assert found["*"].code is Code.UNRESOLVABLE
-        assert found["*"].message.startswith("parsing pod: ")
+    @pytest.mark.parametrize(
+        ("incoming", "message"),
+        [
+            pytest.param(
+                pod("p").pod_affinity(ZONE, {"app": LONG}).pod_anti_affinity(ZONE, WEB),
+                f"parsing pod: requiredAffinityTerms: {TOO_LONG}",
+                id="required",
+            ),
+            pytest.param(
+                pod("p").pod_anti_affinity(ZONE, {"app": LONG}, weight=1),
+                f"parsing pod: preferredAntiAffinityTerms: {TOO_LONG}",
+                id="preferred-anti",
+            ),
+            pytest.param(
+                pod("p").pod_anti_affinity(ZONE, {"app": LONG}).pod_affinity(ZONE, {"app": LONG}, weight=1),
+                f"parsing pod: [requiredAntiAffinityTerms: {TOO_LONG}, preferredAffinityTerms: {TOO_LONG}]",
+                id="two-kinds",
+            ),
+        ],
+    )
+    def test_invalid_selector(self, incoming: PodBuilder, message: str) -> None:
+        """A term that does not parse, of whatever kind, rejects the pod everywhere."""
+        found = verdicts(InterPodAffinity(), cache_of(*NODES), incoming.obj())
+        assert (found["*"].code, found["*"].message) == (Code.UNRESOLVABLE, message)
 
     def test_only_the_rows_asked_for(self) -> None:
         """Codes come for the given rows, in their order."""
@@ -234,6 +256,11 @@ class TestScore:
         fan = pod("f").pod_affinity(ZONE, WEB).node("a1").obj()
         args = InterPodAffinityArgs(hard_pod_affinity_weight=weight)
         assert scores(fan, incoming=pod("p").labels(WEB).obj(), args=args) == expected
+
+    def test_a_running_pod_loses_only_the_kind_of_term_that_does_not_parse(self) -> None:
+        """Its other terms still count."""
+        fan = pod("f").pod_affinity(ZONE, WEB, weight=9).pod_affinity(ZONE, {"app": LONG}).node("a1").obj()
+        assert scores(fan, incoming=pod("p").labels(WEB).obj()) == [9, 9, 0, 0]
 
     def test_required_anti_affinity_scores_nothing(self) -> None:
         """Only filtering looks at it."""

@@ -90,6 +90,13 @@ def test_a_pod_that_does_not_parse_is_always_worth_it() -> None:
     assert is_worth_it(InterPodAffinity(), waiting, None, WANTED.obj())
 
 
+def test_preferred_terms_that_do_not_parse_are_not_looked_at() -> None:
+    """Only required terms decide whether a change is worth an attempt."""
+    waiting = pod("p").pod_affinity("zone", {"!": "!"}, weight=1).obj()
+    assert not is_worth_it(InterPodAffinity(), waiting, None, node("n").obj())
+    assert not is_worth_it(InterPodAffinity(), waiting, None, WANTED.obj())
+
+
 IN_A, IN_B, NOWHERE = (node("n").labels(zone="a").obj(), node("n").labels(zone="b").obj(), node("n").obj())
 
 

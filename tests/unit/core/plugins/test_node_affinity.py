@@ -265,6 +265,14 @@ def test_skips_scoring(incoming: PodBuilder) -> None:
             "for 'Gt', 'Lt' operators, the value must be an integer]",
             id="two",
         ),
+        pytest.param(
+            ["gen>x,gen>y"],
+            '[[0].matchExpressions[0].values[0]: Invalid value: "x": '
+            "for 'Gt', 'Lt' operators, the value must be an integer, "
+            '[0].matchExpressions[1].values[0]: Invalid value: "y": '
+            "for 'Gt', 'Lt' operators, the value must be an integer]",
+            id="two in one term",
+        ),
     ],
 )
 def test_a_preference_that_does_not_parse_ends_the_attempt(texts: list[str], message: str) -> None:
@@ -281,7 +289,7 @@ def test_works_without_its_preparing_steps() -> None:
     cache = cache_of(*(item.obj() for item in NODES))
     info = cache.info(required("zone=a").node_affinity("size=s", weight=3).obj())
     rows = row_array([2, 0])
-    assert plugin.filter(info, cache.view(), rows).tolist() == [2, 0]
+    assert plugin.filter(plugin.unprepared(info, cache.view()), cache.view(), rows).tolist() == [2, 0]
     assert plugin.score(info, cache.view(), rows).tolist() == [0, 3]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from tests.support import cache_of, prepared, verdicts
 
@@ -21,9 +23,11 @@ from bayplan.model.volumes import (
     AWSElasticBlockStoreVolumeSource,
     AzureFileVolumeSource,
     GCEPersistentDiskVolumeSource,
+    PersistentVolumeClaimVolumeSource,
     Volume,
 )
 from bayplan.testing.builders import claim, csi_node, node, pod, storage_class, volume
+from bayplan.testing.pods import PodBuilder
 
 DRIVER = "disk.example.com"
 
@@ -166,6 +170,32 @@ def test_untranslatable_inline_disk_ends_the_attempt_where_csi_runs() -> None:
         verdicts(NodeVolumeLimits(), cache_of(node("m").obj(), node("n").obj(), limited(None)), broken)
 
 
+def nameless_claim() -> Volume:
+    return Volume(name="v", persistent_volume_claim=PersistentVolumeClaimVolumeSource(claim_name=""))
+
+
+@pytest.mark.parametrize(
+    ("running", "message"),
+    [
+        pytest.param(pod("u").volume(aws("aws://bad")), "converting volume(v) from inline to csi", id="inline-disk"),
+        pytest.param(pod("u").volume(nameless_claim()), "PersistentVolumeClaim had no name", id="nameless-claim"),
+        pytest.param(pod("u").ephemeral("tmp"), "PVC default/u-tmp was not created for pod", id="claim-of-another"),
+    ],
+)
+@pytest.mark.parametrize("driver", [DRIVER, "another.example.com"])
+def test_a_running_pod_whose_volumes_cannot_be_counted_ends_the_attempt(
+    running: PodBuilder, message: str, driver: str
+) -> None:
+    """Wherever the node has a limit for any driver, however far from it."""
+    objects = [node("n").obj(), node("m").obj(), *bound_disk("b"), claim("u-tmp").obj(), running.node("n").obj()]
+    assert verdicts(NodeVolumeLimits(), cache_of(*objects, limited(None, driver)), POD)["n"].ok
+    with pytest.raises(CycleError, match=re.escape(message)):
+        verdicts(NodeVolumeLimits(), cache_of(*objects, limited(9, driver)), POD)
+    cache = cache_of(*objects, limited(9, driver))
+    _, view, outcome = prepared(NodeVolumeLimits(), cache, POD)
+    assert NodeVolumeLimits().filter(outcome.state, view, row_array([1])).tolist() == [0], "the other node is not hurt"
+
+
 def test_missing_claim() -> None:
     """A claim that does not exist fails every node, with the text of the lookup."""
     status = verdicts(NodeVolumeLimits(), cache_of(node("n").obj()), POD)["n"]
@@ -199,7 +229,7 @@ def test_nothing_to_do(waiting: object) -> None:
 
 def test_azure_file_is_not_counted() -> None:
     """A share is not attached, so it is within every limit."""
-    share = Volume(name="v", azure_file=AzureFileVolumeSource(share_name="s"))
+    share = Volume(name="v", azure_file=AzureFileVolumeSource())
     cache = cache_of(node("n").obj(), limited(0, "file.csi.azure.com"), *bound_disk("b"))
     assert verdicts(NodeVolumeLimits(), cache, pod("p").claim("b").volume(share).obj())["n"].ok
 

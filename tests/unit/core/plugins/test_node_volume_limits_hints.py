@@ -21,8 +21,8 @@ from bayplan.testing.builders import claim, csi_node, node, pod
 
 EBS = Volume(name="e", aws_elastic_block_store=AWSElasticBlockStoreVolumeSource(volume_id="vol-1"))
 BROKEN_EBS = Volume(name="e", aws_elastic_block_store=AWSElasticBlockStoreVolumeSource(volume_id="aws://?"))
-VSPHERE = Volume(name="v", vsphere_volume=VsphereVirtualDiskVolumeSource(volume_path="x"))
-AZURE_FILE = Volume(name="f", azure_file=AzureFileVolumeSource(share_name="x"))
+VSPHERE = Volume(name="v", vsphere_volume=VsphereVirtualDiskVolumeSource())
+AZURE_FILE = Volume(name="f", azure_file=AzureFileVolumeSource())
 WITH_CLAIM = pod("p").claim("data").obj()
 WITH_EPHEMERAL = pod("p").ephemeral("scratch").obj()
 

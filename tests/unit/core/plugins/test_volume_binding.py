@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.support import cache_of, prepared, verdicts
 
+from bayplan.core.columns import row_array
 from bayplan.core.framework.contract import Ready
 from bayplan.core.framework.verdict import Code, CycleError
-from bayplan.core.plugins.csi_migration import MIGRATED_PLUGINS_ANNOTATION, ZONE
+from bayplan.core.plugins.csi_migration import MIGRATED_PLUGINS_ANNOTATION
 from bayplan.core.plugins.volume_binding import (
     BIND_CONFLICT,
     NODE_CONFLICT,
@@ -17,7 +18,7 @@ from bayplan.core.plugins.volume_binding import (
     VolumeBinding,
     assumed,
 )
-from bayplan.core.plugins.volume_claims import BETA_STORAGE_CLASS, BOUND_BY_CONTROLLER, SELECTED_NODE
+from bayplan.core.plugins.volume_claims import BOUND_BY_CONTROLLER, SELECTED_NODE
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Pod
@@ -32,6 +33,7 @@ from bayplan.model.storage import (
     TopologySelectorTerm,
 )
 from bayplan.model.volumes import AWSElasticBlockStoreVolumeSource
+from bayplan.model.well_known import BETA_STORAGE_CLASS, ZONE
 from bayplan.testing.builders import claim, csi_node, node, pod, selector, storage_class, volume
 
 NODES = [node("a").zone("x").obj(), node("b").zone("y").obj()]
@@ -112,6 +114,22 @@ def test_untranslatable_volume_ends_the_attempt() -> None:
     assert reasons(*bound) == {"a": (), "b": ()}
     with pytest.raises(CycleError, match="could not translate pv"):
         reasons(*bound, annotated)
+
+
+def test_errors_are_about_the_nodes_asked_for() -> None:
+    """A disk that cannot be translated matters only on nodes that leave it to CSI, and that others let through."""
+    disk = AWSElasticBlockStoreVolumeSource(volume_id="aws://bad")
+    cache = cache_of(
+        node("a").obj(),
+        node("b").obj(),
+        csi_node("a").annotations({MIGRATED_PLUGINS_ANNOTATION: "kubernetes.io/aws-ebs"}).obj(),
+        claim("data").bound("pv").obj(),
+        volume("pv").set(aws_elastic_block_store=disk).obj(),
+    )
+    _, view, outcome = prepared(VolumeBinding(), cache, POD)
+    assert VolumeBinding().filter(outcome.state, view, row_array([1])).tolist() == [0]
+    with pytest.raises(CycleError, match="could not translate pv"):
+        VolumeBinding().filter(outcome.state, view, row_array([0]))
 
 
 # Claims that stop the pod at once.

@@ -8,8 +8,9 @@ from tests.support import cache_of, prepared, verdicts
 
 from bayplan.core.framework.contract import Ready
 from bayplan.core.framework.verdict import Code
-from bayplan.core.plugins.volume_zone import BETA_REGION, BETA_ZONE, CONFLICT, REGION, ZONE, VolumeZone
+from bayplan.core.plugins.volume_zone import CONFLICT, VolumeZone
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
+from bayplan.model.well_known import BETA_REGION, BETA_ZONE, REGION, ZONE
 from bayplan.testing.builders import claim, node, pod, storage_class, volume
 
 POD = pod("p").claim("data").obj()

@@ -6,8 +6,9 @@ import pytest
 from tests.requeueing import is_worth_it, registered
 
 from bayplan.core.framework.requeue import ActionType, EventResource
-from bayplan.core.plugins.volume_zone import BETA_REGION, ZONE, VolumeZone
+from bayplan.core.plugins.volume_zone import VolumeZone
 from bayplan.model.kinds import Object
+from bayplan.model.well_known import BETA_REGION, ZONE
 from bayplan.testing.builders import claim, node, pod, storage_class, volume
 
 POD = pod("p").claim("data").ephemeral("scratch").obj()

@@ -14,7 +14,8 @@ from bayplan.core.framework.args import DefaultPreemptionArgs
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Code, Status
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
-from bayplan.testing.builders import budget, node, pod
+from bayplan.model.volumes import AWSElasticBlockStoreVolumeSource, Volume
+from bayplan.testing.builders import budget, csi_node, node, pod
 from bayplan.testing.pods import PodBuilder
 
 NO_CLAIMS = "no new claims to deallocate, "
@@ -35,14 +36,14 @@ def test_success_says_nothing() -> None:
     done = tried(wanting(), node("n"), on("n"))
     assert done.result.status == SUCCESS
     assert done.result.message == ""
-    assert done.result.preemption.ran
+    assert done.result.found is not None
 
 
 def test_policy_never() -> None:
     done = tried(wanting().never_preempts(), node("n"), on("n"))
     assert done.result.status.code is Code.UNSCHEDULABLE
     assert done.result.message == f"{NO_CLAIMS}preemption: not eligible due to preemptionPolicy=Never."
-    assert not done.result.preemption.ran
+    assert done.result.found is None
     assert done.selected == []
 
 
@@ -51,6 +52,22 @@ def test_victims_still_leaving() -> None:
     done = tried(wanting().nominated("n"), node("n"), gone)
     reason = "not eligible due to a terminating pod on the nominated node."
     assert done.result.message == f"{NO_CLAIMS}preemption: {reason}"
+
+
+def test_an_error_in_the_dry_run_is_that_nodes_status() -> None:
+    """Preemption goes on, and where no candidate is left the errors are all that is said."""
+    disk = Volume(name="v", aws_elastic_block_store=AWSElasticBlockStoreVolumeSource(volume_id="aws://bad"))
+    things: list[Any] = [node("bad"), csi_node("bad"), on("bad")]
+    error = (
+        'running "NodeVolumeLimits" filter plugin: converting volume(v) from inline to csi: failed to translate '
+        "Kubernetes ID to EBS Volume ID Invalid format for AWS volume (aws://bad)"
+    )
+    done = tried(wanting().volume(disk), *things)
+    assert (done.result.status.code, done.result.message) == (Code.ERROR, f"preemption: {error}")
+    assert done.searched.node_statuses[0] == Status(Code.ERROR, (error,), "NodeVolumeLimits")
+    done = tried(wanting().volume(disk), *things, node("good"), on("good"))
+    assert done.selected == ["good"]
+    assert done.result.status == SUCCESS
 
 
 def test_reasons_are_counted_over_the_nodes_tried() -> None:
@@ -88,7 +105,7 @@ def test_nothing_worth_a_try() -> None:
     done = tried(wanting(), node("a").taint("x"), node("b").unschedulable())
     expected = "0/2 nodes are available: 2 Preemption is not helpful for scheduling."
     assert done.result.message == f"{NO_CLAIMS}preemption: {expected}"
-    assert done.result.preemption.ran
+    assert done.result.found is not None
     assert done.statuses == {}
 
 
@@ -102,7 +119,7 @@ def test_pre_filter_ended_before_dynamic_resources_was_asked() -> None:
     """Its state is not there, which ends the chain: preemption is never reached."""
     done = tried(wanting().claim("missing"), node("n"), on("n"))
     assert done.result.status == Status(Code.ERROR, ("not found",), "DynamicResources")
-    assert not done.result.preemption.ran
+    assert done.result.found is None
 
 
 @pytest.mark.parametrize(
@@ -139,7 +156,7 @@ def test_errors_are_put_together(names: list[str], expected: str) -> None:
 )
 def test_the_profile_says_who_is_asked(plugins: tuple[str, ...], message: str, ran: bool) -> None:
     done = tried(wanting(), node("n"), on("n"), profile=replace(default_profile(), post_filter=plugins))
-    assert (done.result.message, done.result.preemption.ran) == (message, ran)
+    assert (done.result.message, done.result.found is not None) == (message, ran)
 
 
 def test_reasons_stand_in_the_order_of_the_plugins() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.preempting import tried
 
-from bayplan.core.actions import ClearNomination, Evict, Nominate
+from bayplan.core.actions import ClearNomination, Evict
 from bayplan.core.preemption.prepare import prepare
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
@@ -17,23 +17,22 @@ def wanting() -> PodBuilder:
     return pod("wanting").cpu("4").priority(100).uid("abc-123")
 
 
-def actions(pending: PodBuilder, *things: Any) -> Sequence[Evict | Nominate | ClearNomination]:
+def actions(pending: PodBuilder, *things: Any) -> Sequence[ClearNomination | Evict]:
     done = tried(pending, node("n"), *things)
-    (row,) = done.result.preemption.tied_rows
-    return prepare(done.pod, done.view, int(row), done.result.preemption.victims_on(int(row)))
+    (row,) = done.searched.tied_rows
+    return prepare(done.pod, done.view, int(row), done.searched.victims_on(int(row)))
 
 
 def victim(name: str, priority: int) -> PodBuilder:
     return pod(name).cpu("1").priority(priority).running("n")
 
 
-def test_evictions_then_the_nomination() -> None:
-    """Victims go in order of importance, each with its condition and the note of its event."""
+def test_victims_go_in_order_of_importance() -> None:
+    """Nothing else is done: the nomination goes out with the preemptor's condition."""
     done = actions(wanting(), victim("low", 1), victim("high", 50))
-    assert [(type(one), one.pod, one.node) for one in done] == [
+    assert [(type(action), action.pod, action.node) for action in done] == [
         (Evict, "default/high", "n"),
         (Evict, "default/low", "n"),
-        (Nominate, "default/wanting", "n"),
     ]
 
 
@@ -64,15 +63,15 @@ def test_lower_nominations_on_the_node_end_first() -> None:
     ]
     done = actions(wanting(), node("m").unschedulable(), victim("v", 1), *nominated)
     assert done[0] == ClearNomination("default/lower", "n")
-    assert [one.pod for one in done] == ["default/lower", "default/v", "default/wanting"]
+    assert [action.pod for action in done] == ["default/lower", "default/v"]
 
 
 def test_terminating_victims_are_left_to_leave() -> None:
     done = actions(wanting(), victim("leaving", 50).terminating(), victim("v", 1))
-    assert [one.pod for one in done] == ["default/v", "default/wanting"]
+    assert [action.pod for action in done] == ["default/v"]
 
 
-def test_with_all_victims_leaving_nothing_but_the_nomination_is_done() -> None:
+def test_with_all_victims_leaving_nothing_is_done() -> None:
     """Lower nominations too stay until their pods find out by themselves."""
     done = actions(wanting(), victim("leaving", 50).terminating(), pod("lower").priority(1).nominated("n"))
-    assert done == [Nominate("default/wanting", "n")]
+    assert done == []

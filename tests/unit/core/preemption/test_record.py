@@ -144,7 +144,7 @@ def test_an_empty_search_has_an_empty_record() -> None:
 
 def test_no_record_without_a_search() -> None:
     done = tried(wanting("2").never_preempts(), node("n"), on("v", "3", 10))
-    assert preemption_record(done.result.preemption, done.view, done.filtered) is None
+    assert preemption_record(done.result.found, done.view, done.filtered) is None
 
 
 def test_asking_again_gives_the_same() -> None:
@@ -153,7 +153,7 @@ def test_asking_again_gives_the_same() -> None:
     first = done.record
     filtered = filter_pod(default_profile(), done.pod, done.view)
     second = run_post_filters(default_profile(), done.pod, done.view, filtered)
-    assert done.record == first == preemption_record(second.preemption, done.view, filtered)
+    assert done.record == first == preemption_record(second.found, done.view, filtered)
 
 
 def test_explain_carries_the_record() -> None:
@@ -180,7 +180,7 @@ def crowded(count: int) -> list[Any]:
 def test_the_short_record_is_the_long_one_cut(most: int, nodes: int) -> None:
     """The chosen node in full, then those that lasted longest, and nothing of the others."""
     done = tried(wanting("3"), *crowded(nodes))
-    long, found = done.record, done.result.preemption
+    long, found = done.record, done.searched
     chosen_row = int(found.tied_rows[0])
     short = short_record(found, done.view, done.filtered, chosen_row, most)
     assert short is not None

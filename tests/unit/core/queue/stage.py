@@ -11,7 +11,9 @@ from bayplan.core.framework.requeue import ActionType, ClusterEvent, ClusterEven
 from bayplan.core.framework.verdict import SUCCESS, Status, unresolvable
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.priority_sort import PrioritySort
-from bayplan.core.queue import NamedPlugin, QueuedPod, QueueProfile, Reactions, SchedulingQueue
+from bayplan.core.queue import SchedulingQueue
+from bayplan.core.queue.hints import NamedPlugin, QueueProfile, Reactions
+from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import node, pod
@@ -138,17 +140,17 @@ class Stage:
         return new
 
     def pop(self) -> QueuedPod:
-        record = self.queue.pop(self.now)
-        assert record is not None, "nothing to pop"
-        return record
+        queued = self.queue.pop(self.now)
+        assert queued is not None, "nothing to pop"
+        return queued
 
     def popped(self) -> str | None:
         """The name of the next pod, which is then forgotten."""
-        record = self.queue.pop(self.now)
-        if record is None:
+        queued = self.queue.pop(self.now)
+        if queued is None:
             return None
-        self.queue.discard(record)
-        return record.info.name
+        self.queue.discard(queued)
+        return queued.info.name
 
     def all_popped(self) -> list[str]:
         names: list[str] = []
@@ -156,19 +158,20 @@ class Stage:
             names.append(name)
         return names
 
-    def fail(self, record: QueuedPod, *rejectors: str, pending: tuple[str, ...] = ()) -> PodState:
-        return self.queue.return_failed(record, rejectors, pending, self.now)
+    def fail(self, queued: QueuedPod, *rejectors: str, pending: tuple[str, ...] = ()) -> PodState:
+        return self.queue.return_failed(queued, rejectors, pending, self.now)
 
     def parked(self, builder: PodBuilder | str, *rejectors: str) -> QueuedPod:
         """A pod that failed once and rests; nothing else may be active."""
         self.add(builder)
-        record = self.pop()
-        self.fail(record, *(rejectors or ("Room",)))
-        assert record.state is PodState.UNSCHEDULABLE
-        return record
+        queued = self.pop()
+        self.fail(queued, *(rejectors or ("Room",)))
+        assert queued.state is PodState.UNSCHEDULABLE
+        return queued
 
     def happens(self, cluster_event: ClusterEvent, old: Object | None = None, new: Object | None = None) -> None:
         self.queue.move(cluster_event, old, new, self.now)
 
     def place(self, name: str) -> PodState | None:
-        return self.queue.place_of(f"default/{name}")
+        found = self.queue.find(f"default/{name}")
+        return None if found is None else found.state

@@ -30,9 +30,9 @@ def test_an_error_is_retried_when_the_recorded_scheduler_did() -> None:
 def test_the_penalty_doubles_up_to_its_maximum(failures: int, seconds: int) -> None:
     stage = Stage()
     stage.add("p")
-    record = stage.pop()
-    record.unschedulable_count = failures - 1
-    stage.fail(record, "Room")
+    queued = stage.pop()
+    queued.unschedulable_count = failures - 1
+    stage.fail(queued, "Room")
     stage.happens(NODE_ADD, None, NEW_NODE)
     assert stage.place("p") is PodState.BACKOFF
     # Equality still waits, so that the way out is the whole second after.
@@ -65,11 +65,11 @@ def test_errors_count_apart_and_start_again_after_a_refusal() -> None:
     stage = Stage()
     stage.add("p")
     for _ in range(3):
-        stage.fail(record := stage.pop())
+        stage.fail(queued := stage.pop())
         stage.wait(20)
-    assert (record.consecutive_errors, record.unschedulable_count) == (3, 0)
+    assert (queued.consecutive_errors, queued.unschedulable_count) == (3, 0)
     stage.fail(stage.pop(), "Room")
-    assert (record.consecutive_errors, record.unschedulable_count) == (0, 1)
+    assert (queued.consecutive_errors, queued.unschedulable_count) == (0, 1)
 
 
 def test_a_refused_pod_is_popped_early_when_nothing_is_active() -> None:

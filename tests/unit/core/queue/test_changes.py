@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bayplan.core.framework.requeue import ActionType
-from bayplan.core.queue import node_changes, pod_changes
+from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.model.meta import Condition
 from bayplan.model.pod import ContainerStatus, Pod, ResourceRequirements
 from bayplan.testing.builders import NodeBuilder, node, pod

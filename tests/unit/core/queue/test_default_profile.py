@@ -20,7 +20,8 @@ from bayplan.core.framework.requeue import ClusterEvent
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.default_preemption import DefaultPreemption
 from bayplan.core.plugins.priority_sort import PrioritySort
-from bayplan.core.queue import QueueProfile, SchedulingQueue
+from bayplan.core.queue import SchedulingQueue
+from bayplan.core.queue.hints import QueueProfile
 from bayplan.testing.builders import node, pod
 
 PROFILE = QueueProfile.of(default_profile(), others=[DefaultPreemption(), Silent()])
@@ -102,7 +103,7 @@ def test_a_pod_without_room_is_woken_by_a_node_that_is_large_enough() -> None:
 
 def test_a_preemptor_is_retried_when_its_victim_is_gone() -> None:
     played = stage()
-    record = played.parked(pod("p").cpu("4").priority(9), "NodeResourcesFit")
-    played.queue.nominate(record, "n1", played.now)
+    queued = played.parked(pod("p").cpu("4").priority(9), "NodeResourcesFit")
+    played.queue.nominate(queued, "n1", played.now)
     played.happens(ASSIGNED_POD_DELETE, VICTIM)
-    assert played.pop() is record
+    assert played.pop() is queued

@@ -21,8 +21,8 @@ from tests.unit.core.queue.stage import (
 
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import PodState
-from bayplan.core.queue import WILDCARD, QueueProfile, Reactions
 from bayplan.core.queue.entrance import may_enter
+from bayplan.core.queue.hints import WILDCARD, QueueProfile, Reactions
 from bayplan.testing.builders import pod
 
 A, R = ActionType, EventResource

@@ -22,7 +22,7 @@ from tests.unit.core.queue.stage import (
 
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import PodState
-from bayplan.core.queue import QueuedPod
+from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.testing.builders import pod
 
 PREEMPTOR = "default/p"
@@ -42,18 +42,18 @@ def is_awake(stage: Stage) -> bool:
 
 def test_the_victim_goes_while_the_preemptor_is_tried() -> None:
     stage = Stage()
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
-    stage.fail(record, "Room")
+    stage.fail(queued, "Room")
     assert is_awake(stage)
 
 
 def test_the_victim_goes_between_the_return_and_the_nomination() -> None:
     stage = Stage()
-    record = preemptor_in_flight(stage)
-    stage.fail(record, "Room")
+    queued = preemptor_in_flight(stage)
+    stage.fail(queued, "Room")
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
-    stage.queue.nominate(record, "n1", stage.now)
+    stage.queue.nominate(queued, "n1", stage.now)
     assert is_awake(stage)
 
 
@@ -62,8 +62,8 @@ def test_what_happened_before_the_pop_is_old_news() -> None:
     stage.add("first")
     first = stage.pop()
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
-    record = preemptor_in_flight(stage)
-    stage.fail(record, "Room")
+    queued = preemptor_in_flight(stage)
+    stage.fail(queued, "Room")
     assert not is_awake(stage)
     stage.fail(first, "Room")
     assert stage.place("first") is PodState.BACKOFF
@@ -71,7 +71,7 @@ def test_what_happened_before_the_pop_is_old_news() -> None:
 
 def test_a_pod_that_comes_back_first_does_not_take_the_others_news_along() -> None:
     stage = Stage()
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
     for name in ("second", "third"):
         stage.add(name)
@@ -79,7 +79,7 @@ def test_a_pod_that_comes_back_first_does_not_take_the_others_news_along() -> No
     stage.happens(NODE_LABEL, NEW_NODE, NEW_NODE)
     stage.queue.discard(second)
     assert stage.queue.in_flight_counts() == (2, 2)
-    stage.fail(record, "Room")
+    stage.fail(queued, "Room")
     assert is_awake(stage)
     assert stage.queue.in_flight_counts() == (1, 1)
     stage.queue.discard(third)
@@ -88,37 +88,37 @@ def test_a_pod_that_comes_back_first_does_not_take_the_others_news_along() -> No
 
 def test_what_nobody_needs_any_more_is_forgotten() -> None:
     stage = Stage()
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
     stage.add("second")
     stage.pop()
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
-    stage.queue.done(record)
+    stage.queue.done(queued)
     assert stage.queue.in_flight_counts() == (1, 1)
 
 
 def test_only_what_helps_counts() -> None:
     stage = Stage()
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     stage.happens(NODE_LABEL, NEW_NODE, NEW_NODE)
     stage.happens(ASSIGNED_POD_ADD, None, VICTIM)
-    assert stage.fail(record, "Room") is PodState.UNSCHEDULABLE
+    assert stage.fail(queued, "Room") is PodState.UNSCHEDULABLE
 
 
 def test_immediately_wins_over_after_backoff_whatever_came_first() -> None:
     stage = Stage([ROOM, choosy("Pending", NODE_LABEL)])
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
     stage.happens(NODE_LABEL, NEW_NODE, NEW_NODE)
-    assert stage.fail(record, "Room", pending=("Pending",)) is PodState.ACTIVE
+    assert stage.fail(queued, "Room", pending=("Pending",)) is PodState.ACTIVE
 
 
 def test_a_change_of_the_pod_in_flight_counts() -> None:
     own = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_LABEL)
     stage = Stage([choosy("Own", own)])
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     stage.update(pod("p").obj(), pod("p").labels(x="y"))
-    stage.fail(record, "Own")
+    stage.fail(queued, "Own")
     assert is_awake(stage)
 
 
@@ -126,9 +126,9 @@ def test_activation_in_flight_counts_for_that_pod_alone() -> None:
     stage = Stage()
     stage.add("other")
     other = stage.pop()
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     stage.queue.activate([PREEMPTOR], stage.now)
-    stage.fail(record, "Room")
+    stage.fail(queued, "Room")
     stage.fail(other, "Room")
     assert is_awake(stage)
     assert stage.place("other") is PodState.UNSCHEDULABLE
@@ -137,11 +137,11 @@ def test_activation_in_flight_counts_for_that_pod_alone() -> None:
 def test_a_flush_of_others_counts_in_flight() -> None:
     stage = Stage()
     stage.parked("old")
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     stage.wait(301)
     stage.queue.flush_parked(stage.now)
     assert stage.place("old") is PodState.ACTIVE
-    stage.fail(record, "Room")
+    stage.fail(queued, "Room")
     assert is_awake(stage)
 
 
@@ -152,24 +152,24 @@ def test_the_last_victim_is_gone_before_the_preemption_ends() -> None:
     """Seen upstream: woken while gated, then nothing more happens. One preemptor of a thousand waited five minutes."""
     gate = Gate()
     stage = Stage(gates=(gate,))
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     gate.shut.add(PREEMPTOR)
-    stage.fail(record, "Room")
+    stage.fail(queued, "Room")
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
     assert stage.place("p") is PodState.GATED
     gate.shut.clear()
     stage.queue.release(PREEMPTOR, stage.now)
     assert stage.place("p") is PodState.BACKOFF
-    assert stage.queue.pop(stage.now) is record
+    assert stage.queue.pop(stage.now) is queued
 
 
 def test_the_victim_goes_in_flight_and_the_return_meets_a_shut_gate() -> None:
     gate = Gate()
     stage = Stage(gates=(gate,))
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     gate.shut.add(PREEMPTOR)
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
-    assert stage.fail(record, "Room") is PodState.GATED
+    assert stage.fail(queued, "Room") is PodState.GATED
     gate.shut.clear()
     stage.queue.release(PREEMPTOR, stage.now)
     assert is_awake(stage)
@@ -179,9 +179,9 @@ def test_help_from_elsewhere_while_the_gate_is_shut_is_not_forgotten() -> None:
     """A gated pod does not listen, but it was on its way to an attempt, which sees whatever it missed."""
     gate = Gate()
     stage = Stage(gates=(gate,))
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     gate.shut.add(PREEMPTOR)
-    stage.fail(record, "Labels", "Room")
+    stage.fail(queued, "Labels", "Room")
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
     stage.happens(NODE_LABEL, NEW_NODE, NEW_NODE)
     assert stage.place("p") is PodState.GATED
@@ -194,9 +194,9 @@ def test_a_pod_that_met_no_gate_is_not_woken_by_its_opening() -> None:
     """The preemption ended without anything else happening: the preemptor goes on waiting for its victims."""
     gate = Gate()
     stage = Stage(gates=(gate,))
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     gate.shut.add(PREEMPTOR)
-    stage.fail(record, "Room")
+    stage.fail(queued, "Room")
     gate.shut.clear()
     stage.queue.release(PREEMPTOR, stage.now)
     assert stage.place("p") is PodState.UNSCHEDULABLE
@@ -207,9 +207,9 @@ def test_a_pod_that_met_no_gate_is_not_woken_by_its_opening() -> None:
 def test_a_gate_that_is_still_shut_keeps_the_wake_up() -> None:
     gate = Gate()
     stage = Stage([ROOM, choosy("Pending", NODE_ADD)], gates=(gate,))
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     gate.shut.add(PREEMPTOR)
-    stage.fail(record, pending=("Pending",))
+    stage.fail(queued, pending=("Pending",))
     stage.happens(NODE_ADD, None, NEW_NODE)
     stage.queue.release(PREEMPTOR, stage.now)
     assert stage.place("p") is PodState.GATED
@@ -221,9 +221,9 @@ def test_a_gate_that_is_still_shut_keeps_the_wake_up() -> None:
 def test_a_gate_keeps_the_most_urgent_wake_up() -> None:
     gate = Gate()
     stage = Stage([ROOM, choosy("Pending", NODE_ADD)], gates=(gate,))
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     gate.shut.add(PREEMPTOR)
-    stage.fail(record, "Room", pending=("Pending",))
+    stage.fail(queued, "Room", pending=("Pending",))
     stage.happens(NODE_ADD, None, NEW_NODE)
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
     assert stage.place("p") is PodState.GATED
@@ -246,9 +246,9 @@ def test_releasing_others_changes_nothing(place: PodState | None) -> None:
 def test_eviction_failed_and_the_preemptor_is_activated() -> None:
     gate = Gate()
     stage = Stage(gates=(gate,))
-    record = preemptor_in_flight(stage)
+    queued = preemptor_in_flight(stage)
     gate.shut.add(PREEMPTOR)
-    stage.fail(record, "Room")
+    stage.fail(queued, "Room")
     gate.shut.clear()
     stage.queue.activate([PREEMPTOR], stage.now)
     assert stage.place("p") is PodState.ACTIVE

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.core.queue.stage import Gate, Stage
 
 from bayplan.core.lifecycle import PodState
-from bayplan.core.queue import Nominations
+from bayplan.core.queue.nominations import Nominations
 from bayplan.testing.builders import pod
 from bayplan.testing.pods import PodBuilder
 
@@ -19,8 +19,8 @@ def names_on(stage: Stage, node_name: str) -> list[str]:
 
 def nominated(stage: Stage, builder: PodBuilder, node_name: str) -> None:
     """A preemptor: failed, parked, a node kept for it in memory."""
-    record = stage.parked(builder)
-    stage.queue.nominate(record, node_name, stage.now)
+    queued = stage.parked(builder)
+    stage.queue.nominate(queued, node_name, stage.now)
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def nominated(stage: Stage, builder: PodBuilder, node_name: str) -> None:
 )
 def test_modes(told: str, given: str | None, expected: str) -> None:
     stage = Stage()
-    record = stage.parked(pod("p").nominated(told))
-    stage.queue.nominate(record, given, stage.now)
-    assert stage.queue.nominations.node_of(record.info) == expected
+    queued = stage.parked(pod("p").nominated(told))
+    stage.queue.nominate(queued, given, stage.now)
+    assert stage.queue.nominations.node_of(queued.info) == expected
     assert len(stage.queue.nominations) == bool(expected)
 
 
@@ -80,10 +80,10 @@ def test_a_pod_on_a_node_is_not_nominated() -> None:
 def test_a_pod_that_is_gone_is_not_nominated() -> None:
     stage = Stage()
     stage.add("p")
-    record = stage.pop()
+    queued = stage.pop()
     stage.queue.delete("default/p", stage.now)
-    stage.fail(record, "Room")
-    stage.queue.nominate(record, KEPT, stage.now)
+    stage.fail(queued, "Room")
+    stage.queue.nominate(queued, KEPT, stage.now)
     assert len(stage.queue.nominations) == 0
 
 
@@ -98,21 +98,21 @@ def test_deleting_ends_it() -> None:
 def test_assuming_ends_it_before_the_cache_takes_the_pod() -> None:
     stage = Stage()
     thing = stage.add(pod("p").nominated(KEPT))
-    record = stage.pop()
-    stage.queue.assume(record, KEPT, stage.now)
-    stage.cache.add_pod(thing, KEPT, record.info)
+    queued = stage.pop()
+    stage.queue.assume(queued, KEPT, stage.now)
+    stage.cache.add_pod(thing, KEPT, queued.info)
     assert stage.cache.nominated == {}
-    assert record.state is PodState.ASSUMED
+    assert queued.state is PodState.ASSUMED
 
 
 def test_an_update_in_flight_waits_for_the_return() -> None:
     stage = Stage()
     old = stage.add(pod("p"))
-    record = stage.pop()
+    queued = stage.pop()
     stage.update(old, pod("p").nominated(KEPT))
     assert len(stage.queue.nominations) == 0
-    stage.fail(record, "Room")
-    stage.queue.nominate(record, None, stage.now)
+    stage.fail(queued, "Room")
+    stage.queue.nominate(queued, None, stage.now)
     assert names_on(stage, KEPT) == ["p"]
 
 
@@ -133,6 +133,19 @@ class Standoff(Stage):
     def woken(self) -> list[str]:
         rested = (PodState.UNSCHEDULABLE, None)
         return [n for n in ("low", "equal", "high", "preemptor") if self.place(n) not in rested]
+
+
+def test_a_pod_that_is_skipped_has_its_node_kept_until_it_is_gone() -> None:
+    """It is being deleted, and so not tried; whoever stood back for it hears when that is over."""
+    stage = Standoff()
+    stage.queue.activate([stage.preemptor.key], stage.now)
+    stage.queue.skip(stage.pop())
+    assert names_on(stage, KEPT) == ["preemptor"]
+    assert stage.woken() == []
+    stage.queue.delete(stage.preemptor.key, stage.now)
+    assert names_on(stage, KEPT) == []
+    assert stage.cache.nominated == {}
+    assert stage.woken() == ["low", "equal"]
 
 
 def test_nobody_is_woken_by_a_new_nomination() -> None:
@@ -169,9 +182,9 @@ def test_behind_a_gate_the_loss_of_its_own_place_is_not_remembered() -> None:
     """A preemptor whose victims are being evicted is woken by their end, not by a more important pod's claim."""
     gate = Gate()
     stage = Stage(gates=(gate,))
-    record = stage.parked(pod("p").nominated(KEPT))
+    queued = stage.parked(pod("p").nominated(KEPT))
     gate.shut.add("default/p")
-    stage.update(record.pod, pod("p"))
+    stage.update(queued.pod, pod("p"))
     gate.shut.clear()
     stage.queue.release("default/p", stage.now)
     assert stage.place("p") is PodState.UNSCHEDULABLE
@@ -194,6 +207,6 @@ def test_nominating_elsewhere_wakes(node_name: str, woken: list[str]) -> None:
 def test_taking_another_node_wakes(node_name: str, woken: list[str]) -> None:
     stage = Standoff()
     stage.queue.activate(["default/preemptor"], stage.now)
-    record = stage.pop()
-    stage.queue.assume(record, node_name, stage.now)
+    queued = stage.pop()
+    stage.queue.assume(queued, node_name, stage.now)
     assert [name for name in stage.woken() if name != "preemptor"] == woken

@@ -58,10 +58,10 @@ def woken_crowd(count: int = 100) -> Stage:
 def test_what_refuses_a_scout_refuses_its_crowd() -> None:
     """The others stay parked, and the next cluster event sends the next scout."""
     stage = woken_crowd()
-    record = stage.queue.pop(stage.now)
-    assert record is not None
-    stage.queue.return_failed(record, ("Fit",), (), stage.now)
-    stage.queue.nominate(record, "", stage.now)
+    queued = stage.queue.pop(stage.now)
+    assert queued is not None
+    stage.queue.return_failed(queued, ("Fit",), (), stage.now)
+    stage.queue.nominate(queued, "", stage.now)
     assert stage.queue.counts()[PodState.UNSCHEDULABLE] == 100
     assert stage.queue.pop(stage.now) is None
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
@@ -72,10 +72,10 @@ def test_a_scout_that_finds_a_place_sends_the_next() -> None:
     """As many are tried as find room, and one more."""
     stage = woken_crowd()
     for _ in range(100):
-        record = stage.queue.pop(stage.now)
-        assert record is not None
-        stage.queue.assume(record, "n", stage.now)
-        stage.queue.done(record)
+        queued = stage.queue.pop(stage.now)
+        assert queued is not None
+        stage.queue.assume(queued, "n", stage.now)
+        stage.queue.done(queued)
     assert stage.queue.pop(stage.now) is None
 
 
@@ -107,7 +107,7 @@ def test_a_nominated_pod_is_woken_beside_the_scout() -> None:
     stage.queue.return_failed(follower, ("Fit",), (), stage.now)
     stage.queue.nominate(follower, "", stage.now)
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
-    tried = [record.key for record in iter(lambda: stage.queue.pop(stage.now), None)]
+    tried = [queued.key for queued in iter(lambda: stage.queue.pop(stage.now), None)]
     assert scout.key in tried
     assert len(tried) == 2
 
@@ -187,9 +187,9 @@ def test_gate_registrations_alone_do_not_wake() -> None:
 def test_the_longest_idle_come_first_and_stay() -> None:
     stage, parked = Stage(), Parked()
     records = [stage.parked(name) for name in ("a", "b", "c")]
-    for age, record in zip((5, 9, 1), records, strict=True):
-        record.timestamp = START - age * SECOND
-        parked.add(record)
+    for age, queued in zip((5, 9, 1), records, strict=True):
+        queued.timestamp = START - age * SECOND
+        parked.add(queued)
     assert [r.info.name for r in parked.idle_longer_than(4 * SECOND, now=START)] == ["b", "a"]
     assert parked.idle_longer_than(9 * SECOND, now=START) == []
     assert parked.longest_idle_since() == START - 9 * SECOND

@@ -23,7 +23,8 @@ from tests.unit.core.queue.stage import (
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import PodState
 from bayplan.core.plugins.scheduling_gates import SchedulingGates
-from bayplan.core.queue import FLUSH_PERIOD_NS, QueueProfile, Reactions, SchedulingQueue
+from bayplan.core.queue import FLUSH_PERIOD_NS, SchedulingQueue
+from bayplan.core.queue.hints import QueueProfile, Reactions
 from bayplan.testing.builders import pod
 
 OWN_LABEL = ClusterEvent(EventResource.POD, ActionType.UPDATE_POD_LABEL)
@@ -44,22 +45,22 @@ def test_priority_then_time_then_arrival() -> None:
 def test_a_returned_pod_queues_up_behind_those_that_came_meanwhile() -> None:
     stage = Stage()
     stage.add("first")
-    record = stage.pop()
+    queued = stage.pop()
     stage.wait(0.1)
     stage.add("second")
     stage.wait(0.1)
-    stage.fail(record, "Room")
+    stage.fail(queued, "Room")
     stage.queue.activate(["default/first"], stage.now)
     assert stage.all_popped() == ["second", "first"]
 
 
 def test_a_move_leaves_the_timestamp_alone() -> None:
     stage = Stage()
-    record = stage.parked("old")
+    queued = stage.parked("old")
     stage.wait(5)
     stage.add("new")
     stage.happens(NODE_ADD, None, NEW_NODE)
-    assert record.timestamp == START
+    assert queued.timestamp == START
     assert stage.all_popped() == ["old", "new"]
 
 
@@ -70,13 +71,13 @@ def test_attempts_and_first_entry_are_counted() -> None:
     stage.wait(3)
     gate.shut.clear()
     stage.queue.activate(["default/p"], stage.now)
-    record = stage.pop()
-    assert (record.attempts, record.initial_attempt_at) == (1, START + 3 * SECOND), "time behind a gate is not counted"
-    stage.fail(record, "Room")
+    queued = stage.pop()
+    assert (queued.attempts, queued.initial_attempt_at) == (1, START + 3 * SECOND), "time behind a gate is not counted"
+    stage.fail(queued, "Room")
     stage.wait(9)
     stage.happens(NODE_ADD, None, NEW_NODE)
-    record = stage.pop()
-    assert (record.attempts, record.initial_attempt_at) == (2, START + 3 * SECOND)
+    queued = stage.pop()
+    assert (queued.attempts, queued.initial_attempt_at) == (2, START + 3 * SECOND)
 
 
 # ---------------------------------------------------------------- back from a failed attempt
@@ -103,42 +104,42 @@ def test_an_error_is_not_cut_short_by_what_happens() -> None:
 def test_pending_plugins_are_rejectors_too() -> None:
     stage = Stage()
     stage.add("p")
-    record = stage.pop()
-    stage.fail(record, "Room", pending=("Labels",))
-    assert (record.rejectors, record.pending_plugins) == (("Labels", "Room"), ("Labels",))
+    queued = stage.pop()
+    stage.fail(queued, "Room", pending=("Labels",))
+    assert (queued.rejectors, queued.pending_plugins) == (("Labels", "Room"), ("Labels",))
     stage.queue.activate(["default/p"], stage.now)
     assert stage.pop().rejectors == ()
 
 
 def test_a_return_clears_the_flush_marks() -> None:
     stage = Stage()
-    record = stage.parked("p")
+    queued = stage.parked("p")
     stage.wait(331)
-    assert stage.pop() is record
-    assert record.was_flushed
-    stage.fail(record, "Room")
-    assert (record.was_flushed, record.flushed_at) == (False, 0)
+    assert stage.pop() is queued
+    assert queued.was_flushed
+    stage.fail(queued, "Room")
+    assert (queued.was_flushed, queued.flushed_at) == (False, 0)
 
 
 def test_a_return_after_done_backs_off_and_is_never_parked() -> None:
     """While a pod is bound nothing is recorded for it: parked, it might wait for what has already happened."""
     stage = Stage()
     stage.add("p")
-    record = stage.pop()
-    stage.queue.assume(record, "n1", stage.now)
-    stage.queue.done(record)
-    record.enter(PodState.BINDING)
+    queued = stage.pop()
+    stage.queue.assume(queued, "n1", stage.now)
+    stage.queue.done(queued)
+    queued.enter(PodState.BINDING)
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
-    assert stage.fail(record, "Room") is PodState.BACKOFF
+    assert stage.fail(queued, "Room") is PodState.BACKOFF
 
 
 def test_a_pod_deleted_while_in_flight_does_not_come_back() -> None:
     stage = Stage()
     stage.add("p")
-    record = stage.pop()
+    queued = stage.pop()
     stage.queue.delete("default/p", stage.now)
     assert stage.place("p") is None
-    assert stage.fail(record, "Room") is PodState.GONE
+    assert stage.fail(queued, "Room") is PodState.GONE
     assert stage.queue.in_flight_counts() == (0, 0)
 
 
@@ -160,8 +161,8 @@ def test_a_pod_replaced_unseen_is_taken_as_deleted_and_added() -> None:
     stage = Stage()
     stage.parked("p")
     stage.add(pod("p").uid("second"))
-    record = stage.pop()
-    assert (record.info.uid, record.attempts) == ("second", 1)
+    queued = stage.pop()
+    assert (queued.info.uid, queued.attempts) == ("second", 1)
 
 
 # ---------------------------------------------------------------- changes
@@ -177,8 +178,8 @@ def test_a_waiting_pod_is_replaced_and_finds_its_new_position(place: PodState) -
         stage.happens(NODE_ADD, None, NEW_NODE)
     stage.update(things["b"], pod("b").priority(9))
     assert stage.place("b") is place
-    record = stage.pop()
-    assert (record.info.name, record.info.priority, record.pod.spec.priority) == ("b", 9, 9)
+    queued = stage.pop()
+    assert (queued.info.name, queued.info.priority, queued.pod.spec.priority) == ("b", 9, 9)
 
 
 def test_a_parked_pod_is_woken_by_its_own_change_only_if_a_rejector_says_so() -> None:
@@ -218,11 +219,11 @@ def test_a_plugin_without_registrations_is_helped_by_the_pods_own_status() -> No
 def test_a_pod_in_flight_takes_its_newest_copy_home() -> None:
     stage = Stage()
     stage.add("p")
-    record = stage.pop()
+    queued = stage.pop()
     stage.update(pod("p").obj(), pod("p").labels(x="y"))
-    assert record.info.shape.labels == {}, "the attempt goes on with what it has"
-    stage.fail(record, "Room")
-    assert record.info.shape.labels == {"x": "y"}
+    assert queued.info.shape.labels == {}, "the attempt goes on with what it has"
+    stage.fail(queued, "Room")
+    assert queued.info.shape.labels == {"x": "y"}
 
 
 def test_an_update_of_an_unknown_pod_adds_it() -> None:
@@ -237,10 +238,10 @@ def test_adding_twice_is_an_update() -> None:
     stage.add(pod("p").priority(3))
     assert stage.all_popped() == ["p"]
     stage.add("q")
-    record = stage.pop()
+    queued = stage.pop()
     stage.add("q")
     assert stage.queue.pop(stage.now) is None
-    assert record.state is PodState.IN_FLIGHT
+    assert queued.state is PodState.IN_FLIGHT
 
 
 @pytest.mark.parametrize("rejectors", [(), ("Room",)])
@@ -253,7 +254,7 @@ def test_deletion_from_every_place(rejectors: tuple[str, ...]) -> None:
     for name in ("failed", "active", "gated", "unknown"):
         stage.queue.delete(f"default/{name}", stage.now)
     assert set(stage.queue.counts().values()) == {0}
-    assert list(stage.queue.records()) == []
+    assert list(stage.queue.queued_pods()) == []
     assert set(stage.queue.figures.rejected.values()) <= {0}
 
 
@@ -267,9 +268,9 @@ def test_scheduling_gates_hold_a_pod_until_the_last_is_gone() -> None:
     stage.queue = SchedulingQueue({"default-scheduler": profile}, lambda info, at: (at,), started_at=START)
     two = stage.add(pod("p").gate("a", "b"))
     assert stage.place("p") is PodState.GATED
-    record = stage.queue.find("default/p")
-    assert record is not None
-    assert (record.gating_plugin, record.rejectors) == ("SchedulingGates", ("SchedulingGates",))
+    queued = stage.queue.find("default/p")
+    assert queued is not None
+    assert (queued.gating_plugin, queued.rejectors) == ("SchedulingGates", ("SchedulingGates",))
     one = stage.update(two, pod("p").gate("a"))
     stage.happens(NODE_ADD, None, NEW_NODE)
     assert stage.place("p") is PodState.GATED
@@ -291,10 +292,10 @@ def test_gates_are_asked_on_every_way_in_but_not_between_backoff_and_active() ->
 def test_a_gate_adds_itself_to_the_rejectors_of_the_last_attempt() -> None:
     gate = Gate()
     stage = Stage(gates=(gate,))
-    record = stage.parked("p")
+    queued = stage.parked("p")
     gate.shut.add("default/p")
     stage.happens(NODE_ADD, None, NEW_NODE)
-    assert (record.gating_plugin, record.rejectors) == ("Gate", ("Gate", "Room"))
+    assert (queued.gating_plugin, queued.rejectors) == ("Gate", ("Gate", "Room"))
     assert stage.queue.figures.rejected == {("Room", "default-scheduler"): 1, ("Gate", "default-scheduler"): 1}
 
 
@@ -335,9 +336,9 @@ def test_a_late_tick_flushes_once_and_keeps_the_rhythm() -> None:
     stage.parked("p")
     assert stage.queue.wake_at() == START + FLUSH_PERIOD_NS
     stage.now = START + 5 * FLUSH_PERIOD_NS + 1
-    record = stage.pop()
-    assert record.flushed_at == START + 5 * FLUSH_PERIOD_NS
-    stage.fail(record, "Room")
+    queued = stage.pop()
+    assert queued.flushed_at == START + 5 * FLUSH_PERIOD_NS
+    stage.fail(queued, "Room")
     assert stage.queue.wake_at() == START + 6 * FLUSH_PERIOD_NS
 
 
@@ -410,7 +411,7 @@ def test_counts_by_place() -> None:
     for name in ("gated", "active"):
         stage.add(name)
     assert set(stage.queue.counts().values()) == {1}
-    assert [record.info.name for record in stage.queue.records()] == ["parked", "broken", "gated", "active"]
+    assert [queued.info.name for queued in stage.queue.queued_pods()] == ["parked", "broken", "gated", "active"]
 
 
 def test_incoming_and_rejected_are_counted() -> None:

@@ -24,7 +24,7 @@ from tests.unit.core.queue.stage import (
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import FLYING, PodState
-from bayplan.core.queue import QueuedPod
+from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -122,11 +122,11 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule()
     def pop(self) -> None:
-        record, expected = self.queue.pop(self.now), self.slow.pop(self.now)
-        assert (record and record.info.uid) == (expected and expected.uid)
-        if record is not None and expected is not None:
-            assert record.attempts == expected.attempts
-            self.flying.append((record, expected))
+        queued, expected = self.queue.pop(self.now), self.slow.pop(self.now)
+        assert (queued and queued.info.uid) == (expected and expected.uid)
+        if queued is not None and expected is not None:
+            assert queued.attempts == expected.attempts
+            self.flying.append((queued, expected))
 
     @rule(refusals=st.lists(REFUSALS, min_size=1, max_size=5))
     def try_some(self, refusals: list[tuple[tuple[str, ...], tuple[str, ...]]]) -> None:
@@ -139,21 +139,21 @@ class QueueMachine(RuleBasedStateMachine):
     @rule(refusal=REFUSALS, which=st.integers(0, 4), kept=st.none() | NODES | st.just(""))
     def fail(self, refusal: tuple[tuple[str, ...], tuple[str, ...]], which: int, kept: str | None) -> None:
         rejectors, pending = refusal
-        record, slow = self.flying.pop(which % len(self.flying))
-        self.queue.return_failed(record, rejectors, pending, self.now)
+        queued, slow = self.flying.pop(which % len(self.flying))
+        self.queue.return_failed(queued, rejectors, pending, self.now)
         self.slow.fail(slow, set(rejectors), set(pending), self.now)
-        assert (record.state is PodState.GONE) == slow.is_gone
+        assert (queued.state is PodState.GONE) == slow.is_gone
         if kept is not None and not slow.is_gone:
-            self.queue.nominate(record, kept, self.now)
+            self.queue.nominate(queued, kept, self.now)
             self.slow.nominate(slow, kept, self.now)
 
     @precondition(lambda self: self.flying)
     @rule(which=st.integers(0, 4), node_name=NODES)
     def bind(self, which: int, node_name: str) -> None:
-        record, slow = self.flying.pop(which % len(self.flying))
-        self.queue.assume(record, node_name, self.now)
-        self.queue.done(record)
-        record.enter(PodState.BINDING)
+        queued, slow = self.flying.pop(which % len(self.flying))
+        self.queue.assume(queued, node_name, self.now)
+        self.queue.done(queued)
+        queued.enter(PodState.BINDING)
         self.slow.bind(slow, node_name, self.now)
 
     @rule(news=st.sampled_from(sorted(NEWS)))
@@ -188,9 +188,11 @@ class QueueMachine(RuleBasedStateMachine):
 
     @invariant()
     def every_pod_is_in_the_same_one_place(self) -> None:
-        places = {record.info.uid: record.state.value for record in self.queue.records() if record.state not in FLYING}
+        places = {
+            queued.info.uid: queued.state.value for queued in self.queue.queued_pods() if queued.state not in FLYING
+        }
         assert places == {found.uid: found.place for found in self.slow.pods}
-        uids = [record.info.uid for record in self.queue.records()]
+        uids = [queued.info.uid for queued in self.queue.queued_pods()]
         assert sorted(uids) == sorted(found.uid for found in self.slow.pods + self.slow.flying)
         counted = {place.value: count for place, count in self.queue.counts().items()}
         assert counted == {place: list(places.values()).count(place) for place in counted}
@@ -213,12 +215,12 @@ class QueueMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """When all is over nothing is left behind."""
-        for record, _ in self.flying:
-            self.queue.discard(record)
+        for queued, _ in self.flying:
+            self.queue.discard(queued)
         for found in list(self.slow.pods):
             self.queue.delete(f"default/{found.name}", self.now)
         assert self.queue.in_flight_counts() == (0, 0)
-        assert list(self.queue.records()) == []
+        assert list(self.queue.queued_pods()) == []
         assert len(self.queue.nominations) == 0 or self.flying
 
 

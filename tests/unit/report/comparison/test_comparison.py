@@ -12,27 +12,30 @@ import pytest
 
 pytest.importorskip("plotly", reason="the extra `report` is not installed")
 
-from tests.unit.analysis.simulation.runs import Plain, pod, preemption, run, summary
+from tests.unit.analysis.simulation.runs import pod, preemption, run, summary
 
-from bayplan.analysis.simulation.results.comparison import Comparison, compare
+from bayplan.analysis.simulation.results.comparison import compare
+from bayplan.analysis.simulation.results.differences import ComparedRuns
+from bayplan.analysis.simulation.results.run import End, Run, Series
 from bayplan.report.comparison.figures import runs_over_time, waits_by_class
 from bayplan.report.comparison.page import comparison_page
 from bayplan.report.comparison.rows import signed_count, signed_duration, signed_points
 from bayplan.report.comparison.tables import comparison_parts
 from bayplan.report.terminal import rendered
+from bayplan.report.writing import write_report
 
 
-def text_of(comparison: Comparison) -> str:
-    return rendered(comparison_parts(comparison.to_dict()))
+def text_of(compared: ComparedRuns) -> str:
+    return rendered(comparison_parts(compared.comparison))
 
 
-def page_of(comparison: Comparison) -> str:
-    return comparison_page(comparison.runs, comparison.to_dict())
+def page_of(compared: ComparedRuns) -> str:
+    return comparison_page(compared.runs, compared.comparison)
 
 
-def two(base: Plain | None = None, other: Plain | None = None) -> Comparison:
+def two(base: Run | None = None, other: Run | None = None) -> ComparedRuns:
     """A run in which one pod is preempted, and one in which it is not but waits longer."""
-    victim = pod("x", end="preempted", ended=50.0)
+    victim = pod("x", end=End.PREEMPTED, ended=50.0)
     base = base or run([victim, pod("y")], [preemption("y", "x")], configs="a.yaml")
     other = other or run([pod("x", bound=9.0), pod("y", "n2"), pod("z", None)], configs="b.yaml")
     return compare(base, other)
@@ -59,7 +62,7 @@ class TestText:
         first = text_of(two()).splitlines()[:2]
         assert first[0] == "a and b, 1 min 40 s on 1 node, seed 0."
         assert first[1] == (
-            "b against a: 1 more pod still waiting and 1 fewer pod preempted. At p90, low waits 8 s longer."
+            "b compared with a: 1 more pod pending and 1 fewer pod preempted. At p90, low waits 8 s longer."
         )
 
     @pytest.mark.parametrize(
@@ -68,7 +71,7 @@ class TestText:
             ["pods preempted", "1", "0", "−1"],
             ["pods pending", "0", "1", "+1"],
             ["evicted by preemption", "1", "0", "−1"],
-            ["cpu used, mean", "50.0%", "50.0%", "0"],
+            ["cpu utilization, mean", "50.0%", "50.0%", "0"],
             ["default/x", "low", "n1 at 1 s, preempted at 50 s", "n1 at 9 s", "+8 s"],
             ["default/y", "low", "n1 at 1 s", "n2 at 1 s"],
             ["a", "50 s", "default/y", "1,000", "n1", "default/x"],
@@ -83,16 +86,16 @@ class TestText:
     def test_sentences_say_how_many(self) -> None:
         text = text_of(two())
         assert (
-            "Of 2 pods in both, 2 went another way: 1 on another node, 1 bound at another time (by 1 s or more) and "
-            "1 preempted in a alone. There is 1 pod only in b." in text
+            "Of 2 pods in both runs, 2 had a different outcome: 1 on a different node, "
+            "1 bound at a different time (by 1 s or more) and 1 preempted only in a. There is 1 pod only in b." in text
         )
-        assert "0 preemptions in both (the same pod for the same victims), 1 only in a and 0 only in b." in text
+        assert "0 preemptions in both runs (same preemptor, same victims), 1 only in a and 0 only in b." in text
 
     def test_nothing_changed(self) -> None:
         text = text_of(two(run([pod("x")]), run([pod("x")])))
-        assert "default (2) against default: as many pods placed, waiting and preempted." in text
-        assert "All 1 pods in both ended on the same node at the same time." in text
-        assert "No run had a preemption." in text
+        assert "default (2) compared with default: no change in pods placed, pending or preempted." in text
+        assert "1 pod in both runs, none with a different outcome." in text
+        assert "There were no preemptions in any run." in text
 
     def test_warnings_stand_above_all_figures(self) -> None:
         text = text_of(compare(run(), run(seed=3, inputs="other"), names=["a", "b"]))
@@ -106,19 +109,19 @@ class TestText:
             )
         )
         assert text.count("default/x-") == 20
-        assert "and 10 more; -o json has all." in text
+        assert "and 10 more; -o json shows all." in text
 
     def test_three_runs_have_two_differences(self) -> None:
         text = text_of(compare(run([pod("x")]), run([pod("x")]), run([pod("x", None)]), names=["a", "b", "c"]))
         assert "b − a" in text
-        assert "c against a: 1 fewer pod placed and 1 more pod still waiting." in text
+        assert "c compared with a: 1 fewer pod placed and 1 more pod pending." in text
 
     def test_long_names_lose_their_middle_unless_two_would_be_the_same(self) -> None:
         long = "configuration-{}-of-the-production-cluster-{}"
         apart = compare(run(), run(), names=[long.format("a", "a"), long.format("a", "b")])
-        assert "configuration…tion-cluster-b against configuration…tion-cluster-a" in text_of(apart)
+        assert "configuration…tion-cluster-b compared with configuration…tion-cluster-a" in text_of(apart)
         alike = compare(run(), run(), names=[long.format("a", "x"), long.format("b", "x")])
-        assert f"{long.format('b', 'x')} against {long.format('a', 'x')}" in text_of(alike)
+        assert f"{long.format('b', 'x')} compared with {long.format('a', 'x')}" in text_of(alike)
 
 
 class Elements(HTMLParser):
@@ -136,7 +139,13 @@ class Elements(HTMLParser):
 class TestPage:
     def test_holds_the_answer_the_figures_and_the_pods(self) -> None:
         page = page_of(two())
-        order = ["1 fewer pod preempted", "pods pending", "Use and queue", "Waiting time", "Placements that differ"]
+        order = [
+            "1 fewer pod preempted",
+            "pods pending",
+            "Utilization and queue",
+            "Waiting time",
+            "Placements that differ",
+        ]
         places = [page.index(said) for said in order]
         assert places == sorted(places)
         assert "<td>n1 at 1 s, preempted at 50 s</td><td>n1 at 9 s</td>" in page
@@ -159,13 +168,13 @@ class TestPage:
 
     def test_text_of_users_stays_text(self) -> None:
         evil = "</script><img src=http://evil.example>{{plotly}}<a href='http://e.example'>"
-        one = pod(evil) | {"class": evil, "owner": evil}
+        here, there = (pod(evil, node=node, class_name=evil, owner=evil) for node in ("n1", evil))
         taking = preemption(evil, evil)
-        taking["victims"][0]["breaks"] = [evil]
-        base = run([one], [taking], configs=evil, classes={evil: 5}, inputs=evil)
-        base["series"]["used"] = {evil: [0.5, 0.5]}
-        base["summary"] = summary([one], evictions={evil: 1}, utilisation={evil: 0.5}, fragmentation={evil: 0.5})
-        page = page_of(two(base, run([one | {"node": evil}], configs=f"b{evil}")))
+        taking.victims[0].breaks = [evil]
+        base = run([here], [taking], configs=evil, classes={evil: 5}, inputs=evil)
+        base.series.used = {evil: [0.5, 0.5]}
+        base.summary = summary([here], evictions={evil: 1}, utilisation={evil: 0.5})
+        page = page_of(two(base, run([there], configs=f"b{evil}")))
         tags = [tag for tag, _ in Elements(page).tags]
         assert [tag for tag in tags if tag in ("img", "a")] == []
         assert tags.count("script") == 3
@@ -175,17 +184,17 @@ class TestPage:
 
     def test_same_runs_same_bytes(self, tmp_path: Path) -> None:
         for name in ("a.html", "b.html"):
-            two().report(tmp_path / name)
+            write_report(two(), tmp_path / name)
         assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
     def test_runs_without_pods_make_a_page(self) -> None:
-        empty = run(series={"t": [], "queue": {"active": []}, "used": {}})
-        assert "No run had a preemption." in page_of(compare(empty, empty))
+        empty = run(series=Series([], {"active": []}, {}, [], []))
+        assert "There were no preemptions in any run." in page_of(compare(empty, empty))
 
 
 class TestFigures:
-    def lines(self, *runs: Plain) -> list[Any]:
-        data: list[Any] = runs_over_time(runs, compare(*runs).to_dict())["data"]
+    def lines(self, *runs: Run) -> list[Any]:
+        data: list[Any] = runs_over_time(runs, compare(*runs).comparison)["data"]
         return data
 
     def test_each_run_has_a_line_in_each_band(self) -> None:
@@ -198,24 +207,29 @@ class TestFigures:
 
     def test_a_resource_that_one_run_lacks_is_nothing_there(self) -> None:
         gpu = run()
-        gpu["series"]["used"]["gpu"] = [0.5, 1.0]
+        gpu.series.used["gpu"] = [0.5, 1.0]
         lines = self.lines(gpu, run())
         assert [one["y"] for one in lines if one["yaxis"] == "y2"] == [[50.0, 100.0], [0.0, 0.0]]
 
+    def test_a_file_that_names_no_place_of_the_queue_has_nobody_waiting(self) -> None:
+        silent = run()
+        silent.series.queue = {}
+        assert self.lines(silent, run())[1]["y"] == [0, 0]
+
     def test_victims_add_up(self) -> None:
         """Whoever chose a pod: it went once."""
-        gone = [pod(key, end="preempted", ended=at) for key, at in (("x", 20.0), ("z", 60.0), ("w", 60.0))]
+        gone = [pod(key, end=End.PREEMPTED, ended=at) for key, at in (("x", 20.0), ("z", 60.0), ("w", 60.0))]
         taking = [preemption("y", "x", at=20.0), preemption("y", "z", "w", at=60.0), preemption("v", "w", at=60.0)]
         line = self.lines(run(gone, taking), run())[2]
         assert (line["x"], line["y"]) == ([0.0, 20.0, 60.0, 60.0, 100.0], [0, 1, 2, 3, 3])
 
     def test_runs_of_a_class_stand_side_by_side(self) -> None:
-        figure = waits_by_class(two().to_dict())
+        figure = waits_by_class(two().comparison)
         medians = [one for one in figure["data"] if one.get("showlegend")]
         assert [(one["name"], one["x"]) for one in medians] == [("a", [1.0]), ("b", [9.0])]
         assert medians[0]["y"] != medians[1]["y"]
         assert figure["layout"]["yaxis"]["ticktext"] == ["low (10)"]
 
     def test_a_class_without_a_wait_in_one_run_has_no_mark_there(self) -> None:
-        figure = waits_by_class(two(run([pod("x")]), run([pod("x", None)])).to_dict())
+        figure = waits_by_class(two(run([pod("x")]), run([pod("x", None)])).comparison)
         assert [one["x"] for one in figure["data"] if one.get("showlegend")] == [[1.0], []]

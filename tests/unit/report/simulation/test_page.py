@@ -8,84 +8,115 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 pytest.importorskip("plotly", reason="the extra `report` is not installed")
 
+from bayplan.analysis.simulation.results.run import (
+    Candidate,
+    Chain,
+    Criterion,
+    End,
+    Fragmentation,
+    Loop,
+    NodeRow,
+    Note,
+    PodFigures,
+    PodRow,
+    Preemption,
+    Record,
+    RecordedVictim,
+    Reprieve,
+    Run,
+    Series,
+    Summary,
+    Victim,
+    Waits,
+)
 from bayplan.core.preemption.select import HIGHEST_PRIORITY, PRIORITY_SUM
 from bayplan.report.durations import duration_text, unit_for
 from bayplan.report.html_page import PlotlyMissingError, require_plotly
 from bayplan.report.simulation.node_figures import nodes_over_time, shortened
-from bayplan.report.simulation.page import report_page, write_report
+from bayplan.report.simulation.page import report_page, write_run
 from bayplan.report.simulation.time_figures import over_time, waiting, who_evicted
 from bayplan.report.simulation.view import SimulationView
 
 Plain = dict[str, Any]
 _CLASSES = {"critical": 1_000_000, "service": 10_000, "batch": 100}
 _GIB = 1 << 30
+_RULES = "fewest victims: 1 against 2 on node-2"
 
 
-def pod(key: str, **changed: Any) -> Plain:
-    made = {
-        "key": key, "class": "batch", "priority": 100, "owner": f"ReplicaSet {key.rsplit('-', 1)[0]}", "node": "node-1",
-        "created": 0.0, "bound": 1.0, "started": 2.0, "ended": None, "end": "running", "cpu": 1000, "memory": _GIB,
-    }  # fmt: skip
-    return made | changed
+def pod(key: str, **changed: Any) -> PodRow:
+    made = PodRow(
+        key=key, class_name="batch", priority=100, owner=f"ReplicaSet {key.rsplit('-', 1)[0]}", node="node-1",
+        created=0.0, bound=1.0, started=2.0, ended=None, end=End.RUNNING, cpu=1000, memory=_GIB,
+    )  # fmt: skip
+    return msgspec.structs.replace(made, **changed)
 
 
-def node(name: str, **changed: Any) -> Plain:
-    return {"name": name, "from": 0.0, "until": None, "allocatable": {"cpu": 4000, "memory": 8 * _GIB}} | changed
+def node(name: str, until: float | None = None) -> NodeRow:
+    return NodeRow(name, 0.0, until, {"cpu": 4000, "memory": 8 * _GIB})
 
 
-def preemption(preemptor: str, victims: list[str], **changed: Any) -> Plain:
-    made = {
-        "t": 50.0, "preemptor": preemptor, "priority": 1_000_000, "node": "node-1",
-        "victims": [{"pod": key, "priority": 100, "breaks": []} for key in victims],
-        "decided": "fewest victims: 1 against 2 on node-2", "record": None,
-    }  # fmt: skip
-    return made | changed
+def preemption(preemptor: str, victims: list[str], t: float = 50.0, record: Record | None = None) -> Preemption:
+    gone = [Victim(key, 100, []) for key in victims]
+    return Preemption(t, preemptor, 1_000_000, "node-1", gone, _RULES, record)
 
 
-def record(chosen: str = "node-1") -> Plain:
-    victim = {"pod": "prod/low-1", "priority": 100, "startTime": "2026-01-01T00:00:00Z", "breaks": ["prod/guard"]}
-    other = victim | {"pod": "prod/low-2", "breaks": []}
-    kept = {"pod": "prod/mid-1", "priority": 500, "startTime": None, "budgetUsedUp": False, "kept": True}
-    gone = kept | {
-        "pod": "prod/low-1", "kept": False, "stoppedBy": "NodeResourcesFit", "reasons": ["Insufficient cpu"]
-    }  # fmt: skip
-    return {
-        "candidates": [
-            {"node": chosen, "numPDBViolations": 0, "victims": [victim], "reprieves": [kept, gone]},
-            {"node": "another", "numPDBViolations": 0, "victims": [victim, other], "reprieves": []},
+def record(chosen: str = "node-1") -> Record:
+    started = "2026-01-01T00:00:00Z"
+    victim = RecordedVictim("prod/low-1", 100, started, ["prod/guard"])
+    other = RecordedVictim("prod/low-2", 100, started, [])
+    kept = Reprieve("prod/mid-1", 500, None, budget_used_up=False, kept=True)
+    gone = Reprieve(
+        "prod/low-1", 500, None, budget_used_up=False, kept=False,
+        stopped_by="NodeResourcesFit", reasons=["Insufficient cpu"],
+    )  # fmt: skip
+    return Record(
+        candidates=[
+            Candidate(chosen, 0, [victim], [kept, gone]),
+            Candidate("another", 0, [victim, other], []),
         ],
-        "choice": [
-            {"criterion": HIGHEST_PRIORITY, "values": {chosen: 100, "another": 100}, "kept": [chosen, "another"]},
-            {"criterion": PRIORITY_SUM, "values": {chosen: 100, "another": 200}, "kept": [chosen]},
+        candidates_left_out=0,
+        choice=[
+            Criterion(HIGHEST_PRIORITY, {chosen: 100, "another": 100}, [chosen, "another"]),
+            Criterion(PRIORITY_SUM, {chosen: 100, "another": 200}, [chosen]),
         ],
-    }
+    )
 
 
-def result(**changed: Any) -> Plain:
-    """Nothing but one node; tests add what they are about."""
-    made = {
-        "format": "bayplan simulation v1", "seed": 7, "configs": "default", "seconds": 100.0, "partial": False,
-        "classes": _CLASSES,
-        "summary": {
-            "pods": {"created": 0, "placed": 0, "finished": 0, "deleted": 0, "preempted": 0, "pending": 0},
-            "waiting": {}, "evictions": {}, "evictionsByPreemptor": {}, "budgetsBroken": 0, "utilisation": {},
-            "fragmentation": {},
-        },
-        "series": {"t": [], "queue": {}, "used": {}, "running": []},
-        "nodes": [node("node-1")], "pods": [], "preemptions": [], "chains": [], "loops": [],
-    }  # fmt: skip
-    return made | changed
+def chain(*pods: str, depth: int = 1, downtime: float = 1.0) -> Chain:
+    return Chain(0.0, list(pods), depth, len(pods) - 1, downtime, 0)
 
 
-def busy_result(nodes: int, pods: int, seconds: float, seed: int = 1) -> Plain:
+def loop(pods: list[str], priorities: list[int], times: int) -> Loop:
+    return Loop(pods[0], pods[-1], pods, priorities, times, 0.0, 100.0)
+
+
+def result(**changed: Any) -> Run:
+    """Nothing but one node; tests add what they are about. Whoever is named is a pod of the run."""
+    made = Run(
+        seed=7, configs="default", inputs="", seconds=100.0, partial=False, classes=_CLASSES,
+        summary=Summary(PodFigures(0, 0, 0, 0, 0, 0, 0), {}, {}, {}, 0, {}, Fragmentation(0.0, 0.0)),
+        series=Series([], {}, {}, [], []),
+        nodes=[node("node-1")], pods=[], preemptions=[], chains=[], loops=[], waiting=[], notes=[],
+    )  # fmt: skip
+    made = msgspec.structs.replace(made, **changed)
+    named = [key for taking in made.preemptions for key in (taking.preemptor, *(gone.pod for gone in taking.victims))]
+    named += [key for found in made.chains for key in found.pods]
+    there = {row.key for row in made.pods}
+    made.pods += [pod(key) for key in dict.fromkeys(named) if key not in there]
+    return made
+
+
+def busy_result(nodes: int, pods: int, seconds: float, seed: int = 1) -> Run:
     """A made-up day: workloads of three classes, some of the least important evicted."""
     rng = random.Random(seed)
     made, preemptions = [], []
@@ -99,68 +130,76 @@ def busy_result(nodes: int, pods: int, seconds: float, seed: int = 1) -> Plain:
         made.append(
             pod(
                 f"prod/{name}-{number // 20}-{number}",
-                **{"class": name, "priority": _CLASSES[name], "owner": f"ReplicaSet prod/{name}-{number // 20}"},
+                class_name=name, priority=_CLASSES[name], owner=f"ReplicaSet prod/{name}-{number // 20}",
                 node=None if waits else f"node-{rng.randrange(nodes)}",
                 created=created, bound=None if waits else min(bound, seconds), started=None if waits else bound + 1,
-                ended=None if waits or runs else ended, end="pending" if waits else "running" if runs else "finished",
+                ended=None if waits or runs else ended,
+                end=End.PENDING if waits else End.RUNNING if runs else End.FINISHED,
                 cpu=rng.choice([250, 500, 1000]), memory=rng.choice([1, 2, 4]) * _GIB // 4,
             )
         )  # fmt: skip
-    urgent = [one for one in made if one["class"] == "critical"]
-    for one in [one for one in made if one["class"] == "batch" and one["end"] == "finished"][: max(pods // 60, 3)]:
-        one["end"] = "preempted"
-        by = rng.choice(urgent)
-        taking = preemption(by["key"], [one["key"]], t=one["ended"], node=one["node"], record=record(one["node"]))
-        taking["victims"][0]["breaks"] = ["prod/guard"] if rng.random() < 0.1 else []
+    urgent = [row for row in made if row.class_name == "critical"]
+    finished = [row for row in made if row.class_name == "batch" and row.end is End.FINISHED]
+    for gone in finished[: max(pods // 60, 3)]:
+        assert gone.ended is not None
+        assert gone.node is not None
+        gone.end = End.PREEMPTED
+        taking = preemption(rng.choice(urgent).key, [gone.key], t=gone.ended, record=record(gone.node))
+        taking.node = gone.node
+        taking.victims[0].breaks = ["prod/guard"] if rng.random() < 0.1 else []
         preemptions.append(taking)
-    preemptions.sort(key=lambda one: one["t"])
+    preemptions.sort(key=lambda taking: taking.t)
     return _summed_up(made, preemptions, nodes, seconds)
 
 
-def _summed_up(pods: list[Plain], preemptions: list[Plain], nodes: int, seconds: float) -> Plain:
-    waits = {
-        name: sorted(one["bound"] - one["created"] for one in pods if one["class"] == name and one["bound"] is not None)
-        for name in _CLASSES
-    }
-    times = [seconds * step / 400 for step in range(401)]
-    by_end = {end: sum(one["end"] == end for one in pods) for end in ("finished", "deleted", "preempted", "pending")}
-    victims = [victim["pod"] for one in preemptions for victim in one["victims"]]
+def _summed_up(pods: list[PodRow], preemptions: list[Preemption], nodes: int, seconds: float) -> Run:
+    ends = Counter(row.end for row in pods)
+    victims = [victim.pod for taking in preemptions for victim in taking.victims]
     return result(
         seconds=seconds,
-        summary={
-            "pods": {"created": len(pods), "placed": len(pods) - by_end["pending"], **by_end},
-            "waiting": {
-                name: {"count": len(all_)}
-                | {key: all_[min(int(share * len(all_)), len(all_) - 1)]
-                   for key, share in (("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("max", 1.0))}
-                for name, all_ in waits.items() if all_
-            },
-            "evictions": {"preemption": len(victims), "node": 2},
-            "evictionsByPreemptor": {one["preemptor"]: len(one["victims"]) for one in preemptions},
-            "budgetsBroken": 2, "utilisation": {"cpu": 0.63, "memory": 0.41}, "fragmentation": {"cpu": 0.127},
-        },
-        series={
-            "t": times,
-            "queue": {
+        summary=Summary(
+            pods=PodFigures(
+                created=len(pods), placed=len(pods) - ends[End.PENDING], finished=ends[End.FINISHED], failed=0,
+                deleted=0, preempted=ends[End.PREEMPTED], pending=ends[End.PENDING],
+            ),
+            waiting=_waits(pods),
+            evictions={"preemption": len(victims), "node": 2},
+            evictions_by_preemptor={taking.preemptor: len(taking.victims) for taking in preemptions},
+            budgets_broken=2, utilisation={"cpu": 0.63, "memory": 0.41}, fragmentation=Fragmentation(0.127, 0.5),
+        ),
+        series=Series(
+            t=[seconds * step / 400 for step in range(401)],
+            queue={
                 "active": [step % 3 for step in range(401)], "backoff": [step % 7 for step in range(401)],
                 "unschedulable": [abs(200 - step) // 8 for step in range(401)], "gated": [0] * 401,
             },
-            "used": {
+            used={
                 "cpu": [0.6 + 0.3 * (step % 50) / 50 for step in range(401)],
                 "memory": [0.4 + step / 1600 for step in range(401)],
             },
-            "running": list(range(401)),
-        },
+            running=list(range(401)),
+            fragmentation=[0.127] * 401,
+        ),
         nodes=[node(f"node-{number}", until=seconds / 2 if number == 3 else None) for number in range(nodes)],
         pods=pods, preemptions=preemptions,
         chains=[
-            {"pods": [preemptions[0]["preemptor"], *victims[:2]], "depth": 2, "downtime": 75.0},
-            {"pods": [preemptions[0]["preemptor"], victims[2], "prod/a-pod-with-a-very-long-name-5f6d7c8b9-x2v4q"],
-             "depth": 2, "downtime": 30.0},
-            {"pods": [preemptions[1]["preemptor"], victims[1]], "depth": 1, "downtime": 5.0},
+            chain(preemptions[0].preemptor, *victims[:2], depth=2, downtime=75.0),
+            chain(preemptions[0].preemptor, victims[2], "prod/a-pod-with-a-very-long-name-5f6d7c8b9-x2v4q",
+                  depth=2, downtime=30.0),
+            chain(preemptions[1].preemptor, victims[1], downtime=5.0),
         ],
-        loops=[{"pods": [preemptions[0]["preemptor"], victims[0]], "priorities": [1_000_000, 100], "times": 12}],
+        loops=[loop([preemptions[0].preemptor, victims[0]], [1_000_000, 100], 12)],
     )  # fmt: skip
+
+
+def _waits(pods: list[PodRow]) -> dict[str, Waits]:
+    found = {}
+    for name in _CLASSES:
+        waits = sorted(row.bound - row.created for row in pods if row.class_name == name and row.bound is not None)
+        if waits:
+            quantiles = (waits[min(int(share * len(waits)), len(waits) - 1)] for share in (0.5, 0.9, 0.99, 1.0))
+            found[name] = Waits(len(waits), *quantiles)
+    return found
 
 
 class Elements(HTMLParser):
@@ -198,28 +237,34 @@ class TestPage:
     def test_answer_comes_first(self) -> None:
         """The first sentence says who found a place, who was evicted, and whether there is a loop."""
         text = Elements(report_page(busy_result(10, 300, 3600.0))).text
-        order = [text.index(said) for said in ("found a place", "evicted by preemption", "loop found", "Use and queue")]
+        order = [
+            text.index(said) for said in ("placed", "evicted by preemption", "loop found", "Utilization and queue")
+        ]
         assert order == sorted(order)
 
     def test_every_class_has_its_p90_in_the_header(self) -> None:
         made = busy_result(10, 300, 3600.0)
         header = report_page(made).split("</header>")[0]
-        for name, wait in made["summary"]["waiting"].items():
+        for name, waits in made.summary.waiting.items():
             assert name in header
-            assert f">{duration_text(wait['p90'])}<" in header
+            assert f">{duration_text(waits.p90)}<" in header
 
     def test_partial_run_is_marked(self) -> None:
-        assert "Interrupted" in Elements(report_page(result(partial=True))).text
-        assert "Interrupted" not in Elements(report_page(result())).text
+        assert "ended early" in Elements(report_page(result(partial=True))).text
+        assert "ended early" not in Elements(report_page(result())).text
 
     def test_each_preemption_opens_its_record(self) -> None:
         """Victims with budgets, the deciding criterion, the candidate that lost and why, and what was tried."""
-        one = preemption("prod/urgent-1", ["prod/low-1"], record=record())
-        page = report_page(result(preemptions=[one, preemption("prod/urgent-2", ["prod/low-9"])]))
+        taking = preemption("prod/urgent-1", ["prod/low-1"], record=record())
+        page = report_page(result(preemptions=[taking, preemption("prod/urgent-2", ["prod/low-9"])]))
         elements = Elements(page)
         ids = [attributes.get("id") for tag, attributes in elements.tags if tag == "details"]
         assert ids == ["preemption-0", "preemption-1"]
-        for said in ("fewest victims: 1 against 2 on node-2", "victims weigh more in sum", "must go: Insufficient cpu"):
+        for said in (
+            "fewest victims: 1 against 2 on node-2",
+            "more or higher-priority victims",
+            "evicted: Insufficient cpu",
+        ):
             assert said in elements.text
 
     def test_record_says_how_the_candidates_compared(self) -> None:
@@ -227,20 +272,19 @@ class TestPage:
         assert "node-1 is cheapest" in Elements(page).text
 
     def test_loop_is_named_with_pods_and_priorities(self) -> None:
-        loop = {"pods": ["a/high-1", "a/low-1"], "priorities": [500, 20], "times": 9}
-        text = Elements(report_page(result(loops=[loop]))).text
+        text = Elements(report_page(result(loops=[loop(["a/high-1", "a/low-1"], [500, 20], 9)]))).text
         assert "9 times a/high-1 (500) → a/low-1 (20)" in text
 
     def test_what_could_not_be_done_is_told(self) -> None:
-        note = {"t": 60.0, "source": "day.yaml:7", "message": "no such node: <n1>"}
+        note = Note(60.0, "day.yaml:7", "no such node: <n1>")
         text = Elements(report_page(result(notes=[note]))).text
         assert "1 note on this run" in text
         assert "day.yaml:7no such node: <n1>" in text
 
     def test_workload_hit_hardest_stands_first(self) -> None:
         pods = [
-            pod("a/calm-1", end="preempted", ended=10.0),
-            *(pod(f"a/poor-{number}", end="preempted", ended=10.0) for number in range(3)),
+            pod("a/calm-1", end=End.PREEMPTED, ended=10.0),
+            *(pod(f"a/poor-{number}", end=End.PREEMPTED, ended=10.0) for number in range(3)),
             pod("a/fine-1"),
         ]
         table = report_page(result(pods=pods)).split("Worst-hit workloads")[1].split("</table>")[0]
@@ -248,32 +292,25 @@ class TestPage:
         assert "a/fine" not in table
 
     def test_chains_with_the_same_beginning_share_it(self) -> None:
-        chains = [
-            {"pods": ["a/one-1", "a/two-1"], "depth": 1, "downtime": 3.0},
-            {"pods": ["a/one-1", "a/two-2"], "depth": 1, "downtime": 4.0},
-        ]
+        chains = [chain("a/one-1", "a/two-1", downtime=3.0), chain("a/one-1", "a/two-2", downtime=4.0)]
         drawn = report_page(result(chains=chains)).split("<svg")[1].split("</svg>")[0]
         assert drawn.count("<rect") == 3
         assert drawn.count("marker-end") == 2
 
-    def test_something_else_is_refused(self) -> None:
-        with pytest.raises(ValueError, match="not a simulation's result"):
-            report_page({"format": "something else"})
-
     def test_resources_have_short_names_and_those_nobody_asks_for_are_left_out(self) -> None:
         """A node may offer what no pod takes: 0 % of it says nothing, and its line lies on the axis."""
         made = busy_result(3, 40, 600.0)
-        made["summary"]["utilisation"] |= {"example.com/gpu": 0.5, "example.com/idle": 0.0}
-        made["series"]["used"] |= {"example.com/gpu": [0.5] * 401, "example.com/idle": [0.0] * 401}
+        made.summary.utilisation |= {"example.com/gpu": 0.5, "example.com/idle": 0.0}
+        made.series.used |= {"example.com/gpu": [0.5] * 401, "example.com/idle": [0.0] * 401}
         page = report_page(made)
-        assert "<span>gpu used</span>" in page
+        assert "<span>gpu utilization</span>" in page
         assert "idle used" not in page
         names = {trace.get("name") for figure in figures_of(page).values() for trace in figure["data"]}
         assert "example.com/gpu" in names
         assert "example.com/idle" not in names
 
     def test_empty_run_makes_a_page(self) -> None:
-        assert "No pod was preempted and none waits." in report_page(result(nodes=[]))
+        assert "No pod was preempted, and none is pending." in report_page(result(nodes=[]))
 
 
 class TestSafety:
@@ -302,17 +339,18 @@ class TestSafety:
         evil = (
             "x/</script><script>alert(1)</script><img src=http://evil.example/x>{{plotly}}<a href='http://e.example'>"
         )
-        one = preemption(evil, [evil], node=evil, decided=evil, record=None)
-        one["victims"][0]["breaks"] = [evil]
-        made = busy_result(3, 40, 600.0) | {
-            "configs": evil, "classes": {evil: 5}, "nodes": [node(evil)], "preemptions": [one],
-            "pods": [pod(evil, **{"class": evil}, owner=evil, node=evil, end="preempted", ended=60.0)],
-            "chains": [{"pods": [evil, evil], "depth": 1, "downtime": 1.0}],
-            "loops": [{"pods": [evil], "priorities": [5], "times": 3}],
-        }  # fmt: skip
-        made["summary"] |= {"evictionsByPreemptor": {evil: 1}, "evictions": {evil: 1}, "fragmentation": {evil: evil}}
-        made["summary"]["utilisation"] = {evil: 0.5}
-        made["series"]["used"] = {evil: made["series"]["used"]["cpu"]}
+        taking = preemption(evil, [evil])
+        taking.node = taking.decided = evil
+        taking.victims[0].breaks = [evil]
+        made = busy_result(3, 40, 600.0)
+        made.configs, made.classes, made.nodes, made.preemptions = evil, {evil: 5}, [node(evil)], [taking]
+        made.pods = [pod(evil, class_name=evil, owner=evil, node=evil, end=End.PREEMPTED, ended=60.0)]
+        made.chains, made.loops = [chain(evil, evil)], [loop([evil], [5], 3)]
+        made.notes = [Note(1.0, evil, evil)]
+        summary = made.summary
+        summary.evictions_by_preemptor, summary.evictions, summary.utilisation = {evil: 1}, {evil: 1}, {evil: 0.5}
+        summary.waiting = {evil: summary.waiting["batch"]}
+        made.series.used = {evil: made.series.used["cpu"]}
         page = report_page(made)
         elements = Elements(page)
         assert [tag for tag, _ in elements.tags if tag in ("img", "a")] == []
@@ -331,22 +369,23 @@ class TestSafety:
     def test_missing_plotly_is_said_clearly(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "plotly.offline", None)
         with pytest.raises(PlotlyMissingError, match=r"pip install 'bayplan\[report\]'"):
-            write_report(result(), tmp_path / "report.html")
+            write_run(result(), tmp_path / "report.html")
         assert list(tmp_path.iterdir()) == []
 
 
 class TestFile:
     def test_same_result_same_bytes(self, tmp_path: Path) -> None:
         for name in ("a.html", "b.html"):
-            write_report(json.loads(json.dumps(busy_result(10, 300, 3600.0))), tmp_path / name)
+            write_run(busy_result(10, 300, 3600.0), tmp_path / name)
         assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
     def test_order_of_hashes_does_not_matter(self, tmp_path: Path) -> None:
         """Two processes with different hash seeds write the same bytes."""
-        (tmp_path / "result.json").write_text(json.dumps(busy_result(10, 120, 3600.0)))
+        (tmp_path / "result.json").write_bytes(msgspec.json.encode(busy_result(10, 120, 3600.0)))
         code = (
-            "import json, sys; from bayplan.report.simulation.page import write_report; "
-            "write_report(json.load(open('result.json')), sys.argv[1])"
+            "import sys; from bayplan.report.simulation.page import write_run; "
+            "from bayplan.analysis.simulation.results.run_files import read_runs; "
+            "write_run(read_runs('result.json')[0], sys.argv[1])"
         )
         for seed in ("1", "2"):
             command = [sys.executable, "-c", code, f"{seed}.html"]
@@ -355,17 +394,17 @@ class TestFile:
 
     def test_nothing_is_left_half_written(self, tmp_path: Path) -> None:
         with pytest.raises(OSError, match="directory"):
-            write_report(result(), tmp_path / "absent" / "report.html")
+            write_run(result(), tmp_path / "absent" / "report.html")
         (tmp_path / "taken").mkdir()
         with pytest.raises(OSError, match="directory"):
-            write_report(result(), tmp_path / "taken")
-        assert [one.name for one in tmp_path.iterdir()] == ["taken"]
+            write_run(result(), tmp_path / "taken")
+        assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
 class TestNodes:
     def test_few_nodes_show_each_pod_and_mark_victims(self) -> None:
         pods = [
-            pod("a/x-1", end="preempted", ended=60.0),
+            pod("a/x-1", end=End.PREEMPTED, ended=60.0),
             pod("a/y-1", bound=2.0),
             pod("a/z-1", bound=70.0),
             pod("a/w-1", node=None, bound=None),
@@ -380,8 +419,8 @@ class TestNodes:
 
     def test_recreated_under_the_same_name_each_has_its_own_preemption(self) -> None:
         pods = [
-            pod("a/x-0", end="preempted", ended=20.0),
-            pod("a/x-0", end="preempted", created=30.0, bound=31.0, ended=60.0),
+            pod("a/x-0", end=End.PREEMPTED, ended=20.0),
+            pod("a/x-0", end=End.PREEMPTED, created=30.0, bound=31.0, ended=60.0),
         ]
         preemptions = [preemption("a/y-1", ["a/x-0"], t=19.0), preemption("a/y-2", ["a/x-0"], t=59.0)]
         marks = nodes_over_time(SimulationView(result(pods=pods, preemptions=preemptions)))["data"][-1]
@@ -389,7 +428,7 @@ class TestNodes:
 
     def test_many_nodes_become_a_heat_map_of_used_shares(self) -> None:
         nodes = [node(f"node-{number}") for number in range(100)]
-        nodes[5]["until"] = 50.0
+        nodes[5].until = 50.0
         pods = [pod("a/x-1", node="node-10", bound=0.0, ended=50.0), pod("a/x-2", node="node-10", bound=0.0)]
         cpu, memory, evictions = nodes_over_time(SimulationView(result(nodes=nodes, pods=pods)))["data"]
         assert cpu["y"][:3] == ["node-0", "node-1", "node-2"]
@@ -417,12 +456,13 @@ class TestSeries:
         count = 10_000
         lengths = [0] * count
         lengths[5_003] = 77
-        series = {
-            "t": [step / 100 for step in range(count)],
-            "queue": {"active": lengths},
-            "used": {"cpu": [0.25, 0.75] * (count // 2)},
-            "running": lengths,
-        }
+        series = Series(
+            t=[step / 100 for step in range(count)],
+            queue={"active": lengths},
+            used={"cpu": [0.25, 0.75] * (count // 2)},
+            running=lengths,
+            fragmentation=[0.0] * count,
+        )
         cpu, active, _ = over_time(SimulationView(result(series=series)))["data"]
         assert len(active["y"]) < 2_000
         assert max(active["y"]) == 77
@@ -431,23 +471,22 @@ class TestSeries:
     def test_victims_are_counted_where_they_fell(self) -> None:
         """When they went, and each once: of a pod that two have chosen there is only one."""
         went = {"a/c-1": 0.0, "a/c-2": 0.0, "a/c-3": 100.0}
-        pods = [pod(key, end="preempted", ended=at) for key, at in went.items()]
+        pods = [pod(key, end=End.PREEMPTED, ended=at) for key, at in went.items()]
         preemptions = [preemption("a/b-1", ["a/c-1", "a/c-2"], t=0.0), preemption("a/b-2", ["a/c-2"], t=0.0)]
         bars = over_time(SimulationView(result(pods=pods, preemptions=preemptions)))["data"][-1]
         assert (bars["y"][0], bars["y"][-1], sum(bars["y"])) == (2, 1, 3)
 
     def test_waiting_puts_the_most_important_class_on_top(self) -> None:
         made = result()
-        made["summary"]["waiting"] = {
-            name: {"count": 3, "p50": 0.0, "p90": 2.0, "p99": 3.0, "max": 4000.0} for name in ("batch", "critical")
-        }
+        made.summary.waiting = {name: Waits(3, 0.0, 2.0, 3.0, 4000.0) for name in ("batch", "critical")}
         figure = waiting(SimulationView(made))
-        assert figure["layout"]["yaxis"]["categoryarray"][-1].startswith("critical")
+        assert figure["layout"]["yaxis"]["ticktext"][0].startswith("critical")
+        assert figure["layout"]["yaxis"]["range"][0] > figure["layout"]["yaxis"]["range"][1], "from the top down"
         medians = next(trace for trace in figure["data"] if trace.get("name") == "median")
         assert min(medians["x"]) > 0, "a logarithmic axis has no zero"
 
     def test_who_evicted_counts_by_class(self) -> None:
-        pods = [pod("a/u-1", **{"class": "critical"}, priority=1_000_000), pod("a/l-1"), pod("a/l-2")]
+        pods = [pod("a/u-1", class_name="critical", priority=1_000_000), pod("a/l-1"), pod("a/l-2")]
         made = result(pods=pods, preemptions=[preemption("a/u-1", ["a/l-1", "a/l-2"])])
         sankey = who_evicted(SimulationView(made))["data"][0]
         assert sankey["node"]["label"] == ["critical evicts", "batch evicted"]
@@ -457,7 +496,7 @@ class TestSeries:
 # A run in which hardly anything happens for long.
 
 
-def late_result(early: int) -> Plain:
+def late_result(early: int) -> Run:
     """A hundred seconds; so many pods come at the start, and a hundred after the ninetieth."""
     pods = [pod(f"prod/early-{number}", created=float(number)) for number in range(early)]
     pods += [pod(f"prod/late-{number}", created=90 + number / 20) for number in range(100)]
@@ -475,20 +514,23 @@ def test_time_axes_begin_where_pods_come(early: int, begins: float, bars: int) -
         assert figure["layout"]["xaxis"]["range"] == pytest.approx([begins, 100], abs=0.5)
         assert figure["layout"]["meta"]["wholeRun"] == [0, 100]
     assert len(over_time(view)["data"][-1]["x"]) == pytest.approx(bars, rel=0.01)
-    said = "only 2 of 102 pods came: the time axes begin there."
+    said = "only 2 of 102 pods arrived, so the time axes start there."
     assert (said in report_page(late_result(early))) == bool(begins)
 
 
 # Pods without a workload.
 
 
-def hit(number: int, **changed: Any) -> Plain:
-    return pod(f"trace/pod-{number}", owner=None, end="pending", bound=None, started=None, node=None, **changed)
+def hit(number: int) -> PodRow:
+    return pod(f"trace/pod-{number}", owner="", end=End.PENDING, bound=None, started=None, node=None)
 
 
 @pytest.mark.parametrize(
     ("count", "named"),
-    [pytest.param(20, "trace/pod-7", id="a few by name"), pytest.param(21, "single pods of batch", id="many by class")],
+    [
+        pytest.param(20, "trace/pod-7", id="a few by name"),
+        pytest.param(21, "standalone pods of class batch", id="many by class"),
+    ],
 )
 def test_single_pods_among_the_workloads(count: int, named: str) -> None:
     """A few single pods are told one by one; of a whole trace the classes say more."""
@@ -496,7 +538,7 @@ def test_single_pods_among_the_workloads(count: int, named: str) -> None:
     table = page[page.index("Worst-hit workloads") : page.index("Evictions and packing")]
     assert f"<td>{named}</td>" in table
     assert ("trace/pod-7" in table) == (count <= 20)
-    assert ("does not come back" in table) == (count > 20)
+    assert ("are not recreated" in table) == (count > 20)
 
 
 @pytest.mark.parametrize(
@@ -534,7 +576,7 @@ class TestInABrowser:
         browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if browser is None:
             pytest.skip("no Chromium on this machine")
-        write_report(busy_result(nodes, pods, 86_400.0), tmp_path / "report.html")
+        write_run(busy_result(nodes, pods, 86_400.0), tmp_path / "report.html")
         command = [
             browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
             "--virtual-time-budget=20000", "--dump-dom", (tmp_path / "report.html").as_uri(),

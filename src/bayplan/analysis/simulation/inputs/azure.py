@@ -7,6 +7,7 @@ passed over. There are no nodes, no priorities and no names in this trace.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +25,8 @@ def read_azure(path: Path) -> Recording:
     for row in read_rows(faults, _COLUMNS):
         arrival, run_seconds = row.seconds("arrival_s"), _run_seconds(row)
         name = f"vm-{len(recording.arrivals):06}"
-        recording.arrivals.append(Arrival(arrival, run_seconds, name, _pattern(row, recording)))
+        pattern = recording.pattern((row.text("cores"), row.text("memory_gib")), partial(_new_pattern, row))
+        recording.arrivals.append(Arrival(arrival, run_seconds, name, pattern))
     faults.raise_any()
     return recording
 
@@ -34,11 +36,6 @@ def _run_seconds(row: Row) -> float | None:
     if longest < shortest:
         row.reject("duration_max_s", f"{longest:.0f} is less than duration_min_s, {shortest:.0f}")
     return None if row.whole("censored", most=1) else (shortest + longest) / 2
-
-
-def _pattern(row: Row, recording: Recording) -> Pattern:
-    key = (row.text("cores"), row.text("memory_gib"))
-    return recording.pattern_of(key) or recording.remember(key, _new_pattern(row))
 
 
 def _new_pattern(row: Row) -> Pattern:

@@ -12,13 +12,13 @@ import gzip
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from math import isfinite
 from pathlib import Path
-from typing import IO, Final, Protocol, TypeAlias
+from typing import IO, Final, TypeAlias, TypeVar
 
-from bayplan.config.durations import SECOND, parse_duration
+from bayplan.model.durations import parse_duration
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.quantity import parse_quantity
+from bayplan.model.time_units import SECOND
 
 #: More would scroll the first ones, which usually explain the rest, out of sight.
 FAULTS_SHOWN: Final = 20
@@ -26,18 +26,8 @@ FAULTS_SHOWN: Final = 20
 SECONDS_MAX: Final = 9e9
 WHOLE_MAX: Final = 2**53
 
-
+NumberT = TypeVar("NumberT", int, float)
 HeaderCheck: TypeAlias = Callable[[Sequence[str], "Faults"], None]
-
-
-class _Reader(Protocol):
-    """What `csv.reader` makes."""
-
-    line_num: int
-
-    def __next__(self) -> list[str]: ...
-
-    def __iter__(self) -> _Reader: ...
 
 
 class Faults:
@@ -84,61 +74,52 @@ class Row:
 
     def whole(self, column: str, *, least: int = 0, most: int = WHOLE_MAX) -> int:
         """A whole number within bounds."""
-        written = self.text(column)
-        try:
-            value = int(written)
-        except ValueError:
-            self.reject(column, f"expected a whole number, not {written!r}")
-            return least
-        if not least <= value <= most:
-            self.reject(column, f"must be {_bounds(least, most)}, not {written}")
-            return least
-        return value
+        value = self._parsed(column, int, "expected a whole number", least)
+        return self._within(column, value, least, most, _bounds(least, most))
 
     def number(self, column: str) -> float:
         """A number that is not negative."""
-        written = self.text(column)
-        try:
-            value = float(written)
-        except ValueError:
-            self.reject(column, f"expected a number, not {written!r}")
-            return 0.0
-        if not isfinite(value) or value < 0 or value > WHOLE_MAX:
-            self.reject(column, f"must be 0 or more and finite, not {written}")
-            return 0.0
-        return value
+        value = self._parsed(column, float, "expected a number", 0.0)
+        return self._within(column, value, 0.0, WHOLE_MAX, "0 or more and finite")
 
     def seconds(self, column: str) -> float:
         """A time or a span: seconds, or a duration such as `90s`, `5m` or `1h30m`."""
-        written = self.text(column)
-        try:
-            value = float(written)
-        except ValueError:
-            value = self._duration(column, written)
-        if not 0 <= value <= SECONDS_MAX:  # not a number fails here, too
-            self.reject(column, f"must be between 0 and {SECONDS_MAX:.0f} seconds, not {written}")
-            return 0.0
-        return value
-
-    def _duration(self, column: str, written: str) -> float:
-        try:
-            return parse_duration(written) / SECOND
-        except ValueError:
-            self.reject(column, f"expected seconds or a duration such as 90s, 5m or 1h30m, not {written!r}")
-            return 0.0
+        expected = "expected seconds or a duration such as 90s, 5m or 1h30m"
+        value = self._parsed(column, _seconds, expected, 0.0)
+        return self._within(column, value, 0.0, SECONDS_MAX, f"between 0 and {SECONDS_MAX:.0f} seconds")
 
     def quantity(self, column: str) -> str:
         """A Kubernetes quantity that is not negative, as it is written."""
         written = self.text(column)
         try:
-            negative = parse_quantity(written) < 0
+            nano = parse_quantity(written)
         except ValueError as error:
-            self.reject(column, f"{written!r} is no quantity: {error}")
+            self.reject(column, f"{written!r} is not a quantity: {error}")
             return "0"
-        if negative:
+        if nano < 0:
             self.reject(column, f"must be 0 or more, not {written}")
             return "0"
         return written
+
+    def _parsed(self, column: str, parse: Callable[[str], NumberT], expected: str, instead: NumberT) -> NumberT:
+        try:
+            return parse(self.text(column))
+        except ValueError:
+            self.reject(column, f"{expected}, not {self.text(column)!r}")
+            return instead
+
+    def _within(self, column: str, value: NumberT, least: NumberT, most: NumberT, bounds: str) -> NumberT:
+        if least <= value <= most:  # false for what is not a number, too
+            return value
+        self.reject(column, f"must be {bounds}, not {self.text(column)}")
+        return least
+
+
+def _seconds(written: str) -> float:
+    try:
+        return float(written)
+    except ValueError:
+        return parse_duration(written) / SECOND
 
 
 def read_rows(faults: Faults, check_header: HeaderCheck) -> Iterator[Row]:
@@ -146,23 +127,26 @@ def read_rows(faults: Faults, check_header: HeaderCheck) -> Iterator[Row]:
 
     Args:
         faults: collects what is wrong with single rows; the caller raises them in the end.
-        check_header: told the columns before the first row; the faults it notes end the reading.
+        check_header: gets the columns before the first row; reading ends if it adds faults.
     """
     with _opened(faults.source) as file:
         reader = csv.reader(file, strict=True)
-        header = [name.strip() for name in _next_fields(reader, faults) or ()]
-        _check_header(header, check_header, faults)
         empty = True
-        while (fields := _next_fields(reader, faults)) is not None:
-            if not fields:
-                continue  # a blank line
-            empty = False
-            if len(fields) != len(header):
-                faults.add(reader.line_num, "", f"has {len(fields)} fields where the header has {len(header)}")
-                continue
-            yield Row(reader.line_num, dict(zip(header, fields, strict=True)), faults)
+        try:
+            header = [name.strip() for name in next(reader, ())]
+            _check_header(header, check_header, faults)
+            for fields in filter(None, reader):  # without blank lines
+                empty = False
+                if len(fields) == len(header):
+                    yield Row(reader.line_num, dict(zip(header, fields, strict=True)), faults)
+                else:
+                    faults.add(reader.line_num, "", f"has {len(fields)} fields, but the header has {len(header)}")
+        except csv.Error as error:
+            # What follows a stray quote cannot be told apart into rows.
+            faults.add(reader.line_num, "", f"is not CSV: {error}")
+            faults.raise_any()
         if empty:
-            faults.add(0, "", "holds no rows")
+            faults.add(0, "", "contains no rows")
 
 
 def requiring(*names: str) -> HeaderCheck:
@@ -171,30 +155,18 @@ def requiring(*names: str) -> HeaderCheck:
     def check(header: Sequence[str], faults: Faults) -> None:
         for name in names:
             if name not in header:
-                faults.add(1, name, f"this column is missing; there are: {', '.join(header)}")
+                faults.add(1, name, f"missing column; found: {', '.join(header)}")
 
     return check
 
 
-def _next_fields(reader: _Reader, faults: Faults) -> list[str] | None:
-    try:
-        return next(reader)
-    except StopIteration:
-        return None
-    except csv.Error as error:
-        # What follows a stray quote cannot be told apart into rows.
-        faults.add(reader.line_num, "", f"is not CSV: {error}")
-        faults.raise_any()
-        raise AssertionError("a fault was just added") from error
-
-
 def _check_header(header: list[str], check_header: HeaderCheck, faults: Faults) -> None:
     if not any(header):
-        faults.add(0, "", "is empty: expected a header line with the names of the columns")
+        faults.add(0, "", "is empty: expected a header line with column names")
         faults.raise_any()
     for name in dict.fromkeys(header):
         if header.count(name) > 1:
-            faults.add(1, name, "this column is there more than once")
+            faults.add(1, name, "duplicate column")
     check_header(header, faults)
     faults.raise_any()
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 from typing import Final
@@ -33,14 +34,13 @@ from bayplan.analysis.simulation.inputs.recorded_trace import (
 )
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.meta import ObjectMeta
-from bayplan.model.names import label_key_faults, label_value_faults
+from bayplan.model.names import is_resource_name, label_key_faults, label_value_faults
 from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 
 RESOURCE: Final = "resource:"
 LABEL: Final = "label:"
 COLUMNS: Final = ("arrival", "duration", "cpu", "memory", "priority", "class", "count", "name", "namespace")
 COUNT_MAX: Final = 100_000
-_PLAIN_RESOURCES: Final = re.compile(r"cpu|memory|ephemeral-storage|hugepages-.+")
 
 
 def read_csv(path: Path) -> Recording:
@@ -88,15 +88,15 @@ class _Reading:
                     faults.add(1, column, message)
             elif column not in COLUMNS:
                 known = ", ".join((*COLUMNS, f"{RESOURCE}<name>", f"{LABEL}<key>"))
-                faults.add(1, column, f"there is no such column; there are: {known}")
+                faults.add(1, column, f"unknown column; expected one of: {known}")
         self._shaping = (*self._resources, *self._labels, "priority", "class", "namespace")
 
     def _resource_name(self, column: str) -> str:
         name = column.removeprefix(RESOURCE)
         if name in self._resources.values():
-            self._faults.add(1, column, "this resource is there more than once")
-        elif not _PLAIN_RESOURCES.fullmatch(name) and ("/" not in name or label_key_faults(name)):
-            self._faults.add(1, column, f"{name!r} is no resource that Kubernetes accepts, such as nvidia.com/gpu")
+            self._faults.add(1, column, "duplicate resource")
+        elif not is_resource_name(name):
+            self._faults.add(1, column, f"{name!r} is not a valid resource name, such as nvidia.com/gpu")
         return name
 
     def _take_row(self, row: Row) -> None:
@@ -104,20 +104,19 @@ class _Reading:
         run_seconds = row.seconds("duration") if row.text("duration") else None
         count = row.whole("count", least=1, most=COUNT_MAX) if row.text("count") else 1
         key = tuple(map(row.text, self._shaping))
-        recording = self._recording
-        pattern = recording.pattern_of(key) or recording.remember(key, self._new_pattern(row))
+        pattern = self._recording.pattern(key, partial(self._new_pattern, row))
         name = row.text("name") or f"{self._stem}-{row.line}"
         names = [name] if count == 1 else [f"{name}-{number}" for number in range(1, count + 1)]
         self._check_names(row, pattern.namespace, names)
-        recording.arrivals += map(Arrival, repeat(arrival), repeat(run_seconds), names, repeat(pattern))
+        self._recording.arrivals += map(Arrival, repeat(arrival), repeat(run_seconds), names, repeat(pattern))
 
     def _check_names(self, row: Row, namespace: str, names: list[str]) -> None:
         if not is_object_name(names[-1]):
-            row.reject("name", f"{names[-1]!r} is no name that Kubernetes accepts")
+            row.reject("name", f"{names[-1]!r} is not a valid Kubernetes name")
         for name in names:
             earlier = self._lines_by_pod.setdefault((namespace, name), row.line)
             if earlier != row.line:
-                row.reject("name", f"{namespace}/{name} is there already, from line {earlier}")
+                row.reject("name", f"{namespace}/{name} already exists, from line {earlier}")
                 return
 
     def _new_pattern(self, row: Row) -> Pattern:
@@ -130,13 +129,13 @@ class _Reading:
                 row.reject(column, message)
         namespace = row.text("namespace") or NAMESPACE
         if not is_object_name(namespace) or "." in namespace:
-            row.reject("namespace", f"{namespace!r} is no namespace that Kubernetes accepts")
+            row.reject("namespace", f"{namespace!r} is not a valid namespace")
         return Pattern(pod_spec(requests, self._class_name(row)), namespace=namespace, labels=labels)
 
     def _amount(self, row: Row, column: str, name: str) -> str:
         written = row.quantity(column)
         if "/" in name and parse_quantity(written) % NANO_PER_UNIT:
-            row.reject(column, f"{name} comes in whole units only, not {written}")
+            row.reject(column, f"{name} must be a whole number, not {written}")
         return written
 
     def _class_name(self, row: Row) -> str:
@@ -148,10 +147,11 @@ class _Reading:
         name = name or (f"priority-{value}" if value >= 0 else f"priority-minus-{-value}")
         self._class_lines.setdefault(name, row.line)
         if not is_object_name(name):
-            row.reject("class", f"{name!r} is no name that Kubernetes accepts")
+            row.reject("class", f"{name!r} is not a valid Kubernetes name")
         elif written and name.startswith(SYSTEM_PREFIX):
             row.reject(
-                "class", f"{name}: classes that start with {SYSTEM_PREFIX} are Kubernetes' own, without a priority"
+                "class",
+                f"{name}: classes that start with {SYSTEM_PREFIX} are reserved by Kubernetes and take no priority",
             )
         elif written and self._priorities.setdefault(name, value) != value:
             row.reject("priority", f"{value}, but class {name} had priority {self._priorities[name]} before")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from bayplan.admission.defaults import CLAIM_CLASS_ANNOTATION, DEFAULT_CLASS_ANNOTATIONS, default_storage_class
+from bayplan.admission.defaults import DEFAULT_CLASS_ANNOTATIONS, default_storage_class
 from bayplan.admission.stored import was_created
 from bayplan.analysis.simulation.inputs.commands import Apply, Plan
 from bayplan.controllers.ownership import WORKLOADS
@@ -21,6 +21,7 @@ from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodSpec
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from bayplan.model.volumes import PersistentVolumeClaimTemplate
+from bayplan.model.well_known import BETA_STORAGE_CLASS
 from bayplan.model.workloads import CronJob, StatefulSet
 
 CLASS_NAME: Final = "standard"
@@ -34,20 +35,20 @@ EXPLANATION: Final = (
 def missing_default_class(objects: Iterable[Object], plans: Iterable[Plan]) -> StorageClass | None:
     """The class to add, if the input counts on one and does not say what storage there is."""
     counts_on_it = False
-    for one in _all_objects(objects, plans):
-        if isinstance(one, PersistentVolume) or (isinstance(one, StorageClass) and _settles_it(one)):
+    for obj in _all_objects(objects, plans):
+        if isinstance(obj, PersistentVolume) or (isinstance(obj, StorageClass) and _settles_it(obj)):
             return None
-        counts_on_it = counts_on_it or any(_needs_default(claim) for claim in _claims(one))
+        counts_on_it = counts_on_it or any(_needs_default(claim) for claim in _claims(obj))
     if not counts_on_it:
         return None
     meta = ObjectMeta(name=CLASS_NAME, annotations={DEFAULT_CLASS_ANNOTATIONS[0]: "true"})
     return StorageClass(metadata=meta, provisioner=PROVISIONER, volume_binding_mode=WAIT_FOR_FIRST_CONSUMER)
 
 
-def _settles_it(one: StorageClass) -> bool:
+def _settles_it(storage_class: StorageClass) -> bool:
     """A manifest's class may come to a cluster that has a default; a dump shows all there is."""
-    meta = one.metadata
-    return was_created(meta) or meta.name == CLASS_NAME or default_storage_class([one]) is not None
+    meta = storage_class.metadata
+    return was_created(meta) or meta.name == CLASS_NAME or default_storage_class([storage_class]) is not None
 
 
 def _all_objects(objects: Iterable[Object], plans: Iterable[Plan]) -> Iterator[Object]:
@@ -57,29 +58,29 @@ def _all_objects(objects: Iterable[Object], plans: Iterable[Plan]) -> Iterator[O
             yield from plan.command.objects
 
 
-def _claims(one: Object) -> Iterator[PersistentVolumeClaim | PersistentVolumeClaimTemplate]:
+def _claims(obj: Object) -> Iterator[PersistentVolumeClaim | PersistentVolumeClaimTemplate]:
     """The claims that the object is, or brings as templates."""
-    if isinstance(one, PersistentVolumeClaim):
-        yield one
+    if isinstance(obj, PersistentVolumeClaim):
+        yield obj
         return
-    if isinstance(one, StatefulSet):
-        yield from one.spec.volume_claim_templates
-    spec = _pod_spec(one)
+    if isinstance(obj, StatefulSet):
+        yield from obj.spec.volume_claim_templates
+    spec = _pod_spec(obj)
     for volume in spec.volumes if spec is not None else ():
         if volume.ephemeral is not None and volume.ephemeral.volume_claim_template is not None:
             yield volume.ephemeral.volume_claim_template
 
 
-def _pod_spec(one: Object) -> PodSpec | None:
-    if isinstance(one, Pod):
-        return one.spec
-    if isinstance(one, CronJob):
-        return one.spec.job_template.spec.template.spec
-    return one.spec.template.spec if isinstance(one, WORKLOADS) else None
+def _pod_spec(obj: Object) -> PodSpec | None:
+    if isinstance(obj, Pod):
+        return obj.spec
+    if isinstance(obj, CronJob):
+        return obj.spec.job_template.spec.template.spec
+    return obj.spec.template.spec if isinstance(obj, WORKLOADS) else None
 
 
 def _needs_default(claim: PersistentVolumeClaim | PersistentVolumeClaimTemplate) -> bool:
     """Whether a server would give it the default class; to a claim from a dump it would have done so already."""
     spec, meta = claim.spec, claim.metadata
-    names_a_class = spec.storage_class_name is not None or CLAIM_CLASS_ANNOTATION in meta.annotations
+    names_a_class = spec.storage_class_name is not None or BETA_STORAGE_CLASS in meta.annotations
     return not names_a_class and not spec.volume_name and not was_created(meta)

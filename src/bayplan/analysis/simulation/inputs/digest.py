@@ -22,7 +22,7 @@ def inputs_mark(
     return digest(
         (
             # The names of kinds and commands, because many have the same fields.
-            [(type(one).__name__, one) for one in objects],
+            [(type(obj).__name__, obj) for obj in objects],
             [(plan.at, type(plan.command).__name__, plan.command) for plan in plans],
             arrivals.digest() if arrivals is not None else None,
             latencies,

@@ -6,17 +6,17 @@ one that has ended or belongs to a DaemonSet is left alone. Whoever asks comes b
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from bayplan.analysis.simulation.recording.pod_ledger import DRAIN_REASON
-from bayplan.controllers.conditions import DISRUPTION_TARGET, TRUE, with_pod_condition
 from bayplan.controllers.ownership import controller_reference, is_active
+from bayplan.model.conditions import TRUE, with_pod_condition
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.selectors import SelectorError, compile_label_selector
+from bayplan.model.structs import replace
+from bayplan.model.timestamps import format_time
+from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.store import Store
-from bayplan.store.stamping import written_time
 
 _MARK = Condition(type=DISRUPTION_TARGET, status=TRUE, reason=DRAIN_REASON, message="Eviction API: evicting")
 
@@ -34,12 +34,12 @@ def _is_daemon(pod: Pod) -> bool:
 
 def _evict(store: Store, pod: Pod, now: int) -> bool:
     namespace, name = pod.metadata.namespace, pod.metadata.name
-    budgets = [one for one in store.list(PodDisruptionBudget, namespace) if _covers(one, pod)]
-    if any(one.status is None or one.status.disruptions_allowed <= 0 for one in budgets):
+    budgets = [budget for budget in store.list(PodDisruptionBudget, namespace) if _covers(budget, pod)]
+    if any(budget.status is None or budget.status.disruptions_allowed <= 0 for budget in budgets):
         return False
-    for one in budgets:
-        store.modify_status(PodDisruptionBudget, namespace, one.metadata.name, _spent, now)
-    store.modify_status(Pod, namespace, name, lambda one: with_pod_condition(one, _MARK, written_time(now)), now)
+    for budget in budgets:
+        store.modify_status(PodDisruptionBudget, namespace, budget.metadata.name, _spent, now)
+    store.modify_status(Pod, namespace, name, lambda pod: with_pod_condition(pod, _MARK, format_time(now)), now)
     store.delete(Pod, namespace, name, now)
     return True
 

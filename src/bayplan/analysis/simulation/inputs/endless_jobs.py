@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bayplan.analysis.simulation.inputs.commands import Apply, Plan, target_of
+from bayplan.analysis.simulation.inputs.commands import Apply, Plan, reference_to
 from bayplan.controllers.nodes.kubelet import RUN_SECONDS
 from bayplan.controllers.workloads.job_pods import is_finished
 from bayplan.model.kinds import Object
@@ -19,7 +19,7 @@ _EXAMPLES = 3
 
 def endless_jobs(objects: Iterable[Object], plans: Iterable[Plan]) -> str | None:
     """Which Jobs and CronJobs do not say how long their pods run, and how to say it."""
-    applied = (one for plan in plans if isinstance(plan.command, Apply) for one in plan.command.objects)
+    applied = (obj for plan in plans if isinstance(plan.command, Apply) for obj in plan.command.objects)
     names = list(dict.fromkeys(_endless([*objects, *applied])))
     if not names:
         return None
@@ -32,12 +32,12 @@ def endless_jobs(objects: Iterable[Object], plans: Iterable[Plan]) -> str | None
 
 
 def _endless(objects: Iterable[Object]) -> Iterator[str]:
-    for one in objects:
-        if isinstance(one, CronJob):
-            template = one.spec.job_template.spec.template
-        elif isinstance(one, Job) and not is_finished(one):
-            template = one.spec.template
+    for obj in objects:
+        if isinstance(obj, CronJob):
+            template = obj.spec.job_template.spec.template
+        elif isinstance(obj, Job) and not is_finished(obj):
+            template = obj.spec.template
         else:
             continue
         if RUN_SECONDS not in template.metadata.annotations:
-            yield str(target_of(one))
+            yield str(reference_to(obj))

@@ -1,8 +1,12 @@
-"""Many nodes from one: `FILE=N` in, N nodes like each one in the file out.
+"""Many nodes from one: the values of `--nodes` in, nodes out.
 
-The copies are named after the template with a number, and `kubernetes.io/hostname` follows the name. Nothing else is
-changed, so zones have to come from several templates. A template on which no pod could ever run is a fault, as is a
-copy with a name that is taken: both would be a surprise only after the run.
+`FILE=N` stands for N copies of each node in the file. A plain node needs no file: `8cpu,32Gi=5` stands for five nodes
+with 8 CPUs and 32Gi of memory. Its parts, in any order: `<quantity>cpu`, a bare quantity for memory, and
+`<resource>:<quantity>` for anything else. It runs up to 110 pods unless it says otherwise (`pods:250`).
+
+Copies are named after the template with a number, and `kubernetes.io/hostname` follows the name. Nothing else changes,
+so zones have to come from several templates. A node on which no pod could ever run is a fault, as is a name that is
+already taken: both would otherwise surface only after the run.
 """
 
 from __future__ import annotations
@@ -10,37 +14,44 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from msgspec.structs import replace
-
 from bayplan.analysis.simulation.inputs.recorded_trace import is_object_name
+from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.model.node import Node
-from bayplan.model.quantity import parse_quantity
+from bayplan.model.meta import ObjectMeta
+from bayplan.model.names import is_resource_name
+from bayplan.model.node import Node, NodeStatus
+from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 from bayplan.model.reading import read
+from bayplan.model.structs import replace
+from bayplan.model.well_known import HOSTNAME
 
 NODES_MAX = 100_000
-_HOSTNAME = "kubernetes.io/hostname"
 _PODS = "pods"
+_PODS_BY_DEFAULT = "110"  # as a kubelet has it
+_MEMORY_MIN = "1Mi"  # below this somebody forgot the unit
 _WHOLE = re.compile(r"[0-9]{1,9}")
+#: A part that no file name has: an amount with its unit, or a resource with its amount. `./8cpu` is a file.
+_PART = re.compile(r"[0-9.]*[0-9][A-Za-z]*|[A-Za-z][\w./-]*:[0-9.]+[A-Za-z]*")
+_FORM = "expected a node such as 8cpu,32Gi or 8cpu,32Gi,nvidia.com/gpu:4"
 
 
 def nodes_like(specs: Iterable[str], taken: Iterable[str] = ()) -> list[Node]:
-    """The nodes that each `FILE=N` stands for. Raises InvalidObject.
+    """The nodes that the values of `--nodes` stand for. Raises InvalidObject.
 
     Args:
-        specs: what `--nodes` was given.
-        taken: names of nodes that are there already.
+        specs: `FILE=N` or `8cpu,32Gi=N`.
+        taken: names of existing nodes.
     """
     names = set(taken)
     nodes: list[Node] = []
     faults: list[Fault] = []
     for spec in specs:
-        file, number = _parsed(spec)
-        for template in _templates(file):
-            faults += _template_faults(file, template)
+        source, number = _parsed(spec)
+        for template in _templates(source, spec):
+            faults += _template_faults(source, template)
             copies = _copies(template, number)
-            faults += _name_faults(file, copies, names)
-            names.update(one.metadata.name for one in copies)
+            faults += _name_faults(source, copies, names)
+            names.update(node.metadata.name for node in copies)
             nodes += copies
     if faults:
         raise InvalidObject(faults)
@@ -48,18 +59,65 @@ def nodes_like(specs: Iterable[str], taken: Iterable[str] = ()) -> list[Node]:
 
 
 def _parsed(spec: str) -> tuple[str, int]:
-    file, _, number = spec.rpartition("=")
-    if not file or not _WHOLE.fullmatch(number) or not 0 < int(number) <= NODES_MAX:
-        message = f"{spec!r}: expected FILE=N with N from 1 to {NODES_MAX:,}"
-        raise InvalidObject([Fault("", "", "--nodes", message)])
-    return file, int(number)
+    """The file or the plain node, and how many."""
+    source, _, number = spec.rpartition("=")
+    if not source or not _WHOLE.fullmatch(number) or not 0 < int(number) <= NODES_MAX:
+        raise _refused(spec, f"expected FILE=N, or a node such as 8cpu,32Gi=N, with N from 1 to {NODES_MAX:,}")
+    return source, int(number)
 
 
-def _templates(file: str) -> list[Node]:
-    templates = [one for one in read([file]).objects if isinstance(one, Node)]
+def _refused(spec: str, message: str) -> InvalidObject:
+    return InvalidObject([Fault("", "", "--nodes", f"{spec!r}: {message}")])
+
+
+def _templates(source: str, spec: str) -> list[Node]:
+    if any(_PART.fullmatch(part) for part in source.split(",")):
+        try:
+            return [_plain_node(source)]
+        except ValueError as error:
+            raise _refused(spec, f"{error}; {_FORM}") from error
+    templates = [obj for obj in read([source]).objects if isinstance(obj, Node)]
     if not templates:
-        raise InvalidObject([Fault(file, "", "", "there is no Node in this file")])
+        raise InvalidObject([Fault(source, "", "", "there is no Node in this file")])
     return templates
+
+
+def _plain_node(text: str) -> Node:
+    """`8cpu,32Gi` as a node. Raises ValueError."""
+    amounts: dict[str, str] = {}
+    for part in text.split(","):
+        resource, amount = _resource_and_amount(part.strip())
+        _check_amount(resource, amount)
+        if resource in amounts:
+            raise ValueError(f"{resource} is given twice")
+        amounts[resource] = amount
+    for required in (CPU_NAME, MEMORY_NAME):
+        if required not in amounts:
+            raise ValueError(f"{required} is missing")
+    name = re.sub(r"[^a-z0-9.]+", "-", text.lower())
+    return Node(metadata=ObjectMeta(name=name), status=NodeStatus(allocatable={_PODS: _PODS_BY_DEFAULT, **amounts}))
+
+
+def _resource_and_amount(part: str) -> tuple[str, str]:
+    resource, colon, amount = part.rpartition(":")
+    if colon:
+        return resource, amount
+    return (CPU_NAME, part.removesuffix(CPU_NAME)) if part.endswith(CPU_NAME) else (MEMORY_NAME, part)
+
+
+def _check_amount(resource: str, amount: str) -> None:
+    if resource != _PODS and not is_resource_name(resource):
+        raise ValueError(f"{resource!r} is not the name of a resource, such as nvidia.com/gpu")
+    try:
+        nano = parse_quantity(amount)
+    except ValueError as error:
+        raise ValueError(f"{amount!r} is not a quantity") from error
+    if nano <= 0:
+        raise ValueError(f"{resource} must be greater than 0")
+    if ("/" in resource or resource == _PODS) and nano % NANO_PER_UNIT:
+        raise ValueError(f"{resource} must be a whole number, not {amount}")
+    if resource == MEMORY_NAME and nano < parse_quantity(_MEMORY_MIN):
+        raise ValueError(f"{resource} of {amount} is less than {_MEMORY_MIN}")
 
 
 def _copies(template: Node, number: int) -> list[Node]:
@@ -68,29 +126,29 @@ def _copies(template: Node, number: int) -> list[Node]:
 
 
 def _copy(template: Node, name: str) -> Node:
-    labels = {**template.metadata.labels, _HOSTNAME: name}
+    labels = {**template.metadata.labels, HOSTNAME: name}
     metadata = replace(template.metadata, name=name, labels=labels, uid="", resource_version="")
     return replace(template, metadata=metadata)
 
 
-def _template_faults(file: str, template: Node) -> Iterator[Fault]:
+def _template_faults(source: str, template: Node) -> Iterator[Fault]:
     """What keeps every pod off such a node. Quantities are well-formed: reading has seen to that."""
     named = f"Node {template.metadata.name}"
     amounts = template.status.allocatable or template.status.capacity
     if not amounts:
-        yield Fault(file, named, "status.allocatable", "is missing: nothing would fit on it")
+        yield Fault(source, named, "status.allocatable", "is missing: no pod would fit on this node")
         return
     for name, amount in amounts.items():
         if parse_quantity(amount) < 0:
-            yield Fault(file, named, f"status.allocatable[{name}]", f"must be 0 or more, not {amount}")
+            yield Fault(source, named, f"status.allocatable[{name}]", f"must be 0 or more, not {amount}")
     if parse_quantity(amounts.get(_PODS, 0)) == 0:
-        yield Fault(file, named, f"status.allocatable[{_PODS}]", "is missing or 0: no pod would fit on it")
+        yield Fault(source, named, f"status.allocatable[{_PODS}]", "is missing or 0: no pod would fit on this node")
 
 
-def _name_faults(file: str, copies: list[Node], taken: set[str]) -> Iterator[Fault]:
-    names = [one.metadata.name for one in copies]
+def _name_faults(source: str, copies: list[Node], taken: set[str]) -> Iterator[Fault]:
+    names = [node.metadata.name for node in copies]
     if not is_object_name(names[-1]):
-        yield Fault(file, f"Node {names[-1]}", "metadata.name", "is no name that Kubernetes accepts")
+        yield Fault(source, f"Node {names[-1]}", "metadata.name", "is not a valid Kubernetes name")
     twice = next((name for name in names if name in taken), None)
     if twice is not None:
-        yield Fault(file, f"Node {twice}", "metadata.name", "this name is taken; a template needs one of its own")
+        yield Fault(source, f"Node {twice}", "metadata.name", "this name is already taken")

@@ -12,6 +12,7 @@ without times arrives one pod a second, and nobody leaves.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,7 @@ from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.meta import ObjectMeta, RawQuantity
 from bayplan.model.names import label_value_faults
 from bayplan.model.node import Node, NodeStatus
+from bayplan.model.well_known import HOSTNAME
 
 GPU_MILLI: Final = "alibabacloud.com/gpu-milli"
 GPU_COUNT: Final = "alibabacloud.com/gpu-count"
@@ -39,6 +41,7 @@ _POD_LIST: Final = "openb_pod_list_default"
 _ENDINGS: Final = (".csv", ".csv.gz")
 _NODE_COLUMNS: Final = requiring("sn", "cpu_milli", "memory_mib", "gpu", "model")
 _POD_COLUMNS: Final = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+_SHAPING: Final = (*_POD_COLUMNS[1:], "gpu_spec", "qos")  # they tell one pattern from another
 _TIMES: Final = ("creation_time", "deletion_time", "scheduled_time")
 
 
@@ -66,13 +69,13 @@ def _files(place: Path) -> tuple[Path, Path]:
     node_list = next((found for name in _NODE_LISTS if (found := _one_of(folder, name))), None)
     faults = []
     if node_list is None:
-        faults.append(Fault(str(folder), "", "", f"there is no {_NODE_LISTS[0]}.csv"))
+        faults.append(Fault(str(folder), "", "", f"no {_NODE_LISTS[0]}.csv found"))
     if pod_list is None:
         others = sorted(file.name for file in folder.glob("openb_pod_list_*.csv*"))
-        there = f"; there are: {', '.join(others)} (one can be named as openb:FILE)" if others else ""
-        faults.append(Fault(str(folder), "", "", f"there is no {_POD_LIST}.csv{there}"))
+        there = f"; found: {', '.join(others)} (use openb:FILE to pick one)" if others else ""
+        faults.append(Fault(str(folder), "", "", f"no {_POD_LIST}.csv found{there}"))
     if not place.exists():
-        faults = [Fault(str(place), "", "", "no such file or folder")]
+        faults = [Fault(str(place), "", "", "no such file or directory")]
     if faults or node_list is None or pod_list is None:
         raise InvalidObject(faults)
     return node_list, pod_list
@@ -99,7 +102,7 @@ def _node(row: Row, name: str) -> Node:
         "memory": f"{row.whole('memory_mib')}Mi",
         "pods": PODS_PER_NODE,
     }
-    labels = {"kubernetes.io/hostname": name, "kubernetes.io/os": "linux"}
+    labels = {HOSTNAME: name, "kubernetes.io/os": "linux"}
     gpus = row.whole("gpu", most=GPUS_MAX)
     if gpus:
         amounts |= {GPU_COUNT: str(gpus), GPU_MILLI: str(gpus * MILLI_PER_GPU)}
@@ -115,7 +118,9 @@ def _read_pods(path: Path, recording: Recording, *, qos_priority: bool) -> None:
         if _is_new_name(row, "name", name, names):
             names.add(name)
             seconds, run_seconds = _times(row, len(recording.arrivals))
-            recording.arrivals.append(Arrival(seconds, run_seconds, name, _pattern(row, recording, qos_priority)))
+            key = tuple(map(row.text, _SHAPING))
+            pattern = recording.pattern(key, partial(_new_pattern, row, qos_priority))
+            recording.arrivals.append(Arrival(seconds, run_seconds, name, pattern))
     faults.raise_any()
 
 
@@ -130,13 +135,8 @@ def _times(row: Row, place: int) -> tuple[float, float | None]:
     created, deleted = row.seconds("creation_time"), row.seconds("deletion_time")
     started = row.seconds("scheduled_time") if row.text("scheduled_time") else created
     if deleted < started:
-        row.reject("deletion_time", f"{deleted:.0f} is before the pod was there, at {started:.0f}")
+        row.reject("deletion_time", f"{deleted:.0f} is before the pod was created, at {started:.0f}")
     return created, deleted - started
-
-
-def _pattern(row: Row, recording: Recording, qos_priority: bool) -> Pattern:
-    key = tuple(row.text(column) for column in (*_POD_COLUMNS[1:], "gpu_spec", "qos"))
-    return recording.pattern_of(key) or recording.remember(key, _new_pattern(row, qos_priority))
 
 
 def _new_pattern(row: Row, qos_priority: bool) -> Pattern:
@@ -145,7 +145,7 @@ def _new_pattern(row: Row, qos_priority: bool) -> Pattern:
     gpus, milli = row.whole("num_gpu", most=GPUS_MAX), row.whole("gpu_milli", most=MILLI_PER_GPU)
     if gpus and milli:
         if gpus > 1 and milli < MILLI_PER_GPU:
-            row.reject("gpu_milli", f"several GPUs are taken whole: expected {MILLI_PER_GPU}, not {milli}")
+            row.reject("gpu_milli", f"multiple GPUs must be whole: expected {MILLI_PER_GPU}, not {milli}")
         requests[GPU_MILLI] = str(gpus * milli)
         annotations = {GPU_COUNT: str(gpus), GPU_MILLI: str(milli)}
     elif gpus or milli:
@@ -167,9 +167,9 @@ def _model(row: Row, column: str, model: str) -> str:
 
 def _is_new_name(row: Row, column: str, name: str, known: dict[str, Node] | set[str]) -> bool:
     if not is_object_name(name):
-        row.reject(column, f"{name!r} is no name that Kubernetes accepts")
+        row.reject(column, f"{name!r} is not a valid Kubernetes name")
         return False
     if name in known:
-        row.reject(column, f"{name} is there already")
+        row.reject(column, f"{name} already exists")
         return False
     return True

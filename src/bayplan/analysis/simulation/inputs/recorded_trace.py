@@ -8,11 +8,9 @@ objects. Nothing here reads files or changes times.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
-
-from msgspec.structs import replace
 
 from bayplan.controllers.nodes.kubelet import RUN_SECONDS
 from bayplan.model.cluster import PriorityClass
@@ -29,6 +27,7 @@ from bayplan.model.pod import (
     PodSpec,
     ResourceRequirements,
 )
+from bayplan.model.structs import replace
 
 NAMESPACE: Final = "trace"
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -73,13 +72,11 @@ class Recording:
     classes_elsewhere: dict[str, str] = field(default_factory=dict)  # used but not defined here -> file:line of a use
     _patterns: dict[Hashable, Pattern] = field(default_factory=dict)
 
-    def pattern_of(self, key: Hashable) -> Pattern | None:
-        return self._patterns.get(key)
-
-    def remember(self, key: Hashable, pattern: Pattern) -> Pattern:
-        """The pattern, from now on found under this key: what a format takes for "alike"."""
-        self._patterns[key] = pattern
-        return pattern
+    def pattern(self, key: Hashable, make: Callable[[], Pattern]) -> Pattern:
+        """The pattern of this key, which is what a format takes for identical; made when the key is new."""
+        if key not in self._patterns:
+            self._patterns[key] = make()
+        return self._patterns[key]
 
 
 def pod_spec(

@@ -13,16 +13,16 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from msgspec.structs import replace
 
-from bayplan.analysis.simulation.inputs.commands import Apply, Delete, Plan, target_of
+from bayplan.analysis.simulation.inputs.commands import Apply, Delete, Plan, reference_to
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.reading import from_dicts
+from bayplan.model.structs import replace
+from bayplan.model.time_units import SECOND
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"
-_SECOND: Final = 1_000_000_000
 _VERSION: Final = 2
 
 
@@ -41,7 +41,7 @@ def read_simkube(path: Path) -> list[Plan]:
     """What was done when. Raises InvalidObject with every fault."""
     trace = _decoded(path, _content(path))
     if trace.version != _VERSION:
-        raise _wrong(path, f"is a SimKube trace of version {trace.version}; only version {_VERSION} can be read")
+        raise _wrong(path, f"is a SimKube trace of version {trace.version}; only version {_VERSION} is supported")
     faults: list[Fault] = []
     plans: list[Plan] = []
     events = sorted(enumerate(trace.events), key=lambda numbered: numbered[1].ts)
@@ -52,11 +52,11 @@ def read_simkube(path: Path) -> list[Plan]:
         except InvalidObject as error:
             faults += error.faults
             continue
-        at = (event.ts - events[0][1].ts) * _SECOND
+        at = (event.ts - events[0][1].ts) * SECOND
         if applied:
             plans.append(Plan(at, Apply(tuple(applied)), source))
         if deleted:
-            plans.append(Plan(at, Delete(tuple(target_of(one) for one in deleted)), source))
+            plans.append(Plan(at, Delete(tuple(reference_to(obj) for obj in deleted)), source))
     if faults:
         raise InvalidObject(faults)
     return plans
@@ -79,17 +79,17 @@ def _decoded(path: Path, data: bytes) -> _Trace:
             return msgspec.json.decode(data, type=_Trace)
         return msgspec.msgpack.decode(data, type=_Trace)
     except msgspec.DecodeError as error:
-        raise _wrong(path, f"is no SimKube trace: {error}") from error
+        raise _wrong(path, f"is not a SimKube trace: {error}") from error
 
 
 def _objects(given: list[dict[str, Any]], source: str) -> list[Object]:
-    return [_as_manifest(one) for one in from_dicts(given, source).objects]
+    return [_as_manifest(obj) for obj in from_dicts(given, source).objects]
 
 
-def _as_manifest(one: Any) -> Any:
-    meta = one.metadata
+def _as_manifest(obj: Any) -> Any:
+    meta = obj.metadata
     kept = ObjectMeta(name=meta.name, namespace=meta.namespace, labels=meta.labels, annotations=meta.annotations)
-    return replace(one, metadata=kept)
+    return replace(obj, metadata=kept)
 
 
 def _wrong(path: Path, message: str) -> InvalidObject:

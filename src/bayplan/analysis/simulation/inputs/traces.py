@@ -65,11 +65,11 @@ class Arrivals:
         numbers: dict[int, int] = {}
         patterns: list[Pattern] = []
         recorded = []
-        for one in self._recorded:
-            number = numbers.setdefault(id(one.pattern), len(patterns))
+        for arrival in self._recorded:
+            number = numbers.setdefault(id(arrival.pattern), len(patterns))
             if number == len(patterns):
-                patterns.append(one.pattern)
-            recorded.append((one.seconds, one.run_seconds, one.name, number))
+                patterns.append(arrival.pattern)
+            recorded.append((arrival.seconds, arrival.run_seconds, arrival.name, number))
         return digest((recorded, patterns, self._stretch, self._repeat, self._departures))
 
     def _run_seconds(self, recorded: Arrival) -> float | None:
@@ -90,15 +90,15 @@ class Trace:
     def joined_to(self, given: Iterable[Object]) -> list[Object]:
         """Nodes and classes of the trace beside what is given, which goes before. Raises InvalidObject."""
         objects = list(given)
-        named = {(type(one).__name__, one.metadata.name) for one in objects}
+        named = {(type(obj).__name__, obj.metadata.name) for obj in objects}
         self.check_classes([name for kind, name in named if kind == PriorityClass.__name__])
         brought: list[Object] = [*self.classes, *self.nodes]
-        return [*objects, *(one for one in brought if (type(one).__name__, one.metadata.name) not in named)]
+        return [*objects, *(obj for obj in brought if (type(obj).__name__, obj.metadata.name) not in named)]
 
     def check_classes(self, known: Collection[str]) -> None:
         """Raises InvalidObject, with file and line, if a pod names a class that neither the trace nor `known` has."""
         faults = [
-            Fault(where, "", "class", f"there is no PriorityClass {name}; add one, or a column `priority`")
+            Fault(where, "", "class", f"no PriorityClass {name}; add one, or a `priority` column")
             for name, where in self.classes_elsewhere.items()
             if name not in known
         ]
@@ -129,8 +129,8 @@ def load_trace(
     """
     _check_options(shrink, stretch, repeat)
     recording = _read(spec, qos_priority=qos_priority)
-    recorded = sorted(recording.arrivals, key=lambda one: one.seconds)  # stable: lines of one time keep their order
-    kept = [one for place, one in enumerate(recorded) if int((place + 1) * shrink) > int(place * shrink)]
+    recorded = sorted(recording.arrivals, key=lambda arrival: arrival.seconds)  # stable: equal times stay in order
+    kept = [arrival for place, arrival in enumerate(recorded) if int((place + 1) * shrink) > int(place * shrink)]
     return Trace(
         nodes=_some(recording.nodes, nodes, spec),
         arrivals=Arrivals(kept, stretch, repeat, departures),
@@ -153,9 +153,9 @@ def _read(spec: str, *, qos_priority: bool) -> Recording:
 def _check_options(shrink: float, stretch: float, repeat: int) -> None:
     faults = []
     if not 0 < shrink <= 1:
-        faults.append(Fault("", "", "shrink", f"must be above 0 and at most 1, not {shrink}"))
+        faults.append(Fault("", "", "shrink", f"must be greater than 0 and at most 1, not {shrink}"))
     if not (isfinite(stretch) and stretch > 0):
-        faults.append(Fault("", "", "stretch", f"must be above 0, not {stretch}"))
+        faults.append(Fault("", "", "stretch", f"must be greater than 0, not {stretch}"))
     if not 1 <= repeat <= REPEAT_MAX:
         faults.append(Fault("", "", "repeat", f"must be between 1 and {REPEAT_MAX}, not {repeat}"))
     if faults:
@@ -166,7 +166,7 @@ def _some(nodes: list[Node], count: int | None, spec: str) -> list[Node]:
     if count is None:
         return nodes
     if not 0 <= count <= len(nodes):
-        raise InvalidObject([Fault(spec, "", "nodes", f"there are {len(nodes)}, so {count} cannot be taken")])
+        raise InvalidObject([Fault(spec, "", "nodes", f"must be between 0 and {len(nodes)}, not {count}")])
     return [nodes[place * len(nodes) // count] for place in range(count)]
 
 
@@ -174,6 +174,6 @@ def _span(recorded: list[Arrival]) -> float:
     """After how many seconds the trace may start over: the smallest step between arrivals after the last one."""
     if not recorded:
         return 0.0
-    times = sorted({one.seconds for one in recorded})
+    times = sorted({arrival.seconds for arrival in recorded})
     step = min((later - earlier for earlier, later in pairwise(times)), default=0.0)
     return times[-1] + step

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from bayplan.analysis.simulation.recording.pod_ledger import NodeLedger, PodLedger
-from bayplan.analysis.simulation.recording.series import Series
+from bayplan.analysis.simulation.recording.series import Sampler
 from bayplan.model.cluster import PriorityClass
 from bayplan.store import Store, WatchEvent
 
@@ -18,12 +18,12 @@ class Listener:
     """A controller that only listens."""
 
     name: ClassVar[str] = "listener"
-    hears: ClassVar[frozenset[str]] = frozenset({"Node", "Pod", "PriorityClass", "ReplicaSet"})
+    watches: ClassVar[frozenset[str]] = frozenset({"Node", "Pod", "PriorityClass", "ReplicaSet"})
 
-    def __init__(self, series: Series, started_at: int, step_ns: int) -> None:
+    def __init__(self, sampler: Sampler, started_at: int, step_ns: int) -> None:
         self.pods = PodLedger(started_at)
         self.nodes = NodeLedger(started_at)
-        self.series = series
+        self.sampler = sampler
         self.classes: dict[str, int] = {}
         self._started_at = started_at
         self._step_ns = step_ns
@@ -40,7 +40,7 @@ class Listener:
 
     def reconcile(self, store: Store, now: int) -> None:  # noqa: ARG002
         if now >= self._next_sample:
-            self.series.sample((now - self._started_at) / 1e9)
+            self.sampler.sample((now - self._started_at) / 1e9)
             self._next_sample = now + self._step_ns
 
     def wake_at(self) -> int | None:

@@ -1,46 +1,35 @@
-"""What became of every pod and node of a run, as columns that grow with each change of the store.
+"""What became of every pod and node of a run, in rows that are filled with each change of the store.
 
-Takes the store's changes in order. A pod keeps its row for good: a later pod of the same name is another row. Times
-are nanoseconds since the start of the run, -1 for what has not happened.
+Takes the store's changes in order. A pod keeps its row for good: a later pod of the same name is another row.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from typing import Any
+from array import array
 
-from bayplan.controllers.conditions import DISRUPTION_TARGET, TRUE, find_condition
+from bayplan.analysis.simulation.results.run import Cause, End, NodeRow, PodRow
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
+from bayplan.model.conditions import TRUE, find_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import ReplicaSet
 from bayplan.store import ADDED, DELETED, WatchEvent
 
 NEVER = -1
-RUNNING, PENDING, FINISHED, FAILED, DELETED_END, PREEMPTED = (
-    "running",
-    "pending",
-    "finished",
-    "failed",
-    "deleted",
-    "preempted",
-)
-BY_PREEMPTION = "preemption"
-BY_NODE = "node"
-BY_DRAIN = "drain"
 DRAIN_REASON = "EvictionByEvictionAPI"
 
 _CAUSES = {
-    "PreemptionByScheduler": BY_PREEMPTION,
-    "DeletionByTaintManager": BY_NODE,
-    "DeletionByPodGC": BY_NODE,
-    "TerminationByKubelet": BY_NODE,
-    DRAIN_REASON: BY_DRAIN,
+    "PreemptionByScheduler": Cause.PREEMPTION,
+    "DeletionByTaintManager": Cause.NODE,
+    "DeletionByPodGC": Cause.NODE,
+    "TerminationByKubelet": Cause.NODE,
+    DRAIN_REASON: Cause.DRAIN,
 }
-_ENDS_BY_PHASE = {"Succeeded": FINISHED, "Failed": FAILED}
+_ENDS_BY_PHASE = {"Succeeded": End.FINISHED, "Failed": End.FAILED}
 
 
 class PodLedger:
@@ -48,27 +37,13 @@ class PodLedger:
 
     def __init__(self, started_at: int) -> None:
         self._started_at = started_at
+        self.pods: list[PodRow] = []
         self.rows: dict[str, int] = {}
-        """Rows of the pods that exist, by uid."""
-        self.rows_ever: dict[str, int] = {}
-        """The same for all that ever were."""
-        self.keys: list[str] = []
-        self.classes: list[str] = []
-        self.priorities: list[int] = []
-        self.owners: list[str] = []
-        self.nodes: list[str] = []
-        self.created: list[int] = []
-        self.bound: list[int] = []
-        self.started: list[int] = []
-        self.ended: list[int] = []
-        self.ends: list[str] = []
-        self.cpu_milli: list[int] = []
-        self.memory_bytes: list[int] = []
-        self.was_there: list[bool] = []
-        """Bound before the run began, so that nobody knows how long it waited."""
-        self.evicted: dict[int, str] = {}
-        """Row -> the cause, for pods that were made to go."""
-        self.evictions: Counter[str] = Counter()
+        """Rows of all pods that ever were, by uid."""
+        self.created_at = array("q")
+        """For each row nanoseconds since the start, as differences of seconds are not exact."""
+        self.bound_at = array("q")
+        """The same; NEVER while there is no node."""
         self._replica_set_owners: dict[str, str] = {}
 
     def observe(self, change: WatchEvent) -> None:
@@ -83,71 +58,69 @@ class PodLedger:
         if change.type == ADDED:
             self._add(pod, at)
             return
-        row = self.rows[pod.metadata.uid]
-        if self.bound[row] == NEVER and pod.spec.node_name:
-            self.bound[row], self.nodes[row], self.ends[row] = at, pod.spec.node_name, RUNNING
+        number = self.rows[pod.metadata.uid]
+        row = self.pods[number]
+        if row.bound is None and pod.spec.node_name:
+            self.bound_at[number] = at
+            row.bound, row.node, row.end = at / 1e9, pod.spec.node_name, End.RUNNING
+            row.waiting = (at - self.created_at[number]) / 1e9
         phase = pod.status.phase
-        if self.started[row] == NEVER and phase == "Running":
-            self.started[row] = at
+        if row.started is None and phase == "Running":
+            row.started = at / 1e9
         goes = pod.metadata.deletion_timestamp is not None or change.type == DELETED
-        if goes and row not in self.evicted:
-            self._note_eviction(row, pod)
-        if phase in _ENDS_BY_PHASE and self.ended[row] == NEVER and row not in self.evicted:
-            self.ended[row], self.ends[row] = at, _ENDS_BY_PHASE[phase]
-        if change.type == DELETED:
-            self._remove(row, pod, at)
+        if goes and row.evicted is None:
+            row.evicted = _cause_of_eviction(pod)
+        if phase in _ENDS_BY_PHASE and row.ended is None and row.evicted is None:
+            row.ended, row.end = at / 1e9, _ENDS_BY_PHASE[phase]
+        if change.type == DELETED and row.ended is None:
+            row.ended = at / 1e9
+            row.end = End.PREEMPTED if row.evicted is Cause.PREEMPTION else End.DELETED
 
     def _add(self, pod: Pod, at: int) -> None:
-        meta, spec, phase = pod.metadata, pod.spec, pod.status.phase
-        self.rows[meta.uid] = self.rows_ever[meta.uid] = len(self.keys)
+        meta, phase, node = pod.metadata, pod.status.phase, pod.spec.node_name or None
         asked = pod_requests(pod).used
-        over = phase in _ENDS_BY_PHASE
-        self.keys.append(f"{meta.namespace}/{meta.name}")
-        self.priorities.append(spec.priority or 0)
-        self.classes.append(class_name(pod))
-        self.owners.append(self._owner(meta))
-        self.nodes.append(spec.node_name)
-        self.created.append(at)
-        self.bound.append(at if spec.node_name else NEVER)
-        self.started.append(at if phase == "Running" else NEVER)
-        self.ended.append(at if over else NEVER)
-        self.ends.append(_ENDS_BY_PHASE[phase] if over else RUNNING if spec.node_name else PENDING)
-        self.cpu_milli.append(asked.get(CPU_NAME, 0))
-        self.memory_bytes.append(asked.get(MEMORY_NAME, 0))
-        self.was_there.append(bool(spec.node_name) and at == 0)
-
-    def _note_eviction(self, row: int, pod: Pod) -> None:
-        marked = find_condition(pod.status.conditions, DISRUPTION_TARGET)
-        if marked is not None and marked.status == TRUE and marked.reason in _CAUSES:
-            self.evicted[row] = _CAUSES[marked.reason]
-            self.evictions[_CAUSES[marked.reason]] += 1
-
-    def _remove(self, row: int, pod: Pod, at: int) -> None:
-        del self.rows[pod.metadata.uid]
-        if self.ended[row] == NEVER:
-            self.ended[row] = at
-            self.ends[row] = PREEMPTED if self.evicted.get(row) == BY_PREEMPTION else DELETED_END
+        seconds = at / 1e9
+        end = End.RUNNING if node else End.PENDING
+        row = PodRow(
+            key=f"{meta.namespace}/{meta.name}",
+            class_name=_class_name(pod),
+            priority=pod.spec.priority or 0,
+            owner=self._owner(meta),
+            node=node,
+            created=seconds,
+            bound=seconds if node else None,
+            started=seconds if phase == "Running" else None,
+            ended=seconds if phase in _ENDS_BY_PHASE else None,
+            end=_ENDS_BY_PHASE.get(phase, end),
+            # Nobody knows how long a pod waited that was bound before the run began.
+            waiting=0.0 if node and at else None,
+            cpu=asked.get(CPU_NAME, 0),
+            memory=asked.get(MEMORY_NAME, 0),
+        )
+        self.created_at.append(at)
+        self.bound_at.append(at if node else NEVER)
+        self.rows[meta.uid] = len(self.pods)
+        self.pods.append(row)
 
     def _owner(self, meta: ObjectMeta) -> str:
-        """`Deployment shop/web`: the workload that a user knows, "" if there is none."""
         reference = controller_reference(meta)
         if reference is None:
             return ""
         above = self._replica_set_owners.get(reference.uid, "")
         return above or f"{reference.kind} {meta.namespace}/{reference.name}"
 
-    def name_of(self, row: int) -> str:
+    def workload_of(self, row: int) -> str:
         """The workload, or the pod itself if it belongs to none."""
-        return self.owners[row] or self.keys[row]
+        return self.pods[row].owner or self.pods[row].key
 
 
 class NodeLedger:
-    """Nodes with the time they were there. One that comes again is told again."""
+    """Nodes with the time in which they existed. One that comes back has a second row."""
 
     def __init__(self, started_at: int) -> None:
         self._started_at = started_at
-        self.nodes: list[dict[str, Any]] = []
-        self._standing: dict[str, dict[str, Any]] = {}
+        self.nodes: list[NodeRow] = []
+        self._standing: dict[str, NodeRow] = {}
 
     def observe(self, change: WatchEvent) -> None:
         node: Object = change.new
@@ -156,16 +129,21 @@ class NodeLedger:
         at = (change.at - self._started_at) / 1e9
         name = node.metadata.name
         if change.type == DELETED:
-            self._standing.pop(name)["until"] = at
+            self._standing.pop(name).until = at
             return
         amounts, _ = allocatable_amounts(node.status.allocatable)
         if name not in self._standing:
-            self._standing[name] = {"name": name, "from": at, "until": None, "allocatable": {}}
+            self._standing[name] = NodeRow(name, at, None, {})
             self.nodes.append(self._standing[name])
-        self._standing[name]["allocatable"] = dict(sorted(amounts.items()))
+        self._standing[name].allocatable = dict(sorted(amounts.items()))
 
 
-def class_name(pod: Pod) -> str:
+def _class_name(pod: Pod) -> str:
     """The priority class; pods without one are told apart by their priority."""
     priority = pod.spec.priority or 0
     return pod.spec.priority_class_name or (f"priority {priority}" if priority else "none")
+
+
+def _cause_of_eviction(pod: Pod) -> Cause | None:
+    marked = find_condition(pod.status.conditions, DISRUPTION_TARGET)
+    return _CAUSES.get(marked.reason) if marked is not None and marked.status == TRUE else None

@@ -1,76 +1,45 @@
 """Every preemption of a run: who made room for whom, which budgets that broke, and what decided.
 
-A `ListeningDecider` tells the log of a choice before anything has changed, so that the search can be done once more
+The scheduler reports what it found for a pod before anything has changed, so that the search can be done once more
 with its full record. That is done for the first preemptions only, as many as were asked for; of later ones the
 victims and budgets are known, but not what else was tried.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+import msgspec
 import numpy as np
 
+from bayplan.analysis.simulation.results.run import Preemption, Record, Victim
 from bayplan.core.actions import Evict
 from bayplan.core.columns import row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
-from bayplan.core.deciding import Choice, Decider
+from bayplan.core.decision import Choice, Decision, NeedsPreemption, Outcome
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.verdict import CycleError
 from bayplan.core.preemption.candidates import find_potential_victims
 from bayplan.core.preemption.record import short_record
 from bayplan.core.preemption.search import Searched
-from bayplan.core.refusing import Decision
 from bayplan.core.snapshot import View
 
-Plain = dict[str, Any]
 #: Candidates kept in a record, the chosen one among them; a large cluster has thousands of them.
 CANDIDATES_KEPT = 12
 ONLY_ONE = "the only node where evicting pods makes room"
 EQUAL = "equal by every criterion; the first by name"
 
 
-class ListeningDecider(Decider):
-    """Decides as any other, and tells of each choice that has victims."""
-
-    def __init__(self, profiles: Mapping[str, Profile], tell: Callable[[PodInfo, View, Choice, int], None]) -> None:
-        super().__init__(profiles)
-        self._tell = tell
-
-    def decide(self, pod: PodInfo, view: View, *, with_ties: bool = False) -> Choice:
-        start = self._next_start
-        choice = super().decide(pod, view, with_ties=with_ties)
-        if choice.row < 0 and choice.found is not None:
-            self._tell(pod, view, choice, start)
-        return choice
-
-
 @dataclass(slots=True)
-class Preemption:
-    """One decision to evict."""
+class LoggedPreemption:
+    """A preemption with the exact time and the uids by which cascades are found."""
 
-    at: int  # nanoseconds since the start
-    preemptor: str
+    preemption: Preemption
     preemptor_uid: str
-    priority: int
-    node: str
-    victims: list[Plain]
+    at: int = 0  # nanoseconds since the start
     evicted: list[str] = field(default_factory=list)  # uids of those that were not leaving already
-    decided: str = ""
-    record: Plain | None = None
-
-    def to_dict(self) -> Plain:
-        return {
-            "t": self.at / 1e9,
-            "preemptor": self.preemptor,
-            "priority": self.priority,
-            "node": self.node,
-            "victims": self.victims,
-            "decided": self.decided,
-            "record": self.record,
-        }
 
 
 class PreemptionLog:
@@ -80,51 +49,44 @@ class PreemptionLog:
         self._profiles = profiles
         self._started_at = started_at
         self._records_max = records_max
-        self._chosen: Preemption | None = None  # told by the decider, not yet decided by the scheduler
-        self.preemptions: list[Preemption] = []
+        self._chosen: LoggedPreemption | None = None  # found, not yet decided
+        self.entries: list[LoggedPreemption] = []
 
-    def choose(self, pod: PodInfo, view: View, choice: Choice, start: int) -> None:
-        """The decider has found victims."""
-        row = choice.victims_row
-        victims = choice.victims_on(row)
+    def chosen(self, pod: PodInfo, view: View, choice: Choice | CycleError) -> None:
+        """The scheduler has made its choice; those with victims are remembered."""
+        if not isinstance(choice, NeedsPreemption):
+            return
+        row = choice.row
         broken = _broken_budgets(pod, view, row) if view.objects.budgets else {}
-        self._chosen = Preemption(
-            at=0,
-            preemptor=pod.key,
-            preemptor_uid=pod.uid,
-            priority=pod.priority,
-            node=view.nodes.names[row],
-            victims=[
-                {
-                    "pod": view.pods.keys[victim],
-                    "priority": int(view.pods.priorities[victim]),
-                    "breaks": broken.get(int(victim), []),
-                }
-                for victim in victims
-            ],
-        )
-        if len(self.preemptions) < self._records_max:
-            self._explain(self._chosen, pod, view, start)
+        victims = [
+            Victim(view.pods.keys[victim], int(view.pods.priorities[victim]), broken.get(int(victim), []))
+            for victim in choice.victims_on(row)
+        ]
+        is_recorded = len(self.entries) < self._records_max
+        decided, record = self._explain(pod, view, row, choice.search_start) if is_recorded else ("", None)
+        made = Preemption(0.0, pod.key, pod.priority, view.nodes.names[row], victims, decided, record)
+        self._chosen = LoggedPreemption(made, pod.uid)
 
     def decided(self, decision: Decision, now: int) -> bool:
         """The scheduler has made up its mind; whether that was to preempt."""
         chosen, self._chosen = self._chosen, None
-        if decision.outcome != "nominated" or chosen is None or chosen.preemptor != decision.pod:
+        if decision.outcome is not Outcome.NOMINATED or chosen is None or chosen.preemption.preemptor != decision.pod:
             return False
         chosen.at = now - self._started_at
+        chosen.preemption.t = chosen.at / 1e9
         chosen.evicted = [action.uid for action in decision.actions if isinstance(action, Evict)]
-        self.preemptions.append(chosen)
+        self.entries.append(chosen)
         return True
 
-    def _explain(self, made: Preemption, pod: PodInfo, view: View, start: int) -> None:
+    def _explain(self, pod: PodInfo, view: View, chosen_row: int, start: int) -> tuple[str, Record | None]:
+        """What decided, and all that was tried."""
         found = attempt(self._profiles[pod.scheduler_name], pod, view, start)
         if found.post_filter is None or found.filtered is None:
-            return
-        preemption = found.post_filter.preemption
-        chosen_row = view.nodes.rows_by_name[made.node]
-        made.record = short_record(preemption, view, found.filtered, chosen_row, CANDIDATES_KEPT)
-        if isinstance(preemption.found, Searched):
-            made.decided = _deciding(preemption.found)
+            return "", None
+        searched = found.post_filter.found
+        record = short_record(searched, view, found.filtered, chosen_row, CANDIDATES_KEPT)
+        decided = _deciding(searched) if isinstance(searched, Searched) else ""
+        return decided, msgspec.convert(record, Record | None)
 
 
 def _broken_budgets(pod: PodInfo, view: View, node_row: int) -> dict[int, list[str]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bayplan.analysis.simulation.results.run import Series
 from bayplan.core.columns.resources import CPU, MEMORY
 from bayplan.core.lifecycle import PodState
 from bayplan.core.scheduler import Scheduler
@@ -21,55 +22,37 @@ PLACES = {
 }
 
 
-class Series:
-    """Samples of one scheduler's view."""
+class Sampler:
+    """Fills the series with samples of one scheduler's view."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
-        self.times: list[float] = []
-        self.queue: dict[str, list[int]] = {place: [] for place in PLACES}
-        self.used: dict[str, list[float]] = {}
-        self.running: list[int] = []
-        self.fragmentation: list[float] = []
+        self.series = Series(t=[], queue={place: [] for place in PLACES}, used={}, running=[], fragmentation=[])
 
     def sample(self, seconds: float) -> None:
+        series = self.series
         counts = self._scheduler.queue.counts()
         for place, state in PLACES.items():
-            self.queue[place].append(counts[state])
+            series.queue[place].append(counts[state])
         view = self._scheduler.cache.view()
         nodes = view.nodes
         alive = np.flatnonzero(nodes.alive[: nodes.count])
         allocatable, requested = nodes.allocatable[alive], nodes.requested[alive]
         self._add_used(allocatable.sum(axis=0), requested.sum(axis=0))
-        self.running.append(int(nodes.pod_counts[alive].sum()))
+        series.running.append(int(nodes.pod_counts[alive].sum()))
         free = np.maximum(allocatable - requested, 0)[:, [CPU, MEMORY]]
         slots = np.maximum(nodes.allowed_pods[alive] - nodes.pod_counts[alive], 0)
-        typical = requested[:, [CPU, MEMORY]].sum(axis=0) // max(self.running[-1], 1)
-        self.fragmentation.append(_scattered(free, slots, typical))
-        self.times.append(seconds)
+        typical = requested[:, [CPU, MEMORY]].sum(axis=0) // max(series.running[-1], 1)
+        series.fragmentation.append(_scattered(free, slots, typical))
+        series.t.append(seconds)
 
     def _add_used(self, there: Any, taken: Any) -> None:
-        names = self._scheduler.cache.resources.names
+        names = self._scheduler.cache.resources.values
+        used = self.series.used
         for column, name in enumerate(names[: len(there)]):
-            if there[column] or name in self.used:
-                earlier = self.used.setdefault(name, [0.0] * len(self.times))
+            if there[column] or name in used:
+                earlier = used.setdefault(name, [0.0] * len(self.series.t))
                 earlier.append(round(float(taken[column] / there[column]), 6) if there[column] else 0.0)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "t": self.times,
-            "queue": self.queue,
-            "used": self.used,
-            "running": self.running,
-            "fragmentation": self.fragmentation,
-        }
-
-    def means(self) -> dict[str, float]:
-        """Resource -> the mean share in use."""
-        return {name: _mean(shares) for name, shares in self.used.items()}
-
-    def fragmentation_figures(self) -> dict[str, float]:
-        return {"mean": _mean(self.fragmentation), "max": max(self.fragmentation, default=0.0)}
 
 
 def _scattered(free: Any, slots: Any, typical: Any) -> float:
@@ -81,7 +64,3 @@ def _scattered(free: Any, slots: Any, typical: Any) -> float:
         return 0.0
     as_it_lies = int(np.minimum((free // wanted).min(axis=1), slots).sum())
     return round(1 - min(as_it_lies, in_one_piece) / in_one_piece, 6)
-
-
-def _mean(values: list[float]) -> float:
-    return round(sum(values) / len(values), 6) if values else 0.0

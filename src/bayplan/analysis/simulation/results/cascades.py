@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any
+from dataclasses import dataclass
+from itertools import islice, pairwise
 
 from bayplan.analysis.simulation.recording.pod_ledger import NEVER, PodLedger
-from bayplan.analysis.simulation.recording.preemption_log import Preemption
+from bayplan.analysis.simulation.recording.preemption_log import LoggedPreemption
+from bayplan.analysis.simulation.results.run import Chain, Loop
 
-Plain = dict[str, Any]
 #: As often within this time is no accident.
 LOOP_TIMES = 5
 LOOP_WINDOW_NS = 10 * 60 * 1_000_000_000
@@ -35,29 +34,18 @@ class _Eviction:
     successor: int = NEVER
 
 
-@dataclass(slots=True)
 class Cascades:
-    """What was found."""
+    """What followed from the preemptions of a run, or of as much of it as has passed; `end` is its last instant."""
 
-    chains: list[Plain] = field(default_factory=list)
-    loops: list[Plain] = field(default_factory=list)
-
-
-def find_cascades(preemptions: Sequence[Preemption], pods: PodLedger, rows: dict[str, int], end: int) -> Cascades:
-    """`rows` has the row of every uid that ever was; `end` is the last instant of the run."""
-    story = _Story(preemptions, pods, rows, end)
-    return Cascades(story.chains(), story.loops())
-
-
-class _Story:
-    def __init__(self, preemptions: Sequence[Preemption], pods: PodLedger, rows: dict[str, int], end: int) -> None:
+    def __init__(self, preemptions: Sequence[LoggedPreemption], ledger: PodLedger, end: int) -> None:
         self._preemptions = preemptions
-        self._pods = pods
+        self._ledger = ledger
         self._end = end
-        self._preemptors = [rows[one.preemptor_uid] for one in preemptions]
+        rows = ledger.rows
+        self._preemptors = [rows[preemption.preemptor_uid] for preemption in preemptions]
         self._evictions = [
-            [_Eviction(number, rows[uid]) for uid in one.evicted if uid in rows]
-            for number, one in enumerate(preemptions)
+            [_Eviction(number, rows[uid]) for uid in preemption.evicted if uid in rows]
+            for number, preemption in enumerate(preemptions)
         ]
         self._find_successors()
         self._next = self._find_next()
@@ -65,18 +53,14 @@ class _Story:
     def _find_successors(self) -> None:
         """The first free pod of the same workload that was created after the eviction."""
         waiting: defaultdict[str, deque[_Eviction]] = defaultdict(deque)
-        evictions = sorted(
-            (one for all_of_it in self._evictions for one in all_of_it),
-            key=lambda one: self._preemptions[one.number].at,
-        )
-        upcoming = deque(evictions)
-        pods = self._pods
-        for row, (created, owner) in enumerate(zip(pods.created, pods.owners, strict=True)):
-            while upcoming and self._preemptions[upcoming[0].number].at <= created:
+        upcoming = deque(eviction for evictions in self._evictions for eviction in evictions)
+        pods = self._ledger.pods
+        for row, (pod, created_at) in enumerate(zip(pods, self._ledger.created_at, strict=True)):
+            while upcoming and self._preemptions[upcoming[0].number].at <= created_at:
                 eviction = upcoming.popleft()
-                waiting[pods.owners[eviction.row]].append(eviction)
-            if owner and waiting[owner]:
-                waiting[owner].popleft().successor = row
+                waiting[pods[eviction.row].owner].append(eviction)
+            if pod.owner and waiting[pod.owner]:
+                waiting[pod.owner].popleft().successor = row
 
     def _find_next(self) -> list[list[int]]:
         """For each preemption those that its victims' successors took part in; all of them come later."""
@@ -86,11 +70,11 @@ class _Story:
             for eviction in self._evictions[number]:
                 by_pod[eviction.row].append(number)
         return [
-            sorted({after for one in evictions for after in by_pod.get(one.successor, ()) if after > number})
+            sorted({after for gone in evictions for after in by_pod.get(gone.successor, ()) if after > number})
             for number, evictions in enumerate(self._evictions)
         ]
 
-    def chains(self) -> list[Plain]:
+    def chains(self) -> list[Chain]:
         """The longest first."""
         depths = [1] * len(self._next)
         deepest = [NEVER] * len(self._next)
@@ -103,7 +87,7 @@ class _Story:
         roots.sort(key=lambda number: (-depths[number], number))
         return [self._chain(root, depths[root], deepest) for root in roots[:CHAINS_MAX]]
 
-    def _chain(self, root: int, depth: int, deepest: list[int]) -> Plain:
+    def _chain(self, root: int, depth: int, deepest: list[int]) -> Chain:
         path = [root]
         while deepest[path[-1]] != NEVER:
             path.append(deepest[path[-1]])
@@ -113,69 +97,68 @@ class _Story:
             following = [after for after in self._next[frontier.pop()] if after not in reached]
             reached.update(following)
             frontier += following
-        evictions = [one for number in sorted(reached) for one in self._evictions[number]]
-        return {
-            "t": self._preemptions[root].at / 1e9,
-            "pods": self._pods_along(path)[:PODS_NAMED_MAX],
-            "depth": depth,
-            "victims": len(evictions),
-            "downtime": sum(map(self._downtime, evictions)) / 1e9,
-            "budgetsBroken": sum(len(victim["breaks"]) for one in reached for victim in self._preemptions[one].victims),
-        }
+        evictions = [eviction for number in sorted(reached) for eviction in self._evictions[number]]
+        return Chain(
+            t=self._preemptions[root].at / 1e9,
+            pods=self._pods_along(path)[:PODS_NAMED_MAX],
+            depth=depth,
+            victims=len(evictions),
+            downtime=sum(map(self._downtime, evictions)) / 1e9,
+            budgets_broken=sum(self._preemptions[number].preemption.breaks for number in reached),
+        )
 
     def _pods_along(self, path: list[int]) -> list[str]:
         """The first preemptor, then who was pushed and who came back, in order."""
-        keys = self._pods.keys
-        named = [keys[self._preemptors[path[0]]]]
+        pods = self._ledger.pods
+        named = [pods[self._preemptors[path[0]]].key]
         for number, after in pairwise(path[:PODS_NAMED_MAX]):
-            involved = {self._preemptors[after], *(one.row for one in self._evictions[after])}
-            eviction = next(one for one in self._evictions[number] if one.successor in involved)
-            named += [keys[eviction.row], keys[eviction.successor]]
+            involved = {self._preemptors[after], *(eviction.row for eviction in self._evictions[after])}
+            eviction = next(eviction for eviction in self._evictions[number] if eviction.successor in involved)
+            named += [pods[eviction.row].key, pods[eviction.successor].key]
         last = self._evictions[path[-1]]
         if last and len(path) <= PODS_NAMED_MAX:
-            named.append(keys[last[0].row])
+            named.append(pods[last[0].row].key)
         return [key for place, key in enumerate(named) if place == 0 or named[place - 1] != key]
 
     def _downtime(self, eviction: _Eviction) -> int:
         """From the eviction until the successor runs somewhere; a pod that nobody replaces is simply gone."""
         if eviction.successor == NEVER:
             return 0
-        bound = self._pods.bound[eviction.successor]
+        bound = self._ledger.bound_at[eviction.successor]
         return (self._end if bound == NEVER else bound) - self._preemptions[eviction.number].at
 
-    def loops(self) -> list[Plain]:
+    def loops(self) -> list[Loop]:
         """The most frequent first."""
         ancestor: dict[int, int] = {}  # row -> the first pod of its line of successors
         lines: defaultdict[tuple[int, str], list[_Eviction]] = defaultdict(list)
         for evictions in self._evictions:
-            for one in evictions:
-                first = ancestor.get(one.row, one.row)
-                if one.successor != NEVER:
-                    ancestor[one.successor] = first
-                lines[first, self._pods.name_of(self._preemptors[one.number])].append(one)
+            for eviction in evictions:
+                first = ancestor.get(eviction.row, eviction.row)
+                if eviction.successor != NEVER:
+                    ancestor[eviction.successor] = first
+                lines[first, self._ledger.workload_of(self._preemptors[eviction.number])].append(eviction)
         found: defaultdict[tuple[str, str], list[_Eviction]] = defaultdict(list)
         for (first, preemptor), line in lines.items():
             if self._is_loop(line):
-                found[preemptor, self._pods.name_of(first)] += line
+                found[preemptor, self._ledger.workload_of(first)] += line
         loops = [self._loop(preemptor, victim, line) for (preemptor, victim), line in found.items()]
-        return sorted(loops, key=lambda loop: (-loop["times"], loop["preemptor"], loop["victim"]))
+        return sorted(loops, key=lambda loop: (-loop.times, loop.preemptor, loop.victim))
 
     def _is_loop(self, line: list[_Eviction]) -> bool:
-        times = [self._preemptions[one.number].at for one in line]
+        times = [self._preemptions[eviction.number].at for eviction in line]
         spans = zip(times, times[LOOP_TIMES - 1 :], strict=False)
         return any(last - first <= LOOP_WINDOW_NS for first, last in spans)
 
-    def _loop(self, preemptor: str, victim: str, line: list[_Eviction]) -> Plain:
-        line = sorted(line, key=lambda one: one.number)
-        rows = list(dict.fromkeys(row for one in line for row in (self._preemptors[one.number], one.row)))
-        rows = rows[:LOOP_PODS_NAMED_MAX]
-        times = [self._preemptions[one.number].at for one in line]
-        return {
-            "preemptor": preemptor,
-            "victim": victim,
-            "pods": [self._pods.keys[row] for row in rows],
-            "priorities": [self._pods.priorities[row] for row in rows],
-            "times": len(line),
-            "from": times[0] / 1e9,
-            "until": times[-1] / 1e9,
-        }
+    def _loop(self, preemptor: str, victim: str, line: list[_Eviction]) -> Loop:
+        line = sorted(line, key=lambda eviction: eviction.number)
+        rows = dict.fromkeys(row for gone in line for row in (self._preemptors[gone.number], gone.row))
+        pods = [self._ledger.pods[row] for row in islice(rows, LOOP_PODS_NAMED_MAX)]
+        return Loop(
+            preemptor,
+            victim,
+            pods=[pod.key for pod in pods],
+            priorities=[pod.priority for pod in pods],
+            times=len(line),
+            since=self._preemptions[line[0].number].at / 1e9,
+            until=self._preemptions[line[-1].number].at / 1e9,
+        )

@@ -1,8 +1,8 @@
 """A run as tables of NumPy arrays: what became of each pod and node, who was preempted for whom, figures over time.
 
-Takes the ledgers of a run, gives one `Columns` for each table. Names are those of the JSON, with a dot for what stands
-inside something else there: `allocatable.cpu`, `queue.active`. Times are seconds since the start, NaN for what never
-happened; CPU is in milli, memory in bytes. Nothing is computed here that `bayplan simulate` would show differently.
+Takes the rows of a run, gives one `Columns` for each table. Columns and their types follow from the fields of the
+rows, with a dot for what stands inside something else: `allocatable.cpu`, `queue.active`. Times that never came are
+NaN. Nothing is computed here but counts.
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import fields
 
-from bayplan.analysis.simulation.recording.pod_ledger import NEVER, NodeLedger, PodLedger
-from bayplan.analysis.simulation.recording.preemption_log import Preemption
-from bayplan.analysis.simulation.recording.series import Series
+from bayplan.analysis.simulation.results.run import Cause, End, NodeRow, PodRow, Preemption, Series, Victim
 
 Column = npt.NDArray[Any]
+_DTYPES: dict[Any, type[np.generic]] = {
+    int: np.int64,
+    **dict.fromkeys((float, float | None), np.float64),
+    **dict.fromkeys((str, str | None, End, Cause | None), np.str_),
+}
 #: In a notebook.
 ROWS_SHOWN = 10
 
@@ -34,11 +39,8 @@ class Columns(Mapping[str, Column]):
 
     def __getitem__(self, name: str) -> Column:
         if name not in self._arrays:
-            raise KeyError(f"there is no column {name!r}; there are: {', '.join(self._arrays)}")
+            raise KeyError(f"no column {name!r}; columns: {', '.join(self._arrays)}")
         return self._arrays[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._arrays
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._arrays)
@@ -58,93 +60,65 @@ class Columns(Mapping[str, Column]):
         return f"<table>{''.join(lines)}</table>{rest}"
 
 
-def pod_columns(pods: PodLedger) -> Columns:
+def pod_columns(pods: Sequence[PodRow]) -> Columns:
     """One row for each pod that ever was, in order of creation."""
-    return Columns(
-        {
-            "key": _texts(pods.keys),
-            "class": _texts(pods.classes),
-            "priority": _whole(pods.priorities),
-            "owner": _texts(pods.owners),
-            "node": _texts(pods.nodes),
-            "created": _seconds(pods.created),
-            "bound": _seconds(pods.bound),
-            "started": _seconds(pods.started),
-            "ended": _seconds(pods.ended),
-            "end": _texts(pods.ends),
-            "waiting": _waiting(pods),
-            "evicted": _texts([pods.evicted.get(row, "") for row in range(len(pods.keys))]),
-            "cpu": _whole(pods.cpu_milli),
-            "memory": _whole(pods.memory_bytes),
-        }
-    )
+    return Columns(_of_rows(PodRow, pods))
 
 
-def node_columns(nodes: NodeLedger) -> Columns:
+def node_columns(nodes: Sequence[NodeRow]) -> Columns:
     """One row for each node; one that went and came again has several."""
-    told = nodes.nodes
-    resources = sorted({name for one in told for name in one["allocatable"]})
-    return Columns(
-        {
-            "name": _texts([one["name"] for one in told]),
-            "from": _numbers([one["from"] for one in told]),
-            "until": _numbers([np.nan if one["until"] is None else one["until"] for one in told]),
-            **{f"allocatable.{name}": _whole([one["allocatable"].get(name, 0) for one in told]) for name in resources},
-        }
-    )
+    resources = sorted({name for node in nodes for name in node.allocatable})
+    amounts = {
+        f"allocatable.{name}": _array(int, [node.allocatable.get(name, 0) for node in nodes]) for name in resources
+    }
+    return Columns(_of_rows(NodeRow, nodes) | amounts)
 
 
 def preemption_columns(preemptions: Sequence[Preemption]) -> Columns:
-    """One row for each decision to evict, in order of time."""
-    return Columns(
-        {
-            "t": _numbers([one.at / 1e9 for one in preemptions]),
-            "preemptor": _texts([one.preemptor for one in preemptions]),
-            "priority": _whole([one.priority for one in preemptions]),
-            "node": _texts([one.node for one in preemptions]),
-            "victims": _whole([len(one.victims) for one in preemptions]),
-            "breaks": _whole([sum(len(victim["breaks"]) for victim in one.victims) for one in preemptions]),
-            "decided": _texts([one.decided for one in preemptions]),
-        }
-    )
+    """One row for each decision to evict, in order of time; victims and the budgets that they break are counted."""
+    arrays = _of_rows(Preemption, preemptions)
+    decided = arrays.pop("decided")
+    counts = {
+        "victims": _array(int, [len(preemption.victims) for preemption in preemptions]),
+        "breaks": _array(int, [preemption.breaks for preemption in preemptions]),
+    }
+    return Columns(arrays | counts | {"decided": decided})
 
 
 def victim_columns(preemptions: Sequence[Preemption]) -> Columns:
     """One row for each victim of each preemption; `preemption` is the row of that in its own table."""
-    victims = [(row, victim) for row, one in enumerate(preemptions) for victim in one.victims]
-    return Columns(
-        {
-            "preemption": _whole([row for row, _ in victims]),
-            "pod": _texts([victim["pod"] for _, victim in victims]),
-            "priority": _whole([victim["priority"] for _, victim in victims]),
-            "breaks": _whole([len(victim["breaks"]) for _, victim in victims]),
-        }
-    )
+    rows = [row for row, preemption in enumerate(preemptions) for _ in preemption.victims]
+    victims = [victim for preemption in preemptions for victim in preemption.victims]
+    breaks = {"breaks": _array(int, [len(victim.breaks) for victim in victims])}
+    return Columns({"preemption": _array(int, rows)} | _of_rows(Victim, victims) | breaks)
 
 
 def series_columns(series: Series) -> Columns:
     """One row for each sample of the whole cluster."""
     return Columns(
         {
-            "t": _numbers(series.times),
-            **{f"queue.{place}": _whole(counts) for place, counts in series.queue.items()},
-            **{f"used.{name}": _numbers(shares) for name, shares in series.used.items()},
-            "running": _whole(series.running),
-            "fragmentation": _numbers(series.fragmentation),
+            "t": _array(float, series.t),
+            **{f"queue.{place}": _array(int, counts) for place, counts in series.queue.items()},
+            **{f"used.{name}": _array(float, shares) for name, shares in series.used.items()},
+            "running": _array(int, series.running),
+            "fragmentation": _array(float, series.fragmentation),
         }
     )
 
 
-def _waiting(pods: PodLedger) -> Column:
-    """From creation to the node; NaN for pods that still wait, or came to their node before the run began."""
-    bound, created = np.array(pods.bound, dtype=np.int64), np.array(pods.created, dtype=np.int64)
-    unknown = (bound == NEVER) | np.array(pods.was_there, dtype=bool)
-    return np.where(unknown, np.nan, (bound - created) / 1e9)
+def _of_rows(row_type: type[Struct], rows: Sequence[Struct]) -> dict[str, Column]:
+    """A column for each field that holds a single value."""
+    return {
+        field.encode_name: _array(field.type, [getattr(row, field.name) for row in rows])
+        for field in fields(row_type)
+        if field.type in _DTYPES
+    }
 
 
-def _seconds(times: Sequence[int]) -> Column:
-    nanoseconds = np.array(times, dtype=np.int64)
-    return np.where(nanoseconds == NEVER, np.nan, nanoseconds / 1e9)
+def _array(kind: Any, values: Sequence[Any]) -> Column:
+    """None is NaN among numbers, and an empty text."""
+    dtype = _DTYPES[kind]
+    return np.array([value or "" for value in values] if dtype is np.str_ else values, dtype=dtype)
 
 
 def _html_row(tag: str, cells: Iterable[str]) -> str:
@@ -155,15 +129,3 @@ def _cell(value: Any) -> str:
     if not isinstance(value, float):
         return str(value)
     return "" if np.isnan(value) else f"{value:.6g}"
-
-
-def _texts(values: Sequence[str]) -> Column:
-    return np.array(values, dtype=np.str_)
-
-
-def _whole(values: Sequence[int]) -> Column:
-    return np.array(values, dtype=np.int64)
-
-
-def _numbers(values: Sequence[float]) -> Column:
-    return np.array(values, dtype=np.float64)

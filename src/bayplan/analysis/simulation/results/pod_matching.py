@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
-Plain: TypeAlias = Mapping[str, Any]
+from bayplan.analysis.simulation.results.run import PodRow, Preemption, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +24,11 @@ class Matching:
     only_run: list[int]
 
 
-def match_pods(base: Sequence[Plain], run: Sequence[Plain]) -> Matching:
+def match_pods(base: Sequence[PodRow], run: Sequence[PodRow]) -> Matching:
     """Pods as results hold them, in order of creation."""
     by_name = _paired(list(_named(base)), list(_named(run)))
-    owners = [base[place]["owner"] for place in by_name.only_base]
-    other_owners = [run[place]["owner"] for place in by_name.only_run]
+    owners = [base[place].owner for place in by_name.only_base]
+    other_owners = [run[place].owner for place in by_name.only_run]
     # A pod without a workload is nobody's replica: it keeps a mark of its own.
     by_owner = _paired(
         [owner or ("base", place) for place, owner in enumerate(owners)],
@@ -43,10 +42,10 @@ def match_pods(base: Sequence[Plain], run: Sequence[Plain]) -> Matching:
     )
 
 
-def match_preemptions(base: Plain, run: Plain, pods: Matching) -> Matching:
+def match_preemptions(base: Run, run: Run, pods: Matching) -> Matching:
     """Preemptions are the same when the same pod made the same pods go, wherever and whenever that was."""
     partners = {right: left for left, right in pods.pairs}
-    base_lives, run_lives = _Lives(base["pods"]), _Lives(run["pods"])
+    base_lives, run_lives = _Lives(base.pods), _Lives(run.pods)
 
     def of_base(key: str, at: float) -> Hashable:
         return base_lives.at(key, at)
@@ -56,23 +55,22 @@ def match_preemptions(base: Plain, run: Plain, pods: Matching) -> Matching:
         return partners.get(place, ("only in run", place))
 
     return _paired(
-        [_who(one, of_base) for one in base["preemptions"]],
-        [_who(one, of_run) for one in run["preemptions"]],
+        [_who(preemption, of_base) for preemption in base.preemptions],
+        [_who(preemption, of_run) for preemption in run.preemptions],
     )
 
 
-def _who(preemption: Plain, pod_at: Any) -> Hashable:
-    at = preemption["t"]
-    victims = frozenset(pod_at(victim["pod"], at) for victim in preemption["victims"])
-    return pod_at(preemption["preemptor"], at), victims
+def _who(preemption: Preemption, pod_at: Callable[[str, float], Hashable]) -> Hashable:
+    victims = frozenset(pod_at(victim.pod, preemption.t) for victim in preemption.victims)
+    return pod_at(preemption.preemptor, preemption.t), victims
 
 
-def _named(pods: Sequence[Plain]) -> Iterator[Hashable]:
+def _named(pods: Sequence[PodRow]) -> Iterator[Hashable]:
     """The key of each pod, and how many of that key were before it."""
     seen: Counter[str] = Counter()
     for pod in pods:
-        yield pod["key"], seen[pod["key"]]
-        seen[pod["key"]] += 1
+        yield pod.key, seen[pod.key]
+        seen[pod.key] += 1
 
 
 def _paired(base: Sequence[Hashable], run: Sequence[Hashable]) -> Matching:
@@ -93,12 +91,12 @@ def _paired(base: Sequence[Hashable], run: Sequence[Hashable]) -> Matching:
 class _Lives:
     """The pods of a run by key and time."""
 
-    def __init__(self, pods: Sequence[Plain]) -> None:
+    def __init__(self, pods: Sequence[PodRow]) -> None:
         self._places: defaultdict[str, list[int]] = defaultdict(list)
         self._created: defaultdict[str, list[float]] = defaultdict(list)
         for place, pod in enumerate(pods):
-            self._places[pod["key"]].append(place)
-            self._created[pod["key"]].append(pod["created"])
+            self._places[pod.key].append(place)
+            self._created[pod.key].append(pod.created)
 
     def at(self, key: str, seconds: float) -> int:
         """The place of the newest pod of this key that was there by then; -1 for a key that no pod has."""

@@ -15,7 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
-from bayplan.core.columns.node_selectors import compile_term, match_term
+from bayplan.core.columns.node_selectors import compile_term, match_some
 from bayplan.core.columns.resources import BASIC_NAMES
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import DynamicResourcesArgs
@@ -270,13 +270,14 @@ def _unavailable(claims: list[ResourceClaim], view: View) -> IntArray | None:
             continue
         usable = view.nodes.alive & (not has_failed_to_bind(claim))
         if allocation.node_selector is not None:
-            matched = np.zeros(view.nodes.count, dtype=np.bool_)
-            for place, term in enumerate(allocation.node_selector.node_selector_terms):
-                try:
-                    matched |= match_term(view.nodes, compile_term(term, f"nodeSelectorTerms[{place}]"))
-                except SelectorError as problem:
-                    raise CycleError(NAME, str(problem)) from problem
-            usable &= matched
+            try:
+                terms = [
+                    compile_term(term, f"nodeSelectorTerms[{place}]")
+                    for place, term in enumerate(allocation.node_selector.node_selector_terms)
+                ]
+            except SelectorError as problem:
+                raise CycleError(NAME, str(problem)) from problem
+            usable &= match_some(view.nodes, terms)
         if bits is None:
             bits = np.zeros(view.nodes.count, dtype=np.int64)
         bits[~usable] |= 1 << position

@@ -47,8 +47,8 @@ class InterPodAffinity:
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
         if not pod.shape.has_pod_affinity and not view.counters.terms.values:
             return SKIP  # neither this pod nor any other has ever asked for anything
-        if pod.shape.selector_error:
-            return unresolvable(f"parsing pod: {pod.shape.selector_error}")
+        if pod.shape.terms.faults:
+            return unresolvable(f"parsing pod: {pod.shape.terms.error}")
         state = filtering.prepare(pod.shape, view)
         return SKIP if state is None else Ready(state)
 
@@ -69,8 +69,8 @@ class InterPodAffinity:
             return SKIP
         if self.args.ignore_preferred_terms_of_existing_pods and not has_preferences(pod.spec.affinity):
             return SKIP
-        if pod.shape.selector_error:  # possible only where PreFilter is switched off
-            raise CycleError(self.name, f"failed to parse pod: {pod.shape.selector_error}")
+        if pod.shape.terms.faults:  # possible only where PreFilter is switched off
+            raise CycleError(self.name, f"failed to parse pod: {pod.shape.terms.error}")
         scores = scoring.prepare(pod.shape, view, self.args)
         return SKIP if scores is None else scores
 

@@ -181,12 +181,7 @@ def _breaks_affinity(state: FilterState, labels: NodeLabels, rows: Rows) -> Bool
 
 
 def fork(state: FilterState) -> FilterState:
-    return replace(
-        state,
-        affinity=state.affinity.fork(),
-        anti_affinity=state.anti_affinity.fork(),
-        existing=state.existing.fork(),
-    )
+    return FilterState(state.rules, state.affinity.fork(), state.anti_affinity.fork(), state.existing.fork())
 
 
 def shift(state: FilterState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:

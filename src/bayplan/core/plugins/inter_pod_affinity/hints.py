@@ -9,23 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.columns.terms import AffinityTerm, compile_affinity
+from bayplan.core.columns.terms import NO_TERMS, AffinityTerm, AffinityTerms, compile_affinity
 from bayplan.core.plugins.requeue_rules import has_place, is_same_pod
-from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Affinity, Pod, PodAntiAffinity
-from bayplan.model.selectors import SelectorError
 
 
-def after_pod_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None) -> bool:
     """A pod to be near to has come, or one to be apart from has gone; or the pod's own labels changed."""
-    assert old is None or isinstance(old, Pod)
-    assert new is None or isinstance(new, Pod)
     if old is not None and new is not None and is_same_pod(pod, new):
         return True
     if any(moved is not None and not has_place(moved) for moved in (old, new)):
         return False
-    if pod.shape.selector_error:
+    if not pod.shape.terms.required_parse:
         return True  # Upstream: a hint that fails means that an attempt is worth it.
     if old is None:
         assert new is not None
@@ -33,18 +29,16 @@ def after_pod_change(pod: PodInfo, old: Object | None, new: Object | None) -> bo
     return _after_update(pod, old, new) if new is not None else _after_delete(pod, old)
 
 
-def after_node_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:
     """A new node, or one that changed its domain, where the pod's own terms make that matter.
 
     As upstream: the terms of running pods, which may reject this one, are not looked at.
     """
-    assert isinstance(new, Node)
-    if pod.shape.selector_error:
+    if not pod.shape.terms.required_parse:
         return True
     terms, after = pod.shape.terms, new.metadata.labels
     if old is None:
         return bool(terms.required_anti) or any(term.topology_key in after for term in terms.required)
-    assert isinstance(old, Node)
     before = old.metadata.labels
     joined = any(term.topology_key in after and _differs(term, before, after) for term in terms.required)
     left = any(term.topology_key in before and _differs(term, before, after) for term in terms.required_anti)
@@ -61,19 +55,16 @@ def _after_update(pod: PodInfo, old: Pod, new: Pod) -> bool:
 def _after_delete(pod: PodInfo, old: Pod) -> bool:
     if _meets_all(pod.shape.terms.required_anti, old):
         return True
-    try:
-        unwanted = _required_anti_terms(old)
-    except SelectorError:
-        return True
-    return _all_reach(unwanted, pod.namespace, pod.shape.labels)
+    unwanted = _required_anti_terms(old)
+    return bool(unwanted.faults) or _all_reach(unwanted.required_anti, pod.namespace, pod.shape.labels)
 
 
-def _required_anti_terms(pod: Pod) -> Sequence[AffinityTerm]:
+def _required_anti_terms(pod: Pod) -> AffinityTerms:
     apart = pod.spec.affinity.pod_anti_affinity if pod.spec.affinity is not None else None
     if apart is None or not apart.required:
-        return ()
+        return NO_TERMS
     required_only = Affinity(pod_anti_affinity=PodAntiAffinity(required=apart.required))
-    return compile_affinity(required_only, pod.metadata.namespace).required_anti
+    return compile_affinity(required_only, pod.metadata.namespace)
 
 
 def _meets_all(terms: Sequence[AffinityTerm], pod: Pod) -> bool:

@@ -16,7 +16,13 @@ from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Ski
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.pod_topology_spread import filtering, hints, scoring
-from bayplan.core.plugins.pod_topology_spread.constraints import HARD, SOFT, constraints_of, requires_all_keys
+from bayplan.core.plugins.pod_topology_spread.constraints import (
+    HARD,
+    SOFT,
+    SpreadConstraint,
+    constraints_of,
+    requires_all_keys,
+)
 from bayplan.core.plugins.pod_topology_spread.filtering import HardState
 from bayplan.core.plugins.pod_topology_spread.scoring import SoftState
 from bayplan.core.plugins.requeue_rules import on
@@ -38,12 +44,15 @@ class PodTopologySpread:
         self.args = args or PodTopologySpreadArgs()
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
-        try:
-            constraints = constraints_of(pod.shape, view.objects, self.args, HARD)
-        except SelectorError as problem:
-            where = "get constraints from pod: obtaining pod's hard topology spread constraints"
-            raise CycleError(self.name, f"{where}: {problem}") from problem
+        where = "get constraints from pod: obtaining pod's hard topology spread constraints"
+        constraints = self._constraints(pod, view, HARD, where)
         return Ready(filtering.prepare(constraints, pod, view)) if constraints else SKIP
+
+    def _constraints(self, pod: PodInfo, view: View, action: str, where: str) -> list[SpreadConstraint]:
+        try:
+            return constraints_of(pod.shape, view.objects, self.args, action)
+        except SelectorError as problem:
+            raise CycleError(self.name, f"{where}: {problem}") from problem
 
     def filter(self, state: HardState, view: View, rows: Rows) -> IntArray:  # noqa: ARG002
         return filtering.judge(state, rows)
@@ -58,11 +67,8 @@ class PodTopologySpread:
         filtering.shift(state, view.pods.identity_ids[pod_rows], node_rows, sign)
 
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> SoftState | Skip:
-        try:
-            constraints = constraints_of(pod.shape, view.objects, self.args, SOFT)
-        except SelectorError as problem:
-            where = "calculating preScoreState: obtaining pod's soft topology spread constraints"
-            raise CycleError(self.name, f"{where}: {problem}") from problem
+        where = "calculating preScoreState: obtaining pod's soft topology spread constraints"
+        constraints = self._constraints(pod, view, SOFT, where)
         if not constraints:
             return SKIP
         require_all = requires_all_keys(pod.spec, self.args)

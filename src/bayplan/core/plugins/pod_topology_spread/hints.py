@@ -13,16 +13,13 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import PodTopologySpreadArgs
 from bayplan.core.plugins.pod_topology_spread.constraints import HARD, SpreadConstraint, visible_constraints
 from bayplan.core.plugins.requeue_rules import has_place, is_same_pod
-from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.selectors import SelectorError
 
 
-def after_pod_change(pod: PodInfo, old: Object | None, new: Object | None, *, args: PodTopologySpreadArgs) -> bool:
+def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None, *, args: PodTopologySpreadArgs) -> bool:
     """A pod that counts has come, gone, or begun or ceased to count; or the pod itself has changed."""
-    assert old is None or isinstance(old, Pod)
-    assert new is None or isinstance(new, Pod)
     if any(moved is not None and not _is_involved(pod, moved) for moved in (old, new)):
         return False
     try:
@@ -36,10 +33,8 @@ def after_pod_change(pod: PodInfo, old: Object | None, new: Object | None, *, ar
     return any(constraint.selector.matches(moved.metadata.labels) for constraint in constraints)
 
 
-def after_node_change(pod: PodInfo, old: Object | None, new: Object | None, *, args: PodTopologySpreadArgs) -> bool:
+def after_node_change(pod: PodInfo, old: Node | None, new: Node | None, *, args: PodTopologySpreadArgs) -> bool:
     """A node that has all topology keys has come or gone, got or lost one, or changed its domain or its taints."""
-    assert old is None or isinstance(old, Node)
-    assert new is None or isinstance(new, Node)
     try:
         keys = [constraint.topology_key for constraint in visible_constraints(pod.shape, args, HARD)]
     except SelectorError:

@@ -24,8 +24,7 @@ from bayplan.core.plugins.pod_topology_spread.constraints import (
     topology_columns,
 )
 from bayplan.core.snapshot import View
-
-HOSTNAME = "kubernetes.io/hostname"
+from bayplan.model.well_known import HOSTNAME
 
 
 @dataclass(slots=True, eq=False)

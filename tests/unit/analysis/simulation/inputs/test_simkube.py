@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from bayplan.analysis.simulation.inputs.commands import Apply, Delete, Target
+from bayplan.analysis.references import Reference
+from bayplan.analysis.simulation.inputs.commands import Apply, Delete
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.model.errors import InvalidObject
 
@@ -61,18 +62,18 @@ def test_what_is_done_when(tmp_path: Path, encode: Any) -> None:
         "",
         "",
     )
-    assert last == Delete((Target("Deployment", "shop", "web"),))
+    assert last == Delete((Reference("Deployment", "shop", "web"),))
     assert plans[1].source == f"{file}: event 1"
 
 
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        (b'{"version": 2}', "{file}: is no SimKube trace: Object missing required field `events`"),
-        (b"\xc1", "{file}: is no SimKube trace: MessagePack data is malformed: invalid opcode '\\xc1' (byte 0)"),
-        (b"{", "{file}: is no SimKube trace: Input data was truncated"),
+        (b'{"version": 2}', "{file}: is not a SimKube trace: Object missing required field `events`"),
+        (b"\xc1", "{file}: is not a SimKube trace: MessagePack data is malformed: invalid opcode '\\xc1' (byte 0)"),
+        (b"{", "{file}: is not a SimKube trace: Input data was truncated"),
         (b"\x1f\x8bxx", "{file}: cannot be read: "),
-        (b'{"version": 9, "events": []}', "{file}: is a SimKube trace of version 9; only version 2 can be read"),
+        (b'{"version": 9, "events": []}', "{file}: is a SimKube trace of version 9; only version 2 is supported"),
         (
             msgspec.json.encode({"version": 2, "events": [{"ts": 1, "applied_objs": [deployment(-1, name=7)]}]}),
             "{file}: event 0: ",

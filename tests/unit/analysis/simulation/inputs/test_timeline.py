@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
     Cordon,
@@ -16,7 +17,6 @@ from bayplan.analysis.simulation.inputs.commands import (
     Scale,
     SetLabels,
     SetTaints,
-    Target,
 )
 from bayplan.analysis.simulation.inputs.timeline import load_timeline
 from bayplan.model.errors import InvalidObject
@@ -64,8 +64,10 @@ def test_every_verb(tmp_path: Path) -> None:
     assert isinstance(applied, Apply)
     assert [one.metadata.name for one in applied.objects] == ["from-file", "inline"]
     assert others == [
-        Scale((Target("Deployment", "shop", "web"),), 3),
-        Delete((Target("Pod", "default", "web-1"), Target("Pod", "shop", "web-2"), Target("Node", "", "n3")), 5),
+        Scale((Reference("Deployment", "shop", "web"),), 3),
+        Delete(
+            (Reference("Pod", "default", "web-1"), Reference("Pod", "shop", "web-2"), Reference("Node", "", "n3")), 5
+        ),
         Cordon(("n1",)),
         Cordon(("n1",), unschedulable=False),
         NodesFail(("n1",)),
@@ -81,16 +83,17 @@ def test_every_verb(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("- at: soon\n  cordon: n1", "timeline.yaml:1: at: invalid duration 'soon'"),
-        ("- at: 1m\n  cordon: n1\n- at: 2m\n", "timeline.yaml:3: nothing to do; a step has exactly one of"),
+        ("- at: 1m\n  cordon: n1\n- at: 2m\n", "timeline.yaml:3: no action; a step has exactly one of"),
         ("- cordon: n1", "timeline.yaml:1: `at` is missing"),
         ("- at: 1m\n  cordon: n1\n  drain: n2", "timeline.yaml:3: drain: both cordon and drain"),
-        ("- at: 1m\n  cordon: n1\n  replicas: 2", "timeline.yaml:3: replicas: unknown beside cordon"),
+        ("- at: 1m\n  cordon: n1\n  replicas: 2", "timeline.yaml:3: replicas: not allowed with cordon"),
         ("- at: 1m\n  scale: deploy/web", "timeline.yaml:1: replicas: expected a whole number"),
+        ("- at: 1m\n  scale: deploy/web\n  replicas: 2147483648", "timeline.yaml:3: replicas: 2147483648 is more"),
         ("- at: 1m\n  scale: ds/web\n  replicas: 1", "timeline.yaml:2: scale: DaemonSet cannot be scaled"),
-        ("- at: 1m\n  delete: a/b/c", "timeline.yaml:2: delete: 'a/b/c': there is no kind 'b'"),
-        ("- at: 1m\n  taint: n1\n  with: a=b", "timeline.yaml:3: with: 'a=b' is no taint"),
+        ("- at: 1m\n  delete: a/b/c", "timeline.yaml:2: delete: 'a/b/c': unknown kind 'b'"),
+        ("- at: 1m\n  taint: n1\n  with: a=b", "timeline.yaml:3: with: 'a=b' is not a taint"),
         ("- at: 1m\n  label: n1\n  with: {a: 1}", "timeline.yaml:3: with: expected labels"),
-        ("- at: 1m\n  apply: none.yaml", "timeline.yaml:2: none.yaml: no such file or folder"),
+        ("- at: 1m\n  apply: none.yaml", "timeline.yaml:2: none.yaml: no such file or directory"),
         ("- at: 1m\n  apply: {kind: Pod}", "timeline.yaml:2: Pod ([0]): metadata.name"),
         ("- just text", "timeline.yaml:1: expected a step"),
         ("at: 1m", "timeline.yaml: expected one list of steps"),

@@ -114,20 +114,25 @@ def test_openb_another_pod_list_without_times(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("nodes", "pods", "said"),
     [
-        pytest.param(NODES.replace("gpu,", ""), PODS, "gpu_node.csv:1: gpu: this column is missing", id="node column"),
+        pytest.param(NODES.replace("gpu,", ""), PODS, "gpu_node.csv:1: gpu: missing column", id="node column"),
         pytest.param(
             NODES.replace("64000", "many"), PODS, "gpu_node.csv:2: cpu_milli: expected a whole", id="node cpu"
         ),
-        pytest.param(NODES.replace("n1", "n0"), PODS, "gpu_node.csv:3: sn: n0 is there already", id="node twice"),
-        pytest.param(NODES, PODS.replace("num_gpu", "gpus"), "default.csv:1: num_gpu: this column", id="pod column"),
+        pytest.param(NODES.replace("n1", "n0"), PODS, "gpu_node.csv:3: sn: n0 already exists", id="node twice"),
+        pytest.param(NODES, PODS.replace("num_gpu", "gpus"), "default.csv:1: num_gpu: missing column", id="pod column"),
         pytest.param(NODES, PODS.replace("deletion_time", "end"), "default.csv:1: deletion_time:", id="time column"),
         pytest.param(NODES, PODS.replace("4000", "-4"), "default.csv:2: cpu_milli: must be 0 or more", id="negative"),
         pytest.param(NODES, PODS.replace("LS", "XL"), "default.csv:2: qos: expected one of", id="qos"),
         pytest.param(NODES, PODS.replace(",400,", ",1,"), "default.csv:2: deletion_time: 1 is before", id="times"),
-        pytest.param(NODES, PODS.replace("2,1000", "2,500"), "default.csv:3: gpu_milli: several GPUs", id="shares"),
+        pytest.param(NODES, PODS.replace("2,1000", "2,500"), "default.csv:3: gpu_milli: multiple GPUs", id="shares"),
         pytest.param(NODES, PODS.replace("0,0,,B", "1,0,,B"), "default.csv:4: num_gpu: num_gpu 1 and", id="no share"),
-        pytest.param(NODES, PODS.replace("p-first", "P_1"), "default.csv:3: name: 'P_1' is no name", id="name"),
-        pytest.param(NODES, PODS.replace("p-first,", ""), "default.csv:3: has 10 fields where the", id="short row"),
+        pytest.param(
+            NODES,
+            PODS.replace("p-first", "P_1"),
+            "default.csv:3: name: 'P_1' is not a valid Kubernetes name",
+            id="name",
+        ),
+        pytest.param(NODES, PODS.replace("p-first,", ""), "default.csv:3: has 10 fields, but the", id="short row"),
     ],
 )
 def test_broken_openb_files(tmp_path: Path, nodes: str, pods: str, said: str) -> None:
@@ -139,9 +144,9 @@ def test_openb_files_that_are_not_there(tmp_path: Path) -> None:
     (tmp_path / "openb_pod_list_x.csv").write_text(PODS)
     nodes, pods = faults_of(f"openb:{tmp_path}")
     assert "openb_node_list_gpu_node.csv" in nodes
-    assert "there are: openb_pod_list_x.csv" in pods
+    assert "; found: openb_pod_list_x.csv" in pods
     (missing,) = faults_of(f"openb:{tmp_path / 'nowhere'}")
-    assert "no such file or folder" in missing
+    assert "no such file or directory" in missing
 
 
 # ---------------------------------------------------------------- csv
@@ -186,7 +191,7 @@ def test_csv_gzipped_with_a_byte_order_mark(tmp_path: Path) -> None:
 def test_csv_classes_that_must_come_from_elsewhere(tmp_path: Path) -> None:
     trace = load_trace(csv_file(tmp_path, "arrival,class\n0,gold\n0,system-node-critical\n", "t.csv"))
     trace.check_classes(["gold"])
-    with pytest.raises(InvalidObject, match=r"t\.csv:2: class: there is no PriorityClass gold"):
+    with pytest.raises(InvalidObject, match=r"t\.csv:2: class: no PriorityClass gold"):
         trace.check_classes([])
 
 
@@ -194,28 +199,30 @@ def test_csv_classes_that_must_come_from_elsewhere(tmp_path: Path) -> None:
     ("text", "said"),
     [
         pytest.param("", "t.csv: is empty", id="empty"),
-        pytest.param("arrival\n", "t.csv: holds no rows", id="no rows"),
-        pytest.param("cpu\n1\n", "t.csv:1: arrival: this column is missing; there are: cpu", id="no arrival"),
-        pytest.param("arrival,cpus\n0,1\n", "t.csv:1: cpus: there is no such column; there are: ", id="unknown"),
-        pytest.param("arrival,cpu,cpu\n0,1,1\n", "t.csv:1: cpu: this column is there more than once", id="twice"),
-        pytest.param("arrival,resource:cpu\n0,1\n", "resource:cpu: this resource is there more", id="cpu twice"),
-        pytest.param("arrival,resource:gpu\n0,1\n", "resource:gpu: 'gpu' is no resource", id="resource"),
+        pytest.param("arrival\n", "t.csv: contains no rows", id="no rows"),
+        pytest.param("cpu\n1\n", "t.csv:1: arrival: missing column; found: cpu", id="no arrival"),
+        pytest.param("arrival,cpus\n0,1\n", "t.csv:1: cpus: unknown column; expected one of: ", id="unknown"),
+        pytest.param("arrival,cpu,cpu\n0,1,1\n", "t.csv:1: cpu: duplicate column", id="twice"),
+        pytest.param("arrival,resource:cpu\n0,1\n", "resource:cpu: duplicate resource", id="cpu twice"),
+        pytest.param("arrival,resource:gpu\n0,1\n", "resource:gpu: 'gpu' is not a valid resource name", id="resource"),
         pytest.param("arrival,label:a b\n0,1\n", "t.csv:1: label:a b: name part must consist", id="label key"),
         pytest.param("arrival,label:a\n0,b c\n", "t.csv:2: label:a: a valid label must be", id="label value"),
         pytest.param("arrival\nsoon\n", "t.csv:2: arrival: expected seconds or a duration", id="time"),
         pytest.param("arrival\n-1s\n", "t.csv:2: arrival: must be between 0 and", id="negative time"),
         pytest.param("arrival\nnan\n", "t.csv:2: arrival: must be between 0 and", id="not a number"),
-        pytest.param("arrival,cpu\n0,1x\n", "t.csv:2: cpu: '1x' is no quantity", id="quantity"),
+        pytest.param("arrival,cpu\n0,1x\n", "t.csv:2: cpu: '1x' is not a quantity", id="quantity"),
         pytest.param("arrival,memory\n0,-1Gi\n", "t.csv:2: memory: must be 0 or more", id="negative quantity"),
-        pytest.param("arrival,resource:a.b/c\n0,500m\n", "a.b/c comes in whole units", id="part of a device"),
+        pytest.param("arrival,resource:a.b/c\n0,500m\n", "a.b/c must be a whole number", id="part of a device"),
         pytest.param("arrival,count\n0,0\n", "t.csv:2: count: must be between 1 and", id="count"),
         pytest.param("arrival,priority\n0,high\n", "t.csv:2: priority: expected a whole", id="priority"),
         pytest.param("arrival,priority,class\n0,1,a\n0,2,a\n", "t.csv:3: priority: 2, but class a had", id="classes"),
         pytest.param("arrival,priority,class\n0,1,system-a\n", "t.csv:2: class: system-a: classes", id="system"),
-        pytest.param("arrival,name\n0,a\n\n0,a\n", "t.csv:4: name: trace/a is there already, from line 2", id="names"),
-        pytest.param("arrival,namespace\n0,a.b\n", "t.csv:2: namespace: 'a.b' is no namespace", id="namespace"),
+        pytest.param("arrival,name\n0,a\n\n0,a\n", "t.csv:4: name: trace/a already exists, from line 2", id="names"),
+        pytest.param(
+            "arrival,namespace\n0,a.b\n", "t.csv:2: namespace: 'a.b' is not a valid namespace", id="namespace"
+        ),
         pytest.param('arrival,name\n0,"a\n', "is not CSV", id="quote"),
-        pytest.param("arrival,cpu\n0\n", "t.csv:2: has 1 fields where the header has 2", id="short"),
+        pytest.param("arrival,cpu\n0\n", "t.csv:2: has 1 fields, but the header has 2", id="short"),
     ],
 )
 def test_broken_csv(tmp_path: Path, text: str, said: str) -> None:
@@ -310,7 +317,7 @@ def test_some_of_the_nodes_evenly(tmp_path: Path) -> None:
     spec = openb(tmp_path)
     assert [node.metadata.name for node in load_trace(spec, nodes=2).nodes] == ["n0", "n2"]
     assert load_trace(spec, nodes=0).nodes == []
-    with pytest.raises(InvalidObject, match="nodes: there are 4, so 5 cannot be taken"):
+    with pytest.raises(InvalidObject, match="nodes: must be between 0 and 4, not 5"):
         load_trace(spec, nodes=5)
 
 

@@ -16,37 +16,38 @@ URGENT = pattern("urgent", "1", "high").pod_anti_affinity(HOSTNAME, {"app": "low
 def test_preempting_and_recreating_without_end_is_a_loop_and_ends_the_run() -> None:
     there = cluster(*nodes(1), workload("low", 1, "1", "low"))
     result = simulate(there, [after(1, Apply(objects(URGENT)))], until=3600)
-    (loop,) = result.cascades.loops
-    assert (loop["preemptor"], loop["victim"]) == ("default/urgent", "Deployment default/low")
-    assert loop["times"] >= LOOP_TIMES
-    assert loop["pods"][0] == "default/urgent"
-    assert loop["priorities"][:2] == [1000, 10]
-    assert result.partial
-    assert any("circles" in one.message for one in result.notes)
-    assert result.cascades.chains[0]["depth"] > LOOP_TIMES
+    (loop,) = result.run.loops
+    assert (loop.preemptor, loop.victim) == ("default/urgent", "Deployment default/low")
+    assert loop.times >= LOOP_TIMES
+    assert loop.pods[0] == "default/urgent"
+    assert loop.priorities[:2] == [1000, 10]
+    assert result.run.partial
+    assert any("circles" in note.message for note in result.run.notes)
+    assert result.run.chains[0].depth > LOOP_TIMES
 
 
 def test_many_replicas_making_room_once_each_are_no_loop() -> None:
     there = cluster(*nodes(8), workload("low", 8, "4", "low"))
     result = simulate(there, [after(1, Apply(objects(workload("high", 8, "4", "high"))))], until=1800)
-    assert result.summary["evictions"] == {"preemption": 8}
-    assert (result.cascades.loops, result.cascades.chains) == ([], [])
+    assert result.summary.evictions == {"preemption": 8}
+    assert (result.run.loops, result.run.chains) == ([], [])
 
 
 def test_a_victim_that_comes_back_and_pushes_another_is_a_chain() -> None:
     middle = make.priority_class("middle", value=100)
     there = cluster(middle, *nodes(2), workload("mid", 1, "4", "middle"), workload("low", 1, "4", "low"))
     # Both stand; the urgent pod may only go where the middle one is, which then pushes the low one.
-    before = simulate(there, until=60).pod_ledger
-    where = next(node for key, node in zip(before.keys, before.nodes, strict=True) if key.startswith("default/mid"))
+    before = simulate(there, until=60).run.pods
+    where = next(pod.node for pod in before if pod.key.startswith("default/mid"))
+    assert where
     urgent = pattern("urgent", "4", "high").node_selector({HOSTNAME: where})
     result = simulate(there, [after(1, Apply(objects(urgent)))], until=1800)
-    (chain,) = result.cascades.chains
-    assert chain["depth"] == 2
-    assert [key.split("-")[0] for key in chain["pods"]] == [
+    (chain,) = result.run.chains
+    assert chain.depth == 2
+    assert [key.split("-")[0] for key in chain.pods] == [
         "default/urgent",
         "default/mid",
         "default/mid",
         "default/low",
     ]
-    assert chain["downtime"] > 1000  # the low one waits until the end
+    assert chain.downtime > 1000  # the low one waits until the end

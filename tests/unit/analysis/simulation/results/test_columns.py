@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from tests.unit.analysis.simulation.worlds import after, cluster, nodes, objects, pattern, workload
 
-from bayplan.analysis.simulation.inputs.commands import Apply, Delete, Target
+from bayplan.analysis.references import Reference
+from bayplan.analysis.simulation.inputs.commands import Apply, Delete
 from bayplan.analysis.simulation.results.arrow import METADATA_KEY, ArrowMissingError
 from bayplan.analysis.simulation.results.columns import ROWS_SHOWN, Columns
 from bayplan.analysis.simulation.results.result import SimulationResult
@@ -17,7 +18,7 @@ from bayplan.analysis.simulation.running import simulate
 from bayplan.testing import builders as make
 
 URGENT = after(5, Apply(objects(pattern("urgent", "4", "high"))))
-GOES = after(8, Delete((Target("Node", "", "n2"),)))
+GOES = after(8, Delete((Reference("Node", "", "n2"),)))
 
 
 @pytest.fixture(scope="module")
@@ -52,12 +53,12 @@ def test_pods(result: SimulationResult) -> None:
     assert still.any()
     assert np.isnan(pods["bound"][still]).all()
     assert np.isnan(pods["waiting"][still]).all()
-    assert (pods["evicted"] == "preemption").sum() == result.summary["pods"]["preempted"] == 1
+    assert (pods["evicted"] == "preemption").sum() == result.summary.pods.preempted == 1
 
 
 def test_waiting_is_what_the_summary_tells(result: SimulationResult) -> None:
     low = result.pods["waiting"][result.pods["class"] == "low"]
-    assert np.nanmax(low) == pytest.approx(result.summary["waiting"]["low"]["max"], abs=1e-6)
+    assert np.nanmax(low) == pytest.approx(result.summary.waiting["low"].max, abs=1e-6)
 
 
 def test_nodes(result: SimulationResult) -> None:
@@ -78,12 +79,12 @@ def test_preemptions_and_their_victims(result: SimulationResult) -> None:
 
 def test_series(result: SimulationResult) -> None:
     assert result.series["t"][0] == 0
-    assert result.series["used.cpu"].max() == result.to_dict()["series"]["used"]["cpu"][-1] == 1.0
+    assert result.series["used.cpu"].max() == result.run.series.used["cpu"][-1] == 1.0
     assert result.series["queue.unschedulable"].max() >= 1
 
 
 def test_a_column_that_is_not_there_is_told_with_those_that_are(result: SimulationResult) -> None:
-    with pytest.raises(KeyError, match="there is no column 'wait'; there are: key, class"):
+    with pytest.raises(KeyError, match="no column 'wait'; columns: key, class"):
         result.pods["wait"]
     assert "wait" not in result.pods
     assert "waiting" in result.pods

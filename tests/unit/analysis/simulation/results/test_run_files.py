@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.analysis.simulation.runs import Plain, pod, run
+from tests.unit.analysis.simulation.runs import Plain, plain, pod, run
 from tests.unit.analysis.simulation.worlds import cluster, nodes, workload
 
 from bayplan.analysis.simulation.results.run_files import read_runs
@@ -28,27 +28,41 @@ def fault_of(path: str) -> str:
 
 
 def broken(change: Callable[[Plain], Any]) -> Plain:
-    made = run([pod("x")])
+    made = plain(run([pod("x")]))
     change(made)
     return made
 
 
-def test_one_run(tmp_path: Path) -> None:
-    made = run([pod("x")], unknown={"kept": True})
-    assert read_runs(written(tmp_path, made)) == [made]
+def test_one_run_with_fields_that_nobody_knows(tmp_path: Path) -> None:
+    made = run([pod("x")])
+    assert read_runs(written(tmp_path, plain(made) | {"unknown": {"ignored": True}})) == [made]
+
+
+def test_runs_of_earlier_versions_say_less_of_pods(tmp_path: Path) -> None:
+    made = plain(run([pod("x")]))
+    for field in ("waiting", "evicted"):
+        del made["pods"][0][field]
+    assert read_runs(written(tmp_path, made)) == [run([pod("x", waiting=None)])]
 
 
 def test_runs_of_several_configurations(tmp_path: Path) -> None:
     both = [run(configs="a.yaml"), run(configs="b.yaml")]
-    assert read_runs(written(tmp_path, {"format": "bayplan simulations v1", "runs": both, "comparison": {}})) == both
+    assert (
+        read_runs(
+            written(
+                tmp_path, {"format": "bayplan simulations v1", "runs": [plain(made) for made in both], "comparison": {}}
+            )
+        )
+        == both
+    )
 
 
 def test_what_a_simulation_gives_is_a_run(tmp_path: Path) -> None:
     """So that the two sides of the format cannot drift apart."""
     import bayplan
 
-    result = bayplan.simulate(cluster(*nodes(1), workload("web", 6, "1", "low")), until=60).to_dict()
-    assert read_runs(written(tmp_path, result)) == [json.loads(json.dumps(result))]
+    result = bayplan.simulate(cluster(*nodes(1), workload("web", 6, "1", "low")), until=60)
+    assert read_runs(written(tmp_path, result.to_dict())) == [result.run]
 
 
 @pytest.mark.parametrize(
@@ -67,13 +81,20 @@ def test_what_a_simulation_gives_is_a_run(tmp_path: Path) -> None:
         (broken(lambda made: made.update(seed="7")), "run.json: seed: must be int, not str"),
         (broken(lambda made: made["summary"]["pods"].pop("placed")), "run.json: summary.pods.placed: is missing"),
         (broken(lambda made: made["pods"][0].update(bound="soon")), "run.json: pods[0].bound: must be float or null"),
+        (broken(lambda made: made["nodes"][0].pop("name")), "run.json: nodes[0].name: is missing"),
         (broken(lambda made: made["pods"][0].pop("class")), "run.json: pods[0].class: is missing"),
+        (broken(lambda made: made["pods"][0].update(end="lost")), "run.json: pods[0].end: cannot be 'lost'"),
         (
             broken(lambda made: made["series"]["queue"].update(active=[1])),
             "run.json: series.queue.active: has 1 values for 2 times",
         ),
+        (broken(lambda made: made["series"].update(running=[])), "run.json: series.running: has 0 values for 2 times"),
         (
-            {"format": "bayplan simulations v1", "runs": [run(), broken(lambda made: made.pop("pods"))]},
+            {"format": "bayplan simulations v1", "runs": [{"kind": "Pod"}]},
+            "run.json: runs[0]: not a result of `bayplan simulate -o json`: it has no `format`",
+        ),
+        (
+            {"format": "bayplan simulations v1", "runs": [plain(run()), broken(lambda made: made.pop("pods"))]},
             "run.json: runs[1].pods: is missing",
         ),
     ],

@@ -9,19 +9,20 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from bayplan.model.quantity import INT64_MAX
+from bayplan.model.time_units import HOUR, MICROSECOND, MILLISECOND, MINUTE, SECOND
+
 NANOSECONDS_BY_UNIT = {
     "ns": 1,
-    "us": 1_000,
-    "µs": 1_000,  # U+00B5, the micro sign
-    "μs": 1_000,  # U+03BC, the Greek letter
-    "ms": 1_000_000,
-    "s": 1_000_000_000,
-    "m": 60_000_000_000,
-    "h": 3_600_000_000_000,
+    "us": MICROSECOND,
+    "µs": MICROSECOND,  # U+00B5, the micro sign
+    "μs": MICROSECOND,  # U+03BC, the Greek letter
+    "ms": MILLISECOND,
+    "s": SECOND,
+    "m": MINUTE,
+    "h": HOUR,
 }
-SECOND = NANOSECONDS_BY_UNIT["s"]
 
-_INT64_MAX = 2**63 - 1
 _DIGITS: Final = 18  # of a fraction; more cannot change the nanoseconds of an hour
 _PART = re.compile(r"(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<unit>[^0-9.]+)")
 
@@ -42,7 +43,7 @@ def parse_duration(text: str) -> Duration:
             raise ValueError(f"invalid duration {text!r}")
         total += _part_nanoseconds(part, text)
         position = part.end()
-    if position == 0 or total > _INT64_MAX:
+    if position == 0 or total > INT64_MAX:
         raise ValueError(f"invalid duration {text!r}")
     return Duration(sign * total)
 

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from msgspec.structs import replace
-
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
+from bayplan.model.well_known import READY
 
-READY = "Ready"
-DISRUPTION_TARGET = "DisruptionTarget"
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"
 
 
@@ -32,13 +30,25 @@ def with_condition(conditions: Sequence[Condition], wanted: Condition, time: str
     if standing is None:
         return [*conditions, replace(wanted, last_transition_time=time)]
     since = standing.last_transition_time if standing.status == wanted.status else time
-    made = replace(wanted, last_transition_time=since)
-    return [made if condition is standing else condition for condition in conditions]
+    dated = replace(wanted, last_transition_time=since)
+    return [dated if condition is standing else condition for condition in conditions]
+
+
+def is_condition_true(conditions: Iterable[Condition], kind: str) -> bool:
+    condition = find_condition(conditions, kind)
+    return condition is not None and condition.status == TRUE
 
 
 def is_ready(pod: Pod) -> bool:
+    return is_condition_true(pod.status.conditions, READY)
+
+
+def ready_since(pod: Pod) -> str | None:
+    """When it became ready, "" if that is not known; None if it is not ready."""
     condition = find_condition(pod.status.conditions, READY)
-    return condition is not None and condition.status == TRUE
+    if condition is None or condition.status != TRUE:
+        return None
+    return condition.last_transition_time or ""
 
 
 def with_pod_condition(pod: Pod, wanted: Condition, time: str, *, phase: str | None = None) -> Pod:

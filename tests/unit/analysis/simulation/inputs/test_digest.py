@@ -72,4 +72,4 @@ def test_a_story_told_twice_is_the_same_story() -> None:
     (urgent,) = objects(workload("urgent", 1, "3", "high"))
     plans = (after(1, Apply((urgent,))),)
     first, second = (Simulation(given, plans, Options(until_ns=5 * MINUTE)).run() for _ in range(2))
-    assert first.inputs == second.inputs
+    assert first.run.inputs == second.run.inputs

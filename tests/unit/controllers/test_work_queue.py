@@ -1,4 +1,4 @@
-"""Agendas and tallies: what is due, in which order, and how many there are."""
+"""Work queues and tallies: what is due, in which order, and how many there are."""
 
 from __future__ import annotations
 
@@ -6,8 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.running_workloads import TEMPLATE
 
-from bayplan.controllers.agenda import BURST_MAX, RETRY_MAX_NS, RETRY_MIN_NS, WRITES_MAX, Agenda, Reconciler, Refused
 from bayplan.controllers.tally import Tally
+from bayplan.controllers.work_queue import (
+    BURST_MAX,
+    RETRY_MAX_NS,
+    RETRY_MIN_NS,
+    WRITES_MAX,
+    Reconciler,
+    Refused,
+    WorkQueue,
+)
 from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.model.pod import Pod
 from bayplan.store.errors import Conflict
@@ -25,10 +33,10 @@ class Stubborn(Reconciler[str]):
         self.tried_at: list[int] = []
 
     def observe(self, change: WatchEvent, now: int) -> None:
-        self._agenda.mark(change.kind)
+        self._queue.add(change.kind)
 
     def start(self) -> None:
-        self._agenda.mark("key")
+        self._queue.add("key")
 
     def _sync(self, store: Store, key: str, now: int) -> None:
         self.tried_at.append(now)
@@ -43,28 +51,28 @@ def run(reconciler: Stubborn) -> None:
         reconciler.reconcile(store, now)
 
 
-def test_marks_keep_their_order() -> None:
-    """A key is due once, where it was first marked."""
-    agenda: Agenda[str] = Agenda()
+def test_keys_keep_their_order() -> None:
+    """A key is due once, where it was first added."""
+    queue: WorkQueue[str] = WorkQueue()
     for key in ("b", "a", "b", "c"):
-        agenda.mark(key)
-    assert agenda.wake_at() == 0
-    assert agenda.take(5) == ["b", "a", "c"]
-    assert agenda.take(5) == []
-    assert agenda.wake_at() is None
+        queue.add(key)
+    assert queue.wake_at() == 0
+    assert queue.take(5) == ["b", "a", "c"]
+    assert queue.take(5) == []
+    assert queue.wake_at() is None
 
 
 def test_later_keys() -> None:
     """The earliest of several times counts, and a key marked meanwhile comes before those that fell due."""
-    agenda: Agenda[str] = Agenda()
-    agenda.mark_at("a", 10)
-    agenda.mark_at("a", 20)
-    agenda.mark_at("b", 7)
-    assert agenda.wake_at() == 7
-    assert agenda.take(6) == []
-    agenda.mark("c")
-    assert agenda.take(10) == ["c", "b", "a"]
-    assert agenda.wake_at() is None
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add_at("a", 10)
+    queue.add_at("a", 20)
+    queue.add_at("b", 7)
+    assert queue.wake_at() == 7
+    assert queue.take(6) == []
+    queue.add("c")
+    assert queue.take(10) == ["c", "b", "a"]
+    assert queue.wake_at() is None
 
 
 def test_refused_keys_are_tried_again_more_and_more_rarely() -> None:

@@ -1,0 +1,187 @@
+"""Commands carried out on a simulated cluster.
+
+They go to the store as a user's requests would, and to the kubelets for nodes that fail. A planned command that is
+refused when its time comes (no such object, say) becomes a note; it never ends the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
+from functools import partial
+from typing import Any, TypeAlias
+
+from bayplan.analysis.references import Reference
+from bayplan.analysis.simulation.inputs.commands import (
+    Apply,
+    Command,
+    Cordon,
+    Delete,
+    Drain,
+    LabelObjects,
+    NodesFail,
+    NodesRecover,
+    Plan,
+    Scale,
+    SetLabels,
+    SetTaints,
+    reference_to,
+)
+from bayplan.analysis.simulation.inputs.draining import drain_node
+from bayplan.analysis.simulation.inputs.traces import Arrivals, TraceArrival
+from bayplan.analysis.simulation.results.run import Note
+from bayplan.controllers.nodes.kubelet import Kubelet
+from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
+from bayplan.model.kinds import Object
+from bayplan.model.node import Node, Taint
+from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
+from bayplan.model.time_units import SECOND
+from bayplan.store import ApiError
+from bayplan.worlds.simulated import SimulatedWorld
+
+DRAIN_RETRY_NS = 5 * SECOND
+
+#: What it is called in a note, and the doing of it.
+Request: TypeAlias = tuple[str, Callable[[], object]]
+
+
+class PlannedCommands:
+    """Carries out what is planned, when its time comes."""
+
+    def __init__(self, runner: CommandRunner, started_at: int) -> None:
+        self._runner = runner
+        self._started_at = started_at
+        self.notes: list[Note] = []
+
+    def plan(self, plan: Plan) -> None:
+        self._runner.world.at(self._started_at + plan.at, partial(self._do, plan))
+
+    def plan_arrivals(self, arrivals: Arrivals) -> None:
+        """The pods of a trace; each is made when its time comes, so that a long trace takes little memory."""
+        self._await_next(iter(arrivals))
+
+    def _await_next(self, rest: Iterator[TraceArrival]) -> None:
+        arrival = next(rest, None)
+        if arrival is not None:
+            seconds, pod, _ = arrival
+            self._runner.world.at(self._started_at + round(seconds * SECOND), partial(self._arrive, pod, rest))
+
+    def _arrive(self, pod: Pod, rest: Iterator[TraceArrival], now: int) -> None:
+        self._do(Plan(now - self._started_at, Apply((pod,)), "trace"), now)
+        self._await_next(rest)
+
+    def _do(self, plan: Plan, now: int) -> None:
+        for what, request in self._runner.requests(plan.command, now):
+            try:
+                request()
+            except ApiError as error:
+                self.notes.append(Note((now - self._started_at) / SECOND, plan.source, f"{what}: {error}"))
+
+
+class CommandRunner:
+    """Turns commands into requests to a simulated cluster."""
+
+    def __init__(self, world: SimulatedWorld, kubelet: Kubelet, lifecycle: NodeLifecycleController) -> None:
+        self.world = world
+        self._kubelet = kubelet
+        self._lifecycle = lifecycle
+
+    def requests(self, command: Command, now: int) -> list[Request]:
+        """Each on its own, so that one that is refused does not keep the others from being done."""
+        match command:
+            case Apply(objects):
+                return [(f"apply {reference_to(obj)}", partial(self._apply, obj, now)) for obj in objects]
+            case Delete(targets, grace):
+                return [(f"delete {target}", partial(self._delete, target, grace, now)) for target in targets]
+            case Scale(targets, replicas):
+                return self._change("scale", targets, partial(_scaled, replicas=replicas), now)
+            case LabelObjects(targets, labels):
+                return self._change("label", targets, partial(_labelled, labels=labels), now)
+            case Cordon(nodes, unschedulable):
+                return self._change_nodes("cordon", nodes, partial(_cordoned, unschedulable=unschedulable), now)
+            case SetTaints(nodes, add, remove):
+                return self._change_nodes("taint", nodes, partial(_tainted, add=add, remove=remove), now)
+            case SetLabels(nodes, labels):
+                return self._change_nodes("label", nodes, partial(_labelled, labels=labels), now)
+            case Drain(nodes):
+                return [(f"drain Node {name}", partial(self._drain, name, now)) for name in nodes]
+            case NodesFail(nodes):
+                return [(f"fail Node {name}", partial(self._fail, name, now)) for name in nodes]
+            case NodesRecover(nodes):
+                return [(f"recover Node {name}", partial(self._recover, name, now)) for name in nodes]
+
+    def _apply(self, wanted: Object, now: int) -> None:
+        store, target = self.world.store, reference_to(wanted)
+        wanted = deepcopy(wanted)  # the store completes parts of it in place, and the plan may be played again
+        if not target.name or store.find(target.kind, target.namespace, target.name) is None:
+            store.create(wanted, now)
+        else:
+            store.modify(target.kind, target.namespace, target.name, partial(_as_wanted, wanted), now)
+
+    def _delete(self, target: Reference, grace_seconds: int | None, now: int) -> None:
+        self.world.store.delete(target.kind, target.namespace, target.name, now, grace_seconds=grace_seconds)
+
+    def _change_nodes(self, verb: str, nodes: Iterable[str], change: Callable[[Node], Node], now: int) -> list[Request]:
+        return self._change(verb, [Reference("Node", "", name) for name in nodes], change, now)
+
+    def _change(self, verb: str, targets: Iterable[Reference], change: Callable[[Any], Any], now: int) -> list[Request]:
+        modify = self.world.store.modify
+        return [
+            (f"{verb} {target}", partial(modify, target.kind, target.namespace, target.name, change, now))
+            for target in targets
+        ]
+
+    def _drain(self, name: str, now: int) -> None:
+        self.world.store.modify(Node, "", name, partial(_cordoned, unschedulable=True), now)
+        self._evict(name, now)
+
+    def _evict(self, name: str, now: int) -> None:
+        """Evict what budgets allow; come back for the rest, as long as the node stays cordoned."""
+        store = self.world.store
+        node = store.find(Node, "", name)
+        if node is not None and node.spec.unschedulable and drain_node(store, name, now):
+            self.world.at(now + DRAIN_RETRY_NS, partial(self._evict, name))
+
+    def _fail(self, name: str, now: int) -> None:
+        self.world.store.get(Node, "", name)
+        self._kubelet.node_down(name, now)
+        self._lifecycle.node_down(name, now)
+
+    def _recover(self, name: str, now: int) -> None:
+        self.world.store.get(Node, "", name)
+        self._kubelet.node_up(name, now)
+        self._lifecycle.node_up(name, now)
+
+
+def _as_wanted(wanted: Any, stored: Any) -> Any:
+    """The wanted object in place of the stored one; what belongs to the server, and the status, stays."""
+    metadata = replace(
+        stored.metadata,
+        labels={**stored.metadata.labels, **wanted.metadata.labels},
+        annotations={**stored.metadata.annotations, **wanted.metadata.annotations},
+    )
+    return replace(wanted, metadata=metadata)
+
+
+def _scaled(stored: Any, *, replicas: int) -> Any:
+    field_name = "parallelism" if type(stored).__name__ == "Job" else "replicas"
+    return replace(stored, spec=replace(stored.spec, **{field_name: replicas}))
+
+
+def _cordoned(node: Node, *, unschedulable: bool) -> Node:
+    return replace(node, spec=replace(node.spec, unschedulable=unschedulable))
+
+
+def _tainted(node: Node, *, add: tuple[Taint, ...], remove: tuple[tuple[str, str], ...]) -> Node:
+    gone = {*remove, *((taint.key, taint.effect) for taint in add)}
+    kept = [
+        taint for taint in node.spec.taints if (taint.key, taint.effect) not in gone and (taint.key, "") not in gone
+    ]
+    return replace(node, spec=replace(node.spec, taints=[*kept, *add]))
+
+
+def _labelled(stored: Any, *, labels: dict[str, str | None]) -> Any:
+    merged = {**stored.metadata.labels, **labels}
+    left = {key: value for key, value in merged.items() if value is not None}
+    return replace(stored, metadata=replace(stored.metadata, labels=left))

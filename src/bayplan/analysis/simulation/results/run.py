@@ -1,0 +1,278 @@
+"""One run of a simulation as typed data: what `simulate -o json` writes, and what every report reads.
+
+These structs are the one definition of the format. The recording fills them, `run_files` decodes them from JSON, and
+the columns for NumPy and Arrow derive from their fields. Times are seconds since the start, None for what never
+happened; CPU is in milli, memory in bytes. Nothing is computed here.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+from msgspec import UNSET, Struct, UnsetType
+
+FORMAT = "bayplan simulation v1"
+_NAMES = {"class_name": "class", "since": "from", "pdb_violations": "numPDBViolations"}
+
+
+def _json_name(field: str) -> str:
+    """In camel case, but for what Python or Kubernetes spells otherwise."""
+    first, *rest = field.split("_")
+    return _NAMES.get(field) or first + "".join(map(str.capitalize, rest))
+
+
+class JsonStruct(Struct, rename=_json_name):
+    """A part of a result."""
+
+
+class End(StrEnum):
+    """What had become of a pod when the run was over."""
+
+    RUNNING = "running"
+    PENDING = "pending"
+    FINISHED = "finished"
+    FAILED = "failed"
+    DELETED = "deleted"
+    PREEMPTED = "preempted"
+
+
+class Cause(StrEnum):
+    """Why a pod was made to go."""
+
+    PREEMPTION = "preemption"
+    NODE = "node"
+    DRAIN = "drain"
+
+
+class PodRow(JsonStruct, kw_only=True, gc=False):
+    """A pod that was there at some time; a later pod of the same name has a row of its own."""
+
+    key: str
+    class_name: str  # pods without a priority class are grouped by their priority
+    priority: int
+    owner: str  # `Deployment shop/web`: the workload that a user knows, "" if there is none
+    node: str | None
+    created: float
+    bound: float | None
+    started: float | None
+    ended: float | None
+    end: End
+    # Files of earlier versions lack these two.
+    waiting: float | None = None  # from creation to the node; None if bound before the run began, or never
+    evicted: Cause | None = None
+    cpu: int
+    memory: int
+
+
+class NodeRow(JsonStruct):
+    """A node while it existed; one that comes back has a second row."""
+
+    name: str
+    since: float
+    until: float | None
+    allocatable: dict[str, int]
+
+
+class Series(JsonStruct):
+    """Figures of the whole cluster: a value of each for every time in `t`."""
+
+    t: list[float]
+    queue: dict[str, list[int]]  # by place in the scheduler's queue
+    used: dict[str, list[float]]  # resource -> the share of what living nodes can allocate
+    running: list[int]
+    fragmentation: list[float]
+
+
+# ---------------------------------------------------------------- preemptions
+
+
+class Victim(JsonStruct):
+    pod: str
+    priority: int
+    breaks: list[str]  # budgets
+
+
+class RecordedPod(JsonStruct):
+    pod: str
+    priority: int
+    start_time: str | None
+
+
+class RecordedVictim(RecordedPod):
+    breaks: list[str]
+
+
+class Reprieve(RecordedPod):
+    """The attempt to leave a pod on its node."""
+
+    budget_used_up: bool
+    kept: bool
+    stopped_by: str | UnsetType = UNSET
+    reasons: list[str] | UnsetType = UNSET
+
+
+class Candidate(JsonStruct):
+    node: str
+    pdb_violations: int
+    victims: list[RecordedVictim]
+    reprieves: list[Reprieve]
+
+
+class Criterion(JsonStruct):
+    """One step of the choice between candidates."""
+
+    criterion: str
+    values: dict[str, int | str | None]
+    kept: list[str]
+
+
+class Record(JsonStruct):
+    """What was tried, and how the node was chosen."""
+
+    candidates: list[Candidate]
+    candidates_left_out: int
+    choice: list[Criterion]
+
+
+class PreemptionHead(JsonStruct):
+    """One decision to evict."""
+
+    t: float
+    preemptor: str
+    priority: int
+    node: str
+    victims: list[Victim]
+    decided: str
+
+    @property
+    def breaks(self) -> int:
+        """How often a budget is broken."""
+        return sum(len(victim.breaks) for victim in self.victims)
+
+    @property
+    def broken_budgets(self) -> list[str]:
+        """Each budget once."""
+        return list(dict.fromkeys(budget for victim in self.victims for budget in victim.breaks))
+
+
+class Preemption(PreemptionHead):
+    """The same with its record, which is long; only the first preemptions of a run have one."""
+
+    record: Record | None
+
+    def without_record(self) -> PreemptionHead:
+        return PreemptionHead(self.t, self.preemptor, self.priority, self.node, self.victims, self.decided)
+
+
+class Chain(JsonStruct):
+    """Preemptions that followed from one another."""
+
+    t: float
+    pods: list[str]
+    depth: int
+    victims: int
+    downtime: float
+    budgets_broken: int
+
+
+class Loop(JsonStruct):
+    """A workload that was evicted by the same preemptor again and again."""
+
+    preemptor: str
+    victim: str
+    pods: list[str]
+    priorities: list[int]
+    times: int
+    since: float
+    until: float
+
+
+# ---------------------------------------------------------------- the summary
+
+
+class PodFigures(JsonStruct):
+    created: int
+    placed: int
+    finished: int
+    failed: int
+    deleted: int
+    preempted: int
+    pending: int
+
+
+class Waits(JsonStruct):
+    """How long pods waited for a node, of those that got one."""
+
+    count: int
+    p50: float
+    p90: float
+    p99: float
+    max: float
+
+    @property
+    def quantiles(self) -> tuple[float, float, float, float]:
+        return self.p50, self.p90, self.p99, self.max
+
+
+class Fragmentation(JsonStruct):
+    """The share of typical pods that the free room would take in one piece, but not as it lies on the nodes."""
+
+    mean: float
+    max: float
+
+
+WaitsT = TypeVar("WaitsT")
+
+
+class SummaryOf(JsonStruct, Generic[WaitsT]):
+    """The figures of a run, or the differences between those of two."""
+
+    pods: PodFigures
+    waiting: dict[str, WaitsT]  # by class
+    evictions: dict[str, int]  # by cause
+    evictions_by_preemptor: dict[str, int]
+    budgets_broken: int
+    utilisation: dict[str, float]
+    fragmentation: Fragmentation
+
+
+Summary = SummaryOf[Waits]
+
+
+# ---------------------------------------------------------------- the whole
+
+
+class PendingPods(JsonStruct):
+    """Pods without a node at the end, and why the scheduler last refused them; "" if it never tried."""
+
+    message: str
+    pods: list[str]
+
+
+class Note(JsonStruct):
+    """Something that could not be done, or that was assumed because the input does not say."""
+
+    t: float
+    source: str
+    message: str
+
+
+class Run(JsonStruct, tag_field="format", tag=FORMAT):
+    """Everything."""
+
+    seed: int
+    configs: str
+    inputs: str  # equal for runs that were given the same
+    seconds: float
+    partial: bool
+    classes: dict[str, int]  # with their priorities, the most important first
+    summary: Summary
+    series: Series
+    nodes: list[NodeRow]
+    pods: list[PodRow]
+    preemptions: list[Preemption]
+    chains: list[Chain]
+    loops: list[Loop]
+    waiting: list[PendingPods]
+    notes: list[Note]

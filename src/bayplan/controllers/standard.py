@@ -1,0 +1,81 @@
+"""The controllers that every simulated cluster has, and the one list of them.
+
+Takes where delays come from; gives the controllers by their part in the cluster, so that whoever needs one of them
+finds it, and all of them in the order in which they act at the same instant. A caller that wants one to behave
+differently replaces it (`dataclasses.replace`). Nothing is run here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from bayplan.controllers.budgets.disruption_controller import DisruptionController
+from bayplan.controllers.contract import Controller
+from bayplan.controllers.delays import Delays
+from bayplan.controllers.garbage_collector import GarbageCollector
+from bayplan.controllers.namespace import NamespaceController
+from bayplan.controllers.nodes.kubelet import Kubelet
+from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
+from bayplan.controllers.resource_claims import ResourceClaimController
+from bayplan.controllers.volumes.ephemeral_volume import EphemeralVolumeController
+from bayplan.controllers.volumes.persistent_volume import PersistentVolumeController
+from bayplan.controllers.workloads.cron_job import CronJobController
+from bayplan.controllers.workloads.daemon_set import DaemonSetController
+from bayplan.controllers.workloads.deployment import DeploymentController
+from bayplan.controllers.workloads.job import JobController
+from bayplan.controllers.workloads.replica_set import ReplicaSetController, ReplicationManager
+from bayplan.controllers.workloads.stateful_set import StatefulSetController
+
+WorkloadController: TypeAlias = (
+    DeploymentController
+    | ReplicaSetController
+    | StatefulSetController
+    | DaemonSetController
+    | JobController
+    | CronJobController
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Controllers:
+    """All controllers of a cluster; iterating gives them in the order in which they act."""
+
+    workloads: tuple[WorkloadController, ...]
+    collectors: tuple[Controller, ...]  # of what nobody owns any more, and of namespaces that go
+    budgets: Controller
+    volumes: tuple[Controller, ...]
+    devices: Controller  # the resource claims that stand for them
+    kubelet: Kubelet
+    lifecycle: NodeLifecycleController
+
+    def __iter__(self) -> Iterator[Controller]:
+        yield from self.workloads
+        yield from self.collectors
+        yield self.budgets
+        yield from self.volumes
+        yield self.devices
+        yield self.kubelet
+        yield self.lifecycle
+
+
+def standard_controllers(delays: Delays) -> Controllers:
+    """A fresh set, as Kubernetes runs them."""
+    return Controllers(
+        workloads=(
+            DeploymentController(),
+            ReplicaSetController(),
+            ReplicationManager(),
+            StatefulSetController(),
+            DaemonSetController(),
+            JobController(),
+            CronJobController(),
+        ),
+        collectors=(GarbageCollector(), NamespaceController()),
+        budgets=DisruptionController(),
+        volumes=(EphemeralVolumeController(), PersistentVolumeController(delays)),
+        devices=ResourceClaimController(),
+        kubelet=Kubelet(delays),
+        lifecycle=NodeLifecycleController(),
+    )

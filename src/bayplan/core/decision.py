@@ -1,0 +1,96 @@
+"""What was decided: the `Choice` for a pod on a view, and the scheduler's `Decision` with the actions that follow.
+
+Plain data. Choices are made by `deciding`, decisions by `scheduler`; nothing is chosen, changed or performed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TypeAlias
+
+from bayplan.core.actions import Action
+from bayplan.core.columns import IntArray, RowArray
+from bayplan.core.diagnosis import Diagnosis
+from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
+from bayplan.core.preemption.post_filter import Found
+from bayplan.model.structs import Struct
+
+
+@dataclass(slots=True)
+class Fits:
+    """There is a node the pod fits on now. What it says of other nodes holds while the cache stays as it is."""
+
+    row: int
+    total: int | None  # None for a node that was taken without scoring
+    order: IntArray  # (nodes,) the better the higher, or (rows,) where only some were in question
+    tied_from: int  # in `order`: nodes with this or more have the same total
+    rows: RowArray | None = None  # those of `order`; None: all
+
+    @property
+    def tied_rows(self) -> RowArray:
+        """The nodes that have the same total, its own among them."""
+        tied = self.order >= self.tied_from
+        return tied.nonzero()[0] if self.rows is None else self.rows[tied]
+
+
+@dataclass(slots=True)
+class _NothingFits:
+    diagnose: Callable[[], Diagnosis]  # puts into words why; only while the cache stays as it is
+    deallocation: Deallocation | None = field(default=None, kw_only=True)  # of the pod's own resource claims
+    _diagnosis: Diagnosis | None = field(default=None, init=False)
+
+    @property
+    def diagnosis(self) -> Diagnosis:
+        """Why nothing fits. It must be asked for once before the cache changes."""
+        if self._diagnosis is None:
+            self._diagnosis = self.diagnose()
+        return self._diagnosis
+
+
+@dataclass(slots=True)
+class NeedsPreemption(_NothingFits):
+    """Nothing fits, but there is a node the pod would fit on with its victims gone."""
+
+    row: int
+    tied_rows: RowArray  # candidates that no criterion tells apart
+    found: Found
+    search_start: int = 0  # where filtering began, for those who repeat a search that does not look at every node
+
+    def victims_on(self, node_row: int) -> RowArray:
+        """Who would have to go from a tied candidate."""
+        return self.found.victims_on(node_row)
+
+
+@dataclass(slots=True)
+class Unschedulable(_NothingFits):
+    """Nothing fits, and preemption does not help."""
+
+    keeps_nomination: bool = False  # preemption did not look: an earlier nomination stands
+
+
+Choice: TypeAlias = Fits | NeedsPreemption | Unschedulable
+
+
+class Outcome(StrEnum):
+    """What a call of `Scheduler.decide` came to; the values are written into journals."""
+
+    ASSUMED = "assumed"
+    WAITING = "waiting"  # at Permit
+    NOMINATED = "nominated"
+    UNSCHEDULABLE = "unschedulable"
+    ERROR = "error"
+    SKIPPED = "skipped"  # the pod is being deleted
+    NO_POD = ""  # no pod was tried, only the outbox was emptied
+
+
+class Decision(Struct, frozen=True):
+    """What one call of `Scheduler.decide` came to."""
+
+    pod: str  # namespace/name, "" when no pod was tried
+    outcome: Outcome
+    node: str = ""
+    message: str = ""
+    victims: tuple[str, ...] = ()
+    actions: tuple[Action, ...] = ()

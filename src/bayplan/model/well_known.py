@@ -1,0 +1,34 @@
+"""Names that Kubernetes itself gives a meaning: labels, taints, annotations, condition types, defaults.
+
+Constants only, each named after what it is for; a name that one module alone deals with stays in that module.
+"""
+
+from typing import Final
+
+DEFAULT_NAMESPACE: Final = "default"
+DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
+
+# Labels of nodes and volumes.
+HOSTNAME: Final = "kubernetes.io/hostname"
+ZONE: Final = "topology.kubernetes.io/zone"
+REGION: Final = "topology.kubernetes.io/region"
+BETA_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
+BETA_REGION: Final = "failure-domain.beta.kubernetes.io/region"
+
+# Effects and keys of taints.
+TAINT_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+NOT_READY: Final = "node.kubernetes.io/not-ready"
+UNREACHABLE: Final = "node.kubernetes.io/unreachable"
+UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+MEMORY_PRESSURE: Final = "node.kubernetes.io/memory-pressure"
+DISK_PRESSURE: Final = "node.kubernetes.io/disk-pressure"
+PID_PRESSURE: Final = "node.kubernetes.io/pid-pressure"
+NETWORK_UNAVAILABLE: Final = "node.kubernetes.io/network-unavailable"
+
+# Annotations of claims.
+BETA_STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+
+# Types of pod conditions.
+POD_SCHEDULED: Final = "PodScheduled"
+READY: Final = "Ready"
+DISRUPTION_TARGET: Final = "DisruptionTarget"

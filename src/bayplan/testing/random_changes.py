@@ -1,0 +1,353 @@
+"""What happens in a random world while time passes: a table of changes, each of which draws whom it befalls.
+
+A change takes the world and the time, and says whether there was anybody for it to befall. Requests go to the store as
+a user's would, or through the commands of a simulation; what the store refuses raises `ApiError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from bayplan.analysis.simulation.inputs.commands import (
+    Command,
+    Cordon,
+    Delete,
+    Drain,
+    NodesFail,
+    NodesRecover,
+    Scale,
+    SetLabels,
+    SetTaints,
+    reference_to,
+)
+from bayplan.controllers.ownership import is_active
+from bayplan.core.columns.shapes import host_ports
+from bayplan.model.cluster import Namespace, Service
+from bayplan.model.kinds import Object
+from bayplan.model.node import ContainerImage, Node, Taint
+from bayplan.model.pod import Pod, Toleration
+from bayplan.model.policy import PodDisruptionBudget
+from bayplan.model.storage import (
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from bayplan.model.structs import replace
+from bayplan.model.well_known import TAINT_EFFECTS, ZONE
+from bayplan.model.workloads import (
+    CronJob,
+    DaemonSet,
+    Deployment,
+    Job,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+)
+from bayplan.store import Store
+from bayplan.testing.builders import budget, storage_class
+from bayplan.testing.random_character import (
+    DISKS,
+    IMAGE_SIZES,
+    IMAGES,
+    RACK,
+    RACKS,
+    TAINT_KEYS,
+    TIERS,
+    ZONES,
+    Character,
+)
+from bayplan.testing.random_cluster import DRIVER, bounded, draw_csi_node, draw_extra, draw_node
+from bayplan.testing.random_draw import Draw, Table
+from bayplan.testing.random_workloads import draw_workload
+
+ObjectT = TypeVar("ObjectT", bound=Object)
+
+
+class ChangingWorld(Protocol):
+    """What changes need of a world."""
+
+    draw: Draw
+    character: Character
+    store: Store
+    failed: list[str]  # nodes that are down
+    overcommitted: set[str]  # nodes that may hold more than they have, through no fault of the scheduler
+
+    def command(self, command: Command, now: int) -> None: ...
+
+
+Change: TypeAlias = Callable[[ChangingWorld, int], bool]
+
+
+def draw_change(draw: Draw) -> Change:
+    return draw.function("change", CHANGES)
+
+
+def _any_of(world: ChangingWorld, found: Sequence[ObjectT]) -> ObjectT | None:
+    """Any of the objects that is not on its way out."""
+    staying = [obj for obj in found if obj.metadata.deletion_timestamp is None]
+    return world.draw.any_of(staying) if staying else None
+
+
+def _befalls(*kinds: type[Object]) -> Callable[[Callable[[ChangingWorld, Any, int], bool | None]], Change]:
+    """A change that befalls any object of these kinds; False from it means that it did not happen after all."""
+
+    def decorate(befall: Callable[[ChangingWorld, Any, int], bool | None]) -> Change:
+        def change(world: ChangingWorld, now: int) -> bool:
+            found = _any_of(world, [obj for kind in kinds for obj in world.store.list(kind)])
+            return found is not None and befall(world, found, now) is not False
+
+        change.__name__ = befall.__name__
+        return change
+
+    return decorate
+
+
+def _any_pod(world: ChangingWorld, wanted: Callable[[Pod], bool]) -> Pod | None:
+    return _any_of(world, [pod for pod in world.store.list(Pod) if is_active(pod) and wanted(pod)])
+
+
+def _is_pending(pod: Pod) -> bool:
+    return not pod.spec.node_name
+
+
+def _modify(world: ChangingWorld, obj: Object, now: int, **fields: Any) -> bool:
+    """Give it other fields than it has now."""
+    target = reference_to(obj)
+    world.store.modify(target.kind, target.namespace, target.name, lambda stored: replace(stored, **fields), now)
+    return True
+
+
+# ---------------------------------------------------------------- workloads and pods
+
+
+def create_workload(world: ChangingWorld, now: int) -> bool:
+    made = draw_workload(world.draw, world.character)
+    if isinstance(made, Pod) and made.spec.node_name:
+        world.overcommitted.add(made.spec.node_name)
+    world.store.create(made, now)
+    return True
+
+
+def create_extra(world: ChangingWorld, now: int) -> bool:
+    world.store.create(draw_extra(world.draw, world.character), now)
+    return True
+
+
+@_befalls(ReplicaSet, ReplicationController, Deployment, StatefulSet, Job)
+def scale(world: ChangingWorld, workload: Object, now: int) -> None:
+    world.command(Scale((reference_to(workload),), world.draw.number(0, 6)), now)
+
+
+@_befalls(Deployment, StatefulSet, DaemonSet)
+def roll_out(world: ChangingWorld, workload: Deployment, now: int) -> None:
+    template = workload.spec.template
+    first, *others = template.spec.containers
+    requests = {**first.resources.requests, "cpu": world.draw.any_of(world.character.cpus)}
+    resources = replace(first.resources, requests=requests)
+    changed = replace(first, image=world.draw.any_of(IMAGES), resources=resources)
+    spec = replace(template.spec, containers=[changed, *others])
+    _modify(world, workload, now, spec=replace(workload.spec, template=replace(template, spec=spec)))
+
+
+@_befalls(ReplicaSet, ReplicationController, Deployment, StatefulSet, DaemonSet, Job, CronJob)
+def delete_workload(world: ChangingWorld, workload: Object, now: int) -> None:
+    target, propagation = reference_to(workload), world.draw.pick("propagation", "Background", "Foreground", "Orphan")
+    world.store.delete(target.kind, target.namespace, target.name, now, propagation=propagation)
+
+
+@_befalls(Job, CronJob)
+def suspend(world: ChangingWorld, workload: Job, now: int) -> None:
+    _modify(world, workload, now, spec=replace(workload.spec, suspend=not workload.spec.suspend))
+
+
+@_befalls(Pod)
+def delete_pod(world: ChangingWorld, pod: Pod, now: int) -> None:
+    world.command(Delete((reference_to(pod),), world.draw.pick("deletion grace", None, 0, 2)), now)
+
+
+def remove_gate(world: ChangingWorld, now: int) -> bool:
+    pod = _any_pod(world, lambda pod: bool(pod.spec.scheduling_gates))
+    return pod is not None and _modify(
+        world, pod, now, spec=replace(pod.spec, scheduling_gates=pod.spec.scheduling_gates[1:])
+    )
+
+
+@_befalls(Pod)
+def label_pod(world: ChangingWorld, pod: Pod, now: int) -> None:
+    labels = {**pod.metadata.labels, "tier": world.draw.any_of(TIERS)}
+    _modify(world, pod, now, metadata=replace(pod.metadata, labels=labels))
+
+
+def add_toleration(world: ChangingWorld, now: int) -> bool:
+    pod = _any_pod(world, _is_pending)
+    if pod is None:
+        return False
+    added = Toleration(key=world.draw.any_of(TAINT_KEYS), operator="Exists")
+    return _modify(world, pod, now, spec=replace(pod.spec, tolerations=[*pod.spec.tolerations, added]))
+
+
+@_befalls(Node)
+def nominate_from_outside(world: ChangingWorld, node: Node, now: int) -> bool:
+    pod = _any_pod(world, _is_pending)
+    if pod is None:
+        return False
+    status, meta = replace(pod.status, nominated_node_name=node.metadata.name), pod.metadata
+    world.store.modify_status(Pod, meta.namespace, meta.name, lambda stored: replace(stored, status=status), now)
+    return True
+
+
+@_befalls(Node)
+def bind_by_hand(world: ChangingWorld, node: Node, now: int) -> bool:
+    pod = _any_pod(world, lambda pod: _is_pending(pod) and not host_ports(pod.spec))
+    if pod is None:
+        return False
+    world.overcommitted.add(node.metadata.name)
+    world.store.bind(pod.metadata.namespace, pod.metadata.name, node.metadata.name, "", now)
+    return True
+
+
+# ---------------------------------------------------------------- nodes
+
+
+def add_node(world: ChangingWorld, now: int) -> bool:
+    for obj in draw_node(world.draw):
+        world.store.create(obj, now)
+    return True
+
+
+@_befalls(Node)
+def remove_node(world: ChangingWorld, node: Node, now: int) -> None:
+    world.command(Delete((reference_to(node),)), now)
+
+
+@_befalls(Node)
+def cordon(world: ChangingWorld, node: Node, now: int) -> None:
+    world.command(Cordon((node.metadata.name,), unschedulable=world.draw.pick("cordon", True, True, False)), now)
+
+
+@_befalls(Node)
+def drain(world: ChangingWorld, node: Node, now: int) -> None:
+    world.command(Drain((node.metadata.name,)), now)
+
+
+@_befalls(Node)
+def fail_node(world: ChangingWorld, node: Node, now: int) -> None:
+    world.failed.append(node.metadata.name)
+    world.command(NodesFail((node.metadata.name,)), now)
+
+
+def recover_node(world: ChangingWorld, now: int) -> bool:
+    if not world.failed:
+        return False
+    world.command(NodesRecover((world.failed.pop(),)), now)
+    return True
+
+
+@_befalls(Node)
+def taint(world: ChangingWorld, node: Node, now: int) -> None:
+    draw = world.draw
+    key, value = draw.any_of(TAINT_KEYS), draw.any_of(("yes", "no"))
+    added = Taint(key=key, value=value, effect=draw.pick("taint effect", *TAINT_EFFECTS))
+    world.command(SetTaints((node.metadata.name,), add=(added,)), now)
+
+
+@_befalls(Node)
+def remove_taint(world: ChangingWorld, node: Node, now: int) -> None:
+    world.command(SetTaints((node.metadata.name,), remove=((world.draw.any_of(TAINT_KEYS), ""),)), now)
+
+
+@_befalls(Node)
+def relabel(world: ChangingWorld, node: Node, now: int) -> None:
+    labels: Mapping[str, tuple[str | None, ...]] = {ZONE: (*ZONES, None), RACK: (*RACKS, None), "disk": DISKS}
+    key = world.draw.pick("relabelled", *labels)
+    world.command(SetLabels((node.metadata.name,), {key: world.draw.any_of(labels[key])}), now)
+
+
+@_befalls(Node)
+def resize_node(world: ChangingWorld, node: Node, now: int) -> None:
+    name, draw = node.metadata.name, world.draw
+    world.overcommitted.add(name)
+    status = replace(node.status, allocatable={**node.status.allocatable, "cpu": draw.any_of(("1", "4", "16"))})
+    if draw.chance(0.3):
+        image = draw.any_of(IMAGES)
+        status = replace(status, images=[ContainerImage(names=[image], size_bytes=IMAGE_SIZES[image])])
+    world.store.modify_status(Node, "", name, lambda stored: replace(stored, status=status), now)
+
+
+# ---------------------------------------------------------------- the rest
+
+
+@_befalls(PodDisruptionBudget)
+def change_budget(world: ChangingWorld, changed: PodDisruptionBudget, now: int) -> None:
+    wanted = bounded(world.draw, budget("ignored")).obj().spec
+    _modify(world, changed, now, spec=replace(wanted, selector=changed.spec.selector))
+
+
+@_befalls(PodDisruptionBudget, Service, PersistentVolumeClaim, PersistentVolume, CSIStorageCapacity, VolumeAttachment)
+def delete_extra(world: ChangingWorld, extra: Object, now: int) -> None:
+    target = reference_to(extra)
+    world.store.delete(target.kind, target.namespace, target.name, now)
+
+
+@_befalls(CSINode)
+def change_volume_limit(world: ChangingWorld, csi_node: CSINode, now: int) -> None:
+    _modify(world, csi_node, now, spec=draw_csi_node(world.draw, csi_node.metadata.name).obj().spec)
+
+
+def create_absent_class(world: ChangingWorld, now: int) -> bool:
+    """The class that claims have named in vain until now."""
+    if world.store.find(StorageClass, "", "absent") is not None:
+        return False
+    mode = world.draw.pick("binding mode", "Immediate", "WaitForFirstConsumer")
+    world.store.create(storage_class("absent", mode=mode, provisioner=DRIVER).manifest().obj(), now)
+    return True
+
+
+@_befalls(Namespace)
+def relabel_namespace(world: ChangingWorld, namespace: Namespace, now: int) -> None:
+    labels = {"kubernetes.io/metadata.name": namespace.metadata.name} | world.draw.any_of(({}, {"team": "x"}))
+    _modify(world, namespace, now, metadata=replace(namespace.metadata, labels=labels))
+
+
+@_befalls(Namespace)
+def delete_namespace(world: ChangingWorld, namespace: Namespace, now: int) -> bool:
+    if namespace.metadata.name == "default":
+        return False
+    world.store.delete(Namespace, "", namespace.metadata.name, now)
+    return True
+
+
+CHANGES: Table[bool] = (
+    (30, create_workload),
+    (6, create_extra),
+    (6, scale),
+    (4, roll_out),
+    (3, delete_workload),
+    (1, suspend),
+    (6, delete_pod),
+    (4, remove_gate),
+    (2, label_pod),
+    (1, add_toleration),
+    (1, nominate_from_outside),
+    (1, bind_by_hand),
+    (3, add_node),
+    (1, remove_node),
+    (3, cordon),
+    (1, drain),
+    (2, fail_node),
+    (2, recover_node),
+    (3, taint),
+    (2, remove_taint),
+    (2, relabel),
+    (2, resize_node),
+    (2, change_budget),
+    (2, delete_extra),
+    (1, change_volume_limit),
+    (1, create_absent_class),
+    (1, relabel_namespace),
+    (1, delete_namespace),
+)

@@ -1,0 +1,88 @@
+"""What a seed's world is like, and the words that its objects share.
+
+Drawn once, before anything else: the size of the cluster, how full it is, the scheduler's configuration, whether the
+API fails, and how often each constraint is met with. So worlds differ from each other as clusters do, and are not all
+the same average.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bayplan.testing.random_draw import Draw
+
+RACK = "rack"
+ZONES, RACKS, DISKS, CORES = ("a", "b", "c"), ("r1", "r2"), ("ssd", "hdd"), ("2", "4", "8")
+NAMESPACES: Mapping[str, Mapping[str, str]] = {"default": {}, "red": {"team": "x"}, "blue": {"team": "x", "env": "dev"}}
+APPS, TIERS = ("web", "db", "batch"), ("front", "back")
+PRIORITIES: Mapping[str, int] = {"low": 10, "mid": 100, "high": 1_000, "polite": 500}
+TAINT_KEYS = ("odd", "old")
+IMAGE_SIZES = {"registry/app:1": 80 << 20, "registry/app:2": 300 << 20, "registry/large:1": 900 << 20}
+IMAGES = tuple(IMAGE_SIZES)
+GATES = ("example.com/first", "example.com/second")
+SMALL_PAGES = "hugepages-2Mi"
+STORAGE_CLASSES = ("at-once", "waits", "local", "absent")
+PACKING = "packing"
+
+
+def _configuration(*profiles: dict[str, Any]) -> dict[str, Any]:
+    head = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    return {**head, "profiles": [*profiles]}
+
+
+def _with_arguments(scheduler_name: str, plugin: str, **arguments: Any) -> dict[str, Any]:
+    return {"schedulerName": scheduler_name, "pluginConfig": [{"name": plugin, "args": arguments}]}
+
+
+MOST_ALLOCATED = {"type": "MostAllocated", "resources": [{"name": "cpu", "weight": 1}]}
+CONFIGURATIONS: Mapping[str, dict[str, Any] | None] = {
+    "default": None,
+    "two profiles": _configuration(
+        {"schedulerName": "default-scheduler"},
+        _with_arguments(PACKING, "NodeResourcesFit", scoringStrategy=MOST_ALLOCATED),
+    ),
+    "few candidates": _configuration(
+        _with_arguments(
+            "default-scheduler", "DefaultPreemption", minCandidateNodesPercentage=10, minCandidateNodesAbsolute=1
+        )
+    ),
+}
+
+
+@dataclass(slots=True)
+class Character:
+    """What a seed's world is like."""
+
+    nodes: int
+    crowd: int  # pods of the largest ReplicaSets
+    workloads: int  # at the start
+    changes: int
+    seconds: int
+    cpus: Sequence[str]  # what pods may ask for: a large share of a node, or a small one
+    namespaces: Sequence[str]
+    has_faults: bool
+    configuration: dict[str, Any] | None  # a KubeSchedulerConfiguration; None for the default
+    priorities: Sequence[str] = ("", "low")  # classes of pods to come; at the start those that others can preempt
+    shares: dict[str, float] = field(default_factory=dict)  # how often each constraint is drawn
+
+
+def draw_character(draw: Draw, constraints: Iterable[str]) -> Character:
+    """The constraints are named by the functions that make them."""
+    full = draw.pick("cluster", "full", "roomy") == "full"
+    character = Character(
+        nodes=draw.pick("nodes", *[1, 3, 5, 8] * 4, 70),
+        crowd=draw.pick("crowd", *[5] * 9, 50),
+        workloads=draw.number(5, 20) if full else draw.number(0, 5),
+        changes=draw.any_of((30, 60, 120)),
+        seconds=draw.any_of((40, 60, 60, 150)),
+        cpus=("250m", "500m", "1", "2") if full else ("50m", "100m", "250m", "1"),
+        namespaces=list(NAMESPACES)[: draw.number(1, len(NAMESPACES))],
+        has_faults=draw.pick("faults", True, False),
+        configuration=CONFIGURATIONS[draw.pick("configuration", "default", "default", *CONFIGURATIONS)],
+    )
+    richness = {"plain": 0.2, "mixed": 0.6, "rich": 1.0}[draw.pick("pods", "plain", "plain", "mixed", "rich")]
+    for constraint in constraints:
+        character.shares[constraint] = richness * draw.any_of((0.0, 0.02, 0.05, 0.1, 0.3))
+    return character

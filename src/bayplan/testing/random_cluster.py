@@ -1,0 +1,206 @@
+"""Random furniture of a cluster: nodes, classes, namespaces, budgets, services and storage.
+
+Takes a draw and the character of its world; gives objects as a user, a driver or an administrator would create them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.core.plugins.volume_binding import NO_PROVISIONER
+from bayplan.model.kinds import Object
+from bayplan.model.storage import CSIDriver, CSIPersistentVolumeSource, CSIStorageCapacity, VolumeAttachment
+from bayplan.model.well_known import HOSTNAME, TAINT_EFFECTS
+from bayplan.testing.builders import (
+    BudgetBuilder,
+    CSINodeBuilder,
+    NodeBuilder,
+    budget,
+    claim,
+    csi_node,
+    namespace,
+    node,
+    priority_class,
+    selector,
+    service,
+    storage_class,
+    volume,
+)
+from bayplan.testing.building import Builder
+from bayplan.testing.clusters import GPU
+from bayplan.testing.random_character import (
+    APPS,
+    CORES,
+    DISKS,
+    IMAGE_SIZES,
+    IMAGES,
+    NAMESPACES,
+    PRIORITIES,
+    RACK,
+    RACKS,
+    SMALL_PAGES,
+    TAINT_KEYS,
+    TIERS,
+    ZONES,
+    Character,
+)
+from bayplan.testing.random_draw import Draw, Table
+
+DRIVER = "example.com/disk"
+MIN_AVAILABLE: tuple[int | str, ...] = (0, 1, 3, "50%", "100%")
+MAX_UNAVAILABLE: tuple[int | str, ...] = (0, 1, "30%")
+
+
+def draw_furniture(draw: Draw, character: Character) -> Iterator[Object]:
+    """What the cluster starts with."""
+    for name, labels in NAMESPACES.items():
+        yield namespace(name).labels(labels).manifest().obj()
+    default = draw.pick("default class", None, "low", "mid")
+    for name, value in PRIORITIES.items():
+        policy = "Never" if name == "polite" else "PreemptLowerPriority"
+        yield priority_class(name, value, default=name == default, policy=policy).manifest().obj()
+    yield from _storage(draw)
+    for _ in range(character.nodes):
+        yield from draw_node(draw)
+    for _ in range(draw.number(0, 8)):
+        yield draw_extra(draw, character)
+
+
+def draw_node(draw: Draw) -> Iterator[Object]:
+    """A node with its CSINode, if it has one."""
+    name, cores = draw.name("node"), draw.any_of(CORES)
+    made = node(name).capacity(cpu=cores, memory="16Gi", pods=draw.any_of((5, 20, 20)))
+    made.label("disk", draw.any_of(DISKS)).label("cores", cores)
+    for feature, share in NODE_FEATURES:
+        if draw.chance(share):
+            feature(draw, made)
+    yield made.manifest().obj()
+    if draw.chance(0.7):
+        yield draw_csi_node(draw, name).manifest().obj()
+
+
+def _in_zone(draw: Draw, made: NodeBuilder) -> None:
+    made.zone(draw.any_of(ZONES))
+
+
+def _in_rack(draw: Draw, made: NodeBuilder) -> None:
+    made.label(RACK, draw.any_of(RACKS))
+
+
+def _with_extended_resources(draw: Draw, made: NodeBuilder) -> None:
+    made.capacity({GPU: draw.number(1, 3), SMALL_PAGES: "256Mi", "ephemeral-storage": "20Gi"})
+
+
+def _with_image(draw: Draw, made: NodeBuilder) -> None:
+    image = draw.any_of(IMAGES)
+    made.image(image, size_bytes=IMAGE_SIZES[image])
+
+
+def _tainted(draw: Draw, made: NodeBuilder) -> None:
+    made.taint(draw.any_of(TAINT_KEYS), draw.any_of(("yes", "no")), draw.any_of(TAINT_EFFECTS))
+
+
+NODE_FEATURES = (
+    (_in_zone, 0.9),
+    (_in_rack, 0.6),
+    (_with_extended_resources, 0.5),
+    (_with_image, 0.5),
+    (_with_image, 0.3),
+    (_tainted, 0.1),
+)
+
+
+def draw_csi_node(draw: Draw, node_name: str) -> CSINodeBuilder:
+    keys = ["topology.kubernetes.io/zone"] if draw.chance(0.5) else [HOSTNAME]
+    return csi_node(node_name).driver(DRIVER, count=draw.pick("CSI limit", None, 1, 2, 5), topology_keys=keys)
+
+
+def _storage(draw: Draw) -> Iterator[Object]:
+    default = draw.pick("default storage class", None, "at-once", "waits")
+    yield storage_class("at-once", provisioner=DRIVER, default=default == "at-once").manifest().obj()
+    waits = storage_class("waits", mode="WaitForFirstConsumer", provisioner=DRIVER, default=default == "waits")
+    yield waits.manifest().obj()
+    yield storage_class("local", mode="WaitForFirstConsumer", provisioner=NO_PROVISIONER).manifest().obj()
+    if draw.pick("capacity tracking", True, False):
+        driver = CSIDriver()
+        driver.spec.storage_capacity = True
+        yield Builder(driver, DRIVER).manifest().obj()
+
+
+# ---------------------------------------------------------------- what comes beside workloads
+
+
+def draw_extra(draw: Draw, character: Character) -> Object:
+    kind = draw.function("extra", EXTRAS)
+    draw.note("extra", kind)
+    return kind(draw, character)
+
+
+def a_budget(draw: Draw, character: Character) -> Object:
+    made = budget(draw.name("pdb"), draw.any_of(character.namespaces))
+    made.selects(draw.any_of((f"app={draw.any_of(APPS)}", f"tier={draw.any_of(TIERS)}", "")))
+    return bounded(draw, made).manifest().obj()
+
+
+def bounded(draw: Draw, made: BudgetBuilder) -> BudgetBuilder:
+    """With one of the two ways to say how many must stay."""
+    if draw.pick("budget", "minAvailable", "maxUnavailable") == "minAvailable":
+        return made.min_available(draw.pick("min available", *MIN_AVAILABLE))
+    return made.max_unavailable(draw.pick("max unavailable", *MAX_UNAVAILABLE))
+
+
+def a_service(draw: Draw, character: Character) -> Object:
+    return service(draw.name("svc"), draw.any_of(character.namespaces), app=draw.any_of(APPS)).manifest().obj()
+
+
+def a_claim(draw: Draw, character: Character) -> Object:
+    """One of the handful of claims that pods use."""
+    made = claim(f"claim-{draw.number(1, 6)}", draw.any_of(character.namespaces)).storage(draw.any_of(("1Gi", "5Gi")))
+    made.modes(draw.pick("claim mode", "ReadWriteOnce", "ReadWriteMany", "ReadWriteOncePod"))
+    made.storage_class(draw.pick("class of claim", None, "at-once", "waits", "local", "absent", ""))
+    return made.manifest().obj()
+
+
+def a_volume(draw: Draw, character: Character) -> Object:  # noqa: ARG001
+    """Made by hand; it can be reached from some nodes only, or from all."""
+    name = draw.name("pv")
+    made = volume(name).storage(draw.any_of(("1Gi", "10Gi"))).storage_class(draw.any_of(("local", "waits", "")))
+    made.modes(*draw.any_of((("ReadWriteOnce",), ("ReadWriteOnce", "ReadWriteMany"), ("ReadWriteOncePod",))))
+    places = {
+        "anywhere": None,
+        "zone": f"topology.kubernetes.io/zone={draw.any_of(ZONES)}",
+        "node": f"{HOSTNAME}=node-{draw.number(1, 8)}",
+    }
+    place = places[draw.pick("volume is reached from", *places)]
+    if place is not None:
+        made.node_affinity(place)
+    if draw.chance(0.5):
+        made.set(csi=CSIPersistentVolumeSource(driver=DRIVER, volume_handle=name))
+    if draw.chance(0.2):
+        made.labels({"topology.kubernetes.io/zone": draw.any_of(ZONES)})
+    return made.manifest().obj()
+
+
+def a_storage_capacity(draw: Draw, character: Character) -> Object:  # noqa: ARG001
+    where = selector({"topology.kubernetes.io/zone": draw.any_of(ZONES)})
+    made = CSIStorageCapacity(
+        node_topology=where, storage_class_name="waits", capacity=draw.pick("capacity", "0", "3Gi", "100Gi")
+    )
+    return Builder(made, draw.name("capacity")).manifest().obj()
+
+
+def a_volume_attachment(draw: Draw, character: Character) -> Object:
+    made = VolumeAttachment()
+    made.spec.attacher, made.spec.node_name = DRIVER, f"node-{draw.number(1, character.nodes)}"
+    made.spec.source.persistent_volume_name = draw.any_of(("elsewhere-1", "elsewhere-2"))
+    return Builder(made, draw.name("attachment")).manifest().obj()
+
+
+EXTRAS: Table[Object] = (
+    (5, a_budget),
+    (2, a_service),
+    (5, a_claim),
+    (4, a_volume),
+    (1, a_storage_capacity),
+    (1, a_volume_attachment),
+)

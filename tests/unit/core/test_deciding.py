@@ -1,0 +1,62 @@
+"""The Decider where an attempt ends in an error, or would if more were asked than has to be."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support import cache_of, chosen_node
+
+from bayplan.config.loading import load_configuration
+from bayplan.config.registry import build_profiles
+from bayplan.core.deciding import Decider
+from bayplan.core.decision import Fits, Unschedulable
+from bayplan.core.framework.verdict import CycleError
+from bayplan.model.kinds import Object
+from bayplan.model.volumes import AWSElasticBlockStoreVolumeSource, Volume
+from bayplan.testing.builders import csi_node, node, pod
+
+SMALL, LARGE, OTHER = (node(name).capacity(cpu=cpu).obj() for name, cpu in (("a", 1), ("b", 4), ("c", 4)))
+#: Prefers nodes by a term that does not parse.
+ODD = pod("p").node_affinity("gen > many", weight=1)
+FAULT = (
+    'running PreScore plugin "NodeAffinity": [0].matchExpressions[0].values[0]: Invalid value: "many": '
+    "for 'Gt', 'Lt' operators, the value must be an integer"
+)
+BAD_DISK = Volume(name="v", aws_elastic_block_store=AWSElasticBlockStoreVolumeSource(volume_id="aws://bad"))
+
+
+@pytest.fixture(params=[True, False], ids=["reuse", "from-scratch"])
+def decider(request: pytest.FixtureRequest) -> Decider:
+    return Decider(build_profiles(load_configuration(None)), reuse=request.param)
+
+
+def test_a_preference_that_does_not_parse_hurts_where_several_nodes_fit(decider: Decider) -> None:
+    cache = cache_of(SMALL, LARGE, OTHER)
+    with pytest.raises(CycleError) as raised:
+        decider.decide(cache.info(ODD.cpu(2).obj()), cache.view())
+    assert raised.value.message == FAULT
+
+
+def test_it_hurts_nobody_where_one_node_fits(decider: Decider) -> None:
+    """A lone feasible node is taken without being scored."""
+    cache = cache_of(SMALL, LARGE)
+    choice = decider.decide(cache.info(ODD.cpu(2).obj()), cache.view())
+    assert isinstance(choice, Fits)
+    assert (cache.view().nodes.names[choice.row], choice.total) == ("b", None)
+
+
+def test_it_hurts_nobody_where_nothing_fits(decider: Decider) -> None:
+    cache = cache_of(SMALL, LARGE)
+    choice = decider.decide(cache.info(ODD.cpu(8).obj()), cache.view())
+    assert isinstance(choice, Unschedulable)
+    assert choice.diagnosis.message.startswith("0/2 nodes are available: 2 Insufficient cpu.")
+
+
+def test_an_error_on_the_nominated_node_leaves_the_others(decider: Decider) -> None:
+    """As upstream: what cannot be judged there is not judged before the other nodes, but with them."""
+    objects: list[Object] = [LARGE, OTHER, csi_node("b").obj()]
+    cache = cache_of(*objects)
+    waiting = pod("p").volume(BAD_DISK).nominated("b").obj()
+    with pytest.raises(CycleError, match='running "NodeVolumeLimits" filter plugin: converting volume'):
+        decider.decide(cache.info(waiting), cache.view())
+    waiting.spec.node_selector = {"kubernetes.io/hostname": "c"}
+    assert chosen_node(decider, cache.info(waiting), cache.view()) == "c"

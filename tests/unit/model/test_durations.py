@@ -1,0 +1,42 @@
+"""Durations as Go writes them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayplan.model.durations import NANOSECONDS_BY_UNIT, parse_duration
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds"),
+    [
+        ("0", 0),
+        ("5s", 5_000_000_000),
+        ("-5s", -5_000_000_000),
+        ("+1m", 60_000_000_000),
+        ("1h2m3.5s", 3_723_500_000_000),
+        ("300ms", 300_000_000),
+        ("1us", 1_000),
+        ("1µs", 1_000),
+        (".5s", 500_000_000),
+        ("1.s", 1_000_000_000),
+        ("1.9ns", 1),
+        ("9223372036854775807ns", 2**63 - 1),
+    ],
+)
+def test_durations(text: str, nanoseconds: int) -> None:
+    assert parse_duration(text) == nanoseconds
+
+
+@pytest.mark.parametrize("text", ["", "5", "s", ".s", "1d", "1 s", "-", "1s2", "9223372036854775808ns", "1.2.3s"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="duration"):
+        parse_duration(text)
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6), st.sampled_from(sorted(NANOSECONDS_BY_UNIT)))
+def test_parts_add_up(first: int, second: int, unit: str) -> None:
+    both = parse_duration(f"{first}{unit}{second}ms")
+    assert both == first * NANOSECONDS_BY_UNIT[unit] + second * 10**6
