@@ -33,10 +33,10 @@ PUBLIC = {
         Object Node Pod Action Emit
         PreEnqueuePlugin QueueSortPlugin PreFilterPlugin FilterPlugin PreScorePlugin ScorePlugin
         ReservePlugin PermitPlugin PreBindPlugin BindPlugin PostBindPlugin
-        SelectivePlugin WhatIfPlugin NormalizePlugin OneRowFilter OneRowScore
+        SelectivePlugin UnpreparedPlugin WhatIfPlugin NormalizePlugin OneRowFilter OneRowScore
     """,
     "bayplan.testing": """
-        check_plugin RULES compare_plugins small_scene Scene POD_PATTERNS NODE_PATTERNS GPU builders
+        check_plugin RULES compare_plugins small_scene Scene POD_PATTERNS NODE_PATTERNS GPU builders would_wake
     """,
 }
 IMPORTABLE = {*PUBLIC, "numpy", *sys.stdlib_module_names}

@@ -85,11 +85,15 @@ def command(
 def _bench(
     workloads: tuple[str, ...], node_counts: tuple[int, ...], pods: int | None, output: str, out: str | None
 ) -> None:
-    machine = this_machine()
     found = list(_measured(workloads or tuple(WORKLOADS), node_counts or (TARGET_NODES,), pods))
+    _show(this_machine(), found, output, Path(out) if out else None)
+
+
+def _show(machine: Machine, found: Sequence[Measurement], output: str, out: Path | None) -> None:
     answer = document(machine, found)
     if out:
-        _write(answer, Path(out))
+        with out.open("w", encoding="utf-8") as stream:
+            write_json(answer, stream)
     if output == "json":
         write_json(answer, sys.stdout)
     else:
@@ -103,11 +107,6 @@ def document(machine: Machine, measurements: Iterable[Measurement]) -> dict[str,
         "targets": {name: target for name, target in TARGETS.items() if target},
         "measurements": [measured.to_dict() for measured in measurements],
     }
-
-
-def _write(answer: dict[str, Any], path: Path) -> None:
-    with path.open("w", encoding="utf-8") as stream:
-        write_json(answer, stream)
 
 
 def _measured(workloads: Sequence[str], node_counts: Sequence[int], pods: int | None) -> Iterator[Measurement]:
@@ -132,16 +131,10 @@ def _bench_scaling(
     points: list[ScalePoint] = []
     chosen = workloads or WORKLOADS_BY_DEFAULT
     for point in measure_scaling(chosen, pods or PODS_BY_DEFAULT, node_counts or NODE_COUNTS):
-        measured = point.measured
-        cluster = f"{measured.nodes:,} nodes, {measured.running:,} pods running"
-        note(f"{measured.workload}, {cluster}: {measured.p50_us:,.0f} µs")
+        found = point.measured
+        note(f"{found.workload}, {found.nodes:,} nodes, {found.running:,} pods running: {found.p50_us:,.0f} µs")
         points.append(point)
-    answer = document(machine, [point.measured for point in points])
     html, png, plain = (out.with_name(out.name + ending) for ending in (".html", ".png", ".json"))
-    _write(answer, plain)
     write_plots(points, machine, html, png)
-    if output == "json":
-        write_json(answer, sys.stdout)
-    else:
-        show(_parts(machine, [point.measured for point in points]), sys.stdout)
+    _show(machine, [point.measured for point in points], output, plain)
     note(f"plots written to {html} and {png}")

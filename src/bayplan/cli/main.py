@@ -2,7 +2,7 @@
 
 Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 3 a bug, 130 interrupted. A bug is any exception that no
 user can cause, broken invariants included: one line asks for a report, with a traceback only where BAYPLAN_TRACEBACK is
-set. A command says in a note on the exception where more is to be found. Imports nothing heavy: commands are loaded
+set. A note on the exception says where to find more. Imports nothing heavy: commands are loaded
 when they are called.
 """
 
@@ -115,7 +115,7 @@ def run(arguments: Sequence[str]) -> int:
 def _bad_input(faults: Sequence[Fault]) -> int:
     for fault in faults[:_FAULTS_MAX]:
         line = " ".join(str(fault).split())
-        if len(line) > _LINE_MAX:  # a value of megabytes; what is wrong with it stands at the end
+        if len(line) > _LINE_MAX:  # a value of megabytes; what is wrong with it is at the end
             line = f"{line[: _LINE_MAX // 2]} … {line[-_LINE_MAX // 2 :]}"
         click.echo(f"error: {line}", err=True)
     if len(faults) > _FAULTS_MAX:

@@ -72,7 +72,7 @@ def check_ties(ctx: click.Context, parameter: click.Parameter, value: str) -> st
 
 
 def note(text: str) -> None:
-    """Something worth knowing that is not the answer; goes to standard error."""
+    """Something worth knowing that is not the answer, on standard error."""
     click.echo(f"note: {text}", err=True)
 
 

@@ -218,7 +218,7 @@ def _config_content(path: str | None) -> Any:
 
 @contextmanager
 def _journal_file(path: str | None, config: str | None) -> Iterator[JournalOpener | None]:
-    """A file that gets its name only when the run is over: nobody finds half a journal, unless there is a bug."""
+    """A file that gets its name only when the run is over: an incomplete journal remains only if there is a bug."""
     if path is None:
         yield None
         return

@@ -16,7 +16,7 @@ from bayplan.report.durations import duration_text
 
 @contextmanager
 def progress_bar(clock: Callable[[], float] = time.monotonic) -> Iterator[Tell | None]:
-    """A callback for progress; None if nobody would see it. The bar disappears when the run is over."""
+    """A callback for progress; None if there is no terminal. The bar disappears when the run is over."""
     if not sys.stderr.isatty():
         yield None
         return

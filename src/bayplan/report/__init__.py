@@ -1,18 +1,13 @@
-"""Answers for people and for programs: text for a terminal or a pipe, and JSON.
+"""Answers for people and for programs: text for a terminal or a pipe, JSON, and HTML pages.
 
-    words.py        counts and lists in English
-    terminal.py     parts of a report -> a stream, with colours and wrapping only where a person reads
-    explanation.py  why a pod goes where it goes: scores.py, failures.py, preemption.py in order
-    placement.py    where pods went
-    nodes.py        how full the nodes are
-    json_output.py  the same answers for programs
-    simulation_html.py  a run through time as one HTML page, framed by page_templates/; its parts are
-                    simulation_series.py, simulation_nodes.py, chain_drawing.py and simulation_records.py,
-                    and simulation_view.py is what they share
-    comparison_rows.py  runs side by side, for comparison_tables.py (a terminal) and comparison_html.py (a page, with
-                    comparison_figures.py)
-    html_page.py    what makes a page one file that works offline
-    durations.py    spans of time in English
+    words.py, durations.py  counts, lists and spans of time in English
+    terminal.py             parts of a report -> a stream, with colors and wrapping only on a terminal
+    explain/                where a pod fits and why: scores, failures, preemption
+    placement.py, nodes.py  where pods were placed, how full the nodes are
+    simulation/             a run over time: tables, Parquet files, a page
+    comparison/             runs side by side: tables and a page from the same rows
+    html_page.py            what makes a page a single file that works offline
+    json_output.py          the same answers for programs
 
-Takes plain data (`to_dict()`) and gives parts; what is printed where is decided by the caller.
+Takes plain data or typed results and returns parts; the caller decides what is printed where.
 """

@@ -33,10 +33,7 @@ LEGEND = (
 
 
 def measurement_table(measurements: Iterable[Measurement], targets: dict[str, int]) -> Table:
-    made = table(*COLUMNS, numeric=COLUMNS[1:])
-    for measured in measurements:
-        made.add_row(*_cells(measured, targets))
-    return made
+    return table(*COLUMNS, rows=[_cells(measured, targets) for measured in measurements], numeric=COLUMNS[1:])
 
 
 def measurement_markdown(measurements: Iterable[Measurement], targets: dict[str, int]) -> str:

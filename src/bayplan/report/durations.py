@@ -18,7 +18,7 @@ class TimeUnit:
     seconds: float
 
     def of(self, seconds: float) -> float:
-        """So many seconds in this unit, rounded to what a screen can show."""
+        """Seconds in this unit, rounded to what a screen can show."""
         return round(seconds / self.seconds, 5)
 
 

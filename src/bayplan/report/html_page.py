@@ -1,8 +1,8 @@
 """One HTML file that works offline, from a template, parts that are filled in, and plots' data with plotly.js itself.
 
-Knows nothing of what a page shows. Templates stand in `page_templates`; their own policy forbids a page to load
-anything. A file is there whole or not at all. Needs plotly (the extra `report`) for its JavaScript only; figures are
-plain data.
+Knows nothing about what a page shows. Templates are in `page_templates`; their content security policy forbids a page
+to load anything. A file is written completely or not at all. Needs plotly (the extra `report`) for its JavaScript
+only; figures are plain data.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def require_plotly() -> None:
 
 
 def write_page(page: str, path: Path | str) -> None:
-    """The file takes its name when all of it is there."""
+    """The file gets its name when it is complete."""
     target = Path(path)
     unfinished = target.with_name(f".{target.name}.unfinished")
     try:
@@ -70,7 +70,7 @@ def framed(title: str, body: str, figures: Mapping[str, Any], script: str) -> st
 
 
 def filled(template: str, parts: dict[str, str]) -> str:
-    """Each `{{name}}` once. What is filled in is not read again, so text of users cannot name another part."""
+    """Each `{{name}}` once. What is filled in is not interpreted again: text of users cannot name another part."""
     pieces = template.split("{{")
     done = [pieces[0]]
     for piece in pieces[1:]:

@@ -1,4 +1,4 @@
-"""How full the nodes are: what their pods ask for, of what they offer."""
+"""How full the nodes are: what their pods request, of what is allocatable."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def _share(amount: int, unit: int) -> str:
 def _keeps_away(view: View, row: int) -> str:
     nodes = view.nodes
     taints = nodes.taint_sets.values[int(nodes.taint_set_ids[row])]
-    # A cordoned node bears this taint too; saying it twice helps nobody.
+    # A cordoned node has this taint, too; saying it twice is useless.
     said = [f"taint {key}={value}" if value else f"taint {key}" for key, value, _ in taints if key != UNSCHEDULABLE]
     return ", ".join([*said, *(["cordon"] if nodes.unschedulable[row] else [])])

@@ -31,7 +31,7 @@ def placement_parts(placement: Placement) -> Iterator[Part]:
 
 
 def summary(placement: Placement) -> str:
-    """`7 of 9 pods placed on 4 nodes, 2 of them by evicting 3 pods; 2 pods stay unplaced.`"""
+    """`7 of 9 pods placed on 4 nodes, 2 of them by evicting 3 pods; 2 pods remain unplaced.`"""
     decisions = placement.decisions
     if not decisions:
         return "There are no pods to place."
@@ -54,20 +54,11 @@ def summary(placement: Placement) -> str:
 
 
 def _table(decisions: Sequence[PlacedPod]) -> Table:
-    made = table(
-        "pod",
-        "node",
-        "total",
-        "tied",
-        "evicts",
-        numeric=["total", "tied"],
-        flexible=["pod", "node", "evicts"],
-    )
-    for decision in decisions:
-        style = "red" if decision.node is None else "yellow" if decision.victims else ""
-        total = "" if decision.total is None else f"{decision.total:,}"
-        tied = f"{len(decision.ties):,}" if len(decision.ties) > 1 else ""
-        made.add_row(
-            decision.pod, decision.node or "none", total, tied, examples(decision.victims, _EXAMPLES), style=style
-        )
+    numeric, flexible = ["total", "tied"], ["pod", "node", "evicts"]
+    made = table("pod", "node", "total", "tied", "evicts", numeric=numeric, flexible=flexible)
+    for placed in decisions:
+        style = "red" if placed.node is None else "yellow" if placed.victims else ""
+        total = "" if placed.total is None else f"{placed.total:,}"
+        tied = f"{len(placed.ties):,}" if len(placed.ties) > 1 else ""
+        made.add_row(placed.pod, placed.node or "none", total, tied, examples(placed.victims, _EXAMPLES), style=style)
     return made

@@ -1,6 +1,6 @@
 """Parts of a report to a stream.
 
-On a terminal: colours, and text wrapped to its width. Anywhere else, or with NO_COLOR: plain text without control
+On a terminal: colors, and text wrapped to its width. Anywhere else, or with NO_COLOR: plain text without control
 characters; in a pipe no line is ever wrapped or cut, so that every row of a table is one line for grep and awk.
 """
 
@@ -24,7 +24,7 @@ _WIDTH_MIN = 60
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """Text that is printed as it is, never wrapped: somebody may want to copy or grep it."""
+    """Text that is printed as it is, never wrapped, so that it can be copied or searched."""
 
     text: str
 

@@ -6,13 +6,11 @@ from pathlib import Path
 
 from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.result import SimulationResult
-from bayplan.report.comparison.page import write_comparison
-from bayplan.report.simulation.page import write_run
+from bayplan.report.comparison.page import comparison_page
+from bayplan.report.html_page import write_page
+from bayplan.report.simulation.page import run_page
 
 
 def write_report(outcome: SimulationResult | ComparedRuns, path: str | Path) -> None:
-    """Write the page to a file."""
-    if isinstance(outcome, SimulationResult):
-        write_run(outcome.run, path)
-    else:
-        write_comparison(outcome.runs, outcome.comparison, path)
+    """Write the page to a file. PlotlyMissingError without the extra."""
+    write_page(run_page(outcome.run) if isinstance(outcome, SimulationResult) else comparison_page(outcome), path)

@@ -140,7 +140,7 @@ def check_settled(store: Store, scheduler: Scheduler) -> None:
     """Every pod that waits is one that fits nowhere, judged from scratch by what the store holds."""
     cache = Cache()
     objects = store.list_and_watch().objects
-    for thing in sorted(objects, key=lambda one: not isinstance(one, Node)):
+    for thing in sorted(objects, key=lambda obj: not isinstance(obj, Node)):
         cache.add(thing)
     decider = Decider(scheduler.profiles, reuse=False)
     for queued in scheduler.queue.queued_pods():

@@ -164,7 +164,7 @@ class Scenario:
 
     def _ungate(self, name: str, gate: str) -> None:
         pod = self.store.get(Pod, DEFAULT_NAMESPACE, name)
-        left = [one for one in pod.spec.scheduling_gates if one != PodSchedulingGate(name=gate)]
+        left = [left for left in pod.spec.scheduling_gates if left != PodSchedulingGate(name=gate)]
         self._change_pod(name, scheduling_gates=left)
 
     def _tolerate(self, name: str, key: str) -> None:
@@ -172,12 +172,12 @@ class Scenario:
         self._change_pod(name, tolerations=[*pod.spec.tolerations, Toleration(key=key, operator="Exists")])
 
     def _change_pod(self, name: str, **fields: Any) -> None:
-        change = lambda one: replace(one, spec=replace(one.spec, **fields))  # noqa: E731
+        change = lambda pod: replace(pod, spec=replace(pod.spec, **fields))  # noqa: E731
         self.store.modify(Pod, DEFAULT_NAMESPACE, name, change, self.now)
 
     def _nominate(self, name: str, node: str) -> None:
-        def change(one: Pod) -> Pod:
-            return replace(one, status=replace(one.status, nominated_node_name=node))
+        def change(pod: Pod) -> Pod:
+            return replace(pod, status=replace(pod.status, nominated_node_name=node))
 
         self.store.modify_status(Pod, DEFAULT_NAMESPACE, name, change, self.now)
 
@@ -205,10 +205,10 @@ class Scenario:
         self._catch_up()
         changes, self._changes = self._changes, []
         told, self._told[:] = list(self._told), []
-        events = [Seen(one.at, one.pod, "event", f"{one.reason}: {self._with_names(one)}") for one in told]
+        events = [Seen(event.at, event.pod, "event", f"{event.reason}: {self._with_names(event)}") for event in told]
         # Sorting is stable: of one instant, events come first, so that conditions can refer to them.
-        seen = sorted([*events, *seen_in(changes)], key=lambda one: one.at)
-        return [self._line(one) for one in seen]
+        seen = sorted([*events, *seen_in(changes)], key=lambda seen: seen.at)
+        return [self._line(line) for line in seen]
 
     def _catch_up(self) -> None:
         """Read what was written, and name the pods in the order in which they came."""

@@ -37,7 +37,10 @@ class Face(NamedTuple):
 
 
 def face_of(pod: Pod) -> Face:
-    said = {one.type: said_by(one.type, one.status, one.reason, one.message) for one in pod.status.conditions}
+    said = {
+        condition.type: said_by(condition.type, condition.status, condition.reason, condition.message)
+        for condition in pod.status.conditions
+    }
     return Face(
         pod.status.phase,
         pod.spec.node_name,

@@ -1,4 +1,4 @@
-"""A cluster through time: files and a timeline in, what happened to whom out.
+"""A cluster over time: takes files and a timeline, returns what happened to each pod.
 
 In the order in which data flows: `inputs` reads what users do and when, and the pods to come; `running` builds the
 world, lets time pass in it and gives the result; `recording` listens meanwhile. Of `results`, `run` defines what a run

@@ -1,7 +1,7 @@
-"""Ctrl-C during a run: heeded between two steps, so that no ledger is left with half a row.
+"""Ctrl-C during a run: handled between two steps, so that no ledger is left with half a row.
 
-The first interrupt is noted for the run to look at; a second one means now, and is raised as ever. Where somebody else
-handles interrupts already, or outside the main thread, nothing is changed.
+The first interrupt only sets a flag, which the run checks; a second one is raised as usual. If interrupts already have
+another handler, or outside the main thread, nothing is changed.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class Interrupts:
         self.asked = True
 
     @contextmanager
-    def heeded(self) -> Iterator[None]:
-        """While this lasts, an interrupt is noted instead of raised."""
+    def deferred(self) -> Iterator[None]:
+        """Inside, the first interrupt sets the flag instead of being raised."""
         ours = threading.current_thread() is threading.main_thread()
         if not ours or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             yield

@@ -1,8 +1,8 @@
-"""Builds a world from a cluster's objects and lets time pass in it.
+"""Builds a world from a cluster's objects and runs it in virtual time.
 
-Takes objects, a configuration, a seed and what is to happen when; gives a `SimulationResult`. The world has all
-controllers of a cluster and the scheduler of the configuration. An interrupt ends a run early: what has happened until
-then is the result, marked as partial; a second interrupt is raised. Nothing here writes files.
+Takes objects, a configuration, a seed and what is planned; returns a `SimulationResult`. The world has all controllers
+of a cluster and the scheduler of the configuration. An interrupt ends a run early, with the result so far, marked as
+partial; a second interrupt is raised. Nothing here writes files.
 """
 
 from __future__ import annotations
@@ -48,29 +48,29 @@ EPOCH = parse_time("2026-01-01T00:00:00Z")
 SAMPLES = 600
 SLICES = 200
 RECORDS_MAX = 200
-#: After so many preemptions it is looked whether the run goes in circles: such a loop may turn hundreds of times a
-#: second, and says all it has to say long before the end.
+#: The run is checked for endless loops after every N preemptions: a loop may repeat hundreds of times per second, and
+#: the rest of the run would show nothing new.
 LOOKED_AFTER = 1_000
 TURNS_ENOUGH = 500
 
-#: Called now and then: nanoseconds simulated so far, and in all.
+#: Called regularly: nanoseconds simulated so far, and in total.
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a run is to be done."""
+    """Settings of a run."""
 
     config: ConfigSource = None
     config_name: str = "default"
     seed: int = 0
-    until_ns: int | None = None  # None: an hour beyond the last thing planned
+    until_ns: int | None = None  # None: one hour after the last planned change
     records_max: int = RECORDS_MAX
     latencies: Latencies = field(default_factory=Latencies)
 
 
 class Simulation:
-    """A world with its listener, ready to run. Raises InvalidObject for objects that no API server would take."""
+    """A world with its listener, ready to run. Raises InvalidObject for objects that an API server would reject."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Simulation:
         self.started_at = _start_of(cluster.objects)
         self._inputs = inputs_mark(cluster.objects, planned, arrivals, self.options.latencies)
         self._interrupts = Interrupts()
-        self._refusals: dict[str, str] = {}  # why pods that wait were last refused
+        self._refusals: dict[str, str] = {}  # why pending pods were last refused
         draws = Draws(self.options.seed, self.options.latencies)
         self._controllers = standard_controllers(draws)
         added = missing_default_class(cluster.objects, planned)
@@ -146,10 +146,10 @@ class Simulation:
             raise _Interrupted
 
     def run(self, progress: Progress | None = None) -> SimulationResult:
-        """Let time pass to the end, or until an interrupt."""
+        """Runs to the end, or until an interrupt."""
         partial = False
         try:
-            with self._interrupts.heeded():
+            with self._interrupts.deferred():
                 self._run(progress)
         except _Interrupted:
             partial = True
@@ -232,16 +232,16 @@ def simulate(
     until: float | str | None = None,
     records: int = RECORDS_MAX,
 ) -> SimulationResult:
-    """The cluster through time. Raises InvalidObject for anything that cannot be used.
+    """Simulates the cluster over time. Raises InvalidObject for invalid input.
 
     Args:
-        timeline: what users do and when: a file, or plans.
-        trace: pods to come, as `csv:FILE`, `openb:DIR` or `azure:FILE`, or from `bayplan.load_trace`; its nodes join
+        timeline: the changes that users make, with their times: a file, or plans.
+        trace: arriving pods, as `csv:FILE`, `openb:DIR` or `azure:FILE`, or from `bayplan.load_trace`; its nodes join
             the cluster's.
         config: None, a path or a dict: a KubeSchedulerConfiguration.
         seed: the same seed gives the same run.
-        until: seconds, or such as "24h"; None for an hour beyond the last thing planned.
-        records: of how many preemptions all that was tried is kept.
+        until: seconds, or a duration such as "24h"; None: one hour after the last planned change.
+        records: how many preemptions to keep with all candidates.
     """
     plans = load_timeline(timeline) if isinstance(timeline, str | Path) else timeline
     played = load_trace(trace) if isinstance(trace, str) else trace
@@ -264,7 +264,7 @@ def _nanoseconds(until: float | str | None) -> int | None:
 def _start_of(objects: Iterable[Object]) -> int:
     """The newest time that a dump names, as nothing in it may lie in the future; of manifests alone a fixed one.
 
-    Not later than that, or every CronJob of an old dump would at once make up for what it has missed since.
+    Not later than that, or every CronJob of an old dump would immediately catch up on what it has missed since.
     """
     times: list[int] = []
     for obj in objects:

@@ -37,8 +37,8 @@ class ImageState:
 class NodeTable(Table):
     """Nodes as rows."""
 
-    alive: BoolArray = column(np.bool_)  # (nodes,) has a node object
-    unschedulable: BoolArray = column(np.bool_)  # (nodes,)
+    alive: BoolArray = column(np.bool_, False)  # (nodes,) has a node object
+    unschedulable: BoolArray = column(np.bool_, False)  # (nodes,)
     allocatable: IntArray = column(np.int64, width=PER_RESOURCE)  # (nodes, resources) milli-cores and whole units
     allowed_pods: IntArray = column(np.int64)  # (nodes,)
     requested: IntArray = column(np.int64, width=PER_RESOURCE)  # (nodes, resources) what the pods there ask for

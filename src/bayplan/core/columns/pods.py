@@ -31,8 +31,8 @@ class PodTable(Table):
     slots: IdArray = column(np.int32)  # (pods,) its place in that node's list of pods
     priorities: IntArray = column(np.int64)  # (pods,)
     started_at: IntArray = column(np.int64, NOT_STARTED)  # (pods,) nanoseconds, NOT_STARTED when unknown
-    terminating: BoolArray = column(np.bool_)  # (pods,) has a deletion timestamp
-    preempted: BoolArray = column(np.bool_)  # (pods,) terminating because a scheduler preempted it
+    terminating: BoolArray = column(np.bool_, False)  # (pods,) has a deletion timestamp
+    preempted: BoolArray = column(np.bool_, False)  # (pods,) terminating because a scheduler preempted it
     shape_ids: IdArray = column(np.int32, ABSENT)  # (pods,)
     identity_ids: IdArray = column(np.int32, ABSENT)  # (pods,)
     requests: IntArray = column(np.int64, width=PER_RESOURCE)  # (pods, resources) what it takes on a node

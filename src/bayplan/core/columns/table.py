@@ -61,8 +61,8 @@ class Table:
         """A row holding every column's fill value."""
         if self._free_rows:
             row = self._free_rows.pop()
-            for buffer, declared in zip(self._buffers.values(), self._columns.values(), strict=True):
-                buffer[row] = declared.fill
+            for buffer, fill in self._fills:
+                buffer[row] = fill
             return row
         if self.count == self._capacity:
             self._capacity *= 2
@@ -85,6 +85,7 @@ class Table:
                 old = self._buffers[name]
                 new[tuple(map(slice, old.shape))] = old
             self._buffers[name] = new
+        self._fills = [(self._buffers[name], declared.fill) for name, declared in self._columns.items()]
         self._expose()
 
     def _expose(self) -> None:

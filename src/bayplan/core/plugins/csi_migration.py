@@ -60,7 +60,7 @@ class Disk(NamedTuple):
 
 def inline_disk(volume: Volume) -> Disk | None:
     """A pod's own disk as the driver knows it; None for other volumes. Raises TranslationError."""
-    return _migrated_disk(_written_disk(volume), {})
+    return _migrated_disk(volume, {})
 
 
 def volume_plugin(volume: PersistentVolume) -> str | None:
@@ -74,7 +74,7 @@ def volume_disk(volume: PersistentVolume) -> Disk | None:
     csi = volume.spec.csi
     if csi is not None:
         return Disk(csi.driver, csi.volume_handle)
-    return _migrated_disk(_written_disk(volume.spec), volume.metadata.labels)
+    return _migrated_disk(volume.spec, volume.metadata.labels)
 
 
 def _written_disk(source: Volume | PersistentVolumeSpec) -> tuple[str, str] | None:
@@ -84,13 +84,14 @@ def _written_disk(source: Volume | PersistentVolumeSpec) -> tuple[str, str] | No
     if source.gce_persistent_disk is not None:
         return GCE_PD, source.gce_persistent_disk.pd_name
     if source.azure_disk is not None:
-        return AZURE_DISK, _azure_handle(source.azure_disk)
+        return AZURE_DISK, source.azure_disk.disk_uri
     if source.cinder is not None:
         return CINDER, source.cinder.volume_id
     return (PORTWORX, source.portworx_volume.volume_id) if source.portworx_volume is not None else None
 
 
-def _migrated_disk(written: tuple[str, str] | None, labels: Mapping[str, str]) -> Disk | None:
+def _migrated_disk(source: Volume | PersistentVolumeSpec, labels: Mapping[str, str]) -> Disk | None:
+    written = _written_disk(source)
     if written is None:
         return None
     plugin, name = written
@@ -98,6 +99,8 @@ def _migrated_disk(written: tuple[str, str] | None, labels: Mapping[str, str]) -
         name = aws_handle(name)
     elif plugin == GCE_PD:
         name = _gce_handle(labels, name)
+    elif source.azure_disk is not None:
+        name = _azure_handle(source.azure_disk)
     return Disk(DRIVERS[plugin], name)
 
 

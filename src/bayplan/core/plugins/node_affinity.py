@@ -118,20 +118,29 @@ def after_node_change(
 ) -> bool:
     """Hint: a node that the pod may go to and, if it is not new, might not go to before by its own word.
 
-    As upstream: a node that only now meets the profile's `enforced` terms, but always met the pod's, wakes nobody.
+    As upstream: a node that only now meets the profile's `enforced` terms, but always met the pod's, wakes nobody. A
+    term that does not parse makes the hint fail where no other term matches, which counts as a yes.
     """
     required = required_nodes(pod.spec)
-    if (enforced is not None and not _matches_any(new, enforced)) or not _is_allowed(new, required):
+    if enforced is not None and not _matches_any(new, enforced):
         return False
+    if not _is_allowed(new, required):
+        return _meets_selector(new, required) and _has_faults(pod.spec, required)
     return old is None or not _is_allowed(old, required)
 
 
 def _is_allowed(node: Node, required: RequiredNodes) -> bool:
     """What `match_required` says, of a node that is in no table."""
-    labels = node.metadata.labels
-    if any(labels.get(key) != value for key, value in required.labels):
-        return False
-    return required.terms is None or _matches_any(node, required.terms)
+    return _meets_selector(node, required) and (required.terms is None or _matches_any(node, required.terms))
+
+
+def _meets_selector(node: Node, required: RequiredNodes) -> bool:
+    return all(node.metadata.labels.get(key) == value for key, value in required.labels)
+
+
+def _has_faults(spec: PodSpec, required: RequiredNodes) -> bool:
+    """Whether some required term does not parse and was left out."""
+    return len(required.terms or ()) < len(_required_terms(spec))
 
 
 def _matches_any(node: Node, terms: Iterable[NodeTerm]) -> bool:

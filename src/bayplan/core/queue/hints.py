@@ -94,13 +94,14 @@ class QueueProfile:
 
     @classmethod
     def of(cls, profile: Profile, others: Iterable[NamedPlugin] = ()) -> QueueProfile:
-        """`others` stand in no list of the profile but may reject pods: preemption as a gate, extenders."""
+        """`others` stand in no list of the profile but may reject pods: preemption as a gate, extenders.
+
+        Plugins that only score register for nothing: they cannot reject a pod.
+        """
         lists: tuple[tuple[NamedPlugin, ...], ...] = (
             profile.pre_enqueue,
             profile.pre_filter,
             profile.filter,
-            profile.pre_score,
-            profile.score,
             profile.reserve,
             profile.permit,
             profile.pre_bind,

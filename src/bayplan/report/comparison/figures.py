@@ -3,8 +3,8 @@
     runs_over_time  used shares by resource, pods that wait and victims so far; a line for each run
     waits_by_class  p50, p90, p99 and longest wait for each priority class; a row for each run
 
-A run has the same colour and, where lines cross, the same dash everywhere. Text of users is escaped, because plotly
-reads a part of HTML in labels.
+A run has the same color and, where lines cross, the same dash everywhere. Text of users is escaped, because plotly
+interprets some HTML in labels.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def runs_over_time(runs: Sequence[Run], comparison: Comparison) -> Figure:
 
 
 def _lines(run: Run, resources: Sequence[str], unit: TimeUnit) -> Iterator[tuple[list[float], Sequence[float], str]]:
-    """For each band: times, values, and how a value is told."""
+    """For each band: times, values, and the format of a value."""
     series = run.series
     starts = chunk_starts(len(series.t))
     times = [unit.of(series.t[start]) for start in starts]
@@ -110,7 +110,7 @@ def waits_by_class(comparison: Comparison) -> Figure:
     for run, name in enumerate(names(comparison)):
         waits = [
             WaitRow(
-                # Runs of a class stand close together, the first on top.
+                # Runs of a class are drawn close together, the first on top.
                 round(place + (run - (number - 1) / 2) * 0.7 / number, 4),
                 colour_of(run),
                 f"{escape(compared.class_name)} in {escape(name)}",

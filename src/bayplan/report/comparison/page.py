@@ -6,29 +6,22 @@ same bytes. Long tables are cut, and say so; the JSON of the comparison holds al
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from html import escape
-from pathlib import Path
 
-from bayplan.analysis.simulation.results.differences import Comparison
-from bayplan.analysis.simulation.results.run import Run
+from bayplan.analysis.simulation.results.differences import ComparedRuns, Comparison
 from bayplan.report.comparison import rows
 from bayplan.report.comparison.figures import colour_of, runs_over_time, waits_by_class
 from bayplan.report.durations import duration_text
-from bayplan.report.html_page import filled, framed, page_file, require_plotly, write_page
+from bayplan.report.html_page import filled, framed, page_file, require_plotly
 from bayplan.report.simulation.preemption_list import and_more, html_table
 from bayplan.report.words import counted, listed
 
 _ROWS_MAX = 1_000
 
 
-def write_comparison(runs: Sequence[Run], comparison: Comparison, path: Path | str) -> None:
-    """One page for all runs; PlotlyMissingError without the extra."""
-    write_page(comparison_page(runs, comparison), path)
-
-
-def comparison_page(runs: Sequence[Run], comparison: Comparison) -> str:
+def comparison_page(compared: ComparedRuns) -> str:
     """The page as text."""
+    runs, comparison = compared.runs, compared.comparison
     require_plotly()  # without it all else would be in vain
     figures = {"over-time": runs_over_time(runs, comparison), "waiting": waits_by_class(comparison)}
     body = filled(
@@ -53,7 +46,7 @@ def _answer(comparison: Comparison) -> str:
 
 
 def _legend(comparison: Comparison) -> str:
-    """Which run is which colour, and what it ran."""
+    """The color and configuration of each run."""
     return '<p class="legend">' + " ".join(
         f'<span><i style="background:{colour_of(place)}"></i><b>{escape(name)}</b> '
         f"configuration {escape(run.configs)}</span>"

@@ -30,7 +30,7 @@ _SHORTEST = 0.0005  # seconds; less is shown as nothing
 
 
 class Grid(NamedTuple):
-    """A table. Numbers stand to the right; flexible columns are wrapped first where a terminal is narrow."""
+    """A table. Numbers are aligned to the right; flexible columns are wrapped first where a terminal is narrow."""
 
     titles: Sequence[str]
     rows: Sequence[Row]
@@ -55,7 +55,7 @@ def names(comparison: Comparison) -> list[str]:
 
 
 def sections(comparison: Comparison, at_most: int) -> Iterator[Section]:
-    """Placements and preemptions that differ, for each run but the first, with at most so many rows each."""
+    """Placements and preemptions that differ, for each run but the first, with at most N rows each."""
     for difference in comparison.differences:
         base, run = names(comparison)[0], names(comparison)[difference.run]
         pair = f"{run} compared with {base}"

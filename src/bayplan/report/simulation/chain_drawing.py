@@ -1,6 +1,6 @@
-"""Chains of preemptions as one drawing: who pushed out whom, who then pushed out somebody else.
+"""Chains of preemptions as one drawing: preemptors, victims, and the victims' replacements that preempt in turn.
 
-Takes chains of pod keys and gives an SVG: one column for each step, chains with a common beginning joined to a tree.
+Takes chains of pod keys and returns an SVG: one column for each step, chains with a common beginning joined to a tree.
 Draws only the given chains; which of many are worth a look is the caller's choice.
 """
 
@@ -46,7 +46,7 @@ _ARROW = (
 
 
 def _give_rows(step: _Step, next_row: int) -> int:
-    """Leaves take rows one after another, a step stands in the middle of its followers."""
+    """Leaves take rows one after another, a step is centered on its followers."""
     if not step.followers:
         step.row = next_row
         return next_row + 1

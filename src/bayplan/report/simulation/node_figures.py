@@ -32,7 +32,7 @@ _ROW = 0.86  # of the distance between two nodes; the rest keeps them apart
 _LABEL_LENGTH = 28
 _HEIGHT_MAX = 1_200  # pixels
 _OUTLINED_MAX = 1_000
-#: One hue from light to dark, so that order is seen without colours too.
+#: One hue from light to dark, so that the order is visible without colors, too.
 _FILLING = [[0, "#F3F7FB"], [0.25, "#C3DBEC"], [0.5, "#74AFD6"], [0.75, "#2E75B0"], [1, "#08264F"]]
 _NO_NODE = "#BDBDBD"
 _MARK = {"symbol": "x", "size": 8, "color": ALARM, "line": {"color": "#FFFFFF", "width": 1}}
@@ -47,7 +47,7 @@ def nodes_over_time(view: SimulationView) -> Figure:
 
 
 def shortened(name: str, at_most: int = _LABEL_LENGTH) -> str:
-    """Both ends of a name: what it belongs to, and what tells it from its siblings."""
+    """Both ends of a name: the workload, and what distinguishes it from its siblings."""
     if len(name) <= at_most:
         return name
     tail = at_most // 2
@@ -103,7 +103,7 @@ def _gantt(view: SimulationView) -> Figure:
 
 
 def _row_height(lane_count: dict[str, int], nodes: int) -> int:
-    """Pixels: room for each pod of the fullest node, as far as the whole still fits a tall screen."""
+    """Pixels: enough for each pod of the fullest node, as long as the figure fits a tall screen."""
     wanted = 8 * max(lane_count.values(), default=1)
     return max(22, min(wanted, 110, _HEIGHT_MAX // max(nodes, 1)))
 
@@ -184,7 +184,7 @@ def _marks(x: list[float], y: list[Any], text: list[str], positions: Sequence[in
 
 
 def _lives(view: SimulationView, names: Sequence[str]) -> list[Figure]:
-    """A band for the time in which a node exists: free room is grey, no node is white."""
+    """A band for the time in which a node exists: free capacity is gray, no node is white."""
     return [
         {
             "type": "rect", "layer": "below", "line": {"width": 0}, "fillcolor": "#ECEFF2",
@@ -270,7 +270,7 @@ def _switch(names: Sequence[str], marks: int) -> Figure:
 
 
 def _preemption_marks(view: SimulationView) -> list[Figure]:
-    """None at all above a number where they would hide the map: the view of evictions tells the same."""
+    """None if there are so many that they would hide the map: the map of evictions shows the same."""
     if not 0 < len(view.run.preemptions) <= _MARKS_MAX:
         return []
     preemptions = view.run.preemptions
@@ -306,7 +306,7 @@ def _shares(
         len(rows),
         edges,
     )
-    # Differences of large sums leave a dust where nothing is.
+    # Differences of large sums are not exactly zero.
     exists = room > 1e-6 * max(float(room.max(initial=0)), 1e-12)
     return np.where(exists, np.clip(used / np.where(exists, room, 1), 0, 1), np.nan)
 

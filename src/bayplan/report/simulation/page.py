@@ -1,8 +1,7 @@
 """A simulation's result as one HTML file that works offline: the answer first, then plots, chains and records.
 
 Takes a run and writes a page that holds its plots' data and plotly.js itself; the page's own policy forbids it to load
-anything. The same run gives the same bytes. Nothing is computed anew that the summary has already, and nothing is left
-half written.
+anything. The same run gives the same bytes. Nothing is computed again that the summary has.
 
 Needs plotly (the extra `report`) for its JavaScript only; figures are made as plain data.
 """
@@ -12,11 +11,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
 from bayplan.analysis.simulation.results.run import End, PodRow, Run
 from bayplan.report.durations import duration_text
-from bayplan.report.html_page import filled, framed, page_file, require_plotly, write_page
+from bayplan.report.html_page import filled, framed, page_file, require_plotly
 from bayplan.report.simulation.chain_drawing import draw_chains
 from bayplan.report.simulation.node_figures import NODES_MAX, PODS_MAX, is_aggregated, nodes_over_time, shortened
 from bayplan.report.simulation.preemption_list import and_more, html_table, preemption_list
@@ -32,12 +30,7 @@ _NOTES_MAX = 100
 _SINGLE = "standalone pods of class"
 
 
-def write_run(run: Run, path: Path | str) -> None:
-    """One page for one run; PlotlyMissingError without the extra."""
-    write_page(report_page(run), path)
-
-
-def report_page(run: Run) -> str:
+def run_page(run: Run) -> str:
     """The page as text."""
     require_plotly()  # without it all else would be in vain
     view = SimulationView(run)
@@ -107,7 +100,7 @@ def _tiles(view: SimulationView) -> str:
         ("deepest chain", f"{depth:,}", f"of {counted(len(run.chains), 'chain')}", False),
     ]
     tiles += [
-        (f"{resource.rpartition('/')[2]} utilization", f"{100 * share:.0f} %", "mean over the run", False)
+        (f"{resource.rpartition('/')[2]} utilization", f"{100 * share:.0f} %", "on average", False)
         for resource, share in summary.utilisation.items()
         if any(run.series.used[resource])  # nodes may offer what no pod asks for
     ]
@@ -165,10 +158,10 @@ def _chains(view: SimulationView) -> str:
     shown = [chain.pods[:_CHAIN_LENGTH_MAX] for chain in chains[:_CHAINS_MAX]]
     keys = {key for pods in shown for key in pods}
     colours = {key: view.colours[view.class_by_key[key]] for key in keys}
-    text = f"The deepest {len(shown):,} of {counted(len(chains), 'chain')}" if len(chains) > len(shown) else "All"
+    text = f"The deepest {len(shown):,} of {counted(len(chains), 'chain')}. " if len(chains) > len(shown) else ""
     longest = max(chain.downtime for chain in chains)
     return (
-        f"<p>{text}: each arrow points to a victim or to the pod that replaces it; colors are priority classes. "
+        f"<p>{text}Each arrow points to a victim or to the pod that replaces it; colors are priority classes. "
         f"The longest downtime in one chain is {duration_text(longest)}.</p>{_legend(view)}"
         f'<div class="scroll">{draw_chains(shown, colours, {key: shortened(key, 27) for key in keys})}</div>'
     )
@@ -248,7 +241,7 @@ def _workloads(view: SimulationView) -> str:
 
 
 def _workload_names(view: SimulationView) -> dict[str, str]:
-    """Pod -> what it belongs to. Many single pods, as those of a trace, are told by their class."""
+    """Pod -> its workload. Many standalone pods, such as those of a trace, are grouped by class."""
     single = [pod for pod in view.run.pods if not pod.owner]
     names = {pod.key: pod.owner or pod.key for pod in view.run.pods}
     if sum(pod.end in (End.PREEMPTED, End.PENDING) for pod in single) > _WORKLOADS_MAX:

@@ -1,7 +1,7 @@
 """The tables of a run as Parquet files in one folder, `pods.parquet` and so on.
 
-Takes Arrow tables by name. Files of an earlier run are replaced, others in the folder are left alone. All files are
-written in full before the first one takes its name, so that nobody finds tables of two runs side by side.
+Takes Arrow tables by name. Files of an earlier run are replaced, other files are not touched. All files are written in
+full before the first one gets its name, so that tables of two runs never mix.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 def write_parquet(tables: Mapping[str, Any], folder: Path | str) -> None:
-    """One file for each table; the folder is made if it is not there, the one above it is not."""
+    """One file for each table; the folder is created if it does not exist, its parent is not."""
     write_table = import_module("pyarrow.parquet").write_table
     target = Path(folder)
     is_new = not target.exists()

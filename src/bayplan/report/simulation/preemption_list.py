@@ -33,7 +33,7 @@ def preemption_list(preemptions: Sequence[Preemption]) -> str:
 
 
 def html_table(titles: Sequence[str], rows: Iterable[Sequence[Any]], numeric: Sequence[str] = ()) -> str:
-    """Cells are escaped here, numbers get thousands' separators and stand to the right."""
+    """Cells are escaped here, numbers get thousands separators and are aligned to the right."""
     classes = [' class="number"' if title in numeric else "" for title in titles]
     head = "".join(f"<th{kind}>{escape(title)}</th>" for title, kind in zip(titles, classes, strict=True))
     body = "".join(
@@ -107,11 +107,11 @@ def _candidates(record: Record, losers: Mapping[str, str], chosen: str) -> str:
 
 
 def _reprieves(record: Record, chosen: str) -> str:
-    """What was tried on the chosen node; nothing to tell when the victim was the only pod there."""
+    """What was tried on the chosen node; empty if the victim was the only pod there."""
     tried = [tried for candidate in record.candidates if candidate.node == chosen for tried in candidate.reprieves]
     if len(tried) < 2:
         return ""
-    # Those that had to go come first: a long list is cut at its end.
+    # Evicted pods come first: a long list is cut at its end.
     ordered = sorted(tried, key=lambda reprieve: reprieve.kept)
     rows = [
         (

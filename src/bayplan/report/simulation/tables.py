@@ -1,6 +1,6 @@
-"""A simulation's summary in the terminal: what became of the pods, who waited, who was evicted by whom and why.
+"""A simulation's summary in the terminal: pods, waiting times, and preemptions with their victims and reasons.
 
-Takes a run, also one that was read from a file. Long tables are cut, and say so.
+Takes a run, which may have been read from a file. Long tables are cut, and say so.
 """
 
 from __future__ import annotations
@@ -45,10 +45,11 @@ def _waiting_parts(run: Run) -> Iterator[Part]:
         return
     yield heading("Waiting time by priority class")
     numeric = ["priority", "placed", "p50", "p90", "p99", "longest"]
-    made = table("class", *numeric, numeric=numeric)
-    for name, waits in run.summary.waiting.items():
-        made.add_row(name, f"{run.classes[name]:,}", f"{waits.count:,}", *map(duration_text, waits.quantiles))
-    yield made
+    rows = [
+        (name, f"{run.classes[name]:,}", f"{waits.count:,}", *map(duration_text, waits.quantiles))
+        for name, waits in run.summary.waiting.items()
+    ]
+    yield table("class", *numeric, rows=rows, numeric=numeric)
 
 
 def _usage_parts(run: Run) -> Iterator[Part]:
@@ -71,10 +72,9 @@ def _preemption_parts(run: Run) -> Iterator[Part]:
         budgets = counted(broken, "budget violation") if broken else "no budget violations"
         yield sentence(f"{listed(said)}; {budgets}.")
     if summary.evictions_by_preemptor:
-        made = table("preemptor", "evicted", numeric=["evicted"], flexible=["preemptor"])
-        for name, number in list(summary.evictions_by_preemptor.items())[:_PREEMPTORS]:
-            made.add_row(name, f"{number:,}")
-        yield made
+        most = list(summary.evictions_by_preemptor.items())[:_PREEMPTORS]
+        rows = [(name, f"{number:,}") for name, number in most]
+        yield table("preemptor", "evicted", rows=rows, numeric=["evicted"], flexible=["preemptor"])
     preemptions = run.preemptions
     if not preemptions:
         return
@@ -85,16 +85,9 @@ def _preemption_parts(run: Run) -> Iterator[Part]:
 
 
 def _preemption_table(preemptions: Sequence[Preemption]) -> Part:
+    flexible = ["node", "victims", "budgets violated", "decided by"]
     made = table(
-        "at",
-        "preemptor",
-        "priority",
-        "node",
-        "victims",
-        "budgets violated",
-        "decided by",
-        numeric=["at", "priority"],
-        flexible=["preemptor", "node", "victims", "budgets violated", "decided by"],
+        "at", "preemptor", "priority", *flexible, numeric=["at", "priority"], flexible=["preemptor", *flexible]
     )
     for preemption in preemptions:
         broken = preemption.broken_budgets
@@ -124,13 +117,8 @@ def _cascade_parts(run: Run) -> Iterator[Part]:
         made = table(*numeric, "pods", numeric=numeric, flexible=["pods"])
         for chain in chains[:_CHAINS]:
             pods = " > ".join(chain.pods[:_PODS]) + (" > …" if len(chain.pods) > _PODS else "")
-            made.add_row(
-                duration_text(chain.t),
-                str(chain.depth),
-                f"{chain.victims:,}",
-                duration_text(chain.downtime),
-                pods,
-            )
+            counts = str(chain.depth), f"{chain.victims:,}"
+            made.add_row(duration_text(chain.t), *counts, duration_text(chain.downtime), pods)
         yield made
 
 

@@ -27,7 +27,7 @@ GRID = "#E3E6EA"
 INK = "#1F2933"
 _POINTS_MAX = 1_200
 _BARS = 120
-_BAND = 150  # pixels for each of the plots that stand over each other
+_BAND = 150  # pixels for each of the stacked plots
 _GAP = 0.3  # of a band, for its title
 _SHORTEST_WAIT = 0.01  # seconds; a logarithmic axis has no zero
 _WAIT_TICKS = (0.01, 0.1, 1, 10, 60, 600, 3_600, 36_000, 86_400, 864_000)
@@ -156,7 +156,7 @@ def _victims_over_time(view: SimulationView) -> Figure:
 
 
 def _whole_ticks(counts: Sequence[int], at_most: int) -> Figure:
-    """There is no half of a pod; plotly's own ticks are fine where there are many."""
+    """There are no half pods; plotly's ticks are fine for large counts."""
     return {"dtick": 1} if max(counts, default=0) <= at_most else {"tickformat": ",d", "nticks": at_most}
 
 
@@ -233,7 +233,7 @@ def wait_traces(waits: Sequence[WaitRow], run: str = "", **more: Any) -> list[Fi
 
 
 def waits_figure(data: list[Figure], labels: Sequence[str], longest: Sequence[float], runs: int = 1) -> Figure:
-    """Traces on rows that are named by the labels of classes, with room for so many runs in each."""
+    """Traces on rows that are named by the labels of classes, with space for N runs in each."""
     drawn = layout(
         140 + max(len(labels), 1) * (24 + 20 * runs),
         hovermode="closest",

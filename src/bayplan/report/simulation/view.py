@@ -1,6 +1,6 @@
-"""A run, indexed for drawing: classes with their colours, who evicted whom, nodes in order, time's unit.
+"""A run, indexed for drawing: classes with their colors, preemptions by victim, nodes in order, the unit of time.
 
-Takes a run and changes nothing in it. Knows neither HTML nor plots. A pod's key may stand for several pods one after
+Takes a run and changes nothing in it. Knows neither HTML nor plots. A key may belong to several pods one after
 another (recreated under the same name), so events are matched by key and time.
 """
 
@@ -14,10 +14,10 @@ from functools import cached_property
 from bayplan.analysis.simulation.results.run import End, NodeRow, PodRow, Run
 from bayplan.report.durations import TimeUnit, unit_for
 
-#: Okabe and Ito's colours, told apart by colour-blind readers too; yellow is left out, it is lost on white.
+#: Okabe and Ito's colors, which color-blind readers can distinguish; without yellow, which is hard to see on white.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#7A5195", "#8C6D31", "#666666")
 ALARM = "#D55E00"
-#: Of the pods, the first to come that may be left out of sight at first, and how much of the time that must save.
+#: The share of early pods that may be hidden at first, and the share of the time that this must save.
 _FEW_PODS = 0.02
 _LONG_BEFORE = 0.5
 
@@ -42,19 +42,19 @@ class SimulationView:
 
     @cached_property
     def shown_from(self) -> float:
-        """Where time axes begin at first: nearly all pods come later. 0 unless that leaves out most of the time."""
+        """Where time axes start: nearly all pods arrive later. 0 unless that leaves out most of the time."""
         created = sorted(pod.created for pod in self.run.pods)
         first = created[int(len(created) * _FEW_PODS)] if created else 0.0
         return first if first > _LONG_BEFORE * self.seconds else 0.0
 
     @cached_property
     def seen_closer(self) -> float:
-        """How many times closer than the whole run is looked at."""
+        """The zoom factor relative to the whole run."""
         return self.seconds / max(self.seconds - self.shown_from, 1e-9) if self.shown_from else 1.0
 
     @cached_property
     def colours(self) -> dict[str, str]:
-        """Class -> its colour, the same in every plot."""
+        """Class -> its color, the same in every plot."""
         return {name: PALETTE[position % len(PALETTE)] for position, name in enumerate(self.run.classes)}
 
     @cached_property
@@ -63,7 +63,7 @@ class SimulationView:
 
     @cached_property
     def nodes(self) -> dict[str, list[NodeRow]]:
-        """Node -> its lives, in the order in which people count: node-2 before node-10."""
+        """Node -> its lives, in natural order: node-2 before node-10."""
         lives: defaultdict[str, list[NodeRow]] = defaultdict(list)
         for node in self.run.nodes:
             lives[node.name].append(node)
@@ -80,11 +80,11 @@ class SimulationView:
         return sorted(stays, key=lambda stay: (stay.since, stay.pod.key))
 
     def end_of(self, pod: PodRow) -> float:
-        """When the pod gave its place back, or the end of the run."""
+        """When the pod freed its resources, or the end of the run."""
         return self.seconds if pod.ended is None else pod.ended
 
     def preemption_of(self, pod: PodRow) -> int | None:
-        """Position of the preemption that took this pod: the last one that named it before it ended."""
+        """Position of the preemption that evicted this pod: the last one that named it before it ended."""
         if pod.end is not End.PREEMPTED:
             return None
         named = self._preemptions_by_victim.get(pod.key, [])

@@ -26,7 +26,7 @@ def test_an_interrupt_gives_what_there_is() -> None:
 
 
 def test_an_interrupt_in_the_midst_of_things_leaves_whole_rows() -> None:
-    """It comes when a pod is just being entered into the ledger, and is heeded at the next decision."""
+    """It comes when a pod is just being entered into the ledger, and takes effect at the next decision."""
     simulation = Simulation(cluster(*nodes(1), workload("web", 3, "1", "low")), options=Options(until_ns=60 * MINUTE))
     ledger = simulation.listener.pods
 

@@ -12,7 +12,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import NodeAffinity as NodeAffinitySpec
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
-from bayplan.testing.builders import node, node_term, pod
+from bayplan.testing.builders import NodeBuilder, node, node_term, pod
 
 PICKY = pod("p").node_selector(disk="ssd").node_affinity("zone in (a, b)", "rack > 5").obj()
 PLAIN = node("n").obj()
@@ -40,6 +40,21 @@ NAMING = NodeSelectorTerm(
 def test_changes(old: Object | None, new: Object | None, worth_it: bool) -> None:
     """Queue or skip."""
     assert is_worth_it(NodeAffinity(), PICKY, old, new) == worth_it
+
+
+@pytest.mark.parametrize(
+    ("new", "worth_it"),
+    [
+        pytest.param(node("n").labels(disk="ssd", zone="c"), True, id="no-term-matches"),
+        pytest.param(node("n").labels(disk="ssd", zone="a"), True, id="another-term-matches"),
+        pytest.param(node("n").labels(disk="hdd", zone="c"), False, id="fails-the-selector"),
+    ],
+)
+def test_a_term_that_does_not_parse_makes_the_hint_fail(new: NodeBuilder, worth_it: bool) -> None:
+    """Which counts as a yes, unless the node fails the pod's nodeSelector anyway."""
+    odd = pod("p").node_selector(disk="ssd").node_affinity("zone=a", "gen > many").obj()
+    assert is_worth_it(NodeAffinity(), odd, None, new.obj()) == worth_it
+    assert is_worth_it(NodeAffinity(), odd, node("n").obj(), new.obj()) == worth_it
 
 
 @pytest.mark.parametrize(("name", "worth_it"), [("n", True), ("m", False)])

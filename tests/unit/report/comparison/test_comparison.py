@@ -30,7 +30,7 @@ def text_of(compared: ComparedRuns) -> str:
 
 
 def page_of(compared: ComparedRuns) -> str:
-    return comparison_page(compared.runs, compared.comparison)
+    return comparison_page(compared)
 
 
 def two(base: Run | None = None, other: Run | None = None) -> ComparedRuns:

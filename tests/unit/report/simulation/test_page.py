@@ -41,9 +41,9 @@ from bayplan.analysis.simulation.results.run import (
 )
 from bayplan.core.preemption.select import HIGHEST_PRIORITY, PRIORITY_SUM
 from bayplan.report.durations import duration_text, unit_for
-from bayplan.report.html_page import PlotlyMissingError, require_plotly
+from bayplan.report.html_page import PlotlyMissingError, require_plotly, write_page
 from bayplan.report.simulation.node_figures import nodes_over_time, shortened
-from bayplan.report.simulation.page import report_page, write_run
+from bayplan.report.simulation.page import run_page
 from bayplan.report.simulation.time_figures import over_time, waiting, who_evicted
 from bayplan.report.simulation.view import SimulationView
 
@@ -236,7 +236,7 @@ def figures_of(page: str) -> Plain:
 class TestPage:
     def test_answer_comes_first(self) -> None:
         """The first sentence says who found a place, who was evicted, and whether there is a loop."""
-        text = Elements(report_page(busy_result(10, 300, 3600.0))).text
+        text = Elements(run_page(busy_result(10, 300, 3600.0))).text
         order = [
             text.index(said) for said in ("placed", "evicted by preemption", "loop found", "Utilization and queue")
         ]
@@ -244,19 +244,19 @@ class TestPage:
 
     def test_every_class_has_its_p90_in_the_header(self) -> None:
         made = busy_result(10, 300, 3600.0)
-        header = report_page(made).split("</header>")[0]
+        header = run_page(made).split("</header>")[0]
         for name, waits in made.summary.waiting.items():
             assert name in header
             assert f">{duration_text(waits.p90)}<" in header
 
     def test_partial_run_is_marked(self) -> None:
-        assert "ended early" in Elements(report_page(result(partial=True))).text
-        assert "ended early" not in Elements(report_page(result())).text
+        assert "ended early" in Elements(run_page(result(partial=True))).text
+        assert "ended early" not in Elements(run_page(result())).text
 
     def test_each_preemption_opens_its_record(self) -> None:
         """Victims with budgets, the deciding criterion, the candidate that lost and why, and what was tried."""
         taking = preemption("prod/urgent-1", ["prod/low-1"], record=record())
-        page = report_page(result(preemptions=[taking, preemption("prod/urgent-2", ["prod/low-9"])]))
+        page = run_page(result(preemptions=[taking, preemption("prod/urgent-2", ["prod/low-9"])]))
         elements = Elements(page)
         ids = [attributes.get("id") for tag, attributes in elements.tags if tag == "details"]
         assert ids == ["preemption-0", "preemption-1"]
@@ -268,16 +268,16 @@ class TestPage:
             assert said in elements.text
 
     def test_record_says_how_the_candidates_compared(self) -> None:
-        page = report_page(result(preemptions=[preemption("a/b-1", ["prod/low-1"], record=record())]))
+        page = run_page(result(preemptions=[preemption("a/b-1", ["prod/low-1"], record=record())]))
         assert "node-1 is cheapest" in Elements(page).text
 
     def test_loop_is_named_with_pods_and_priorities(self) -> None:
-        text = Elements(report_page(result(loops=[loop(["a/high-1", "a/low-1"], [500, 20], 9)]))).text
+        text = Elements(run_page(result(loops=[loop(["a/high-1", "a/low-1"], [500, 20], 9)]))).text
         assert "9 times a/high-1 (500) → a/low-1 (20)" in text
 
     def test_what_could_not_be_done_is_told(self) -> None:
         note = Note(60.0, "day.yaml:7", "no such node: <n1>")
-        text = Elements(report_page(result(notes=[note]))).text
+        text = Elements(run_page(result(notes=[note]))).text
         assert "1 note on this run" in text
         assert "day.yaml:7no such node: <n1>" in text
 
@@ -287,13 +287,13 @@ class TestPage:
             *(pod(f"a/poor-{number}", end=End.PREEMPTED, ended=10.0) for number in range(3)),
             pod("a/fine-1"),
         ]
-        table = report_page(result(pods=pods)).split("Worst-hit workloads")[1].split("</table>")[0]
+        table = run_page(result(pods=pods)).split("Worst-hit workloads")[1].split("</table>")[0]
         assert table.index("ReplicaSet a/poor") < table.index("ReplicaSet a/calm")
         assert "a/fine" not in table
 
     def test_chains_with_the_same_beginning_share_it(self) -> None:
         chains = [chain("a/one-1", "a/two-1", downtime=3.0), chain("a/one-1", "a/two-2", downtime=4.0)]
-        drawn = report_page(result(chains=chains)).split("<svg")[1].split("</svg>")[0]
+        drawn = run_page(result(chains=chains)).split("<svg")[1].split("</svg>")[0]
         assert drawn.count("<rect") == 3
         assert drawn.count("marker-end") == 2
 
@@ -302,7 +302,7 @@ class TestPage:
         made = busy_result(3, 40, 600.0)
         made.summary.utilisation |= {"example.com/gpu": 0.5, "example.com/idle": 0.0}
         made.series.used |= {"example.com/gpu": [0.5] * 401, "example.com/idle": [0.0] * 401}
-        page = report_page(made)
+        page = run_page(made)
         assert "<span>gpu utilization</span>" in page
         assert "idle used" not in page
         names = {trace.get("name") for figure in figures_of(page).values() for trace in figure["data"]}
@@ -310,13 +310,13 @@ class TestPage:
         assert "example.com/idle" not in names
 
     def test_empty_run_makes_a_page(self) -> None:
-        assert "No pod was preempted, and none is pending." in report_page(result(nodes=[]))
+        assert "No pod was preempted, and none is pending." in run_page(result(nodes=[]))
 
 
 class TestSafety:
     def test_nothing_is_loaded_from_elsewhere(self) -> None:
         """No element names a resource, no style imports one, and the page's policy forbids it to its scripts."""
-        page = report_page(busy_result(10, 300, 3600.0))
+        page = run_page(busy_result(10, 300, 3600.0))
         elements = Elements(page)
         loading = [
             (tag, name, value)
@@ -351,11 +351,11 @@ class TestSafety:
         summary.evictions_by_preemptor, summary.evictions, summary.utilisation = {evil: 1}, {evil: 1}, {evil: 0.5}
         summary.waiting = {evil: summary.waiting["batch"]}
         made.series.used = {evil: made.series.used["cpu"]}
-        page = report_page(made)
+        page = run_page(made)
         elements = Elements(page)
         assert [tag for tag, _ in elements.tags if tag in ("img", "a")] == []
         assert [tag for tag, _ in elements.tags].count("script") == 3
-        assert page.count("plotly.js v") == report_page(result()).count("plotly.js v")
+        assert page.count("plotly.js v") == run_page(result()).count("plotly.js v")
         # Plotly reads a part of HTML in labels: there, too, a name must not become a link.
         assert "<a " not in json.dumps(figures_of(page))
         assert "<img" not in json.dumps(figures_of(page))
@@ -369,23 +369,23 @@ class TestSafety:
     def test_missing_plotly_is_said_clearly(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "plotly.offline", None)
         with pytest.raises(PlotlyMissingError, match=r"pip install 'bayplan\[report\]'"):
-            write_run(result(), tmp_path / "report.html")
+            write_page(run_page(result()), tmp_path / "report.html")
         assert list(tmp_path.iterdir()) == []
 
 
 class TestFile:
     def test_same_result_same_bytes(self, tmp_path: Path) -> None:
         for name in ("a.html", "b.html"):
-            write_run(busy_result(10, 300, 3600.0), tmp_path / name)
+            write_page(run_page(busy_result(10, 300, 3600.0)), tmp_path / name)
         assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
 
     def test_order_of_hashes_does_not_matter(self, tmp_path: Path) -> None:
         """Two processes with different hash seeds write the same bytes."""
         (tmp_path / "result.json").write_bytes(msgspec.json.encode(busy_result(10, 120, 3600.0)))
         code = (
-            "import sys; from bayplan.report.simulation.page import write_run; "
+            "import sys; from pathlib import Path; from bayplan.report.simulation.page import run_page; "
             "from bayplan.analysis.simulation.results.run_files import read_runs; "
-            "write_run(read_runs('result.json')[0], sys.argv[1])"
+            "Path(sys.argv[1]).write_text(run_page(read_runs('result.json')[0]))"
         )
         for seed in ("1", "2"):
             command = [sys.executable, "-c", code, f"{seed}.html"]
@@ -394,10 +394,10 @@ class TestFile:
 
     def test_nothing_is_left_half_written(self, tmp_path: Path) -> None:
         with pytest.raises(OSError, match="directory"):
-            write_run(result(), tmp_path / "absent" / "report.html")
+            write_page(run_page(result()), tmp_path / "absent" / "report.html")
         (tmp_path / "taken").mkdir()
         with pytest.raises(OSError, match="directory"):
-            write_run(result(), tmp_path / "taken")
+            write_page(run_page(result()), tmp_path / "taken")
         assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
@@ -515,7 +515,7 @@ def test_time_axes_begin_where_pods_come(early: int, begins: float, bars: int) -
         assert figure["layout"]["meta"]["wholeRun"] == [0, 100]
     assert len(over_time(view)["data"][-1]["x"]) == pytest.approx(bars, rel=0.01)
     said = "only 2 of 102 pods arrived, so the time axes start there."
-    assert (said in report_page(late_result(early))) == bool(begins)
+    assert (said in run_page(late_result(early))) == bool(begins)
 
 
 # Pods without a workload.
@@ -534,7 +534,7 @@ def hit(number: int) -> PodRow:
 )
 def test_single_pods_among_the_workloads(count: int, named: str) -> None:
     """A few single pods are told one by one; of a whole trace the classes say more."""
-    page = report_page(result(pods=[hit(number) for number in range(count)]))
+    page = run_page(result(pods=[hit(number) for number in range(count)]))
     table = page[page.index("Worst-hit workloads") : page.index("Evictions and packing")]
     assert f"<td>{named}</td>" in table
     assert ("trace/pod-7" in table) == (count <= 20)
@@ -576,7 +576,7 @@ class TestInABrowser:
         browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
         if browser is None:
             pytest.skip("no Chromium on this machine")
-        write_run(busy_result(nodes, pods, 86_400.0), tmp_path / "report.html")
+        write_page(run_page(busy_result(nodes, pods, 86_400.0)), tmp_path / "report.html")
         command = [
             browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}",
             "--virtual-time-budget=20000", "--dump-dom", (tmp_path / "report.html").as_uri(),

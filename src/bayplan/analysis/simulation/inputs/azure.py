@@ -1,8 +1,8 @@
 """A day of arrivals of virtual machines in Azure, as pods: one file of the trace with bounds for each lifetime.
 
 Columns: `arrival_s`, `cores`, `memory_gib`, `duration_min_s` and `duration_max_s` (a machine runs for the middle of
-the two), `censored` (1: it was still there when the recording ended, so here it runs on). Others, as `batch`, are
-passed over. There are no nodes, no priorities and no names in this trace.
+the two), `censored` (1: it was still running when the recording ended, so it never ends here). Other columns are
+ignored. This trace has no nodes, priorities or names.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bayplan.analysis.simulation.inputs.csv_rows import Faults, Row, read_rows, requiring
+from bayplan.analysis.simulation.inputs.csv_rows import Row, read_rows, requiring
 from bayplan.analysis.simulation.inputs.recorded_trace import Arrival, Pattern, Recording, pod_spec
 
 _COLUMNS: Final = requiring("arrival_s", "cores", "memory_gib", "duration_min_s", "duration_max_s", "censored")
@@ -20,14 +20,12 @@ _GIB: Final = 2**30
 
 def read_azure(path: Path) -> Recording:
     """The trace in a file. Raises InvalidObject."""
-    faults = Faults(path)
     recording = Recording()
-    for row in read_rows(faults, _COLUMNS):
+    for row in read_rows(path, _COLUMNS):
         arrival, run_seconds = row.seconds("arrival_s"), _run_seconds(row)
         name = f"vm-{len(recording.arrivals):06}"
         pattern = recording.pattern((row.text("cores"), row.text("memory_gib")), partial(_new_pattern, row))
         recording.arrivals.append(Arrival(arrival, run_seconds, name, pattern))
-    faults.raise_any()
     return recording
 
 

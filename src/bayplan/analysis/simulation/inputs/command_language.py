@@ -55,7 +55,7 @@ class BadStep(Exception):  # noqa: N818 - the reader of a file turns it into a f
 
 
 class Verb(NamedTuple):
-    """How a command is read; `companion` is the field that may stand beside the verb."""
+    """How a command is read; `companion` is the field that may accompany the verb."""
 
     read: Callable[[Step, Path], Command]
     companion: str = ""
@@ -75,7 +75,7 @@ def read_command(step: Step, folder: Path, beside: tuple[str, ...] = ()) -> Comm
 
 
 def step_of_words(verb: str, words: Sequence[str]) -> Step:
-    """The step that a line of words stands for: the verb, a name, and what belongs to its companion."""
+    """The step for a line of words: the verb, a name, and what belongs to its companion."""
     name, *rest = words or [""]
     companion = VERBS[verb].companion
     if not name or (rest and not companion):

@@ -1,7 +1,7 @@
 """Commands carried out on a simulated cluster.
 
-They go to the store as a user's requests would, and to the kubelets for nodes that fail. A planned command that is
-refused when its time comes (no such object, say) becomes a note; it never ends the run.
+They are sent to the store like a user's requests, and to the kubelets for nodes that fail. A planned command that is
+refused (because there is no such object, say) becomes a note; it never ends the run.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from bayplan.worlds.simulated import SimulatedWorld
 
 DRAIN_RETRY_NS = 5 * SECOND
 
-#: What it is called in a note, and the doing of it.
+#: Its name in a note, and the call.
 Request: TypeAlias = tuple[str, Callable[[], object]]
 
 
@@ -88,7 +88,7 @@ class CommandRunner:
         self._lifecycle = lifecycle
 
     def requests(self, command: Command, now: int) -> list[Request]:
-        """Each on its own, so that one that is refused does not keep the others from being done."""
+        """Each separately, so that a refused one does not prevent the others."""
         match command:
             case Apply(objects):
                 return [(f"apply {reference_to(obj)}", partial(self._apply, obj, now)) for obj in objects]
@@ -137,7 +137,7 @@ class CommandRunner:
         self._evict(name, now)
 
     def _evict(self, name: str, now: int) -> None:
-        """Evict what budgets allow; come back for the rest, as long as the node stays cordoned."""
+        """Evicts what budgets allow, and retries the rest as long as the node stays cordoned."""
         store = self.world.store
         node = store.find(Node, "", name)
         if node is not None and node.spec.unschedulable and drain_node(store, name, now):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -49,7 +50,7 @@ class Drain:
 
 @dataclass(frozen=True, slots=True)
 class NodesFail:
-    """The machines stop: nothing happens on them, and nobody hears of them."""
+    """The machines stop: nothing happens on them, and they send no heartbeats."""
 
     nodes: tuple[str, ...]
 
@@ -69,7 +70,7 @@ class SetTaints:
 @dataclass(frozen=True, slots=True)
 class SetLabels:
     nodes: tuple[str, ...]
-    labels: dict[str, str | None] = field(default_factory=dict)  # None takes the label away
+    labels: dict[str, str | None] = field(default_factory=dict)  # None removes the label
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +93,14 @@ class Plan:
     at: int
     command: Command
     source: str = ""
+
+
+def all_objects(objects: Iterable[Object], plans: Iterable[Plan]) -> Iterator[Object]:
+    """The objects of a cluster, and those that are applied to it later."""
+    yield from objects
+    for plan in plans:
+        if isinstance(plan.command, Apply):
+            yield from plan.command.objects
 
 
 def reference_to(obj: Object) -> Reference:

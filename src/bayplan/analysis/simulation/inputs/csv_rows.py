@@ -1,8 +1,7 @@
 """CSV files as checked rows: a path in, cells by column out, every fault with file, line and column.
 
-A row answers for its cells and never raises: a bad cell is noted and stands as zero, so that one reading finds
-everything that is wrong with a file. `Faults.raise_any` ends such a reading. What the columns mean is not known here.
-Files ending in `.gz` are unpacked on the way.
+A row never raises: a bad cell is recorded and reads as zero, so that one reading finds everything that is wrong with a
+file; `read_rows` raises it at the end. What the columns mean is not known here. Files ending in `.gz` are unpacked.
 """
 
 from __future__ import annotations
@@ -122,14 +121,15 @@ def _seconds(written: str) -> float:
         return parse_duration(written) / SECOND
 
 
-def read_rows(faults: Faults, check_header: HeaderCheck) -> Iterator[Row]:
-    """The rows of the file that `faults` is about. Raises InvalidObject where reading on makes no sense.
+def read_rows(path: Path, check_header: HeaderCheck) -> Iterator[Row]:
+    """The rows of a file. Raises InvalidObject with every fault after the last row, or where reading on makes no sense.
 
     Args:
-        faults: collects what is wrong with single rows; the caller raises them in the end.
+        path: the file.
         check_header: gets the columns before the first row; reading ends if it adds faults.
     """
-    with _opened(faults.source) as file:
+    faults = Faults(path)
+    with _opened(path) as file:
         reader = csv.reader(file, strict=True)
         empty = True
         try:
@@ -142,15 +142,16 @@ def read_rows(faults: Faults, check_header: HeaderCheck) -> Iterator[Row]:
                 else:
                     faults.add(reader.line_num, "", f"has {len(fields)} fields, but the header has {len(header)}")
         except csv.Error as error:
-            # What follows a stray quote cannot be told apart into rows.
+            # What follows a stray quote cannot be split into rows.
             faults.add(reader.line_num, "", f"is not CSV: {error}")
             faults.raise_any()
-        if empty:
-            faults.add(0, "", "contains no rows")
+    if empty:
+        faults.add(0, "", "contains no rows")
+    faults.raise_any()
 
 
 def requiring(*names: str) -> HeaderCheck:
-    """A check that these columns are there; others are passed over."""
+    """A check that these columns exist; others are ignored."""
 
     def check(header: Sequence[str], faults: Faults) -> None:
         for name in names:

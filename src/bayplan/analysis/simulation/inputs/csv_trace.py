@@ -1,16 +1,16 @@
 """Arrivals in a CSV file of our own columns: a header, then one line for each pod or group of equal pods.
 
-    arrival           when it comes: seconds, or a duration such as 90s, 5m, 1h30m; the one column that must be there
-    duration          how long it runs, written alike; empty: until it is deleted
+    arrival           when it arrives: seconds, or a duration such as 90s, 5m, 1h30m; the only required column
+    duration          how long it runs, in the same format; empty: until it is deleted
     cpu, memory       requests as Kubernetes quantities (500m, 2, 1.5Gi); empty: none
     resource:<name>   another request, such as resource:nvidia.com/gpu
     priority          a whole number; makes a priority class where the line names none
     class             a priority class; with a priority the line defines it, else manifests have to
     label:<key>       a label; empty: none
-    count             how many such pods come at once; empty: 1
+    count             how many such pods arrive together; empty: 1
     name, namespace   empty: made from the file's name and the line; `trace`
 
-Lines need not be in order. A column of any other name is a fault: a slip of the pen would silently change the trace.
+Lines need not be in order. Any other column is a fault, because a typo would silently change the trace.
 """
 
 from __future__ import annotations
@@ -52,26 +52,25 @@ class _Reading:
     """One file on its way to a recording."""
 
     def __init__(self, path: Path) -> None:
-        self._faults = Faults(path)
+        self._path = path
         self._recording = Recording()
         self._stem = _slug(path.name.removesuffix(".gz").removesuffix(".csv"))
         self._resources: dict[str, str] = {"cpu": "cpu", "memory": "memory"}  # by column
         self._labels: dict[str, str] = {}  # key by column
-        self._shaping: tuple[str, ...] = ()  # columns that tell one pattern from another
+        self._shaping: tuple[str, ...] = ()  # columns that distinguish patterns
         self._lines_by_pod: dict[tuple[str, str], int] = {}
         self._priorities: dict[str, int] = {}  # by class
         self._class_lines: dict[str, int] = {}  # where a class was first used
 
     def run(self) -> Recording:
-        for row in read_rows(self._faults, self._take_header):
+        for row in read_rows(self._path, self._take_header):
             self._take_row(row)
-        self._faults.raise_any()
         recording = self._recording
         recording.classes = [
             PriorityClass(metadata=ObjectMeta(name=name), value=value) for name, value in self._priorities.items()
         ]
         recording.classes_elsewhere = {
-            name: f"{self._faults.source}:{line}"
+            name: f"{self._path}:{line}"
             for name, line in self._class_lines.items()
             if name not in self._priorities and name not in SYSTEM_CLASSES
         }
@@ -81,7 +80,7 @@ class _Reading:
         requiring("arrival")(header, faults)
         for column in header:
             if column.startswith(RESOURCE):
-                self._resources[column] = self._resource_name(column)
+                self._resources[column] = self._resource_name(column, faults)
             elif column.startswith(LABEL):
                 key = self._labels[column] = column.removeprefix(LABEL)
                 for message in label_key_faults(key):
@@ -91,12 +90,12 @@ class _Reading:
                 faults.add(1, column, f"unknown column; expected one of: {known}")
         self._shaping = (*self._resources, *self._labels, "priority", "class", "namespace")
 
-    def _resource_name(self, column: str) -> str:
+    def _resource_name(self, column: str, faults: Faults) -> str:
         name = column.removeprefix(RESOURCE)
         if name in self._resources.values():
-            self._faults.add(1, column, "duplicate resource")
+            faults.add(1, column, "duplicate resource")
         elif not is_resource_name(name):
-            self._faults.add(1, column, f"{name!r} is not a valid resource name, such as nvidia.com/gpu")
+            faults.add(1, column, f"{name!r} is not a valid resource name, such as nvidia.com/gpu")
         return name
 
     def _take_row(self, row: Row) -> None:
@@ -139,7 +138,7 @@ class _Reading:
         return written
 
     def _class_name(self, row: Row) -> str:
-        """The class of the pod; notes what the row says of it."""
+        """The class of the pod; records what the row says about it."""
         name, written = row.text("class"), row.text("priority")
         if not name and not written:
             return ""

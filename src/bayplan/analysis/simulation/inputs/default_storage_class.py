@@ -1,9 +1,8 @@
-"""Storage for input that brings none: the default class that kind, minikube and every cloud put into a new cluster.
+"""Storage for input that defines none: the default class that kind, minikube and every cloud put into a new cluster.
 
-Takes the objects of a cluster and what is applied to it later; gives a StorageClass, or None where there is nothing to
-add: no claim counts on a default, or the input says itself what storage there is, with a default class, a volume, or a
-class from a dump. A claim that names a class gets no other: if that class is missing, its pod waits, as it would
-anywhere.
+Takes the objects of a cluster and what is applied to it later; returns a StorageClass, or None if there is nothing to
+add: no claim needs a default, or the input defines its storage, with a default class, a volume, or a class from a dump.
+A claim that names a class gets no other: if that class is missing, its pod waits, as in a real cluster.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from typing import Final
 
 from bayplan.admission.defaults import DEFAULT_CLASS_ANNOTATIONS, default_storage_class
 from bayplan.admission.stored import was_created
-from bayplan.analysis.simulation.inputs.commands import Apply, Plan
+from bayplan.analysis.simulation.inputs.commands import Plan, all_objects
 from bayplan.controllers.ownership import WORKLOADS
 from bayplan.core.plugins.volume_claims import WAIT_FOR_FIRST_CONSUMER
 from bayplan.model.kinds import Object
@@ -35,7 +34,7 @@ EXPLANATION: Final = (
 def missing_default_class(objects: Iterable[Object], plans: Iterable[Plan]) -> StorageClass | None:
     """The class to add, if the input counts on one and does not say what storage there is."""
     counts_on_it = False
-    for obj in _all_objects(objects, plans):
+    for obj in all_objects(objects, plans):
         if isinstance(obj, PersistentVolume) or (isinstance(obj, StorageClass) and _settles_it(obj)):
             return None
         counts_on_it = counts_on_it or any(_needs_default(claim) for claim in _claims(obj))
@@ -49,13 +48,6 @@ def _settles_it(storage_class: StorageClass) -> bool:
     """A manifest's class may come to a cluster that has a default; a dump shows all there is."""
     meta = storage_class.metadata
     return was_created(meta) or meta.name == CLASS_NAME or default_storage_class([storage_class]) is not None
-
-
-def _all_objects(objects: Iterable[Object], plans: Iterable[Plan]) -> Iterator[Object]:
-    yield from objects
-    for plan in plans:
-        if isinstance(plan.command, Apply):
-            yield from plan.command.objects
 
 
 def _claims(obj: Object) -> Iterator[PersistentVolumeClaim | PersistentVolumeClaimTemplate]:

@@ -1,7 +1,7 @@
-"""A short mark of all that a run was given, to tell later whether two runs are of the same story.
+"""A short digest of everything a run was given, to know later whether two runs had the same input.
 
-Takes the cluster's objects, the plans, the arrivals of a trace and the typical delays; gives a few letters that are
-equal for equal input, wherever its files lay. Seed, configuration and length are no part of it: a result names these.
+Takes the cluster's objects, the plans, the arrivals of a trace and the typical delays; returns a short text that is
+equal for equal input, wherever its files are. Seed, configuration and length are not included: a result names them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bayplan.worlds.delays import Latencies
 def inputs_mark(
     objects: Iterable[Object], plans: Sequence[Plan], arrivals: Arrivals | None, latencies: Latencies
 ) -> str:
-    """Thirty-two letters; to be asked for before the run, while the objects are as they came."""
+    """Thirty-two letters; to be called before the run changes the objects."""
     return digest(
         (
             # The names of kinds and commands, because many have the same fields.

@@ -1,7 +1,7 @@
 """Draining a node: its pods are evicted one after another, as far as their budgets allow.
 
-As `kubectl drain --ignore-daemonsets` and the eviction API do it: a pod whose budget has nothing left stays for now,
-one that has ended or belongs to a DaemonSet is left alone. Whoever asks comes back for the rest.
+As `kubectl drain --ignore-daemonsets` and the eviction API do it: a pod whose budget is exhausted stays for now, and
+finished pods and pods of a DaemonSet are ignored. The caller retries the rest.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _MARK = Condition(type=DISRUPTION_TARGET, status=TRUE, reason=DRAIN_REASON, mess
 
 
 def drain_node(store: Store, name: str, now: int) -> bool:
-    """Evict what may go now; whether anybody has to be asked again."""
+    """Evicts the pods that may be evicted now; returns whether any remain."""
     staying = [_evict(store, pod, now) for pod in store.pods_on_node(name) if is_active(pod) and not _is_daemon(pod)]
     return not all(staying)
 

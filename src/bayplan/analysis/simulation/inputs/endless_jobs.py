@@ -1,14 +1,14 @@
-"""Jobs that never end: nobody said how long their pods run.
+"""Jobs that never end, because the input does not say how long their pods run.
 
-Takes the objects of a cluster and what is applied to it later; gives a sentence for the user, or None. Manifests do not
-tell how long work takes, and no number made up here would be right; but that nothing ends should surprise nobody.
+Takes the objects of a cluster and what is applied to it later; returns a sentence for the user, or None. Manifests do
+not say how long a Job takes, and no default would be right; but users should know.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from bayplan.analysis.simulation.inputs.commands import Apply, Plan, reference_to
+from bayplan.analysis.simulation.inputs.commands import Plan, all_objects, reference_to
 from bayplan.controllers.nodes.kubelet import RUN_SECONDS
 from bayplan.controllers.workloads.job_pods import is_finished
 from bayplan.model.kinds import Object
@@ -19,8 +19,7 @@ _EXAMPLES = 3
 
 def endless_jobs(objects: Iterable[Object], plans: Iterable[Plan]) -> str | None:
     """Which Jobs and CronJobs do not say how long their pods run, and how to say it."""
-    applied = (obj for plan in plans if isinstance(plan.command, Apply) for obj in plan.command.objects)
-    names = list(dict.fromkeys(_endless([*objects, *applied])))
+    names = list(dict.fromkeys(_endless(all_objects(objects, plans))))
     if not names:
         return None
     shown = ", ".join(names[:_EXAMPLES])

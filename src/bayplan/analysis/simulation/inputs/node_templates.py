@@ -1,6 +1,6 @@
 """Many nodes from one: the values of `--nodes` in, nodes out.
 
-`FILE=N` stands for N copies of each node in the file. A plain node needs no file: `8cpu,32Gi=5` stands for five nodes
+`FILE=N` means N copies of each node in the file. A plain node needs no file: `8cpu,32Gi=5` means five nodes
 with 8 CPUs and 32Gi of memory. Its parts, in any order: `<quantity>cpu`, a bare quantity for memory, and
 `<resource>:<quantity>` for anything else. It runs up to 110 pods unless it says otherwise (`pods:250`).
 
@@ -28,7 +28,7 @@ from bayplan.model.well_known import HOSTNAME
 NODES_MAX = 100_000
 _PODS = "pods"
 _PODS_BY_DEFAULT = "110"  # as a kubelet has it
-_MEMORY_MIN = "1Mi"  # below this somebody forgot the unit
+_MEMORY_MIN = "1Mi"  # less means that the unit is missing
 _WHOLE = re.compile(r"[0-9]{1,9}")
 #: A part that no file name has: an amount with its unit, or a resource with its amount. `./8cpu` is a file.
 _PART = re.compile(r"[0-9.]*[0-9][A-Za-z]*|[A-Za-z][\w./-]*:[0-9.]+[A-Za-z]*")
@@ -36,7 +36,7 @@ _FORM = "expected a node such as 8cpu,32Gi or 8cpu,32Gi,nvidia.com/gpu:4"
 
 
 def nodes_like(specs: Iterable[str], taken: Iterable[str] = ()) -> list[Node]:
-    """The nodes that the values of `--nodes` stand for. Raises InvalidObject.
+    """The nodes for the values of `--nodes`. Raises InvalidObject.
 
     Args:
         specs: `FILE=N` or `8cpu,32Gi=N`.

@@ -2,11 +2,11 @@
 
 Takes a folder with `openb_node_list_gpu_node.csv` and `openb_pod_list_default.csv`, or one of the other pod lists by
 name, plain or gzipped. GPUs are the extended resource `alibabacloud.com/gpu-milli`, 1000 for each GPU: without more,
-only their sum is a limit. That a share must fit into one GPU is for a plugin (examples/openb) to see; how many GPUs a
-pod asks for and how much of each also stands in its annotations.
+only their sum is a limit. That a share must fit into one GPU is checked by a plugin (examples/openb); how many GPUs a
+pod requests, and how much of each, is also in its annotations.
 
-A pod comes at its creation time and runs for as long as it did; one that never ran, for as long as it existed. A list
-without times arrives one pod a second, and nobody leaves.
+A pod arrives at its creation time and runs for as long as it did; one that never ran, for as long as it existed. In a
+list without times one pod arrives per second, and none leaves.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _POD_LIST: Final = "openb_pod_list_default"
 _ENDINGS: Final = (".csv", ".csv.gz")
 _NODE_COLUMNS: Final = requiring("sn", "cpu_milli", "memory_mib", "gpu", "model")
 _POD_COLUMNS: Final = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
-_SHAPING: Final = (*_POD_COLUMNS[1:], "gpu_spec", "qos")  # they tell one pattern from another
+_SHAPING: Final = (*_POD_COLUMNS[1:], "gpu_spec", "qos")  # they distinguish patterns
 _TIMES: Final = ("creation_time", "deletion_time", "scheduled_time")
 
 
@@ -59,7 +59,7 @@ def read_openb(place: Path, *, qos_priority: bool = True) -> Recording:
 
 
 def class_of(qos: str) -> str:
-    """The priority class that stands for a QoS class."""
+    """The priority class for a QoS class."""
     return f"qos-{qos.lower()}"
 
 
@@ -86,13 +86,11 @@ def _one_of(folder: Path, name: str) -> Path | None:
 
 
 def _read_nodes(path: Path) -> list[Node]:
-    faults = Faults(path)
     nodes: dict[str, Node] = {}
-    for row in read_rows(faults, _NODE_COLUMNS):
+    for row in read_rows(path, _NODE_COLUMNS):
         name = row.text("sn")
         if _is_new_name(row, "sn", name, nodes):
             nodes[name] = _node(row, name)
-    faults.raise_any()
     return list(nodes.values())
 
 
@@ -111,9 +109,8 @@ def _node(row: Row, name: str) -> Node:
 
 
 def _read_pods(path: Path, recording: Recording, *, qos_priority: bool) -> None:
-    faults = Faults(path)
     names: set[str] = set()
-    for row in read_rows(faults, _check_pod_columns):
+    for row in read_rows(path, _check_pod_columns):
         name = row.text("name")
         if _is_new_name(row, "name", name, names):
             names.add(name)
@@ -121,7 +118,6 @@ def _read_pods(path: Path, recording: Recording, *, qos_priority: bool) -> None:
             key = tuple(map(row.text, _SHAPING))
             pattern = recording.pattern(key, partial(_new_pattern, row, qos_priority))
             recording.arrivals.append(Arrival(seconds, run_seconds, name, pattern))
-    faults.raise_any()
 
 
 def _check_pod_columns(header: Sequence[str], faults: Faults) -> None:

@@ -1,8 +1,8 @@
-"""A trace as it was recorded: who arrived when and ran for how long, in few bytes for each arrival.
+"""A trace as it was recorded: which pods arrived when and how long they ran, in a few bytes for each arrival.
 
-Readers of formats add patterns (what pods look like, shared by all that are alike) and arrivals (a time, a name and a
-pattern). `pods` are made from these only when somebody takes them, so that a day of arrivals never stands in memory as
-objects. Nothing here reads files or changes times.
+Readers of formats add patterns (what pods look like, shared by identical pods) and arrivals (a time, a name and a
+pattern). Pods are created on demand, so that a day of arrivals is never in memory as objects. Nothing here reads files
+or changes times.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _NAME_MAX: Final = 253
 
 
 class Arrival(NamedTuple):
-    """A pod to come."""
+    """A pod that will arrive."""
 
     seconds: float
     run_seconds: float | None  # None: until it is deleted
@@ -45,7 +45,7 @@ class Arrival(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """What pods that are alike share."""
+    """What identical pods share."""
 
     spec: PodSpec
     namespace: str = NAMESPACE
@@ -58,7 +58,7 @@ class Pattern:
         if run_seconds is not None:
             annotations[RUN_SECONDS] = str(run_seconds).removesuffix(".0")
         meta = ObjectMeta(name=name, namespace=self.namespace, labels=dict(self.labels), annotations=annotations)
-        # What stands below the spec may be shared: whoever completes it does so always to the same end.
+        # The parts of the spec may be shared: defaulting always completes them in the same way.
         return Pod(metadata=meta, spec=replace(self.spec))
 
 

@@ -1,8 +1,8 @@
 """SimKube's recordings of a cluster: workloads as they were applied, scaled and deleted, as plans.
 
 Takes a trace that `skctl` has exported (`.sktrace`, MessagePack) or the same as JSON, either perhaps packed with gzip.
-Times count from the first event. What the server wrote into objects is taken off, and kinds that are not known here are
-passed over. Recorded lifetimes of pods are not played: how long pods run is said by annotations, as everywhere.
+Times are relative to the first event. Fields set by the server are removed, and unknown kinds are ignored. Recorded
+lifetimes of pods are not used: annotations say how long pods run, as everywhere.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
-"""A timeline: what users do to a cluster, and when. Takes a YAML file, gives plans; all faults with file and line.
+"""A timeline: what users do to a cluster, and when. Takes a YAML file, returns plans; faults have file and line.
 
 The file is a list of steps. Each says when (`at`, a duration since the start such as `90s`, `10m` or `1h30m`) and one
-thing to do:
+action:
 
     - at: 10m
       apply: app.yaml                   # a file or folder beside this one; or a list of them; or objects, written out
     - {at: 30m, delete: shop/job/report}
     - {at: 1h, fail: [node-1, node-2]}
 
-`command_language` lists the commands. Steps need not be in order; those of the same time are done as they stand. The
-whole file, and every file it names, is read and checked before anything is done. Whether a name exists is known only
-when its time comes, and told then.
+`command_language` lists the commands. Steps need not be in order; those of the same time keep the order of the file.
+The whole file, and every file it names, is read and checked before anything is done. Whether a name exists is known
+only at its time, and reported then.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _inside(fault: Fault) -> str:
 
 
 def _parsed(source: str) -> tuple[list[Any], list[dict[str, int]]]:
-    """The steps, and for each the lines of its keys; the line of the step itself stands under ""."""
+    """The steps, and for each the lines of its keys; the line of the step itself has the key ""."""
     try:
         data = Path(source).read_bytes()
     except OSError as error:

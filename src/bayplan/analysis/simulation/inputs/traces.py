@@ -1,14 +1,15 @@
 """Traces: `openb:DIR`, `csv:FILE` or `azure:FILE` in; nodes, priority classes and pods with their times out.
 
-The whole trace is read and checked before anything is handed out, so that a broken line is told with file and line
-and nothing is half done. It can be thinned out (`shrink`), slowed down (`stretch`), played several times (`repeat`)
-and replayed without departures. Nothing is drawn at random: the same arguments give the same trace.
+The whole trace is read and checked first, so that every malformed line is reported with file and line. It can be
+thinned out (`shrink`), slowed down (`stretch`), played several times (`repeat`) and replayed without departures.
+Nothing is random: the same arguments give the same trace.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from math import isfinite
 from pathlib import Path
@@ -33,7 +34,7 @@ REPEAT_MAX: Final = 10_000
 
 
 class Arrivals:
-    """The pods to come, in order of time; each is made when it is taken, so that going through twice gives new ones."""
+    """The arriving pods, in order of time; each is created on demand, so that iterating twice gives new ones."""
 
     def __init__(self, recorded: list[Arrival], stretch: float, repeat: int, departures: bool) -> None:
         self._recorded = recorded
@@ -55,7 +56,7 @@ class Arrivals:
 
     @property
     def last_seconds(self) -> float:
-        """When the last pod comes; 0 if there is none."""
+        """When the last pod arrives; 0 if there is none."""
         if not self._recorded:
             return 0.0
         return (self._recorded[-1].seconds + (self._repeat - 1) * self._span) * self._stretch
@@ -88,7 +89,7 @@ class Trace:
     classes_elsewhere: dict[str, str] = field(default_factory=dict)
 
     def joined_to(self, given: Iterable[Object]) -> list[Object]:
-        """Nodes and classes of the trace beside what is given, which goes before. Raises InvalidObject."""
+        """The given objects, then nodes and classes of the trace that they do not define. Raises InvalidObject."""
         objects = list(given)
         named = {(type(obj).__name__, obj.metadata.name) for obj in objects}
         self.check_classes([name for kind, name in named if kind == PriorityClass.__name__])
@@ -141,13 +142,14 @@ def load_trace(
 
 def _read(spec: str, *, qos_priority: bool) -> Recording:
     kind, _, place = spec.partition(":")
-    if place and kind == "openb":
-        return read_openb(Path(place), qos_priority=qos_priority)
-    if place and kind == "csv":
-        return read_csv(Path(place))
-    if place and kind == "azure":
-        return read_azure(Path(place))
-    raise InvalidObject([Fault("", "", "trace", f"expected {FORMS}, not {spec!r}")])
+    readers: dict[str, Callable[[Path], Recording]] = {
+        "openb": partial(read_openb, qos_priority=qos_priority),
+        "csv": read_csv,
+        "azure": read_azure,
+    }
+    if not place or kind not in readers:
+        raise InvalidObject([Fault("", "", "trace", f"expected {FORMS}, not {spec!r}")])
+    return readers[kind](Path(place))
 
 
 def _check_options(shrink: float, stretch: float, repeat: int) -> None:

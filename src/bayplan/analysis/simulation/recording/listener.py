@@ -1,7 +1,7 @@
 """Listens to a run and keeps what a report needs, as cheaply as it can.
 
-Stands among the world's controllers: it hears of every write at once, and wakes at a fixed step to take a sample. It
-writes nothing and draws nothing, so a run goes the same way with or without it.
+It is one of the world's controllers: it sees every write immediately, and wakes at a fixed step to take a sample. It
+writes nothing and uses no random numbers, so a run is the same with or without it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What became of every pod and node of a run, in rows that are filled with each change of the store.
+"""The history of every pod and node of a run, in rows that are updated with each change of the store.
 
 Takes the store's changes in order. A pod keeps its row for good: a later pod of the same name is another row.
 """
@@ -67,8 +67,8 @@ class PodLedger:
         phase = pod.status.phase
         if row.started is None and phase == "Running":
             row.started = at / 1e9
-        goes = pod.metadata.deletion_timestamp is not None or change.type == DELETED
-        if goes and row.evicted is None:
+        leaves = pod.metadata.deletion_timestamp is not None or change.type == DELETED
+        if leaves and row.evicted is None:
             row.evicted = _cause_of_eviction(pod)
         if phase in _ENDS_BY_PHASE and row.ended is None and row.evicted is None:
             row.ended, row.end = at / 1e9, _ENDS_BY_PHASE[phase]
@@ -139,7 +139,7 @@ class NodeLedger:
 
 
 def _class_name(pod: Pod) -> str:
-    """The priority class; pods without one are told apart by their priority."""
+    """The priority class; pods without one are grouped by their priority."""
     priority = pod.spec.priority or 0
     return pod.spec.priority_class_name or (f"priority {priority}" if priority else "none")
 

@@ -1,8 +1,8 @@
-"""Every preemption of a run: who made room for whom, which budgets that broke, and what decided.
+"""Every preemption of a run: preemptor, victims, violated budgets and the deciding criterion.
 
-The scheduler reports what it found for a pod before anything has changed, so that the search can be done once more
-with its full record. That is done for the first preemptions only, as many as were asked for; of later ones the
-victims and budgets are known, but not what else was tried.
+The scheduler reports its choice before anything has changed, so that the search can be repeated with its full record.
+This is done for the first N preemptions only; for later ones the victims and budgets are known, but not the other
+candidates.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class PreemptionLog:
         self.entries: list[LoggedPreemption] = []
 
     def chosen(self, pod: PodInfo, view: View, choice: Choice | CycleError) -> None:
-        """The scheduler has made its choice; those with victims are remembered."""
+        """Keeps a choice that has victims until it is decided."""
         if not isinstance(choice, NeedsPreemption):
             return
         row = choice.row
@@ -68,7 +68,7 @@ class PreemptionLog:
         self._chosen = LoggedPreemption(made, pod.uid)
 
     def decided(self, decision: Decision, now: int) -> bool:
-        """The scheduler has made up its mind; whether that was to preempt."""
+        """Records the decision; returns whether it was a preemption."""
         chosen, self._chosen = self._chosen, None
         if decision.outcome is not Outcome.NOMINATED or chosen is None or chosen.preemption.preemptor != decision.pod:
             return False

@@ -1,4 +1,4 @@
-"""Figures of the whole cluster, taken at a fixed step: what is used, who waits where, how scattered the free room is.
+"""Figures of the whole cluster, sampled at a fixed step: utilization, queue lengths, fragmentation of free capacity.
 
 Reads the scheduler's columns, so one sample is a few sums over arrays. Shares are of what living nodes can allocate.
 """
@@ -56,7 +56,7 @@ class Sampler:
 
 
 def _scattered(free: Any, slots: Any, typical: Any) -> float:
-    """The share of typical pods that the free room would take in one piece, but not as it lies on the nodes."""
+    """The share of typical pods that would fit if all free capacity were on one node, but do not fit now."""
     wanted = np.maximum(typical, 1)
     in_one_piece = int((free.sum(axis=0) // wanted).min()) if len(free) else 0
     in_one_piece = min(in_one_piece, int(slots.sum()))

@@ -33,7 +33,7 @@ def require_arrow() -> None:
 
 
 def arrow_tables(tables: Mapping[str, Columns], about: Mapping[str, Any]) -> dict[str, Any]:
-    """The same tables as `pyarrow.Table`s; `about` goes into the metadata of each."""
+    """The same tables as `pyarrow.Table`s; `about` is stored in the metadata of each."""
     require_arrow()
     arrow = import_module("pyarrow")
     metadata = {METADATA_KEY: msgspec.json.encode(about)}

@@ -1,8 +1,8 @@
-"""What preemptions set off: chains of victims that come back and push others, and loops that never end.
+"""What preemptions cause: chains of recreated victims that preempt others, and endless loops.
 
 A victim's *successor* is the next pod that its workload creates. It may preempt in its turn, or be preempted again: the
 preemptions that follow from one another form a chain. A *loop* is the same workload being evicted by the same preemptor
-again and again, each time after it was recreated; many replicas making room once each are none.
+repeatedly, each time after it was recreated; many replicas that are evicted once each are not a loop.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from bayplan.analysis.simulation.recording.pod_ledger import NEVER, PodLedger
 from bayplan.analysis.simulation.recording.preemption_log import LoggedPreemption
 from bayplan.analysis.simulation.results.run import Chain, Loop
 
-#: As often within this time is no accident.
+#: This often within this time is not a coincidence.
 LOOP_TIMES = 5
 LOOP_WINDOW_NS = 10 * 60 * 1_000_000_000
-#: Longer chains are told by their depth; naming every pod of an endless one helps nobody.
+#: Longer chains are described by their depth: naming every pod of an endless chain is useless.
 PODS_NAMED_MAX = 60
 LOOP_PODS_NAMED_MAX = 12
 CHAINS_MAX = 1_000
@@ -108,7 +108,7 @@ class Cascades:
         )
 
     def _pods_along(self, path: list[int]) -> list[str]:
-        """The first preemptor, then who was pushed and who came back, in order."""
+        """The first preemptor, then victims and the pods that replaced them, in order."""
         pods = self._ledger.pods
         named = [pods[self._preemptors[path[0]]].key]
         for number, after in pairwise(path[:PODS_NAMED_MAX]):
@@ -121,7 +121,7 @@ class Cascades:
         return [key for place, key in enumerate(named) if place == 0 or named[place - 1] != key]
 
     def _downtime(self, eviction: _Eviction) -> int:
-        """From the eviction until the successor runs somewhere; a pod that nobody replaces is simply gone."""
+        """From the eviction until the successor runs somewhere; a pod that is not replaced has no downtime."""
         if eviction.successor == NEVER:
             return 0
         bound = self._ledger.bound_at[eviction.successor]

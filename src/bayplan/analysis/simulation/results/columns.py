@@ -1,8 +1,8 @@
-"""A run as tables of NumPy arrays: what became of each pod and node, who was preempted for whom, figures over time.
+"""A run as tables of NumPy arrays: pods, nodes, preemptions, victims, and figures over time.
 
 Takes the rows of a run, gives one `Columns` for each table. Columns and their types follow from the fields of the
-rows, with a dot for what stands inside something else: `allocatable.cpu`, `queue.active`. Times that never came are
-NaN. Nothing is computed here but counts.
+rows, with a dot for nested values: `allocatable.cpu`, `queue.active`. Times of events that never happened
+are NaN. Nothing is computed here but counts.
 """
 
 from __future__ import annotations

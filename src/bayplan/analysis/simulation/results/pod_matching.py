@@ -1,8 +1,8 @@
 """Which pod of one run is which pod of another: rows of pods and preemptions in, pairs out.
 
-A pod that somebody named is found by that name; several of one name, one after another, are matched in turn. Names
-that controllers make up differ as soon as two runs do, so pods that remain are matched within their workload, in the
-order in which they were created. Nothing here judges what became of them.
+A pod with a name from a user is found by that name; several pods of the same name are matched in order. Generated
+names differ as soon as two runs do, so the remaining pods are matched within their workload, in order of creation.
+What happened to the pods does not matter here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from bayplan.analysis.simulation.results.run import PodRow, Preemption, Run
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Positions in both lists that belong together, and those that stand alone; each in the order of its list."""
+    """Positions in both lists that match, and those without a match; each in the order of its list."""
 
     pairs: list[tuple[int, int]]
     only_base: list[int]
@@ -29,7 +29,7 @@ def match_pods(base: Sequence[PodRow], run: Sequence[PodRow]) -> Matching:
     by_name = _paired(list(_named(base)), list(_named(run)))
     owners = [base[place].owner for place in by_name.only_base]
     other_owners = [run[place].owner for place in by_name.only_run]
-    # A pod without a workload is nobody's replica: it keeps a mark of its own.
+    # A pod without a workload is not a replica: it gets a unique mark.
     by_owner = _paired(
         [owner or ("base", place) for place, owner in enumerate(owners)],
         [owner or ("run", place) for place, owner in enumerate(other_owners)],

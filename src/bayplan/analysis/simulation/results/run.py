@@ -27,7 +27,7 @@ class JsonStruct(Struct, rename=_json_name):
 
 
 class End(StrEnum):
-    """What had become of a pod when the run was over."""
+    """The state of a pod at the end of the run."""
 
     RUNNING = "running"
     PENDING = "pending"
@@ -38,7 +38,7 @@ class End(StrEnum):
 
 
 class Cause(StrEnum):
-    """Why a pod was made to go."""
+    """Why a pod was evicted."""
 
     PREEMPTION = "preemption"
     NODE = "node"
@@ -46,7 +46,7 @@ class Cause(StrEnum):
 
 
 class PodRow(JsonStruct, kw_only=True, gc=False):
-    """A pod that was there at some time; a later pod of the same name has a row of its own."""
+    """A pod that existed at some time; a later pod of the same name has its own row."""
 
     key: str
     class_name: str  # pods without a priority class are grouped by their priority
@@ -147,7 +147,7 @@ class PreemptionHead(JsonStruct):
 
     @property
     def breaks(self) -> int:
-        """How often a budget is broken."""
+        """The number of budget violations."""
         return sum(len(victim.breaks) for victim in self.victims)
 
     @property
@@ -177,7 +177,7 @@ class Chain(JsonStruct):
 
 
 class Loop(JsonStruct):
-    """A workload that was evicted by the same preemptor again and again."""
+    """A workload that was repeatedly evicted by the same preemptor."""
 
     preemptor: str
     victim: str
@@ -216,7 +216,7 @@ class Waits(JsonStruct):
 
 
 class Fragmentation(JsonStruct):
-    """The share of typical pods that the free room would take in one piece, but not as it lies on the nodes."""
+    """The share of typical pods that would fit if all free capacity were on one node, but do not fit now."""
 
     mean: float
     max: float

@@ -55,7 +55,7 @@ def read_runs(path: str) -> list[Run]:
 
 
 def as_run(document: Any, source: str, place: str = "") -> Run:
-    """A run from JSON text or plain data; InvalidObject otherwise. `place` is where in the source it stands."""
+    """A run from JSON text or plain data; InvalidObject otherwise. `place` is its position in the source."""
     found = _format_of(document)
     if found is None:
         message = "not a result of `bayplan simulate -o json`: it has no `format`"
