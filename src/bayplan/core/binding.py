@@ -20,6 +20,7 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
+from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
 from bayplan.core.plugins.volume_binding_wait import why_in_vain
 from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
 from bayplan.core.queue import SchedulingQueue
@@ -360,7 +361,7 @@ def _has_devices(claim: Object | None) -> bool:
 def _writer(way: OnTheWay) -> str:
     """The plugin for which objects are written before the pod is bound."""
     only_devices = all(isinstance(obj, ResourceClaim) for obj in (*way.volumes, *way.written))
-    return "DynamicResources" if only_devices else "VolumeBinding"
+    return DYNAMIC_RESOURCES if only_devices else "VolumeBinding"
 
 
 def _releases(way: OnTheWay) -> Iterator[ReleaseClaim]:

@@ -16,12 +16,12 @@ from bayplan.core.diagnosis import histogram, nodes_available_message
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Code, Status, unschedulable
+from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
 from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation, deallocate
 from bayplan.core.preemption.eligible import ineligible_reason
 from bayplan.core.preemption.search import search_by_dry_run
 from bayplan.core.snapshot import View
 
-DYNAMIC_RESOURCES = "DynamicResources"
 DEFAULT_PREEMPTION = "DefaultPreemption"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 #: What DynamicResources says when its PreFilter was never reached: its state cannot be found.

@@ -13,7 +13,6 @@ from typing import Any
 
 from bayplan.model.cel.library import by_library
 from bayplan.model.cel.operators import (
-    INT64_MAX,
     INT64_MIN,
     Function,
     add,
@@ -23,6 +22,7 @@ from bayplan.model.cel.operators import (
     no_such_overload,
 )
 from bayplan.model.cel.values import NO_SUCH_OVERLOAD, CelError, Quantity, Semver
+from bayplan.model.quantity import INT64_MAX
 
 # ---------------------------------------------------------------- quantities and versions
 

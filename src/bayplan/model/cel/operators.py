@@ -19,10 +19,11 @@ from bayplan.model.cel.values import (
     TypeValue,
     Uint,
 )
+from bayplan.model.quantity import INT64_MAX
 
 Function = Callable[..., Any]
 
-INT64_MIN, INT64_MAX = -(2**63), 2**63 - 1
+INT64_MIN = -INT64_MAX - 1
 
 
 def type_name(value: Any) -> str:

@@ -55,7 +55,7 @@ from bayplan.model.fingerprint import digest
 from bayplan.model.resource_claims import CLAIM_FINALIZER, ResourceClaim, ResourceClaimStatus
 from bayplan.model.selectors import SelectorError
 
-NAME = "DynamicResources"
+DYNAMIC_RESOURCES = "DynamicResources"
 
 #: Failure codes; those of the allocation itself come first (`findings`). Above NOT_AVAILABLE one bit for each claim.
 STALE_CLAIM, CANNOT_FIT, NOT_AVAILABLE = 4, 5, 8
@@ -96,7 +96,7 @@ class DeviceState:
 class DynamicResources(SelectiveScorePlugin):
     """Filters and scores nodes by the devices they can give."""
 
-    name: ClassVar[str] = NAME
+    name: ClassVar[str] = DYNAMIC_RESOURCES
     reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
 
@@ -255,7 +255,7 @@ def _check_claims(claims: list[ResourceClaim], view: View) -> Status | None:
                 return unresolvable(f"resource claim {label}, request {request.name}: unknown request type")
             for name, class_name in asked:
                 if not class_name:
-                    raise CycleError(NAME, f"request {name}: unsupported request type")
+                    raise CycleError(DYNAMIC_RESOURCES, f"request {name}: unsupported request type")
                 if class_name not in classes:
                     return unresolvable(f"request {name}: device class {class_name} does not exist")
     return None
@@ -276,7 +276,7 @@ def _unavailable(claims: list[ResourceClaim], view: View) -> IntArray | None:
                     for place, term in enumerate(allocation.node_selector.node_selector_terms)
                 ]
             except SelectorError as problem:
-                raise CycleError(NAME, str(problem)) from problem
+                raise CycleError(DYNAMIC_RESOURCES, str(problem)) from problem
             usable &= match_some(view.nodes, terms)
         if bits is None:
             bits = np.zeros(view.nodes.count, dtype=np.int64)
