@@ -15,6 +15,7 @@ from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import DeviceClass, ResourceClaim, ResourceSlice
 from bayplan.model.storage import (
     CSIDriver,
     CSINode,
@@ -34,6 +35,9 @@ RESOURCES: dict[type[Object], EventResource] = {
     CSIStorageCapacity: EventResource.CSI_STORAGE_CAPACITY,
     StorageClass: EventResource.STORAGE_CLASS,
     VolumeAttachment: EventResource.VOLUME_ATTACHMENT,
+    ResourceClaim: EventResource.RESOURCE_CLAIM,
+    ResourceSlice: EventResource.RESOURCE_SLICE,
+    DeviceClass: EventResource.DEVICE_CLASS,
 }
 
 

@@ -20,6 +20,14 @@ from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import LabelSelector, LabelSelectorRequirement
 from bayplan.model.node import Node
 from bayplan.model.pod import Container, Pod, PodAffinityTerm, PodSpec, Toleration
+from bayplan.model.resource_claims import (
+    EXACT_COUNT,
+    DeviceSubRequest,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+    ResourceClaimTemplate,
+)
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 from bayplan.model.timestamps import parse_time
 from bayplan.model.tolerations import NO_EXECUTE
@@ -243,6 +251,18 @@ def _default_cron_job(cron_job: CronJob) -> None:
     _default_job_spec(spec.job_template.spec)
 
 
+def _default_devices(spec: ResourceClaimSpec) -> None:
+    """One device, unless a request says something else."""
+    for request in spec.devices.requests:
+        alternatives: list[ExactDeviceRequest | DeviceSubRequest] = [*request.first_available]
+        if request.exactly is not None:
+            alternatives.append(request.exactly)
+        for asked in alternatives:
+            asked.allocation_mode = asked.allocation_mode or EXACT_COUNT
+            if asked.allocation_mode == EXACT_COUNT and not asked.count:
+                asked.count = 1
+
+
 _BY_KIND: dict[type[Any], Callable[[Any], None]] = {
     Pod: default_pod,
     Node: _default_node,
@@ -258,4 +278,6 @@ _BY_KIND: dict[type[Any], Callable[[Any], None]] = {
     DaemonSet: lambda daemon_set: default_pod_spec(daemon_set.spec.template.spec),
     Job: lambda job: _default_job_spec(job.spec),
     CronJob: _default_cron_job,
+    ResourceClaim: lambda claim: _default_devices(claim.spec),
+    ResourceClaimTemplate: lambda template: _default_devices(template.spec.spec),
 }

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from bayplan.admission import admit
+from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
 from bayplan.analysis.explanation import PodExplanation, Subject
 from bayplan.analysis.placement import Placement, place_pods
 from bayplan.analysis.references import POD, Reference, close_matches, not_found, parse_reference, written
@@ -34,6 +35,7 @@ from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.reading import ReadResult, from_dicts, read, without_garbage_collection
+from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 ConfigSource = str | Path | Mapping[str, Any] | None
@@ -93,7 +95,7 @@ class Cluster:
         profile = profile_of(profiles, wanted.pod)
         cache = self.build_cache(without=wanted.subject.key, profiles=profiles)
         _add_along(cache, [wanted.origin] if wanted.origin else [])
-        info = cache.info(_unbound(wanted.pod))
+        info = cache.info(self._claiming(_unbound(wanted.pod), cache))
         view = cache.view()
         found = attempt(profile, info, view)
         return PodExplanation(wanted.subject, Explanation(found, view, may_enter(profile.pre_enqueue, info)), profile)
@@ -118,6 +120,7 @@ class Cluster:
             profile_of(profiles, pod)
         cache = self.build_cache(profiles=profiles)
         _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
+        pending = [self._claiming(pod, cache) for pod in pending]
         return place_pods(cache, profiles, pending, tie_break(ties), gated=gated)
 
     def queue(
@@ -138,7 +141,10 @@ class Cluster:
         keys = self.pending_pods() if named is None else self._pending_among(named, namespace)
         found, cache = PodQueue(), Cache()
         order = queue_order(profiles)
-        infos = {key: cache.info(self.find_pod(key)) for key in keys}
+        for claim in self.objects:
+            if isinstance(claim, ResourceClaim):
+                cache.add(claim)
+        infos = {key: cache.info(self._claiming(self.find_pod(key), cache)) for key in keys}
         arrival = {key: position for position, key in enumerate(keys)}
         for key in sorted(keys, key=lambda key: order(infos[key], arrival[key])):
             pod = self.find_pod(key)
@@ -158,13 +164,15 @@ class Cluster:
     def after(self, placement: Placement) -> Cluster:
         """The cluster after the placed pods run and their victims are gone."""
         gone = {victim for placed in placement.decisions for victim in placed.victims}
+        claims = {object_key(claim): claim for claim in placement.claims}
         nodes = {placed.pod: placed.node for placed in placement.decisions if placed.node and placed.pod not in gone}
         planned = [new for key in nodes if (new := self._planned(key)) is not None]
         along = {id(new.origin): new.origin.along for new in planned}
         objects: list[Object] = [obj for obj in self.objects if not (isinstance(obj, Pod) and object_key(obj) in gone)]
         objects += [obj for brought in along.values() for obj in brought]
         objects += [new.pod for new in planned]
-        return Cluster([_bound(obj, nodes) if isinstance(obj, Pod) else obj for obj in objects])
+        objects = [obj for obj in objects if not (isinstance(obj, ResourceClaim) and object_key(obj) in claims)]
+        return Cluster([*(_bound(obj, nodes) if isinstance(obj, Pod) else obj for obj in objects), *claims.values()])
 
     # Parts.
 
@@ -205,6 +213,17 @@ class Cluster:
                     continue
                 cache.add(obj)
         return cache
+
+    def _claiming(self, pod: Pod, cache: Cache) -> Pod:
+        """The pod with the resource claims that would be made for it, which the cache gets."""
+        knowing, claims = with_claims_made(pod, self._claim_templates)
+        for claim in claims:
+            cache.add(claim)
+        return knowing
+
+    @cached_property
+    def _claim_templates(self) -> Templates:
+        return templates_among(self.objects)
 
     @cached_property
     def _workload_pods(self) -> WorkloadPods:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bayplan.analysis.all_reasons import all_obstacles
+from bayplan.analysis.device_report import claims_report
 from bayplan.analysis.shortage import shortages
 from bayplan.core.explain import Explanation, plain_status
 from bayplan.core.framework.profile import Profile
@@ -54,6 +55,9 @@ class PodExplanation:
     def to_dict(self, *, all_reasons: bool = False) -> dict[str, Any]:
         """Everything as plain data; `allReasons`, every obstacle on every node, only when asked for."""
         plain = self.explanation.to_dict()
+        claims = claims_report(self.explanation.attempt.pod, self.explanation.view)
+        if claims:
+            plain["claims"] = claims
         if all_reasons:
             plain["allReasons"] = self.all_reasons()
         return plain

@@ -19,10 +19,12 @@ from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits, Unschedulable
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
+from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
 from bayplan.core.preemption.prepare import make_room, overtaken
 from bayplan.core.queue.entrance import may_enter
 from bayplan.core.snapshot import View
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import Struct
 
 
@@ -57,6 +59,7 @@ class Placement:
     """What became of the pods, in the order in which they were tried."""
 
     decisions: tuple[PlacedPod, ...]
+    claims: tuple[ResourceClaim, ...] = ()  # resource claims as they are now, where they have changed
 
     def to_dict(self) -> dict[str, Any]:
         return {"decisions": [decision.to_dict() for decision in self.decisions]}
@@ -76,7 +79,10 @@ def place_pods(
     Pods that PreEnqueue holds back are not tried, unless they are to be placed `gated` as they are.
     """
     placer = Placer(cache, profiles, choose, reuse=reuse, tries_gated=gated)
-    return Placement(tuple([placer.place(pod) for pod in pods]))
+    before = dict(cache.objects.resource_claims)
+    decisions = tuple([placer.place(pod) for pod in pods])
+    claims = (claim for name, claim in cache.objects.resource_claims.items() if before.get(name) is not claim)
+    return Placement(decisions, tuple(claims))
 
 
 class Placer:
@@ -120,6 +126,7 @@ class Placer:
             message = choice.diagnosis.message
             if not choice.keeps_nomination:
                 self._end_nomination(info.key)
+            self._deallocate(choice.deallocation)
             return PlacedPod(info.key, None, None, message=message)
         row = self._choose(choice, view)
         node = view.nodes.names[row]
@@ -129,6 +136,7 @@ class Placer:
             return PlacedPod(info.key, node, choice.total, ties)
         self._overtaken.update(overtaken(info, view, node))
         victims = tuple(make_room(cache, info, view, node, choice.victims_on(row)))
+        self._deallocate(choice.deallocation)
         self._settle(pod, info, cache.view(), row)
         return PlacedPod(info.key, node, None, ties, victims)
 
@@ -141,6 +149,13 @@ class Placer:
         if info.key in cache.pods.rows_by_key:
             cache.remove_pod(info.key)
         cache.add_pod(pod, view.nodes.names[node_row], info)
+
+    def _deallocate(self, deallocation: Deallocation | None) -> None:
+        """Take devices back that the pod's claims could not use where they are."""
+        if deallocation is not None and deallocation.write is not None:
+            self._cache.objects.put(deallocation.write)
+        if deallocation is not None and deallocation.delete is not None:
+            self._cache.objects.remove(deallocation.delete)
 
     def _end_nomination(self, key: str) -> None:
         """Preemption looked in vain: nothing is kept for the pod any longer."""

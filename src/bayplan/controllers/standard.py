@@ -18,6 +18,7 @@ from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.namespace import NamespaceController
 from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
+from bayplan.controllers.resource_claims import ResourceClaimController
 from bayplan.controllers.volumes.ephemeral_volume import EphemeralVolumeController
 from bayplan.controllers.volumes.persistent_volume import PersistentVolumeController
 from bayplan.controllers.workloads.cron_job import CronJobController
@@ -45,6 +46,7 @@ class Controllers:
     collectors: tuple[Controller, ...]  # of what nobody owns any more, and of namespaces that go
     budgets: Controller
     volumes: tuple[Controller, ...]
+    devices: Controller  # the resource claims that stand for them
     kubelet: Kubelet
     lifecycle: NodeLifecycleController
 
@@ -53,6 +55,7 @@ class Controllers:
         yield from self.collectors
         yield self.budgets
         yield from self.volumes
+        yield self.devices
         yield self.kubelet
         yield self.lifecycle
 
@@ -72,6 +75,7 @@ def standard_controllers(delays: Delays) -> Controllers:
         collectors=(GarbageCollector(), NamespaceController()),
         budgets=DisruptionController(),
         volumes=(EphemeralVolumeController(), PersistentVolumeController(delays)),
+        devices=ResourceClaimController(),
         kubelet=Kubelet(delays),
         lifecycle=NodeLifecycleController(),
     )

@@ -9,10 +9,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, TypeVar
 
-from msgspec.structs import replace
-
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
 from bayplan.store import Deletion, NotFound, Store, WatchEvent
 
 ObjectT = TypeVar("ObjectT", bound=Object)

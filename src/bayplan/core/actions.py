@@ -56,11 +56,28 @@ class SetCondition(Struct, frozen=True):
 
 
 class WriteVolumes(Struct, frozen=True):
-    """Write volumes and claims as they are to be for the pod."""
+    """Write volumes, volume claims and resource claims as they are to be for the pod."""
 
     pod: str
     uid: str
     objects: tuple[Object, ...]
+
+
+class DeallocateClaim(Struct, frozen=True):
+    """Take the devices of a resource claim away that nobody else than the pod may be using."""
+
+    pod: str
+    uid: str
+    claim: str  # namespace/name
+
+
+class ReleaseClaim(Struct, frozen=True):
+    """Take the pod off the users of a resource claim; delete one that the scheduler wrote for the pod alone."""
+
+    pod: str
+    uid: str
+    claim: str  # namespace/name
+    delete: bool = False
 
 
 class Emit(Struct, frozen=True):
@@ -74,4 +91,6 @@ class Emit(Struct, frozen=True):
     note: str
 
 
-Action: TypeAlias = Bind | Evict | Nominate | ClearNomination | SetCondition | WriteVolumes | Emit
+Action: TypeAlias = (
+    Bind | Evict | Nominate | ClearNomination | SetCondition | WriteVolumes | DeallocateClaim | ReleaseClaim | Emit
+)

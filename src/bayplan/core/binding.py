@@ -7,7 +7,9 @@ and writing are actions.
 
 from __future__ import annotations
 
-from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, WriteVolumes
+from collections.abc import Iterable, Iterator
+
+from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, ReleaseClaim, WriteVolumes
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Decision, Outcome
@@ -18,13 +20,15 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
+from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
 from bayplan.core.plugins.volume_binding_wait import why_in_vain
 from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.queued_pod import QueuedPod
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import EXTENDED_RESOURCE_ANNOTATION, ResourceClaim
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 from bayplan.model.structs import Struct, field, replace
 from bayplan.model.time_units import MINUTE
@@ -131,10 +135,13 @@ class Binding:
             before = objects.find(obj)
             if before is not None:
                 way.reserved.append(before)
+            if isinstance(obj, ResourceClaim) and not _has_devices(before):
+                objects.claims_in_flight.add((obj.metadata.namespace, obj.metadata.name))
             objects.put(obj)
         way.volumes = tuple(changed)
         if changed:
-            way.claims = tuple((info.namespace, use.claim_name) for use in claim_uses(info))
+            if not all(isinstance(obj, ResourceClaim) for obj in changed):
+                way.claims = tuple((info.namespace, use.claim_name) for use in claim_uses(info))
             way.deadline = now + self._bind_timeout_ns
 
     def _permit(self, way: OnTheWay, info: PodInfo, now: int) -> Status | None:
@@ -209,7 +216,7 @@ class Binding:
         if way.waits:
             text = "waiting on permit for pod: preempted"
         else:
-            text = 'running PreBind plugin "VolumeBinding": preempted by DefaultPreemption'
+            text = f'running PreBind plugin "{_writer(way)}": preempted by DefaultPreemption'
         note = f"{eviction.note} (in kube-scheduler memory)."
         preempted = Emit(eviction.pod, eviction.uid, "Normal", "Preempted", "Preempting", note)
         return preempted, *self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
@@ -218,7 +225,8 @@ class Binding:
         """A pod that had a node loses it again."""
         self._forget(way)
         self._queue.move(POD_GONE, way.pod, None, now, except_key=way.queued.key)
-        return return_failed(self._queue, way.queued, status, way.node, now)
+        decision = return_failed(self._queue, way.queued, status, way.node, now)
+        return replace(decision, actions=(*_releases(way), *decision.actions))
 
     def _forget(self, way: OnTheWay) -> None:
         """Undo assume and reserve."""
@@ -226,9 +234,16 @@ class Binding:
         self._timed.pop(way.queued.key, None)
         if self._cache.stands_on_a_node(way.queued.key):
             self._cache.remove_pod(way.queued.key)
+        objects = self._cache.objects
         for obj in way.reserved:
-            if self._cache.objects.find(obj) in way.volumes:  # nobody has changed it since
-                self._cache.objects.put(obj)
+            if objects.find(obj) in way.volumes:  # nobody has changed it since
+                objects.put(obj)
+        known = {(obj.metadata.namespace, obj.metadata.name) for obj in way.reserved}
+        for claim in _resource_claims(way.volumes):
+            name = (claim.metadata.namespace, claim.metadata.name)
+            objects.claims_in_flight.discard(name)
+            if name not in known and objects.find(claim) is claim:
+                objects.remove(claim)  # it was to be written for this pod
 
     def bind_answered(self, answer: BindAnswered, now: int) -> None:
         way = self.find(answer.pod, answer.uid)
@@ -263,10 +278,22 @@ class Binding:
         if way is None:
             return
         if error:
-            self._fail(way, f'running PreBind plugin "VolumeBinding": {error}', now)
+            self._fail(way, f'running PreBind plugin "{_writer(way)}": {error}', now)
         else:
             way.volumes, way.written = (), way.volumes
+            for claim in _resource_claims(way.written):
+                self._cache.objects.claims_in_flight.discard((claim.metadata.namespace, claim.metadata.name))
             self._bind_if_ready(way, now)
+
+    def as_assumed(self, seen: Object) -> Object:
+        """A claim with the devices that a pod on the way was given, where the watch has not shown them yet."""
+        if not isinstance(seen, ResourceClaim) or seen.status.allocation is not None:
+            return seen
+        for way in self._on_the_way.values():
+            for claim in _resource_claims((*way.volumes, *way.written)):
+                if object_key(claim) == object_key(seen):
+                    return replace(seen, status=claim.status)
+        return seen
 
     def look_at_volumes(self, changed: Object, now: int) -> None:
         """Something that pods may wait for, or on, has come, changed or gone."""
@@ -276,12 +303,12 @@ class Binding:
                     self._bind_if_ready(way, now)
 
     def _bind_if_ready(self, way: OnTheWay, now: int) -> None:
-        reason = self._why_in_vain(way)
+        reason = self._why_in_vain(way) if way.claims else ""
         if reason:
             self._fail(way, f'running PreBind plugin "VolumeBinding": binding volumes: {reason}', now)
             return
         claims = self._cache.objects.claims
-        if way.claims and all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
+        if way.deadline is not None and all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
             way.claims, way.deadline = (), None
             del self._timed[way.queued.key]
             self._outbox += self._bind(way, now).actions
@@ -321,3 +348,24 @@ class Binding:
 
     def _reject(self, way: OnTheWay, plugin: str, reason: str, now: int) -> None:
         self._outbox += self._fall_back(way, Status(Code.UNSCHEDULABLE, (reason,), plugin), now).actions
+
+
+def _resource_claims(objects: Iterable[Object]) -> Iterator[ResourceClaim]:
+    return (obj for obj in objects if isinstance(obj, ResourceClaim))
+
+
+def _has_devices(claim: Object | None) -> bool:
+    return isinstance(claim, ResourceClaim) and claim.status.allocation is not None
+
+
+def _writer(way: OnTheWay) -> str:
+    """The plugin for which objects are written before the pod is bound."""
+    only_devices = all(isinstance(obj, ResourceClaim) for obj in (*way.volumes, *way.written))
+    return DYNAMIC_RESOURCES if only_devices else "VolumeBinding"
+
+
+def _releases(way: OnTheWay) -> Iterator[ReleaseClaim]:
+    """What was written for the pod is taken back; the devices stay the claim's until somebody needs it elsewhere."""
+    for claim in _resource_claims(way.written):
+        is_own = claim.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) == "true"
+        yield ReleaseClaim(way.queued.key, way.queued.info.uid, object_key(claim), is_own)

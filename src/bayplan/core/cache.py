@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from bayplan.core.columns import ABSENT
 from bayplan.core.columns.counters import Counters
+from bayplan.core.columns.device_pools import slice_index
+from bayplan.core.columns.devices import PoolId
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
-from bayplan.core.columns.resources import ResourceVocabulary
-from bayplan.core.columns.shapes import PodInfo, PodShape, Shapes, pod_info
+from bayplan.core.columns.resources import BASIC_NAMES, ResourceVocabulary
+from bayplan.core.columns.shapes import PodClaims, PodInfo, PodShape, Shapes, pod_info
 from bayplan.core.snapshot import Objects, Usage, View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
+
+_BASIC_NAMES = frozenset(BASIC_NAMES)
 
 
 class Cache:
@@ -30,6 +34,9 @@ class Cache:
         self.ports = PortTable()
         self.counters = Counters(self.shapes, self.pods)
         self.objects = Objects()
+        # Which resources may come as devices is part of what is known of nodes.
+        self.objects.devices.on_class_change = lambda: self.nodes.spec_changes.append(0)
+        self.objects.devices.on_devices_change = self._devices_changed
         self.nominated: dict[str, list[int]] = {}  # node name -> pod rows, in order of nomination
         self._view: View | None = None
         self._shapes_known = 0
@@ -48,7 +55,11 @@ class Cache:
 
     def info(self, pod: Pod) -> PodInfo:
         """The pod as the scheduler sees it; it takes no room anywhere."""
-        return pod_info(pod, self._shape_of(pod))
+        info = pod_info(pod, self._shape_of(pod))
+        if pod.spec.resource_claims or not info.shape.requests.asked.keys() <= _BASIC_NAMES:
+            claims, statuses = pod.spec.resource_claims, pod.status.resource_claim_statuses
+            info.claims = PodClaims(claims, statuses, self.objects.resource_claims, self.objects.devices)
+        return info
 
     def _shape_of(self, pod: Pod) -> PodShape:
         shape = self.shapes.of(pod)
@@ -199,6 +210,17 @@ class Cache:
                 if not rows:
                     del self.nominated[node_name]
                 self._nominations_changed(node_name)
+
+    def _devices_changed(self, pool_id: PoolId) -> None:
+        """Devices count in scores where a class stands for a resource."""
+        if not any(each.spec.extended_resource_name for each in self.objects.device_classes.values()):
+            return
+        slices = slice_index(self.objects.devices).by_pool.get(pool_id, ())
+        names = {each.spec.node_name for each in slices}
+        rows = (self.nodes.rows_by_name.get(name) for name in names if name)
+        for row in range(self.nodes.count) if not names or None in names else rows:
+            if row is not None:
+                self.nodes.usage_changes.append(row)
 
     def _nominations_changed(self, node_name: str) -> None:
         """A nominated pod counts in the dry runs of its node."""

@@ -31,7 +31,7 @@ from bayplan.core.filtering import (
     run_pre_filters,
     take_failures,
 )
-from bayplan.core.framework.contract import SKIP, Ready, State
+from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, State
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, unresolvable
 from bayplan.core.preemption.candidacy import Candidacy
@@ -134,8 +134,10 @@ def _nothing_fits(
     found = result.found
     if found is None or not len(found.tied_rows):
         # Where nobody looked for candidates nothing is known against an earlier nomination.
-        return Unschedulable(diagnose, keeps_nomination=found is None or result.status.code is Code.ERROR)
-    return NeedsPreemption(diagnose, _first_by_name(found.tied_rows, view), found.tied_rows, found, start)
+        keeps_nomination = found is None or result.status.code is Code.ERROR
+        return Unschedulable(diagnose, keeps_nomination, deallocation=result.deallocation)
+    row = _first_by_name(found.tied_rows, view)
+    return NeedsPreemption(diagnose, row, found.tied_rows, found, start, deallocation=result.deallocation)
 
 
 def _first_by_name(rows: RowArray, view: View) -> int:
@@ -271,6 +273,8 @@ class _Kept:
         """(rows,) what the score plugins that read the cluster add; None when all of them skip."""
         profile, sums = self.profile, None
         for plugin in profile.later_scorers:
+            if isinstance(plugin, SelectiveScorePlugin) and not plugin.tells_nodes_apart(pod):
+                continue
             pre = profile.pre_scorers.get(plugin.name)
             state = pre.pre_score(pod, view, rows) if pre is not None else pod
             if state is not SKIP:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from bayplan.core.actions import Action
 from bayplan.core.columns import IntArray, RowArray
 from bayplan.core.diagnosis import Diagnosis
+from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
 from bayplan.core.preemption.post_filter import Found
 from bayplan.model.structs import Struct
 
@@ -37,6 +38,7 @@ class Fits:
 @dataclass(slots=True)
 class _NothingFits:
     diagnose: Callable[[], Diagnosis]  # puts into words why; only while the cache stays as it is
+    deallocation: Deallocation | None = field(default=None, kw_only=True)  # of the pod's own resource claims
     _diagnosis: Diagnosis | None = field(default=None, init=False)
 
     @property

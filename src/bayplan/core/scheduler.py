@@ -18,7 +18,7 @@ from bayplan.core.binding import Binding
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
-from bayplan.core.decision import Choice, Decision, Fits, NeedsPreemption, Outcome
+from bayplan.core.decision import Choice, Decision, Fits, NeedsPreemption, Outcome, Unschedulable
 from bayplan.core.events import (
     BindAnswered,
     Event,
@@ -120,7 +120,7 @@ class Scheduler:
             self.cache.add_node(new)
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.ADD), None, new, now)
         else:
-            self.cache.objects.put(new)
+            self.cache.objects.put(self._binding.as_assumed(new))
             self._object_moved(ActionType.ADD, None, new, new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
@@ -129,7 +129,7 @@ class Scheduler:
             for change in node_changes(old, new):
                 self.queue.move(ClusterEvent(EventResource.NODE, change), old, new, now)
         else:
-            self.cache.objects.put(new)
+            self.cache.objects.put(self._binding.as_assumed(new))
             self._object_moved(ActionType.UPDATE, old, new, new, now)
 
     def _removed(self, old: Object, now: int) -> None:
@@ -268,12 +268,20 @@ class Scheduler:
             self._on_choice(info, view, choice)
         if isinstance(choice, Fits):
             return self._binding.take(queued, profile, view.nodes.names[choice.row], now)
-        if isinstance(choice, NeedsPreemption):
-            return self._preempt(queued, info, choice, now)
-        nominated = None if choice.keeps_nomination else ""
-        return return_unschedulable(self.queue, queued, choice.diagnosis, nominated, now)
+        return self._nothing_fits(queued, info, choice, now)
 
     # ------------------------------------------------------------------ nothing fits
+
+    def _nothing_fits(
+        self, queued: QueuedPod, info: PodInfo, choice: NeedsPreemption | Unschedulable, now: int
+    ) -> Decision:
+        if isinstance(choice, NeedsPreemption):
+            decision = self._preempt(queued, info, choice, now)
+        else:
+            nominated = None if choice.keeps_nomination else ""
+            decision = return_unschedulable(self.queue, queued, choice.diagnosis, nominated, now)
+        change = choice.deallocation.action(info) if choice.deallocation is not None else None
+        return decision if change is None else replace(decision, actions=(change, *decision.actions))
 
     def _preempt(self, queued: QueuedPod, info: PodInfo, choice: NeedsPreemption, now: int) -> Decision:
         diagnosis = choice.diagnosis

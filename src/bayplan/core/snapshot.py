@@ -15,6 +15,7 @@ import numpy as np
 
 from bayplan.core.columns import IntArray, RowArray
 from bayplan.core.columns.counters import Counters
+from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.labels import NO_LABELS
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.pods import PodTable
@@ -23,6 +24,7 @@ from bayplan.core.columns.shapes import PodShape, Shapes
 from bayplan.model.cluster import Namespace, Service
 from bayplan.model.kinds import Object
 from bayplan.model.policy import PodDisruptionBudget
+from bayplan.model.resource_claims import DeviceClass, ResourceClaim, ResourceSlice
 from bayplan.model.storage import (
     CSIDriver,
     CSINode,
@@ -58,15 +60,26 @@ class Objects:
     csi_capacities: dict[NamespacedName, CSIStorageCapacity] = field(default_factory=dict)
     attachments: dict[str, VolumeAttachment] = field(default_factory=dict)
     budgets: dict[NamespacedName, PodDisruptionBudget] = field(default_factory=dict)
+    resource_claims: dict[NamespacedName, ResourceClaim] = field(default_factory=dict)
+    device_classes: dict[str, DeviceClass] = field(default_factory=dict)
+    resource_slices: dict[str, ResourceSlice] = field(default_factory=dict)
+    #: Claims that were given devices which nobody has written down yet.
+    claims_in_flight: set[NamespacedName] = field(default_factory=set)
+    devices: Inventory = field(init=False)
     version: int = 0  # grows with every change
     budgets_version: int = 0  # grows with every change of a budget
     #: Worked out from services and controllers by whoever needs it; forgotten when one of them changes.
     remembered: dict[Hashable, Any] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.devices = Inventory(self.resource_slices, self.device_classes)
+
     def put(self, obj: Object) -> None:
         """Add or replace an object; kinds nobody looks up are passed over."""
         held, name = self._place(obj)
         if held is not None:
+            if isinstance(obj, ResourceClaim):
+                self.devices.claim_changed(self.resource_claims.get((obj.metadata.namespace, obj.metadata.name)), obj)
             held[name] = obj
             self._changed(obj)
 
@@ -79,7 +92,9 @@ class Objects:
         """Take an object out again."""
         held, name = self._place(obj)
         if held is not None:
-            held.pop(name, None)
+            gone = held.pop(name, None)
+            if isinstance(gone, ResourceClaim):
+                self.devices.claim_changed(gone, None)
             self._changed(obj)
 
     def _place(self, obj: Object) -> tuple[dict[Hashable, Object] | None, Hashable]:
@@ -94,6 +109,10 @@ class Objects:
         self.budgets_version += isinstance(obj, PodDisruptionBudget)
         if isinstance(obj, SELECTING):
             self.remembered.clear()
+        elif isinstance(obj, ResourceSlice):
+            self.devices.slice_changed()
+        elif isinstance(obj, DeviceClass):
+            self.devices.class_changed()
 
     def namespace_labels(self, name: str) -> Mapping[str, str]:
         namespace = self.namespaces.get(name)
@@ -114,6 +133,9 @@ _PLACES: dict[type, tuple[str, bool]] = {
     CSIStorageCapacity: ("csi_capacities", True),
     VolumeAttachment: ("attachments", False),
     PodDisruptionBudget: ("budgets", True),
+    ResourceClaim: ("resource_claims", True),
+    DeviceClass: ("device_classes", False),
+    ResourceSlice: ("resource_slices", False),
 }
 
 

@@ -19,6 +19,7 @@ from bayplan.model.pod import (
     Affinity,
     Container,
     NodeAffinity,
+    NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
     Pod,
@@ -32,6 +33,13 @@ from bayplan.model.pod import (
 )
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.quantity import parse_quantity
+from bayplan.model.resource_claims import (
+    DeviceCapacity,
+    ResourceClaim,
+    ResourceClaimSpec,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 from bayplan.model.selectors import LABEL_OPERATORS, NODE_OPERATORS
 from bayplan.model.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim
 from bayplan.model.timestamps import parse_time
@@ -325,6 +333,66 @@ def _storage_capacity(capacity: CSIStorageCapacity, faults: list[FieldFault]) ->
     _label_selector(capacity.node_topology, "nodeTopology", faults)
 
 
+def _resource_claim(claim: ResourceClaim, faults: list[FieldFault]) -> None:
+    _device_claim(claim.spec, "spec", faults)
+    allocation = claim.status.allocation
+    if allocation is None:
+        return
+    for position, result in enumerate(allocation.devices.results):
+        path = f"status.allocation.devices.results[{position}].consumedCapacity"
+        _quantities(result.consumed_capacity, path, faults)
+    _node_selector(allocation.node_selector, "status.allocation.nodeSelector", faults)
+
+
+def _claim_template(template: ResourceClaimTemplate, faults: list[FieldFault]) -> None:
+    _device_claim(template.spec.spec, "spec.spec", faults)
+
+
+def _device_claim(spec: ResourceClaimSpec, path: str, faults: list[FieldFault]) -> None:
+    for position, request in enumerate(spec.devices.requests):
+        at = f"{path}.devices.requests[{position}]"
+        if request.exactly is not None and request.exactly.capacity is not None:
+            _quantities(request.exactly.capacity.requests, f"{at}.exactly.capacity.requests", faults)
+        for place, sub_request in enumerate(request.first_available):
+            if sub_request.capacity is not None:
+                _quantities(sub_request.capacity.requests, f"{at}.firstAvailable[{place}].capacity.requests", faults)
+
+
+def _resource_slice(resource_slice: ResourceSlice, faults: list[FieldFault]) -> None:
+    spec = resource_slice.spec
+    _node_selector(spec.node_selector, "spec.nodeSelector", faults)
+    for position, device in enumerate(spec.devices):
+        at = f"spec.devices[{position}]"
+        _node_selector(device.node_selector, f"{at}.nodeSelector", faults)
+        for name, capacity in device.capacity.items():
+            _device_capacity(capacity, f"{at}.capacity[{name}]", faults)
+        for place, consumed in enumerate(device.consumes_counters):
+            for name, counter in consumed.counters.items():
+                _quantity(counter.value, f"{at}.consumesCounters[{place}].counters[{name}].value", faults)
+    for position, counters in enumerate(spec.shared_counters):
+        for name, counter in counters.counters.items():
+            _quantity(counter.value, f"spec.sharedCounters[{position}].counters[{name}].value", faults)
+
+
+def _device_capacity(capacity: DeviceCapacity, path: str, faults: list[FieldFault]) -> None:
+    _quantity(capacity.value, f"{path}.value", faults)
+    policy = capacity.request_policy
+    if policy is None:
+        return
+    bounds = policy.valid_range
+    amounts = [policy.default, *policy.valid_values]
+    amounts += [bounds.min, bounds.max, bounds.step] if bounds is not None else []
+    for amount in amounts:
+        if amount is not None:
+            _quantity(amount, f"{path}.requestPolicy", faults)
+
+
+def _node_selector(selector: NodeSelector | None, path: str, faults: list[FieldFault]) -> None:
+    if selector is not None:
+        for position, term in enumerate(selector.node_selector_terms):
+            _node_term(term, f"{path}.nodeSelectorTerms[{position}]", faults)
+
+
 _CHECKS: dict[type, Callable[[Any, list[FieldFault]], None]] = {
     Pod: _pod,
     Node: _node,
@@ -339,4 +407,7 @@ _CHECKS: dict[type, Callable[[Any, list[FieldFault]], None]] = {
     PersistentVolume: _volume,
     PersistentVolumeClaim: _claim,
     CSIStorageCapacity: _storage_capacity,
+    ResourceClaim: _resource_claim,
+    ResourceClaimTemplate: _claim_template,
+    ResourceSlice: _resource_slice,
 }

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from msgspec.structs import replace
-
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
 from bayplan.model.well_known import READY
 
 TRUE, FALSE, UNKNOWN = "True", "False", "Unknown"

@@ -11,6 +11,7 @@ from bayplan.model.cluster import Namespace, PriorityClass, Service
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
+from bayplan.model.resource_claims import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
 from bayplan.model.storage import (
     CSIDriver,
     CSINode,
@@ -51,6 +52,10 @@ Object: TypeAlias = (
     | CSIDriver
     | CSIStorageCapacity
     | VolumeAttachment
+    | ResourceClaim
+    | ResourceClaimTemplate
+    | DeviceClass
+    | ResourceSlice
 )
 
 
@@ -82,9 +87,14 @@ _BY_GROUP: dict[str, tuple[type[Object], ...]] = {
     "policy": (PodDisruptionBudget,),
     "scheduling.k8s.io": (PriorityClass,),
     "storage.k8s.io": (StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment),
+    "resource.k8s.io": (ResourceClaim, ResourceClaimTemplate, DeviceClass, ResourceSlice),
 }
 _WITHOUT_NAMESPACE = frozenset(
-    {Node, Namespace, PersistentVolume, PriorityClass, StorageClass, CSINode, CSIDriver, VolumeAttachment}
+    {
+        *(Node, Namespace, PersistentVolume, PriorityClass),
+        *(StorageClass, CSINode, CSIDriver, VolumeAttachment),
+        *(DeviceClass, ResourceSlice),
+    }
 )
 
 KINDS: dict[str, KindInfo] = {

@@ -138,6 +138,8 @@ class PodSchedulingGate(ObjectPart, kw_only=True):
 
 class PodResourceClaim(ObjectPart, kw_only=True):
     name: str = ""
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
 
 
 class PodSpec(ObjectPart, kw_only=True):
@@ -171,6 +173,17 @@ class ContainerStatus(ObjectPart, kw_only=True):
     allocated_resources: dict[str, RawQuantity] = {}
 
 
+class PodResourceClaimStatus(ObjectPart, kw_only=True):
+    """The claim that was made for an entry of `spec.resourceClaims`; without a name none was needed."""
+
+    name: str = ""
+    resource_claim_name: str | None = None
+
+
+class PodExtendedResourceClaimStatus(ObjectPart, kw_only=True):
+    resource_claim_name: str = ""
+
+
 class PodStatus(ObjectPart, kw_only=True):
     phase: str = ""
     conditions: list[Condition] = []
@@ -180,6 +193,8 @@ class PodStatus(ObjectPart, kw_only=True):
     init_container_statuses: list[ContainerStatus] = []
     resources: ResourceRequirements | None = None
     allocated_resources: dict[str, RawQuantity] = {}
+    resource_claim_statuses: list[PodResourceClaimStatus] = []
+    extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
 
 
 class Pod(TopLevel, kw_only=True):

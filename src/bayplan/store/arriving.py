@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
-from msgspec.structs import replace
-
 from bayplan.admission.defaults import default_object, default_storage_class, set_storage_class
 from bayplan.admission.priority import PriorityClasses, Refusal, check_classes, resolve_priority
 from bayplan.admission.stored import is_complete
@@ -22,6 +20,7 @@ from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodStatus
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
+from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.model.workloads import CronJob
 from bayplan.store.errors import (

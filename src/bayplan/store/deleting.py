@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from bayplan.admission.priority import SYSTEM_CLASSES
 from bayplan.model.cluster import Namespace, NamespaceStatus
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.well_known import DEFAULT_NAMESPACE

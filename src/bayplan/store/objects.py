@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeAlias, TypeVar, overload
 
-from msgspec.structs import replace
-
 from bayplan.admission.priority import PriorityClasses
 from bayplan.admission.stored import looks_stored, was_created
 from bayplan.model.cluster import Namespace, PriorityClass
@@ -23,6 +21,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
+from bayplan.model.structs import replace
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.workloads import CronJob
 from bayplan.store import arriving, deleting, pods, updating

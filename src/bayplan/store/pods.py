@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec.structs import replace
-
 from bayplan.model.conditions import FALSE, TRUE, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Affinity, Container, NodeSelectorTerm, Pod, PodSpec
+from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import POD_SCHEDULED, REGION, ZONE
 from bayplan.store.errors import FORBIDDEN, Cause, Conflict, Invalid, field_cause

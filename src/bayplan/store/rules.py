@@ -17,6 +17,7 @@ Kind: TypeAlias = str | type[Any]
 _PLURALS = {
     "PriorityClass": "priorityclasses",
     "StorageClass": "storageclasses",
+    "DeviceClass": "deviceclasses",
     "CSIStorageCapacity": "csistoragecapacities",
 }
 # Where etcd keeps a kind when that is not under its resource's name; error texts show it.

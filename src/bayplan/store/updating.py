@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec.structs import replace
-
 from bayplan.admission.defaults import default_object, tolerate_for_a_while
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodSpec
+from bayplan.model.structs import replace
 from bayplan.model.workloads import Deployment
 from bayplan.store.errors import FORBIDDEN, INVALID, BadRequest, Conflict, Invalid, NotFound, field_cause
 from bayplan.store.pods import check_spec_update, check_status_update

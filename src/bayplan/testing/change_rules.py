@@ -305,7 +305,7 @@ def misses_no_wake_up(trial: Trial) -> None:
             if not _has_nodes(objects) or _rejects(trial, objects, after):
                 continue
             require(
-                is_woken(trial.plugin, pod, old, new),
+                is_woken(trial.plugin, pod, old, new, objects),
                 "wakes",
                 f"{_key(pod)} is rejected everywhere and fits after {described_change((old, new))}, "
                 "but no registered event covers it",

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from msgspec.structs import replace
-
 from bayplan.analysis.simulation.inputs.commands import (
     Command,
     Cordon,
@@ -38,6 +36,7 @@ from bayplan.model.storage import (
     StorageClass,
     VolumeAttachment,
 )
+from bayplan.model.structs import replace
 from bayplan.model.well_known import TAINT_EFFECTS, ZONE
 from bayplan.model.workloads import (
     CronJob,

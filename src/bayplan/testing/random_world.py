@@ -12,8 +12,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
-from msgspec.structs import replace
-
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
 from bayplan.analysis.simulation.inputs.commands import Command, Cordon, Plan
 from bayplan.config.loading import load_configuration
@@ -23,6 +21,7 @@ from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event
 from bayplan.model.node import Node
+from bayplan.model.structs import replace
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.model.workloads import CronJob
 from bayplan.store import ApiError, Store

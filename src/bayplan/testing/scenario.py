@@ -28,8 +28,6 @@ from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from msgspec.structs import replace
-
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner
 from bayplan.analysis.simulation.inputs.verbs import VERBS, BadStep, read_command, step_of_words
 from bayplan.config.loading import load_configuration
@@ -41,6 +39,7 @@ from bayplan.core.scheduler import Scheduler
 from bayplan.model.durations import parse_duration
 from bayplan.model.kinds import KINDS
 from bayplan.model.pod import Pod, PodSchedulingGate, Toleration
+from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store import ApiError, Store, WatchEvent

@@ -6,6 +6,7 @@ reports to its queue; the plugin is asked as if it alone had rejected the pod.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from bayplan.core.cache import Cache
@@ -15,15 +16,23 @@ from bayplan.core.queue.hints import Reactions
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import ResourceClaim
 
 _RESOURCES = {resource.value.rpartition("/")[2]: resource for resource in EventResource}
 
 
-def is_woken(plugin: Any, pod: Pod, old: Object | None, new: Object | None) -> bool:
-    """Whether some registration covers the change and its hint, if there is one, says yes."""
+def is_woken(plugin: Any, pod: Pod, old: Object | None, new: Object | None, objects: Iterable[Object] = ()) -> bool:
+    """Whether some registration covers the change and its hint, if there is one, says yes.
+
+    `objects` is the cluster after the change; hints look up nothing in it but the pod's resource claims.
+    """
     if isinstance(new, Pod) and is_same_pod(pod, new):
         pod = new  # the queue has taken over the new version before it asks
-    info = Cache().info(pod)
+    cache = Cache()
+    for claim in objects:
+        if isinstance(claim, ResourceClaim):
+            cache.add(claim)
+    info = cache.info(pod)
     reactions = Reactions((plugin,))
     asked = [
         hint for cluster_event in cluster_events(old, new) for hint in reactions.to(cluster_event).get(plugin.name, ())

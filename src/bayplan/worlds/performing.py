@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from msgspec.structs import replace
-
 from bayplan.core.actions import (
     Action,
     Bind,
     ClearNomination,
+    DeallocateClaim,
     Emit,
     Evict,
     Nominate,
+    ReleaseClaim,
     SetCondition,
     WriteVolumes,
 )
@@ -23,9 +23,12 @@ from bayplan.model.conditions import FALSE, TRUE, find_condition, with_pod_condi
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import ResourceClaim
+from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DISRUPTION_TARGET, POD_SCHEDULED
 from bayplan.store import ApiError, NotFound, Store
+from bayplan.worlds import claim_writing as claims
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,10 @@ class Performer:
                 self._try(lambda: self._modify(pod, lambda stored: _with_nomination(stored, node), now))
             case ClearNomination(pod, _):
                 self._try(lambda: self._modify(pod, lambda stored: _with_nomination(stored, ""), now))
+            case DeallocateClaim(_, uid, claim):
+                self._try(lambda: claims.deallocate(self._store, claim, uid, now))
+            case ReleaseClaim(_, uid, claim, delete):
+                self._try(lambda: claims.release(self._store, claim, uid, delete, now))
             case Emit():
                 self.emit(action, now)
         return None
@@ -109,6 +116,9 @@ class Performer:
 
     def _write(self, action: WriteVolumes, now: int) -> None:
         for obj in action.objects:
+            if isinstance(obj, ResourceClaim):
+                claims.write(self._store, obj, action.pod, action.uid, now)
+                continue
             meta = obj.metadata
             self._store.modify(type(obj).__name__, meta.namespace, meta.name, partial(_instead, obj), now)
 

@@ -289,9 +289,8 @@ def test_a_plugin_that_is_not_there_is_no_traceback(
 ELSEWHERE = {
     ("NodeResourcesFit", "placementScore"): "placements are behind a gate that is off",
     ("VolumeBinding", "preBind"): "the scheduler writes volumes and waits for them",
-    ("DynamicResources", "postFilter"): "the sentence for pods without claims is part of preemption's stage",
-    ("DynamicResources", "reserve"): "devices are not allocated",
-    ("DynamicResources", "preBind"): "devices are not allocated",
+    ("DynamicResources", "postFilter"): "a function that preemption's stage asks, as the chain is part of the core",
+    ("DynamicResources", "preBind"): "the scheduler writes claims and waits for the answer",
 }
 
 

@@ -20,10 +20,29 @@ from bayplan.model.pod import (
     PodAffinity,
     PodAffinityTerm,
     PodAntiAffinity,
+    PodResourceClaim,
     PodSpec,
     PodStatus,
     ResourceRequirements,
     TopologySpreadConstraint,
+)
+from bayplan.model.resource_claims import (
+    EXACT_COUNT,
+    CELDeviceSelector,
+    Device,
+    DeviceAttribute,
+    DeviceCapacity,
+    DeviceClaim,
+    DeviceClass,
+    DeviceClassSpec,
+    DeviceRequest,
+    DeviceSelector,
+    ExactDeviceRequest,
+    ResourceClaim,
+    ResourceClaimSpec,
+    ResourcePool,
+    ResourceSlice,
+    ResourceSliceSpec,
 )
 from bayplan.model.storage import (
     CSIPersistentVolumeSource,
@@ -43,6 +62,7 @@ from bayplan.model.volumes import (
 from bayplan.model.well_known import HOSTNAME, ZONE
 
 NAMESPACE = "bench"
+DEVICE_DRIVER = "devices.bench"
 
 
 def nodes_of(workload: Workload, count: int) -> Iterator[Node]:
@@ -89,6 +109,11 @@ def build_cache(workload: Workload, node_count: int, pods: list[Pod]) -> Cache:
         cache.add_node(node)
     for pod in running_pods(workload, node_count):
         cache.add_pod(pod)
+    for device_object in (
+        *_devices(workload, node_count),
+        *(_device_claim(pod) for pod in pods if pod.spec.resource_claims),
+    ):
+        cache.add(device_object)
     if workload.pods.own_volume:
         for number, pod in enumerate(pods):
             for obj in _bound_claim(pod.metadata.name, ZONES[number % len(ZONES)]):
@@ -112,6 +137,8 @@ def make_pod(template: PodTemplate, name: str, variant: int) -> Pod:
     if template.own_volume:
         source = PersistentVolumeClaimVolumeSource(claim_name=name)
         spec.volumes = [Volume(name="data", persistent_volume_claim=source)]
+    if template.own_device:
+        spec.resource_claims = [PodResourceClaim(name="device", resource_claim_name=name)]
     meta = ObjectMeta(name=name, namespace=NAMESPACE, uid=f"uid-{name}", labels=labels)
     return Pod(metadata=meta, spec=spec, status=PodStatus(phase="Pending"))
 
@@ -133,6 +160,45 @@ def _affinity(template: PodTemplate) -> Affinity | None:
             return Affinity(pod_affinity=PodAffinity(required=[pod_term]))
         return Affinity(pod_anti_affinity=PodAntiAffinity(required=[pod_term]))
     return None
+
+
+def _devices(workload: Workload, node_count: int) -> Iterator[DeviceClass | ResourceSlice]:
+    """Devices of every node, each with an identity of its own, and the class that means all of them."""
+    if not workload.nodes.devices:
+        return
+    selector = DeviceSelector(cel=CELDeviceSelector(expression=f'device.driver == "{DEVICE_DRIVER}"'))
+    yield DeviceClass(metadata=ObjectMeta(name="bench"), spec=DeviceClassSpec(selectors=[selector]))
+    for number in range(node_count):
+        name = f"node-{number:06}"
+        devices = [
+            Device(
+                name=f"device-{place}",
+                attributes={
+                    "model": DeviceAttribute(string_value=("large", "small")[place % 2]),
+                    "serial": DeviceAttribute(string_value=f"{name}-{place}"),
+                },
+                capacity={"memory": DeviceCapacity(value="40Gi")},
+            )
+            for place in range(workload.nodes.devices)
+        ]
+        pool = ResourcePool(name=name, generation=1, resource_slice_count=1)
+        spec = ResourceSliceSpec(driver=DEVICE_DRIVER, node_name=name, pool=pool, devices=devices)
+        yield ResourceSlice(metadata=ObjectMeta(name=f"{name}-devices"), spec=spec)
+
+
+def _device_claim(pod: Pod) -> ResourceClaim:
+    expression = f'device.attributes["{DEVICE_DRIVER}"].model == "large"'
+    wanted = ExactDeviceRequest(
+        device_class_name="bench",
+        allocation_mode=EXACT_COUNT,
+        count=1,
+        selectors=[DeviceSelector(cel=CELDeviceSelector(expression=expression))],
+    )
+    name = pod.metadata.name
+    return ResourceClaim(
+        metadata=ObjectMeta(name=name, namespace=NAMESPACE, uid=f"claim-{name}"),
+        spec=ResourceClaimSpec(devices=DeviceClaim(requests=[DeviceRequest(name="device", exactly=wanted)])),
+    )
 
 
 def _bound_claim(name: str, zone: str) -> tuple[PersistentVolumeClaim, PersistentVolume]:

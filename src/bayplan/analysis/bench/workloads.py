@@ -27,6 +27,7 @@ class PodTemplate:
     affinity: tuple[str, Literal["near", "apart"]] | None = None  # topology key, to pods like itself
     node_label_in: tuple[str, tuple[str, ...]] | None = None
     own_volume: bool = False  # every pod has a bound claim of its own, usable in one zone
+    own_device: bool = False  # every pod has a resource claim of its own, for one device
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class NodeTemplate:
     memory_mib: int = 256 * 1024
     pods: int = 110
     pools: int = 10
+    devices: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +122,14 @@ WORKLOADS: dict[str, Workload] = {
             "every pod with a bound claim of its own",
             PodTemplate(100, 256, own_volume=True),
             1_000,
+        ),
+        Workload(
+            "devices",
+            "every pod with a resource claim for one of eight devices",
+            PodTemplate(100, 256, own_device=True),
+            1_000,
+            nodes=NodeTemplate(devices=8),
+            target=200,
         ),
     )
 }

@@ -11,8 +11,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import ClassVar, TypeAlias
 
-from msgspec.structs import replace
-
 from bayplan.controllers.budgets.status import DISRUPTED_FOR_NS, BudgetedPods, Scales, SyncFailed, synced_status
 from bayplan.controllers.ownership import (
     WORKLOADS,
@@ -28,6 +26,7 @@ from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
+from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE
 from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.well_known import DISRUPTION_TARGET

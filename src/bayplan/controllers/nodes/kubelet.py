@@ -15,8 +15,6 @@ from contextlib import suppress
 from math import isfinite
 from typing import ClassVar, NamedTuple
 
-from msgspec.structs import replace
-
 from bayplan.controllers.delays import Delays, FixedDelays
 from bayplan.controllers.ownership import NamespacedName, is_active, is_terminal, namespaced_name
 from bayplan.controllers.timers import Timers, earliest
@@ -26,6 +24,7 @@ from bayplan.model.conditions import FALSE, TRUE, find_condition, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.well_known import READY

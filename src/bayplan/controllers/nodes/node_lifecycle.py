@@ -15,8 +15,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import ClassVar
 
-from msgspec.structs import replace
-
 from bayplan.controllers.nodes.pod_garbage_collector import QUARANTINE_NS, PodGarbageCollector
 from bayplan.controllers.nodes.taint_eviction import TaintEvictionController
 from bayplan.controllers.timers import Timers, earliest
@@ -25,6 +23,7 @@ from bayplan.model.conditions import FALSE, TRUE, UNKNOWN, find_condition, with_
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time
 from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE

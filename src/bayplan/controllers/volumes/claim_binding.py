@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from msgspec.structs import replace
-
 from bayplan.controllers.ownership import object_reference
 from bayplan.controllers.writes import with_metadata
 from bayplan.core.plugins.volume_claims import (
@@ -21,6 +19,7 @@ from bayplan.core.plugins.volume_claims import (
 )
 from bayplan.core.plugins.volume_matching import AVAILABLE, FILESYSTEM, is_bound_to
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
+from bayplan.model.structs import replace
 
 BOUND = "Bound"
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import ClassVar, NamedTuple
 
-from msgspec.structs import replace
-
 from bayplan.admission.defaults import default_storage_class, set_storage_class
 from bayplan.controllers.delays import Delays, FixedDelays
 from bayplan.controllers.ownership import NamespacedName, namespaced_name
@@ -47,6 +45,7 @@ from bayplan.core.plugins.volume_matching import AVAILABLE, is_bound_to
 from bayplan.model.node import Node
 from bayplan.model.selectors import SelectorError
 from bayplan.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
+from bayplan.model.structs import replace
 from bayplan.store import DELETED, AlreadyExists, Conflict, NotFound, Store, WatchEvent
 
 PENDING, RELEASED = "Pending", "Released"

@@ -14,7 +14,6 @@ from datetime import UTC, datetime, tzinfo
 from typing import ClassVar, NamedTuple
 
 import msgspec
-from msgspec.structs import replace
 
 from bayplan.admission.time_zones import find_time_zone
 from bayplan.controllers.ownership import (
@@ -32,6 +31,7 @@ from bayplan.controllers.writes import only_status_changed, write_status
 from bayplan.model.conditions import is_condition_true
 from bayplan.model.cron_schedules import Schedule, ScheduleError, parse_schedule
 from bayplan.model.meta import ObjectMeta
+from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE, SECOND
 from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.workloads import CronJob, CronJobStatus, Job, JobSpec

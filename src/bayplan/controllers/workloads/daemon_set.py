@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeAlias
 
-from msgspec.structs import replace
-
 from bayplan.controllers.int_or_percent import scaled_value
 from bayplan.controllers.ownership import NamespacedName, controller_reference, is_terminal, namespaced_name
 from bayplan.controllers.tally import Tally
@@ -26,6 +24,7 @@ from bayplan.controllers.writes import delete_pod, only_status_changed, write_st
 from bayplan.model.conditions import is_ready
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodTemplateSpec
+from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE, SECOND
 from bayplan.model.workloads import DaemonSet, DaemonSetStatus, RollingUpdate
 from bayplan.store import ADDED, DELETED, MODIFIED, ApiError, Store, WatchEvent

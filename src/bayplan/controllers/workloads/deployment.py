@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
-from msgspec.structs import replace
-
 from bayplan.controllers.ownership import (
     NamespacedName,
     controlled_by,
@@ -35,6 +33,7 @@ from bayplan.controllers.writes import only_status_changed, with_metadata, write
 from bayplan.model.conditions import FALSE, TRUE, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.model.workloads import Deployment, ReplicaSet, ScaleStatus
 from bayplan.store import DELETED, Store, WatchEvent

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from itertools import islice
 
-from msgspec.structs import replace
-
 from bayplan.controllers.work_queue import BURST_MAX
 from bayplan.controllers.workloads.deletion_order import first_to_delete
 from bayplan.controllers.workloads.job_pods import (
@@ -35,6 +33,7 @@ from bayplan.controllers.writes import delete_pod, write_status
 from bayplan.model.conditions import FALSE, TRUE, is_condition_true, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.workloads import Job, JobStatus

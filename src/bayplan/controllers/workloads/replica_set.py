@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import ClassVar, TypeAlias
 
-from msgspec.structs import replace
-
 from bayplan.controllers.ownership import (
     NamespacedName,
     controlled_by,
@@ -29,6 +27,7 @@ from bayplan.controllers.writes import delete_pod, only_status_changed, write_st
 from bayplan.model.conditions import is_ready
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodTemplateSpec
+from bayplan.model.structs import replace
 from bayplan.model.workloads import ReplicaSet, ReplicationController, ScaleStatus
 from bayplan.store import ADDED, DELETED, Store, WatchEvent
 

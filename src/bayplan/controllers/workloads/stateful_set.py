@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from msgspec.structs import replace
-
 from bayplan.controllers.int_or_percent import scaled_value
 from bayplan.controllers.ownership import NamespacedName, controller_of_kind, is_terminal, namespaced_name
 from bayplan.controllers.work_queue import Reconciler
@@ -25,6 +23,7 @@ from bayplan.controllers.writes import delete_pod, only_status_changed, write_st
 from bayplan.model.conditions import is_ready
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
+from bayplan.model.structs import replace
 from bayplan.model.workloads import RollingUpdate, ScaleStatus, StatefulSet
 from bayplan.store import DELETED, MODIFIED, Store, WatchEvent
 

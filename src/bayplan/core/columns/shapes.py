@@ -1,23 +1,27 @@
 """Pod shapes: what the scheduler needs to know of a pod, shared by all pods that are alike.
 
 Two pods have the same shape when namespace, labels, controller and everything in the spec but node, priority, priority
-class and volumes that no scheduler looks at are equal. Pods of one shape get the same verdicts and scores at the
-same instant, so selectors are compiled, requests computed and terms interned once for each shape and not for each
-pod. Of a pod that has its node less counts: only what it takes, and what it asks of pods to come.
+class, names of resource claims and volumes that no scheduler looks at are equal. Pods of one shape get the same
+verdicts and scores at the same instant (but for what they claim by name), so selectors are compiled, requests computed
+and terms interned once for each shape and not for each pod. Of a pod that has its node less counts: only what it takes,
+and what it asks of pods to come.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.resources import PodRequests, pod_requests
 from bayplan.core.columns.terms import AffinityTerms, compile_affinity
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.model.fingerprint import fingerprint
 from bayplan.model.meta import ObjectMeta, OwnerReference
-from bayplan.model.pod import Pod, PodSpec
+from bayplan.model.pod import Pod, PodResourceClaim, PodResourceClaimStatus, PodSpec
+from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import Struct
 from bayplan.model.volumes import has_source
 
@@ -55,6 +59,15 @@ class PodShape:
     carried_ids: tuple[int, ...] = field(default=())  # set by the cache: ids of the terms in `CarriedTerms`
 
 
+class PodClaims(Struct, eq=False):
+    """Where a pod's resource claims are looked up: as they are stored at any time, not as they were."""
+
+    entries: list[PodResourceClaim]  # of the pod's spec
+    statuses: list[PodResourceClaimStatus]  # claims that were made for the pod
+    stored: Mapping[tuple[str, str], ResourceClaim]  # all claims of the cluster by namespace and name
+    inventory: Inventory
+
+
 class PodInfo(Struct, eq=False):
     """One pod on its way through the scheduler."""
 
@@ -68,6 +81,7 @@ class PodInfo(Struct, eq=False):
     node_name: str
     nominated_node_name: str
     row: int = -1  # in the pod table, when it has one there
+    claims: PodClaims | None = None  # of pods that may need devices
 
     @property
     def namespace(self) -> str:
@@ -141,6 +155,8 @@ def _without_placement(spec: PodSpec) -> PodSpec:
     bare.preemption_policy = None
     # Every pod has a volume for its service account's token, with a random name.
     bare.volumes = [volume for volume in spec.volumes if has_source(volume)] if spec.volumes else spec.volumes
+    # Each pod has claims of its own, of which no plugin but one looks at more than that there are some.
+    bare.resource_claims = [PodResourceClaim(name=claim.name) for claim in spec.resource_claims]
     return bare
 
 

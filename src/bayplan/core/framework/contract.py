@@ -146,6 +146,14 @@ class ScorePlugin(Protocol):
         """(rows,) raw scores of feasible nodes."""
 
 
+class SelectiveScorePlugin:
+    """Base of a score plugin that can tell from the pod alone that it will give every node 0."""
+
+    def tells_nodes_apart(self, pod: PodInfo) -> bool:
+        """False: whatever the cluster looks like, pods of this shape get 0 on every node."""
+        raise NotImplementedError
+
+
 @runtime_checkable
 class NormalizePlugin(Protocol):
     name: ClassVar[str]

@@ -16,6 +16,7 @@ from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
 from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, Reads, Skip
+from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import Amounts, blocks_at, none_is_zero
 from bayplan.core.plugins.node_resources_fit import ScoredResource, scored_resources
 from bayplan.core.snapshot import View
@@ -30,6 +31,7 @@ class BalanceState(NamedTuple):
     resources: tuple[ScoredResource, ...]
     columns: RowArray  # (resources, 1) in the tables
     steps: IntArray  # (resources, 2, 1) what the pod adds, and nothing
+    devices: tuple[DeviceBacked, ...] = ()  # resources that may come as devices
 
 
 class NodeResourcesBalancedAllocation:
@@ -54,10 +56,15 @@ class NodeResourcesBalancedAllocation:
             scored,
             columns=row_array([[entry.resource] for entry in scored]),
             steps=np.array([[[entry.request], [0]] for entry in scored], dtype=np.int64),
+            devices=device_backed(
+                (entry.name for entry in self.args.resources), [entry.resource for entry in scored], view
+            ),
         )
 
     def score(self, state: BalanceState, view: View, rows: Rows) -> IntArray:
         capacities, taken = blocks_at(rows, state.columns, view.nodes.allocatable, view.usage.requested)
+        if state.devices:
+            count_devices(state.devices, view, rows, capacities, taken)
         # (resources, 2, rows): what is taken with the pod, and without it.
         levels = taken[:, np.newaxis] + state.steps
         if none_is_zero(capacities):
@@ -66,6 +73,8 @@ class NodeResourcesBalancedAllocation:
 
     def score_one(self, state: BalanceState, view: View, row: int) -> int:
         """A resource that the node has none of does not count."""
+        if state.devices:
+            return self.score(state, view, row_array([row])).item()
         allocatable, requested = view.nodes.allocatable, view.usage.requested
         after, before = [], []
         for resource, request, _ in state.resources:

@@ -3,7 +3,8 @@
 Filters on requests as the pod states them against what the pods there take; scores with the minimum the scheduler
 supposes of containers that state nothing. A failure code is a set of bits: bit 0 for too many pods, one bit for each
 requested resource that falls short, and a top bit when not even the empty node would do. Bits depend on the pod and
-the arguments alone, so codes of equal pods mean the same. Does not hand extended resources over to device claims.
+the arguments alone, so codes of equal pods mean the same. A resource that a device class stands for is left to
+DynamicResources on nodes that offer none of it themselves; in scores its devices count.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 import numpy as np
 
 from bayplan.core.columns import ABSENT, BoolArray, IntArray, RowArray, Rows, row_array
+from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.resources import (
     BASIC_NAMES,
     EPHEMERAL_STORAGE,
@@ -36,11 +38,13 @@ from bayplan.core.framework.args import (
 from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads, Ready
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
+from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import Amounts, blocks_at, none_is_zero
 from bayplan.core.plugins.requeue_rules import has_place, is_same_pod, on
 from bayplan.core.snapshot import Usage, View
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import DEVICE_CLASS_PREFIX, DeviceClass
 
 TOO_MANY_PODS = "Too many pods"
 
@@ -64,6 +68,7 @@ class Demand(NamedTuple):
     resource: int
     amount: int
     bit: int
+    may_be_devices: bool = False  # a device class stands for it
 
 
 class FilterState(NamedTuple):
@@ -91,6 +96,7 @@ class ScoreState(NamedTuple):
     requests: IntArray  # (resources, 1)
     weights: IntArray  # (resources,)
     weight_sum: int  # at least 1
+    devices: tuple[DeviceBacked, ...] = ()  # those among them that may come as devices
 
 
 class NodeResourcesFit:
@@ -107,7 +113,7 @@ class NodeResourcesFit:
         self._rating, self._rating_one = _ratings(strategy.type, strategy.shape)
 
     def pre_filter(self, pod: PodInfo, view: View) -> Ready:
-        demands = self._demands(pod.shape.requests.asked, view.nodes.resources)
+        demands = self._demands(pod.shape.requests.asked, view.nodes.resources, view.objects.devices)
         return Ready(
             FilterState(
                 demands,
@@ -128,7 +134,10 @@ class NodeResourcesFit:
         short = capacities - taken < state.amounts
         if np.count_nonzero(short):
             for demand, lacking, capacity in zip(state.demands, short, capacities, strict=True):
-                codes |= shortage_codes(demand, lacking, capacity)
+                if demand.may_be_devices:
+                    codes |= shortage_codes(demand, lacking, capacity) * (capacity > 0)
+                else:
+                    codes |= shortage_codes(demand, lacking, capacity)
         return codes
 
     def filter_one(self, state: FilterState, view: View, row: int) -> int:
@@ -136,6 +145,8 @@ class NodeResourcesFit:
         code = int(usage.pod_counts.item(row) >= nodes.allowed_pods.item(row))
         for demand in state.demands:
             capacity = nodes.allocatable.item(row, demand.resource)
+            if demand.may_be_devices and not capacity:
+                continue
             if capacity - usage.requested.item(row, demand.resource) < demand.amount:
                 code |= shortage_codes(demand, True, capacity)
         return code
@@ -165,6 +176,7 @@ class NodeResourcesFit:
             requests=np.array([[entry.request] for entry in resources], dtype=np.int64),
             weights=np.array([entry.weight for entry in resources], dtype=np.int64),
             weight_sum=sum(entry.weight for entry in resources) or 1,
+            devices=device_backed((entry.name for entry in configured), [entry.resource for entry in resources], view),
         )
 
     def score(self, state: ScoreState, view: View, rows: Rows) -> IntArray:
@@ -173,6 +185,8 @@ class NodeResourcesFit:
         # All resources at once: (resources, rows).
         (capacities,) = blocks_at(rows, state.columns, view.nodes.allocatable)
         needed = taken_at(view.usage, rows, state)
+        if state.devices:
+            count_devices(state.devices, view, rows, capacities, needed)
         needed += state.requests
         scores, counted = self._rate(capacities, needed)
         weights = state.weight_sum if counted is None else np.maximum(state.weights @ counted, 1)
@@ -180,6 +194,8 @@ class NodeResourcesFit:
         return mean
 
     def score_one(self, state: ScoreState, view: View, row: int) -> int:
+        if state.devices:
+            return self.score(state, view, row_array([row])).item()
         allocatable, usage = view.nodes.allocatable, view.usage
         total = weights = 0
         for resource, request, weight in state.resources:
@@ -206,14 +222,22 @@ class NodeResourcesFit:
     def _mean(self, total: Amounts, weights: Amounts) -> Amounts:
         return rounded_quotient(total, weights) if self._leaves_out_zeros else total // weights
 
-    def _demands(self, asked: Mapping[str, int], resources: ResourceVocabulary) -> tuple[Demand, ...]:
+    def _demands(
+        self, asked: Mapping[str, int], resources: ResourceVocabulary, devices: Inventory
+    ) -> tuple[Demand, ...]:
         # Upstream names scalars in the random order of a map; by name is as good and can be repeated.
         scalars = sorted(name for name in asked if name not in BASIC_NAMES and not self._is_ignored(name))
         names = [name for name in (*BASIC_NAMES, *scalars) if asked.get(name, 0) > 0]
         if len(names) > DEMANDS_MAX:
             raise CycleError(self.name, f"a pod may ask for at most {DEMANDS_MAX} resources, not {len(names)}")
         return tuple(
-            Demand(name, _known(resources, name), asked[name], TOO_MANY_PODS_BIT << position)
+            Demand(
+                name,
+                _known(resources, name),
+                asked[name],
+                TOO_MANY_PODS_BIT << position,
+                devices.class_of_resource(name) is not None,
+            )
             for position, name in enumerate(names, start=1)
         )
 
@@ -247,17 +271,29 @@ def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:
     """
     amounts, allowed_pods = _allocatable(new)
     asked = pod.shape.requests.asked
-    if not allowed_pods or any(amount > amounts.get(name, 0) for name, amount in asked.items() if amount):
+    as_devices = {name for name in asked if not amounts.get(name, 0) and _may_be_devices(pod, name)}
+    lacking = (amount > amounts.get(name, 0) and name not in as_devices for name, amount in asked.items() if amount)
+    if not allowed_pods or any(lacking):
         return False
-    if old is None:
+    if old is None or any(asked[name] for name in as_devices):
         return True
     amounts_before, allowed_pods_before = _allocatable(old)
     return allowed_pods > allowed_pods_before or _has_more(amounts, amounts_before, pod)
 
 
-def after_device_class(pod: PodInfo, old: object, new: object) -> bool:  # noqa: ARG001
-    """Hint: which resource a class stands for is not known here, so any scalar the pod asks for will do."""
-    return any(name not in BASIC_NAMES for name in pod.shape.requests.asked)
+def after_device_class(pod: PodInfo, old: DeviceClass | None, new: DeviceClass) -> bool:
+    """Hint: a class that has come to stand for a resource the pod asks for."""
+    asked, explicit = pod.shape.requests.asked, new.spec.extended_resource_name
+    if old is not None:
+        if (old.spec.extended_resource_name or "") == (explicit or ""):
+            return False
+    elif DEVICE_CLASS_PREFIX + new.metadata.name in asked:
+        return True
+    return explicit is not None and explicit in asked
+
+
+def _may_be_devices(pod: PodInfo, name: str) -> bool:
+    return pod.claims is not None and pod.claims.inventory.class_of_resource(name) is not None
 
 
 def _has_more(new: Mapping[str, int], other: Mapping[str, int], pod: PodInfo) -> bool:

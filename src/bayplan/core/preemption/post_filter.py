@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeAlias
 
+import numpy as np
+
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import histogram, nodes_available_message
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Code, Status, unschedulable
-from bayplan.core.plugins.dynamic_resources import NO_CLAIMS_REASON
+from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
+from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation, deallocate
 from bayplan.core.preemption.eligible import ineligible_reason
 from bayplan.core.preemption.search import search_by_dry_run
 from bayplan.core.snapshot import View
 
-DYNAMIC_RESOURCES = "DynamicResources"
 DEFAULT_PREEMPTION = "DefaultPreemption"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 #: What DynamicResources says when its PreFilter was never reached: its state cannot be found.
@@ -51,6 +53,7 @@ class PostFilterResult:
     status: Status = SUCCESS
     ineligible_reason: str = ""  # why preemption must not look
     found: Found | None = None  # None when preemption was never reached, or must not look
+    deallocation: Deallocation | None = None  # of the pod's own resource claims
 
     @property
     def message(self) -> str:
@@ -66,7 +69,8 @@ def run_post_filters(
     reasons: list[str] = []
     for name in profile.post_filter:
         if name == DYNAMIC_RESOURCES:
-            status = _dynamic_resources(filtered)
+            result.deallocation = _dynamic_resources(pod, filtered)
+            status = result.deallocation.status
         elif name == DEFAULT_PREEMPTION:
             status = _preempt(pod, view, filtered, search, result)
         else:
@@ -79,10 +83,12 @@ def run_post_filters(
     return result
 
 
-def _dynamic_resources(filtered: Filtered) -> Status:
+def _dynamic_resources(pod: PodInfo, filtered: Filtered) -> Deallocation:
     if DYNAMIC_RESOURCES not in filtered.pre.ran:
-        return Status(Code.ERROR, (STATE_NOT_FOUND,), DYNAMIC_RESOURCES)
-    return unschedulable(NO_CLAIMS_REASON)
+        return Deallocation(Status(Code.ERROR, (STATE_NOT_FOUND,), DYNAMIC_RESOURCES))
+    own = [position for position, plugin in enumerate(filtered.plugins) if plugin.name == DYNAMIC_RESOURCES]
+    rejected = np.isin(filtered.verdicts.rejected_by, own)
+    return deallocate(pod, filtered.pre.states.get(DYNAMIC_RESOURCES), filtered.verdicts.codes[rejected])
 
 
 def _preempt(pod: PodInfo, view: View, filtered: Filtered, search: Search, into: PostFilterResult) -> Status:

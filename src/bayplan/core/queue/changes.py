@@ -2,8 +2,7 @@
 
 Takes the object before and after, gives actions in upstream's order, one for each property that matters to scheduling.
 A pod in which none of them changed is simply updated; a node in which none changed gives nothing. Amounts are compared
-as the filters count them, so that a change of less than one unit is none. Claims that were generated for a pod are
-not looked at, as the model does not hold a pod's claim statuses. Upstream: framework/events.go (v1.36).
+as the filters count them, so that a change of less than one unit is none. Upstream: framework/events.go (v1.36).
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ def pod_changes(old: Pod, new: Pod) -> list[ActionType]:
         and old.metadata.labels is new.metadata.labels
         and status_agrees(old)
         and status_agrees(new)
+        and not _told_other_claims(old, new)
     ):
         return [ActionType.UPDATE]  # nearly all changes are of the status
     found = {
@@ -33,8 +33,18 @@ def pod_changes(old: Pod, new: Pod) -> list[ActionType]:
         and not new.spec.scheduling_gates,
         # Tolerations can only be added to a pod, so that their number tells.
         ActionType.UPDATE_POD_TOLERATION: len(old.spec.tolerations) != len(new.spec.tolerations),
+        ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM: _told_other_claims(old, new),
     }
     return [action for action, changed in found.items() if changed] or [ActionType.UPDATE]
+
+
+def _told_other_claims(old: Pod, new: Pod) -> bool:
+    """Whether other claims were made for the pod than before."""
+    before, after = old.status, new.status
+    return (
+        before.resource_claim_statuses != after.resource_claim_statuses
+        or before.extended_resource_claim_status != after.extended_resource_claim_status
+    )
 
 
 def node_changes(old: Node, new: Node) -> list[ActionType]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from bayplan.core.framework.verdict import Code
 from bayplan.model.pod import FINISHED_PHASES
+from bayplan.report.explain.claims import claim_parts
 from bayplan.report.explain.failures import all_reason_parts, failure_parts
 from bayplan.report.explain.preemption import evicted_from, preemption_parts
 from bayplan.report.explain.scores import score_parts
@@ -35,6 +36,7 @@ def explanation_parts(plain: Plain, *, top: int = DEFAULT_TOP, all_nodes: bool =
     else:
         yield from failure_parts(plain, all_nodes=all_nodes)
     yield from shortage_parts(plain["shortages"])
+    yield from claim_parts(plain)
     yield from preemption_parts(plain, all_nodes=all_nodes)
     if plain["message"]:
         yield heading("Scheduler message")

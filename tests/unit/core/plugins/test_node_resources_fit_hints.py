@@ -8,9 +8,11 @@ from tests.support import cache_of
 
 from bayplan.core.framework.args import NodeResourcesFitArgs
 from bayplan.core.framework.requeue import ActionType, EventResource
-from bayplan.core.plugins.node_resources_fit import NodeResourcesFit, after_device_class
+from bayplan.core.plugins.node_resources_fit import NodeResourcesFit, after_device_class, after_node_change
 from bayplan.model.kinds import Object
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import ContainerStatus, Pod, ResourceRequirements
+from bayplan.model.resource_claims import DeviceClass, DeviceClassSpec
 from bayplan.testing.builders import node, pod
 
 GPU = "nvidia.com/gpu"
@@ -88,10 +90,41 @@ def test_ignored_resources_must_be_there_all_the_same() -> None:
     assert not is_worth_it(plugin, POD, None, node("n").obj())
 
 
-@pytest.mark.parametrize(("asking", "worth_it"), [(POD, True), (pod("p").cpu("1").obj(), False)])
-def test_device_classes(asking: Pod, worth_it: bool) -> None:
-    """They may stand for any resource but the basic ones."""
-    assert after_device_class(cache_of().info(asking), None, None) == worth_it
+def standing_for(resource: str | None, name: str = "gpus") -> DeviceClass:
+    return DeviceClass(metadata=ObjectMeta(name=name), spec=DeviceClassSpec(extended_resource_name=resource))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "worth_it"),
+    [
+        (None, standing_for(GPU), True),
+        (None, standing_for("example.com/other"), False),
+        (None, standing_for(None), False),
+        (standing_for(None), standing_for(GPU), True),
+        (standing_for(GPU), standing_for(GPU), False),
+        (standing_for(GPU), standing_for(None), False),
+    ],
+)
+def test_device_classes(old: DeviceClass | None, new: DeviceClass, worth_it: bool) -> None:
+    """A class helps when it has come to stand for what the pod asks for."""
+    assert after_device_class(cache_of().info(POD), old, new) == worth_it
+
+
+def test_a_new_class_stands_for_the_resource_of_its_own_name() -> None:
+    """Every class does; an update changes nothing about that."""
+    implicit = pod("p").request({"deviceclass.resource.kubernetes.io/gpus": 1}).obj()
+    info = cache_of().info(implicit)
+    assert after_device_class(info, None, standing_for(None))
+    assert not after_device_class(info, standing_for("example.com/x"), standing_for(None))
+
+
+def test_a_node_without_the_resource_may_have_it_as_devices() -> None:
+    """What a class stands for need not be among the node's own resources; then every change of amounts is news."""
+    cache = cache_of(standing_for(GPU))
+    info = cache.info(POD)
+    assert after_node_change(info, None, node("n").obj())
+    assert after_node_change(info, node("n").obj(), node("n").capacity(memory="1Gi").obj())
+    assert not after_node_change(cache_of().info(POD), None, node("n").obj())
 
 
 def test_registers() -> None:

@@ -11,8 +11,6 @@ from copy import deepcopy
 from functools import partial
 from typing import Any, TypeAlias
 
-from msgspec.structs import replace
-
 from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
@@ -37,6 +35,7 @@ from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.store import ApiError
 from bayplan.worlds.simulated import SimulatedWorld

@@ -6,8 +6,6 @@ finished pods and pods of a DaemonSet are ignored. The caller retries the rest.
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-
 from bayplan.analysis.simulation.recording.pod_ledger import DRAIN_REASON
 from bayplan.controllers.ownership import controller_reference, is_active
 from bayplan.model.conditions import TRUE, with_pod_condition
@@ -15,6 +13,7 @@ from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.selectors import SelectorError, compile_label_selector
+from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.store import Store

@@ -14,8 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from msgspec.structs import replace
-
 from bayplan.analysis.simulation.inputs.recorded_trace import is_object_name
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.model.errors import Fault, InvalidObject
@@ -24,6 +22,7 @@ from bayplan.model.names import is_resource_name
 from bayplan.model.node import Node, NodeStatus
 from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 from bayplan.model.reading import read
+from bayplan.model.structs import replace
 from bayplan.model.well_known import HOSTNAME
 
 NODES_MAX = 100_000

@@ -12,8 +12,6 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from msgspec.structs import replace
-
 from bayplan.controllers.nodes.kubelet import RUN_SECONDS
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.meta import ObjectMeta, RawQuantity
@@ -29,6 +27,7 @@ from bayplan.model.pod import (
     PodSpec,
     ResourceRequirements,
 )
+from bayplan.model.structs import replace
 
 NAMESPACE: Final = "trace"
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")

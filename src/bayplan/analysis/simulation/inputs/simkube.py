@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
-from msgspec.structs import replace
 
 from bayplan.analysis.simulation.inputs.commands import Apply, Delete, Plan, reference_to
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.reading import from_dicts
+from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 
 _GZIP_MAGIC: Final = b"\x1f\x8b"

@@ -1,0 +1,286 @@
+"""The devices that ResourceSlices offer, who holds them, and what selectors say of them.
+
+`Inventory` follows slices, claims and classes as they come and go. Devices of equal content share a content id, so
+that a selector is evaluated once for each distinct device and not for each device. Which claim holds a device is kept
+by device; `changes_since` says which pools have to be looked at again. What devices a claim gets is not decided here,
+nor which slices a node can see (`device_pools`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bayplan.core.columns.vocabulary import Vocabulary
+from bayplan.model.device_selectors import (
+    CompiledDeviceSelector,
+    DeviceSelectorError,
+    compile_device_selector,
+    variables_of,
+)
+from bayplan.model.fingerprint import fingerprint
+from bayplan.model.quantity import parse_quantity
+from bayplan.model.resource_claims import (
+    DEVICE_CLASS_PREFIX,
+    Device,
+    DeviceClass,
+    DeviceRequestAllocationResult,
+    ResourceClaim,
+    ResourceSlice,
+)
+from bayplan.model.structs import Struct
+from bayplan.model.timestamps import parse_time
+
+#: Changes that are remembered; whoever lags further behind looks at everything again.
+CHANGES_MAX = 1 << 16
+
+Amounts: TypeAlias = dict[str, int]  # nano units by name
+
+
+class PoolId(NamedTuple):
+    driver: str
+    pool: str
+
+    def __str__(self) -> str:
+        return f"{self.driver}/{self.pool}"
+
+
+class DeviceId(NamedTuple):
+    driver: str
+    pool: str
+    device: str
+
+    @property
+    def pool_id(self) -> PoolId:
+        return PoolId(self.driver, self.pool)
+
+    def __str__(self) -> str:
+        return f"{self.driver}/{self.pool}/{self.device}"
+
+
+class DeviceEntry(Struct, eq=False):
+    """One device of one slice."""
+
+    id: DeviceId
+    device: Device
+    slice: ResourceSlice
+    content_id: int
+
+
+@dataclass(slots=True)
+class Share:
+    """A part of a device that several claims may hold."""
+
+    claim: str
+    consumed: Amounts
+
+
+MATCHES, MATCHES_NOT, FAILS = 1, 0, 2
+
+
+class Inventory:
+    """All devices, by what they are and by who holds them."""
+
+    def __init__(self, slices: dict[str, ResourceSlice], classes: dict[str, DeviceClass]) -> None:
+        self.slices = slices
+        self.classes = classes
+        # Whoever keeps what follows from these hears of changes at once.
+        self.on_class_change: Callable[[], None] = lambda: None
+        self.on_devices_change: Callable[[PoolId], None] = lambda _: None
+        self.holders: dict[DeviceId, list[str]] = {}  # claims (namespace/name) that hold the whole device
+        self.shares: dict[DeviceId, list[Share]] = {}
+        self.changes_end = 0  # how many changes of holders there have been
+        self.remembered: dict[Hashable, Any] = {}  # worked out from all this by whoever needs it
+        self._changes: list[PoolId] = []
+        self._contents: Vocabulary[bytes] = Vocabulary()
+        self._samples: list[tuple[str, Device]] = []  # by content id
+        self._entries: dict[str, tuple[ResourceSlice, list[DeviceEntry]]] = {}
+        self._answers: dict[str, list[bool | str]] = {}  # expression -> by content id, or why it fails
+        self._by_values: dict[Hashable, bool | str] = {}  # the same by the values that the expression looks at
+        self._extended: dict[str, DeviceClass] | None = None
+
+    # ---------------------------------------------------------------- what happens
+
+    def slice_changed(self) -> None:
+        self.remembered.clear()
+        if len(self._entries) > 2 * len(self.slices) + 16:
+            self._entries = {name: entry for name, entry in self._entries.items() if name in self.slices}
+
+    def class_changed(self) -> None:
+        self._extended = None
+        self.remembered.clear()
+        self.on_class_change()
+
+    def claim_changed(self, old: ResourceClaim | None, new: ResourceClaim | None) -> None:
+        """A claim came, changed or went: devices may have changed hands."""
+        before = old.status.allocation if old is not None else None
+        after = new.status.allocation if new is not None else None
+        if before is after:
+            return
+        if old is not None and before is not None:
+            self._release(_key(old), before.devices.results)
+        if new is not None and after is not None:
+            self._hold(_key(new), after.devices.results)
+
+    def _hold(self, claim: str, results: Iterable[DeviceRequestAllocationResult]) -> None:
+        for result in results:
+            if result.admin_access:
+                continue  # looks on, and takes nothing from anybody
+            device_id = _device_id(result)
+            if result.share_id is None:
+                self.holders.setdefault(device_id, []).append(claim)
+            else:
+                consumed = {name: parse_quantity(amount) for name, amount in result.consumed_capacity.items()}
+                self.shares.setdefault(device_id, []).append(Share(claim, consumed))
+            self._log(device_id.pool_id)
+
+    def _release(self, claim: str, results: Iterable[DeviceRequestAllocationResult]) -> None:
+        for result in results:
+            if result.admin_access:
+                continue
+            device_id = _device_id(result)
+            whole = self.holders.get(device_id)
+            if result.share_id is None and whole is not None:
+                self.holders.pop(device_id)
+                whole.remove(claim)
+                if whole:
+                    self.holders[device_id] = whole
+            left = [share for share in self.shares.pop(device_id, ()) if share.claim != claim]
+            if left:
+                self.shares[device_id] = left
+            self._log(device_id.pool_id)
+
+    def _log(self, pool_id: PoolId) -> None:
+        if len(self._changes) == CHANGES_MAX:
+            del self._changes[: CHANGES_MAX // 2]
+        self._changes.append(pool_id)
+        self.changes_end += 1
+        self.on_devices_change(pool_id)
+
+    def changes_since(self, position: int) -> list[PoolId] | None:
+        """Pools in which devices changed hands; None when nobody remembers."""
+        start = len(self._changes) - (self.changes_end - position)
+        return self._changes[start:] if start >= 0 else None
+
+    # ---------------------------------------------------------------- what there is
+
+    def entries_of(self, resource_slice: ResourceSlice) -> list[DeviceEntry]:
+        """The devices of a slice, in its order."""
+        name = resource_slice.metadata.name
+        known = self._entries.get(name)
+        if known is None or known[0] is not resource_slice:
+            known = self._entries[name] = (resource_slice, list(self._make_entries(resource_slice)))
+        return known[1]
+
+    def _make_entries(self, resource_slice: ResourceSlice) -> Iterator[DeviceEntry]:
+        spec = resource_slice.spec
+        for device in spec.devices:
+            content = fingerprint(
+                (spec.driver, device.attributes, device.capacity, device.taints, device.allow_multiple_allocations)
+            )
+            content_id = self._contents.id(content)
+            if content_id == len(self._samples):
+                self._samples.append((spec.driver, device))
+            yield DeviceEntry(DeviceId(spec.driver, spec.pool.name, device.name), device, resource_slice, content_id)
+
+    @property
+    def content_count(self) -> int:
+        return len(self._samples)
+
+    def sample(self, content_id: int) -> Device:
+        """A device with that content; names differ."""
+        return self._samples[content_id][1]
+
+    def consumed(self, device_id: DeviceId) -> Amounts | None:
+        """What of the device's capacity is taken by those who share it; None: nobody does, or takes any."""
+        total: Amounts = {}
+        for share in self.shares.get(device_id, ()):
+            for name, amount in share.consumed.items():
+                total[name] = total.get(name, 0) + amount
+        return total or None
+
+    def is_allocated(self, device_id: DeviceId) -> bool:
+        return device_id in self.holders or device_id in self.shares
+
+    # ---------------------------------------------------------------- what selectors say
+
+    def answer(self, expression: str, content_id: int) -> bool | str:
+        """Whether a device of that content is meant; text: why the expression fails on it."""
+        answers = self._answers.setdefault(expression, [])
+        while len(answers) <= content_id:
+            answers.append(self._ask(expression, *self._samples[len(answers)]))
+        return answers[content_id]
+
+    def _ask(self, expression: str, driver: str, device: Device) -> bool | str:
+        """Devices that differ only in what the expression does not look at get the same answer."""
+        try:
+            selector = compile_device_selector(expression)
+        except DeviceSelectorError as problem:
+            return f"CEL compile error: {problem}"
+        key = (expression, selector.values_of(driver, device))
+        if key[1] is None:
+            return _evaluate(selector, driver, device)
+        answer = self._by_values.get(key)
+        if answer is None:
+            answer = self._by_values[key] = _evaluate(selector, driver, device)
+        return answer
+
+    def outcomes(self, expressions: tuple[str, ...]) -> NDArray[np.int8]:
+        """(contents,) MATCHES where all expressions do; the first that does not, or fails, decides."""
+        key = ("outcomes", expressions)
+        known: NDArray[np.int8] | None = self.remembered.get(key)
+        if known is not None and len(known) == self.content_count:
+            return known
+        found = np.full(self.content_count, MATCHES, dtype=np.int8)
+        for expression in expressions:
+            for content_id in np.flatnonzero(found == MATCHES).tolist():
+                answer = self.answer(expression, content_id)
+                if answer is not True:
+                    found[content_id] = FAILS if isinstance(answer, str) else MATCHES_NOT
+        self.remembered[key] = found
+        return found
+
+    # ---------------------------------------------------------------- extended resources
+
+    def class_of_resource(self, resource_name: str) -> DeviceClass | None:
+        """The class that stands for an extended resource: of several the newest, then the one named first."""
+        if self._extended is None:
+            self._extended = {}
+            for device_class in self.classes.values():
+                explicit = device_class.spec.extended_resource_name
+                if explicit is not None:
+                    known = self._extended.get(explicit)
+                    if known is not None and not _comes_before(device_class, known):
+                        continue  # as upstream, which then forgets the name that every class has of itself
+                    self._extended[explicit] = device_class
+                self._extended[DEVICE_CLASS_PREFIX + device_class.metadata.name] = device_class
+        return self._extended.get(resource_name)
+
+
+def _comes_before(one: DeviceClass, other: DeviceClass) -> bool:
+    mine, others = _created(one), _created(other)
+    return mine > others or (mine == others and one.metadata.name < other.metadata.name)
+
+
+def _created(device_class: DeviceClass) -> int:
+    created = device_class.metadata.creation_timestamp
+    return parse_time(created) if created is not None else 0
+
+
+def _evaluate(selector: CompiledDeviceSelector, driver: str, device: Device) -> bool | str:
+    try:
+        return selector.matches(variables_of(driver, device))
+    except DeviceSelectorError as problem:
+        return f"CEL runtime error: {problem}"
+
+
+def _device_id(result: DeviceRequestAllocationResult) -> DeviceId:
+    return DeviceId(result.driver, result.pool, result.device)
+
+
+def _key(claim: ResourceClaim) -> str:
+    return f"{claim.metadata.namespace}/{claim.metadata.name}"

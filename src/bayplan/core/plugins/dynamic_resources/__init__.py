@@ -1,0 +1,338 @@
+"""DynamicResources: every claim of the pod has devices that the node can use, or can be given some there.
+
+Takes the pod's claims, the device classes and what ResourceSlices offer; gives for each node whether all claims can be
+served there together, and scores nodes by how early in a list of alternatives they can serve one. `reserve` gives the
+claims with their devices; `post_filter` says which claim to take devices from that nobody can use where they are.
+Writing, and waiting for devices to be prepared, is left to whoever binds. Upstream: plugins/dynamicresources (v1.36).
+"""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
+from bayplan.core.columns.node_selectors import compile_term, match_some
+from bayplan.core.columns.resources import BASIC_NAMES
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.args import DynamicResourcesArgs
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, SelectiveScorePlugin, default_normalize
+from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
+from bayplan.core.framework.verdict import SUCCESS, CycleError, Status, unresolvable
+from bayplan.core.plugins.dynamic_resources.allocation import AllocationError, Search
+from bayplan.core.plugins.dynamic_resources.claims import (
+    ClaimError,
+    claims_of,
+    has_failed_to_bind,
+    is_reserved_for,
+    reserved_for,
+    with_status,
+)
+from bayplan.core.plugins.dynamic_resources.counting import ALTERNATIVES_MAX
+from bayplan.core.plugins.dynamic_resources.extended import (
+    UNWRITTEN,
+    backed_resources,
+    existing_claim,
+    may_be_backed,
+    unwritten_claim,
+)
+from bayplan.core.plugins.dynamic_resources.findings import (
+    CANNOT_ALLOCATE,
+    FAILED,
+    INVALID_POOLS,
+    Findings,
+    findings_of,
+)
+from bayplan.core.plugins.dynamic_resources.hints import after_claim_change, after_own_claims_made
+from bayplan.core.plugins.dynamic_resources.requests import Plan, plan_of
+from bayplan.core.plugins.dynamic_resources.results import allocation_result
+from bayplan.core.plugins.requeue_rules import on
+from bayplan.core.snapshot import View
+from bayplan.model.fingerprint import digest
+from bayplan.model.resource_claims import CLAIM_FINALIZER, ResourceClaim, ResourceClaimStatus
+from bayplan.model.selectors import SelectorError
+
+DYNAMIC_RESOURCES = "DynamicResources"
+
+#: Failure codes; those of the allocation itself come first (`findings`). Above NOT_AVAILABLE one bit for each claim.
+STALE_CLAIM, CANNOT_FIT, NOT_AVAILABLE = 4, 5, 8
+CLAIM_BITS = 4
+REASONS = {
+    CANNOT_ALLOCATE: "cannot allocate all claims",
+    INVALID_POOLS: "invalid resource pools were encountered",
+    STALE_CLAIM: "cannot schedule extended resource claim",
+    CANNOT_FIT: "cannot fit resource",
+}
+NOT_AVAILABLE_REASON = "resourceclaim not available on the node"
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    """Nodes on which the same claims have to be served: they differ in which extended resources they offer."""
+
+    mask: BoolArray | None  # (nodes,); None for all
+    plan: Plan
+
+
+@dataclass(slots=True, eq=False)
+class DeviceState:
+    """What has to be done for the pod."""
+
+    claims: list[ResourceClaim]  # those the pod names
+    extended: ResourceClaim | None = None  # the one the scheduler has written, or would write
+    groups: list[Group] = field(default_factory=list)  # empty when no claim needs devices
+    misfits: BoolArray | None = None  # (nodes,) nodes that lack an extended resource for which no class stands
+    unavailable: IntArray | None = None  # (nodes,) a bit for each claim whose devices cannot be used there
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether the scheduler wrote a claim in an earlier attempt, which is of no use any more."""
+        return self.extended is not None and self.extended.metadata.name != UNWRITTEN
+
+
+class DynamicResources(SelectiveScorePlugin):
+    """Filters and scores nodes by the devices they can give."""
+
+    name: ClassVar[str] = DYNAMIC_RESOURCES
+    reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
+    score_reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
+
+    def __init__(self, args: DynamicResourcesArgs | None = None) -> None:
+        self._args = args or DynamicResourcesArgs()
+
+    def pre_enqueue(self, pod: PodInfo) -> Status:
+        try:
+            for _ in claims_of(pod):
+                pass
+        except ClaimError as problem:
+            return unresolvable(str(problem))
+        return SUCCESS
+
+    def concerns(self, pod: PodInfo) -> bool:
+        return bool(pod.spec.resource_claims) or any(
+            name not in BASIC_NAMES and may_be_backed(name) for name in pod.shape.requests.asked
+        )
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        if not self.concerns(pod):
+            return SKIP
+        try:
+            claims = list(claims_of(pod))
+        except ClaimError as problem:
+            return unresolvable(str(problem))
+        inventory = view.objects.devices
+        resources = backed_resources(pod, inventory)
+        if not claims and not resources:
+            return SKIP
+        rejected = _check_claims(claims, view)
+        if rejected is not None:
+            return rejected
+        state = DeviceState(claims, unavailable=_unavailable(claims, view))
+        if resources:
+            stored = existing_claim(pod, view.objects.resource_claims.values())
+            state.extended = stored if stored is not None else unwritten_claim(pod, inventory, ())
+        wanted = [claim for claim in claims if claim.status.allocation is None]
+        if not resources or state.is_stale:
+            if wanted:
+                state.groups.append(Group(None, plan_of(wanted)))
+        else:
+            _add_groups(state, pod, view, wanted, resources)
+        return Ready(state)
+
+    def filter(self, state: DeviceState | PodInfo, view: View, rows: Rows) -> IntArray:
+        if isinstance(state, PodInfo):  # a profile that leaves out pre_filter
+            raise CycleError(self.name, "not found")
+        codes: IntArray = np.zeros(view.nodes.count, dtype=np.int64)
+        if state.is_stale:
+            return codes[rows] + STALE_CLAIM
+        asked: BoolArray = np.zeros(view.nodes.count, dtype=np.bool_)
+        asked[rows] = True
+        if state.misfits is not None:
+            codes[state.misfits] = CANNOT_FIT
+            asked &= ~state.misfits
+        for group in state.groups:
+            in_group = asked if group.mask is None else asked & group.mask
+            group_rows = np.flatnonzero(in_group)
+            found = self._look(group.plan, view, group_rows)
+            codes[group_rows] = found.codes[group_rows]
+        if state.unavailable is not None:
+            here = np.flatnonzero((codes == 0) & (state.unavailable != 0))
+            codes[here] = NOT_AVAILABLE | (state.unavailable[here] << CLAIM_BITS)
+        return codes[rows]
+
+    def _look(self, plan: Plan, view: View, rows: RowArray) -> Findings:
+        inventory = view.objects.devices
+        found = findings_of(inventory, view.nodes, plan)
+        found.look(inventory, view.nodes, plan, rows)
+        failed = rows[found.codes[rows] == FAILED]
+        if len(failed):
+            raise CycleError(self.name, found.errors[failed.item(0)].message(plan))
+        return found
+
+    def explain_failure(self, state: DeviceState, view: View, code: int) -> Status:  # noqa: ARG002
+        return unresolvable(NOT_AVAILABLE_REASON if code & NOT_AVAILABLE else REASONS[code])
+
+    def tells_nodes_apart(self, pod: PodInfo) -> bool:
+        return bool(pod.spec.resource_claims)
+
+    def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
+        scores: IntArray = np.zeros(len(rows), dtype=np.int64)
+        prepared = self.pre_filter(state, view) if state.spec.resource_claims else SKIP
+        if not isinstance(prepared, Ready):
+            return scores
+        device_state: DeviceState = prepared.state
+        for group in device_state.groups:
+            positions = np.arange(len(rows)) if group.mask is None else np.flatnonzero(group.mask[rows])
+            found = self._look(group.plan, view, rows[positions])
+            scores[positions] = found.scores[rows[positions]] + _worth_of_allocated(device_state.claims)
+        return scores
+
+    def normalize(self, state: object, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
+        return default_normalize(scores, reverse=False)
+
+    def reserve(self, pod: PodInfo, view: View, node_row: int) -> list[ResourceClaim]:
+        """The pod's claims with their devices, kept for the pod."""
+        prepared = self.pre_filter(pod, view)
+        if not isinstance(prepared, Ready):
+            return []
+        state: DeviceState = prepared.state
+        changed = [
+            reserved_for(claim, pod)
+            for claim in state.claims
+            if claim.status.allocation is not None and not is_reserved_for(claim, pod)
+        ]
+        for group in state.groups:
+            if group.mask is None or group.mask[node_row]:
+                changed += self._allocate(pod, view, node_row, group.plan)
+        return changed
+
+    def _allocate(self, pod: PodInfo, view: View, node_row: int, plan: Plan) -> list[ResourceClaim]:
+        try:
+            found = Search(view.objects.devices, view.nodes, node_row, plan).run()
+        except AllocationError as error:
+            raise CycleError(self.name, error.message(plan)) from error
+        if found is None:
+            raise CycleError(self.name, "claim allocation not found for node")
+        node_name = view.nodes.names[node_row]
+        return [
+            _allocated(
+                planned.claim, pod, ResourceClaimStatus(allocation=allocation_result(planned.claim, chosen, node_name))
+            )
+            for planned, chosen in zip(plan.claims, found.devices, strict=True)
+            if planned.requests or planned.claim.metadata.name != UNWRITTEN
+        ]
+
+    def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        nodes = ActionType.ADD | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_ALLOCATABLE
+        changed = ActionType.ADD | ActionType.UPDATE
+        return (
+            on(EventResource.NODE, nodes),
+            on(EventResource.RESOURCE_CLAIM, changed, after_claim_change),
+            on(EventResource.POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, after_own_claims_made),
+            on(EventResource.DEVICE_CLASS, changed),
+            on(EventResource.RESOURCE_SLICE, changed),
+        )
+
+
+def _check_claims(claims: list[ResourceClaim], view: View) -> Status | None:
+    """Why no node will do. Raises CycleError for what cannot be understood."""
+    classes, in_flight = view.objects.device_classes, view.objects.claims_in_flight
+    for claim in claims:
+        label = f"{claim.metadata.namespace}/{claim.metadata.name}"
+        if (claim.metadata.namespace, claim.metadata.name) in in_flight:
+            return unresolvable(f"resource claim {label} is in the process of being allocated")
+        if claim.status.allocation is not None:
+            continue
+        for request in claim.spec.devices.requests:
+            if request.exactly is not None:
+                asked = [(request.name, request.exactly.device_class_name)]
+            elif request.first_available:
+                asked = [(f"{request.name}/{sub.name}", sub.device_class_name) for sub in request.first_available]
+            else:
+                return unresolvable(f"resource claim {label}, request {request.name}: unknown request type")
+            for name, class_name in asked:
+                if not class_name:
+                    raise CycleError(DYNAMIC_RESOURCES, f"request {name}: unsupported request type")
+                if class_name not in classes:
+                    return unresolvable(f"request {name}: device class {class_name} does not exist")
+    return None
+
+
+def _unavailable(claims: list[ResourceClaim], view: View) -> IntArray | None:
+    """(nodes,) a bit for each allocated claim that cannot be used on the node; None where there is none."""
+    bits: IntArray | None = None
+    for position, claim in enumerate(claims):
+        allocation = claim.status.allocation
+        if allocation is None:
+            continue
+        usable = view.nodes.alive & (not has_failed_to_bind(claim))
+        if allocation.node_selector is not None:
+            try:
+                terms = [
+                    compile_term(term, f"nodeSelectorTerms[{place}]")
+                    for place, term in enumerate(allocation.node_selector.node_selector_terms)
+                ]
+            except SelectorError as problem:
+                raise CycleError(DYNAMIC_RESOURCES, str(problem)) from problem
+            usable &= match_some(view.nodes, terms)
+        if bits is None:
+            bits = np.zeros(view.nodes.count, dtype=np.int64)
+        bits[~usable] |= 1 << position
+    return bits
+
+
+def _add_groups(
+    state: DeviceState, pod: PodInfo, view: View, wanted: list[ResourceClaim], resources: tuple[str, ...]
+) -> None:
+    """Nodes by which of the resources they do not offer themselves."""
+    nodes, inventory = view.nodes, view.objects.devices
+    columns = [nodes.resources.find(name) for name in resources]
+    lacking = nodes.allocatable[:, columns] == 0  # (nodes, resources)
+    kinds, kind_of = np.unique(lacking, axis=0, return_inverse=True)
+    for kind, lacks in enumerate(kinds.tolist()):
+        from_devices = [name for name, lacked in zip(resources, lacks, strict=True) if lacked]
+        claims = list(wanted)
+        if from_devices:
+            claims.append(unwritten_claim(pod, inventory, from_devices))
+        if claims:
+            state.groups.append(Group(kind_of.reshape(-1) == kind, plan_of(claims)))
+    unbacked = [
+        nodes.resources.find(name)
+        for name, amount in pod.shape.requests.asked.items()
+        if amount and may_be_backed(name) and name not in resources
+    ]
+    if unbacked:
+        state.misfits = (nodes.allocatable[:, unbacked] == 0).any(axis=1)
+
+
+def _worth_of_allocated(claims: list[ResourceClaim]) -> int:
+    """What the alternatives are worth that claims with devices were served with."""
+    worth = 0
+    for claim in claims:
+        if claim.status.allocation is None:
+            continue
+        taken = {result.request for result in claim.status.allocation.devices.results}
+        for request in claim.spec.devices.requests:
+            if request.exactly is None:
+                worth += sum(
+                    ALTERNATIVES_MAX - place
+                    for place, sub in enumerate(request.first_available)
+                    if f"{request.name}/{sub.name}" in taken
+                )
+    return worth
+
+
+def _allocated(claim: ResourceClaim, pod: PodInfo, status: ResourceClaimStatus) -> ResourceClaim:
+    status.devices = claim.status.devices
+    status.reserved_for = claim.status.reserved_for
+    allocated = with_status(claim, status)
+    meta = allocated.metadata = copy(claim.metadata)
+    if CLAIM_FINALIZER not in meta.finalizers:
+        meta.finalizers = [*meta.finalizers, CLAIM_FINALIZER]
+    if meta.name == UNWRITTEN:
+        meta.name = meta.generate_name + digest((pod.key, pod.uid)).hex()[:5]
+        meta.generate_name = ""
+    return reserved_for(allocated, pod)

@@ -1,0 +1,401 @@
+"""Which devices of one node a pod's claims would get: an exhaustive search that takes the first solution.
+
+Claims are served one after another, requests of a claim in their order, devices in the order of pools, slices and
+slices' lists; within a request devices are taken in ascending order only, as the order makes no difference there. The
+answer is therefore upstream's to the device. What cannot be tried at all is an `AllocationError`, and ends the attempt;
+a search that takes too long is one as well. Upstream: structured/internal/incubating/allocator_incubating.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bayplan.core.columns.device_pools import Pool, PoolError, node_matches, pools_of_node
+from bayplan.core.columns.devices import Amounts, DeviceEntry, DeviceId, Inventory, PoolId
+from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.plugins.dynamic_resources.capacity import consumption, has_capacity
+from bayplan.core.plugins.dynamic_resources.constraints import Constraint, constraint_of
+from bayplan.core.plugins.dynamic_resources.requests import ClaimPlan, Plan, Request, expressions_of
+from bayplan.model.quantity import parse_quantity
+from bayplan.model.resource_claims import ALL_DEVICES, EXACT_COUNT, DeviceTaint, DeviceToleration
+
+RESULTS_MAX = 32
+#: Upstream stops by the clock, after ten seconds; here work is counted instead.
+STEPS_MAX = 1_000_000
+HINDERING_EFFECTS = frozenset({"NoSchedule", "NoExecute"})
+
+
+class AllocationError(Exception):
+    """Something is wrong with a claim or a class; where `claim` is given the text goes on after that claim's name."""
+
+    def __init__(self, text: str, claim: int | None = None) -> None:
+        super().__init__(text)
+        self.text = text
+        self.claim = claim
+
+    def message(self, plan: Plan) -> str:
+        return self.text if self.claim is None else f"claim {plan.claims[self.claim].label}{self.text}"
+
+
+class _TooManyError(Exception):
+    """The claim would get more devices than a claim may have."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chosen:
+    """One device for one request."""
+
+    request: Request
+    entry: DeviceEntry
+    consumed: Amounts | None  # of a device that is shared
+
+
+@dataclass(slots=True)
+class Allocation:
+    """A solution: the devices of each claim, and for each list of alternatives the one that was taken."""
+
+    devices: list[list[Chosen]]
+    selected: dict[tuple[int, int], int]  # (claim, request) -> alternative
+
+
+@dataclass(slots=True, eq=False)
+class _Task:
+    """A request with what was found out about it for this node."""
+
+    claim: int
+    request: Request
+    count: int
+    is_all: bool
+    all_devices: list[tuple[DeviceEntry, Pool]]
+    class_selectors: tuple[str | None, ...]
+    selectable: dict[DeviceId, bool]
+
+
+class Search:
+    """One search on one node."""
+
+    def __init__(self, inventory: Inventory, nodes: NodeTable, row: int, plan: Plan) -> None:
+        self._inventory = inventory
+        self._nodes = nodes
+        self._row = row
+        self._plan = plan
+        self._pools: list[Pool] = []
+        self._places: list[tuple[DeviceEntry, Pool]] = []
+        self._tasks: list[list[list[_Task]]] = []  # by claim, request and alternative
+        self._constraints: list[list[Constraint]] = []
+        self._allocating: dict[DeviceId, set[int]] = {}
+        self._taking: dict[DeviceId, list[Amounts]] = {}  # shares of this very attempt
+        self._available: dict[PoolId, dict[str, Amounts]] = {}
+        self._using: dict[PoolId, dict[str, Amounts]] = {}
+        self._results: list[list[Chosen]] = [[] for _ in plan.claims]
+        self._selected: dict[tuple[int, int], int] = {}
+        self._steps = 0
+
+    def run(self) -> Allocation | None:
+        """The first solution; None when there is none. Raises AllocationError."""
+        try:
+            self._pools = pools_of_node(self._inventory, self._nodes, self._row)
+        except PoolError as problem:
+            raise AllocationError(str(problem)) from problem
+        self._places = [
+            (entry, pool)
+            for pool in self._pools
+            if not pool.is_incomplete and not pool.is_invalid
+            for entry in pool.entries
+        ]
+        for position, claim in enumerate(self._plan.claims):
+            self._prepare(position, claim)
+        try:
+            found = self._from_claim(0)
+        except _TooManyError:
+            raise AllocationError("allocation max size exceeded") from None
+        return Allocation(self._results, self._selected) if found else None
+
+    @property
+    def saw_invalid_pool(self) -> bool:
+        return any(pool.is_invalid for pool in self._pools)
+
+    # ---------------------------------------------------------------- before the search
+
+    def _prepare(self, position: int, claim: ClaimPlan) -> None:
+        tasks, least = [], 0
+        for alternatives in claim.requests:
+            prepared = [self._task(position, request) for request in alternatives]
+            tasks.append(prepared)
+            least += min(task.count for task in prepared)
+        if least > RESULTS_MAX:
+            text = f": number of requested devices {least} exceeds the claim limit of {RESULTS_MAX}"
+            raise AllocationError(text, position)
+        self._tasks.append(tasks)
+        constraints = []
+        for place, written in enumerate(claim.constraints):
+            constraint = constraint_of(written)
+            if constraint is None:
+                text = f", constraint #{place}: empty constraint (unsupported constraint type?)"
+                raise AllocationError(text, position)
+            constraints.append(constraint)
+        self._constraints.append(constraints)
+
+    def _task(self, position: int, request: Request) -> _Task:
+        for place, expression in enumerate(request.selectors):
+            if expression is None:
+                what = "CEL expression empty (unsupported selector type?)"
+                raise AllocationError(f", request {request.name}, selector #{place}: {what}", position)
+        if not request.class_name:
+            what = "missing device class name (unsupported request type?)"
+            raise AllocationError(f", request {request.name}: {what}", position)
+        device_class = self._inventory.classes.get(request.class_name)
+        if device_class is None:
+            missing = f'deviceclass.resource.k8s.io "{request.class_name}" not found'
+            what = f"could not retrieve device class {request.class_name}: {missing}"
+            raise AllocationError(f", request {request.name}: {what}", position)
+        is_all = request.mode == ALL_DEVICES
+        if not is_all and request.mode != EXACT_COUNT:
+            raise AllocationError(f", request {request.name}: unsupported count mode {request.mode}", position)
+        selectors = expressions_of(device_class.spec.selectors)
+        task = _Task(position, request, request.count, is_all, [], selectors, {})
+        if is_all:
+            task.all_devices = self._all_devices(task)
+            task.count = len(task.all_devices)
+        return task
+
+    def _all_devices(self, task: _Task) -> list[tuple[DeviceEntry, Pool]]:
+        found: list[tuple[DeviceEntry, Pool]] = []
+        for pool in self._pools:
+            if pool.is_incomplete or pool.is_invalid:
+                state = "being updated" if pool.is_incomplete else "invalid"
+                what = f"asks for all devices, but resource pool {pool.id} is currently {state}"
+                raise AllocationError(f", request {task.request.name}: {what}", task.claim)
+            found += [
+                (entry, pool)
+                for entry in pool.entries
+                if self._is_selectable(task, entry) and self._has_capacity(task.request, entry)
+            ]
+        return found
+
+    # ---------------------------------------------------------------- the search
+
+    def _from_claim(self, claim: int) -> bool:
+        return claim == len(self._tasks) or self._from_request(claim, 0)
+
+    def _from_request(self, claim: int, request: int) -> bool:
+        if request == len(self._tasks[claim]):
+            try:
+                return self._from_claim(claim + 1)
+            except _TooManyError:
+                return False  # an earlier claim with fewer devices may leave room for other alternatives
+        alternatives = self._tasks[claim][request]
+        if not alternatives[0].request.parent:
+            return self._from_device(claim, request, alternatives[0], 0, 0)
+        always_too_many = True
+        for position, task in enumerate(alternatives):
+            try:
+                found = self._from_device(claim, request, task, 0, 0)
+            except _TooManyError:
+                continue
+            always_too_many = False
+            if found:
+                self._selected[claim, request] = position
+                return True
+        if always_too_many:
+            raise _TooManyError
+        return False
+
+    def _from_device(self, claim: int, request: int, task: _Task, device: int, start: int) -> bool:
+        """From the device-th device of the request on; candidates before `start` have had their turn."""
+        self._steps += 1
+        if self._steps > STEPS_MAX:
+            raise AllocationError(f"node {self._nodes.names[self._row]}: timed out trying to allocate devices")
+        if task.is_all and not task.all_devices:
+            return False
+        if device >= task.count:
+            return self._from_request(claim, request + 1)
+        if len(self._results[claim]) + task.count - device > RESULTS_MAX:
+            raise _TooManyError
+        if task.is_all:
+            entry, pool = task.all_devices[device]
+            return self._try(task, entry, pool, lambda: self._from_device(claim, request, task, device + 1, 0))
+        for place in range(start, len(self._places)):
+            entry, pool = self._places[place]
+            if (
+                self._is_candidate(task, entry)
+                and self._is_selectable(task, entry)
+                and self._has_capacity(task.request, entry)
+                and self._try(task, entry, pool, self._next_device(claim, request, task, device, place))
+            ):
+                return True
+        return False
+
+    def _next_device(self, claim: int, request: int, task: _Task, device: int, place: int) -> Callable[[], bool]:
+        return lambda: self._from_device(claim, request, task, device + 1, place + 1)
+
+    def _try(self, task: _Task, entry: DeviceEntry, pool: Pool, go_on: Callable[[], bool]) -> bool:
+        """Take the device and see whether the rest works out; give it back if not."""
+        undo = self._take(task, entry, pool)
+        if undo is None:
+            return False
+        found = False
+        try:
+            found = go_on()
+        finally:
+            if not found:
+                for step in reversed(undo):
+                    step()
+        return found
+
+    # ---------------------------------------------------------------- one device
+
+    def _is_candidate(self, task: _Task, entry: DeviceEntry) -> bool:
+        if task.request.is_admin:
+            return task.claim not in self._allocating.get(entry.id, ())
+        return not self._is_in_use(entry.id)
+
+    def _is_in_use(self, device_id: DeviceId) -> bool:
+        return device_id in self._inventory.holders or bool(self._allocating.get(device_id))
+
+    def _is_selectable(self, task: _Task, entry: DeviceEntry) -> bool:
+        known = task.selectable.get(entry.id)
+        if known is None:
+            known = task.selectable[entry.id] = self._select(task, entry)
+        return known
+
+    def _select(self, task: _Task, entry: DeviceEntry) -> bool:
+        for place, expression in enumerate(task.class_selectors):
+            assert expression is not None
+            answer = self._inventory.answer(expression, entry.content_id)
+            if isinstance(answer, str):
+                raise AllocationError(f"class {task.request.class_name}: selector #{place}: {answer}")
+            if not answer:
+                return False
+        for place, expression in enumerate(task.request.selectors):
+            assert expression is not None
+            answer = self._inventory.answer(expression, entry.content_id)
+            if isinstance(answer, str):
+                raise AllocationError(f": selector #{place}: {answer}", task.claim)
+            if not answer:
+                return False
+        if not entry.slice.spec.per_device_node_selection:
+            return True
+        try:
+            return node_matches(entry.device, self._nodes, self._row)
+        except PoolError as problem:
+            raise AllocationError(str(problem)) from problem
+
+    def _has_capacity(self, request: Request, entry: DeviceEntry) -> bool:
+        capacity = entry.device.capacity
+        if not capacity and not request.capacity:
+            return True
+        return has_capacity(
+            request.capacity, capacity, self._inventory.consumed(entry.id), _sum(self._taking.get(entry.id, ()))
+        )
+
+    def _take(self, task: _Task, entry: DeviceEntry, pool: Pool) -> list[Callable[[], None]] | None:
+        """Mark the device as taken: what undoes it, or None when it cannot be had."""
+        undo: list[Callable[[], None]] = []
+        if self._reserve(task, entry, pool, undo):
+            return undo
+        for step in reversed(undo):
+            step()
+        return None
+
+    def _reserve(self, task: _Task, entry: DeviceEntry, pool: Pool, undo: list[Callable[[], None]]) -> bool:
+        request, claim, device_id = task.request, task.claim, entry.id
+        is_shared = bool(entry.device.allow_multiple_allocations)
+        if request.is_admin:
+            if not is_shared and claim in self._allocating.get(device_id, ()):
+                return False
+        elif self._is_in_use(device_id):
+            return False
+        counts_already = is_shared and (device_id in self._taking or self._inventory.consumed(device_id) is not None)
+        if entry.device.consumes_counters and not counts_already:
+            self._use_counters(entry, pool, +1)
+            undo.append(lambda: self._use_counters(entry, pool, -1))
+            if not self._counters_suffice(pool):
+                return False
+        if hindered_by(entry.device.taints, request.tolerations):
+            return False
+        if not self._meets_constraints(task, entry, undo):
+            return False
+        if not is_shared:
+            claims = self._allocating.setdefault(device_id, set())
+            claims.add(claim)
+            undo.append(lambda: claims.discard(claim))
+        if not self._has_capacity(request, entry):
+            return False
+        consumed = consumption(request.capacity, entry.device.capacity) if is_shared else None
+        if consumed is not None:
+            self._taking.setdefault(device_id, []).append(consumed)
+            undo.append(lambda: self._give_back(device_id))
+        results = self._results[claim]
+        results.append(Chosen(request, entry, consumed))
+        undo.append(lambda: results.__delitem__(-1))
+        return True
+
+    def _give_back(self, device_id: DeviceId) -> None:
+        self._taking[device_id].pop()
+        if not self._taking[device_id]:
+            del self._taking[device_id]
+
+    def _meets_constraints(self, task: _Task, entry: DeviceEntry, undo: list[Callable[[], None]]) -> bool:
+        request = task.request
+        for constraint in self._constraints[task.claim]:
+            if not constraint.add(request, entry):
+                if task.is_all:
+                    what = f"cannot add device {entry.id} because a claim constraint would not be satisfied"
+                    raise AllocationError(f", request {request.name}: {what}", task.claim)
+                return False
+            undo.append(lambda constraint=constraint: constraint.remove(request))  # type: ignore[misc]
+        return True
+
+    # ---------------------------------------------------------------- counters that devices of a pool share
+
+    def _use_counters(self, entry: DeviceEntry, pool: Pool, sign: int) -> None:
+        using = self._using.setdefault(pool.id, {})
+        for consumption_of_set in entry.device.consumes_counters:
+            amounts = using.setdefault(consumption_of_set.counter_set, {})
+            for name, counter in consumption_of_set.counters.items():
+                amounts[name] = amounts.get(name, 0) + sign * parse_quantity(counter.value)
+
+    def _counters_suffice(self, pool: Pool) -> bool:
+        available = self._available.get(pool.id)
+        if available is None:
+            available = self._available[pool.id] = self._count_available(pool)
+        using = self._using[pool.id]
+        return all(
+            amount >= using.get(set_name, {}).get(name, 0)
+            for set_name, amounts in available.items()
+            for name, amount in amounts.items()
+        )
+
+    def _count_available(self, pool: Pool) -> dict[str, Amounts]:
+        available = {name: dict(amounts) for name, amounts in pool.counter_sets.items()}
+        for entry in (*pool.entries, *pool.elsewhere):
+            if self._inventory.is_allocated(entry.id):
+                for consumed in entry.device.consumes_counters:
+                    amounts = available[consumed.counter_set]
+                    for name, counter in consumed.counters.items():
+                        amounts[name] -= parse_quantity(counter.value)
+        return available
+
+
+def hindered_by(taints: list[DeviceTaint], tolerations: tuple[DeviceToleration, ...]) -> bool:
+    """Whether a taint keeps a request with these tolerations away. Other effects keep nobody away."""
+    return any(
+        taint.effect in HINDERING_EFFECTS and not any(_tolerates(toleration, taint) for toleration in tolerations)
+        for taint in taints
+    )
+
+
+def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
+    if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
+        return False
+    return toleration.operator == "Exists" or (toleration.operator in ("", "Equal") and toleration.value == taint.value)
+
+
+def _sum(shares: list[Amounts] | tuple[()]) -> Amounts | None:
+    total: Amounts = {}
+    for share in shares:
+        for name, amount in share.items():
+            total[name] = total.get(name, 0) + amount
+    return total or None

@@ -1,0 +1,113 @@
+"""The resource claims of a pod: which they are, whether they may be used, and who they are kept for.
+
+Claims are named in the pod's spec or, where they are made from a template, in its status. A claim that is missing, on
+its way out or somebody else's is a `ClaimError` with upstream's words.
+Upstream: dynamic-resource-allocation/resourceclaim/resourceclaim.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.model.pod import PodResourceClaim
+from bayplan.model.resource_claims import (
+    AllocatedDeviceStatus,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+    ResourceClaimStatus,
+)
+
+
+class ClaimError(Exception):
+    """Why the pod cannot be scheduled until something happens to its claims."""
+
+
+def claims_of(pod: PodInfo) -> Iterator[ResourceClaim]:
+    """The pod's claims in the order of its spec. Raises ClaimError."""
+    if pod.claims is None:
+        return
+    for entry in pod.claims.entries:
+        name, is_generated = claim_name(pod, entry)
+        if name is None:
+            continue  # nobody needed to make one
+        claim = pod.claims.stored.get((pod.namespace, name))
+        if claim is None:
+            raise ClaimError(f'could not find ResourceClaim "{pod.namespace}/{name}"')
+        if claim.metadata.deletion_timestamp is not None:
+            raise ClaimError(f'resourceclaim "{name}" is being deleted')
+        if is_generated and not is_owned_by(claim, pod):
+            raise ClaimError(
+                f"ResourceClaim {pod.namespace}/{name} was not created for Pod {pod.key} (Pod is not owner)"
+            )
+        yield claim
+
+
+def claim_name(pod: PodInfo, entry: PodResourceClaim) -> tuple[str | None, bool]:
+    """The name of the claim an entry stands for, and whether it was made for this pod. Raises ClaimError."""
+    if entry.resource_claim_name is not None:
+        return entry.resource_claim_name, False
+    if entry.resource_claim_template_name is None:
+        fault = "none of the supported fields are set"
+        raise ClaimError(f'pod "{pod.key}", spec.resourceClaim "{entry.name}": {fault}')
+    assert pod.claims is not None
+    for status in pod.claims.statuses:
+        if status.name == entry.name:
+            return status.resource_claim_name, True
+    raise ClaimError(f'pod "{pod.key}": ResourceClaim not created yet')
+
+
+def is_owned_by(claim: ResourceClaim, pod: PodInfo) -> bool:
+    owner = next((owner for owner in claim.metadata.owner_references if owner.controller), None)
+    return owner is not None and owner.uid == pod.uid
+
+
+def is_reserved_for(claim: ResourceClaim, pod: PodInfo) -> bool:
+    return any(consumer.uid == pod.uid for consumer in claim.status.reserved_for)
+
+
+def reserved_for(claim: ResourceClaim, pod: PodInfo) -> ResourceClaim:
+    """The claim as it is once the pod is among its users."""
+    user = ResourceClaimConsumerReference(resource="pods", name=pod.name, uid=pod.uid)
+    return with_status(
+        claim,
+        ResourceClaimStatus(
+            allocation=claim.status.allocation,
+            reserved_for=[*claim.status.reserved_for, user],
+            devices=claim.status.devices,
+        ),
+    )
+
+
+def with_status(claim: ResourceClaim, status: ResourceClaimStatus) -> ResourceClaim:
+    changed = copy(claim)
+    changed.status = status
+    return changed
+
+
+def has_failed_to_bind(claim: ResourceClaim) -> bool:
+    """Whether a device of the claim says that it cannot be made ready.
+
+    Upstream gives up on devices that take too long as well, by the clock; time is not known here.
+    """
+    allocation = claim.status.allocation
+    if allocation is None:
+        return False
+    for result in allocation.devices.results:
+        if not result.binding_conditions:
+            continue
+        status = _status_of(claim, result.driver, result.pool, result.device)
+        if status is None:
+            return False
+        true = {condition.type for condition in status.conditions if condition.status == "True"}
+        if true & set(result.binding_failure_conditions):
+            return True
+        if not true >= set(result.binding_conditions):
+            return False
+    return False
+
+
+def _status_of(claim: ResourceClaim, driver: str, pool: str, device: str) -> AllocatedDeviceStatus | None:
+    wanted = (driver, pool, device)
+    return next((s for s in claim.status.devices if (s.driver, s.pool, s.device) == wanted), None)

@@ -1,0 +1,113 @@
+"""Constraints between the devices of one claim: all share an attribute's value, or all differ in it.
+
+A constraint is told of every device as it is taken and given back, and refuses those that do not fit. Upstream
+remembers, for "all differ", one value for each request rather than for each device; so does this.
+Upstream: structured/internal/incubating/constraint.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, TypeAlias
+
+from bayplan.core.columns.devices import DeviceEntry
+from bayplan.core.plugins.dynamic_resources.requests import Request
+from bayplan.model.resource_claims import DeviceAttribute, DeviceConstraint
+
+Value: TypeAlias = tuple[str, object]
+
+
+class Constraint(Protocol):
+    def add(self, request: Request, entry: DeviceEntry) -> bool:
+        """Take the device in, or refuse it."""
+
+    def remove(self, request: Request) -> None:
+        """The device taken in last goes out again."""
+
+
+class MatchAttribute:
+    """All devices have the same value; the first one sets it."""
+
+    def __init__(self, requests: frozenset[str], attribute: str) -> None:
+        self._requests = requests
+        self._attribute = attribute
+        self._value: Value | None = None
+        self._count = 0
+
+    def add(self, request: Request, entry: DeviceEntry) -> bool:
+        if not _concerns(self._requests, request):
+            return True
+        attribute = attribute_of(entry, self._attribute)
+        if attribute is None:
+            return False
+        value = _value(attribute)
+        if self._count == 0:
+            self._value = value
+        elif value is None or value != self._value:
+            return False
+        self._count += 1
+        return True
+
+    def remove(self, request: Request) -> None:
+        if _concerns(self._requests, request):
+            self._count -= 1
+
+
+class DistinctAttribute:
+    """No two devices have the same value."""
+
+    def __init__(self, requests: frozenset[str], attribute: str) -> None:
+        self._requests = requests
+        self._attribute = attribute
+        self._values: dict[str, Value | None] = {}
+        self._count = 0
+
+    def add(self, request: Request, entry: DeviceEntry) -> bool:
+        if not _concerns(self._requests, request):
+            return True
+        attribute = attribute_of(entry, self._attribute)
+        if attribute is None:
+            return False
+        value = _value(attribute)
+        if self._count and (value is None or value in self._values.values()):
+            return False
+        self._values[request.base_name] = value
+        self._count += 1
+        return True
+
+    def remove(self, request: Request) -> None:
+        if _concerns(self._requests, request):
+            self._values.pop(request.base_name, None)
+            self._count -= 1
+
+
+def constraint_of(written: DeviceConstraint) -> Constraint | None:
+    """None for a constraint of an unknown type."""
+    requests = frozenset(written.requests)
+    if written.match_attribute is not None:
+        return MatchAttribute(requests, written.match_attribute)
+    if written.distinct_attribute is not None:
+        return DistinctAttribute(requests, written.distinct_attribute)
+    return None
+
+
+def _concerns(requests: frozenset[str], request: Request) -> bool:
+    return not requests or request.base_name in requests or request.full_name in requests
+
+
+def attribute_of(entry: DeviceEntry, name: str) -> DeviceAttribute | None:
+    """By its full name or, for attributes of the device's own driver, by the part after the slash."""
+    attributes = entry.device.attributes
+    if name in attributes:
+        return attributes[name]
+    domain, slash, identifier = name.partition("/")
+    return attributes.get(identifier) if slash and domain == entry.id.driver else None
+
+
+def _value(attribute: DeviceAttribute) -> Value | None:
+    if attribute.string_value is not None:
+        return "string", attribute.string_value
+    if attribute.int_value is not None:
+        return "int", attribute.int_value
+    if attribute.bool_value is not None:
+        return "bool", attribute.bool_value
+    return None if attribute.version_value is None else ("version", attribute.version_value)

@@ -1,0 +1,41 @@
+"""What may help a pod that DynamicResources has rejected.
+
+Unlike other hints these look something up, as upstream's do: the pod's claims as they are stored now. Pods with claims
+are never judged together with others, so that this is safe.
+"""
+
+from __future__ import annotations
+
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.plugins.dynamic_resources.claims import ClaimError, claims_of
+from bayplan.core.plugins.requeue_rules import is_same_pod
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import ResourceClaim
+
+
+def after_claim_change(pod: PodInfo, old: Object | None, new: Object | None) -> bool:
+    """Devices were given back, or a claim of the pod came or got another status."""
+    assert isinstance(new, ResourceClaim)
+    try:
+        uses = any(claim.metadata.uid == new.metadata.uid for claim in list(claims_of(pod)))
+    except ClaimError:
+        return False
+    if old is None:
+        return uses
+    assert isinstance(old, ResourceClaim)
+    if old.status.allocation is not None and new.status.allocation is None:
+        return True
+    return uses and old.status != new.status
+
+
+def after_own_claims_made(pod: PodInfo, old: Object | None, new: Object | None) -> bool:  # noqa: ARG001
+    """The pod was told the names of its claims, and all of them can be used."""
+    assert isinstance(new, Pod)
+    if not is_same_pod(pod, new):
+        return False
+    try:
+        list(claims_of(pod))
+    except ClaimError:
+        return False
+    return True

@@ -1,0 +1,230 @@
+"""Devices: who has which (ResourceSlice), of what kind (DeviceClass), and who wants or holds some (ResourceClaim).
+
+See `meta` for the conventions. Kept is what decides whether devices can be allocated and what an allocation says;
+opaque configuration for drivers is dropped.
+"""
+
+import msgspec
+
+from bayplan.model.meta import Condition, Int64, ObjectMeta, ObjectPart, RawQuantity, TopLevel
+from bayplan.model.pod import NodeSelector
+
+EXACT_COUNT, ALL_DEVICES = "ExactCount", "All"
+EXTENDED_RESOURCE_ANNOTATION = "resource.kubernetes.io/extended-resource-claim"
+POD_CLAIM_NAME_ANNOTATION = "resource.kubernetes.io/pod-claim-name"
+CLAIM_FINALIZER = "resource.kubernetes.io/delete-protection"
+DEVICE_CLASS_PREFIX = "deviceclass.resource.kubernetes.io/"
+
+
+class CELDeviceSelector(ObjectPart, kw_only=True):
+    expression: str = ""
+
+
+class DeviceSelector(ObjectPart, kw_only=True):
+    cel: CELDeviceSelector | None = None
+
+
+class DeviceToleration(ObjectPart, kw_only=True):
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: Int64 | None = None
+
+
+class CapacityRequirements(ObjectPart, kw_only=True):
+    requests: dict[str, RawQuantity] = {}
+
+
+class ExactDeviceRequest(ObjectPart, kw_only=True):
+    device_class_name: str = ""
+    selectors: list[DeviceSelector] = []
+    allocation_mode: str = ""
+    count: Int64 = 0
+    admin_access: bool | None = None
+    tolerations: list[DeviceToleration] = []
+    capacity: CapacityRequirements | None = None
+
+
+class DeviceSubRequest(ObjectPart, kw_only=True):
+    name: str = ""
+    device_class_name: str = ""
+    selectors: list[DeviceSelector] = []
+    allocation_mode: str = ""
+    count: Int64 = 0
+    tolerations: list[DeviceToleration] = []
+    capacity: CapacityRequirements | None = None
+
+
+class DeviceRequest(ObjectPart, kw_only=True):
+    name: str = ""
+    exactly: ExactDeviceRequest | None = None
+    first_available: list[DeviceSubRequest] = []
+
+
+class DeviceConstraint(ObjectPart, kw_only=True):
+    requests: list[str] = []
+    match_attribute: str | None = None
+    distinct_attribute: str | None = None
+
+
+class DeviceClaim(ObjectPart, kw_only=True):
+    requests: list[DeviceRequest] = []
+    constraints: list[DeviceConstraint] = []
+
+
+class ResourceClaimSpec(ObjectPart, kw_only=True):
+    devices: DeviceClaim = msgspec.field(default_factory=DeviceClaim)
+
+
+class DeviceRequestAllocationResult(ObjectPart, kw_only=True):
+    request: str = ""
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+    admin_access: bool | None = None
+    tolerations: list[DeviceToleration] = []
+    binding_conditions: list[str] = []
+    binding_failure_conditions: list[str] = []
+    share_id: str | None = msgspec.field(default=None, name="shareID")
+    consumed_capacity: dict[str, RawQuantity] = {}
+
+
+class DeviceAllocationResult(ObjectPart, kw_only=True):
+    results: list[DeviceRequestAllocationResult] = []
+
+
+class AllocationResult(ObjectPart, kw_only=True):
+    devices: DeviceAllocationResult = msgspec.field(default_factory=DeviceAllocationResult)
+    node_selector: NodeSelector | None = None
+    allocation_timestamp: str | None = None
+
+
+class ResourceClaimConsumerReference(ObjectPart, kw_only=True):
+    api_group: str = msgspec.field(default="", name="apiGroup")
+    resource: str = ""
+    name: str = ""
+    uid: str = ""
+
+
+class AllocatedDeviceStatus(ObjectPart, kw_only=True):
+    driver: str = ""
+    pool: str = ""
+    device: str = ""
+    share_id: str | None = msgspec.field(default=None, name="shareID")
+    conditions: list[Condition] = []
+
+
+class ResourceClaimStatus(ObjectPart, kw_only=True):
+    allocation: AllocationResult | None = None
+    reserved_for: list[ResourceClaimConsumerReference] = []
+    devices: list[AllocatedDeviceStatus] = []
+
+
+class ResourceClaim(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: ResourceClaimSpec = msgspec.field(default_factory=ResourceClaimSpec)
+    status: ResourceClaimStatus = msgspec.field(default_factory=ResourceClaimStatus)
+
+
+class ResourceClaimTemplateSpec(ObjectPart, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: ResourceClaimSpec = msgspec.field(default_factory=ResourceClaimSpec)
+
+
+class ResourceClaimTemplate(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: ResourceClaimTemplateSpec = msgspec.field(default_factory=ResourceClaimTemplateSpec)
+
+
+class DeviceClassSpec(ObjectPart, kw_only=True):
+    selectors: list[DeviceSelector] = []
+    extended_resource_name: str | None = None
+
+
+class DeviceClass(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: DeviceClassSpec = msgspec.field(default_factory=DeviceClassSpec)
+
+
+class DeviceAttribute(ObjectPart, kw_only=True):
+    """One value of one of four types; lists are behind a gate that is off by default."""
+
+    int_value: Int64 | None = msgspec.field(default=None, name="int")
+    bool_value: bool | None = msgspec.field(default=None, name="bool")
+    string_value: str | None = msgspec.field(default=None, name="string")
+    version_value: str | None = msgspec.field(default=None, name="version")
+
+
+class CapacityRequestPolicyRange(ObjectPart, kw_only=True):
+    min: RawQuantity | None = None
+    max: RawQuantity | None = None
+    step: RawQuantity | None = None
+
+
+class CapacityRequestPolicy(ObjectPart, kw_only=True):
+    default: RawQuantity | None = None
+    valid_values: list[RawQuantity] = []
+    valid_range: CapacityRequestPolicyRange | None = None
+
+
+class DeviceCapacity(ObjectPart, kw_only=True):
+    value: RawQuantity = 0
+    request_policy: CapacityRequestPolicy | None = None
+
+
+class Counter(ObjectPart, kw_only=True):
+    value: RawQuantity = 0
+
+
+class DeviceCounterConsumption(ObjectPart, kw_only=True):
+    counter_set: str = ""
+    counters: dict[str, Counter] = {}
+
+
+class CounterSet(ObjectPart, kw_only=True):
+    name: str = ""
+    counters: dict[str, Counter] = {}
+
+
+class DeviceTaint(ObjectPart, kw_only=True):
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+
+
+class Device(ObjectPart, kw_only=True):
+    name: str = ""
+    attributes: dict[str, DeviceAttribute] = {}
+    capacity: dict[str, DeviceCapacity] = {}
+    consumes_counters: list[DeviceCounterConsumption] = []
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    taints: list[DeviceTaint] = []
+    binds_to_node: bool | None = None
+    binding_conditions: list[str] = []
+    binding_failure_conditions: list[str] = []
+    allow_multiple_allocations: bool | None = None
+
+
+class ResourcePool(ObjectPart, kw_only=True):
+    name: str = ""
+    generation: Int64 = 0
+    resource_slice_count: Int64 = 0
+
+
+class ResourceSliceSpec(ObjectPart, kw_only=True):
+    driver: str = ""
+    pool: ResourcePool = msgspec.field(default_factory=ResourcePool)
+    node_name: str | None = None
+    node_selector: NodeSelector | None = None
+    all_nodes: bool | None = None
+    devices: list[Device] = []
+    per_device_node_selection: bool | None = None
+    shared_counters: list[CounterSet] = []
+
+
+class ResourceSlice(TopLevel, kw_only=True):
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: ResourceSliceSpec = msgspec.field(default_factory=ResourceSliceSpec)

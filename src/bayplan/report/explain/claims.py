@@ -1,0 +1,64 @@
+"""The devices of a pod's claims: what it has, what it could have, and what stands in the way of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bayplan.report.terminal import Part, heading, sentence, table
+from bayplan.report.words import counted, examples, listed
+
+Plain = Mapping[str, Any]
+_EXAMPLES = 3
+
+
+def claim_parts(plain: Plain) -> Iterator[Part]:
+    """A table of devices for each claim that has none yet, and a sentence for each that has."""
+    for claim in plain.get("claims", ()):
+        if "allocated" in claim:
+            devices = [each["device"] for each in claim["allocated"]]
+            used = f", used by {listed(claim['usedBy'], _EXAMPLES)}" if claim["usedBy"] else ", used by nobody"
+            yield sentence(f"Claim {claim['claim']} has {listed(devices, _EXAMPLES)}{used}.")
+            continue
+        yield heading(f"Devices for {'claim ' if '/' in claim['claim'] else ''}{claim['claim']}")
+        yield from _requests(claim["requests"])
+        for constraint in claim["constraints"]:
+            ((kind, attribute),) = constraint.items()
+            rule = "All of them must have" if kind == "matchAttribute" else "No two of them may have"
+            yield sentence(f"{rule} the same {attribute}.")
+
+
+def _requests(requests: Sequence[Plain]) -> Iterator[Part]:
+    made = table(
+        "request",
+        "wants",
+        "devices",
+        "what became of them",
+        "which",
+        numeric=["devices"],
+        flexible=["what became of them", "which"],
+    )
+    for request in requests:
+        wants = "all" if request["mode"] == "All" else str(request["count"])
+        groups = request["devices"] or [{"reason": "there are none", "count": 0, "devices": []}]
+        for place, group in enumerate(groups):
+            shown = [_named(each) for each in group["devices"]]
+            named = examples(shown, _EXAMPLES)
+            if group["count"] > len(shown) > _EXAMPLES:
+                named = f"{', '.join(shown[:_EXAMPLES])}, +{group['count'] - _EXAMPLES:,}"
+            first = place == 0
+            made.add_row(
+                request["request"] if first else "",
+                wants if first else "",
+                f"{group['count']:,}",
+                group["reason"],
+                named,
+            )
+    yield made
+    total = sum(group["count"] for group in requests[0]["devices"]) if requests else 0
+    yield sentence(f"{counted(total, 'device')} of all nodes looked at; on one node all requests must be met together.")
+
+
+def _named(device: Plain) -> str:
+    held = device.get("heldBy")
+    return f"{device['device']} ({listed(held, 2)})" if held else str(device["device"])
