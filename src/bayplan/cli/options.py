@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from bayplan.analysis.tie_breaks import tie_break
+from bayplan.config.feature_gates import check_feature_gates
 from bayplan.report.words import counted, listed
 
 _FILE_OPTIONS = ("-f", "--file")
@@ -61,7 +62,24 @@ def files_option(function: CommandT) -> CommandT:
 def config_option(function: CommandT) -> CommandT:
     return click.option(
         "--config", metavar="FILE", help="KubeSchedulerConfiguration (v1) to use. Default: kube-scheduler's defaults."
+    )(feature_gates_option(function))
+
+
+def feature_gates_option(function: CommandT) -> CommandT:
+    return click.option(
+        "--feature-gates",
+        metavar="GATE=BOOL,...",
+        expose_value=False,
+        callback=_check_feature_gates,
+        help="kube-scheduler's feature gates. Only their defaults are supported; others are refused by name.",
     )(function)
+
+
+def _check_feature_gates(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    try:
+        check_feature_gates(value or "")
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, parameter) from error
 
 
 def namespace_option(function: CommandT) -> CommandT:

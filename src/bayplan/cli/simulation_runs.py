@@ -20,7 +20,7 @@ from bayplan.analysis.simulation.results.differences import ComparedRuns
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import Options, Simulation
 from bayplan.cli.main import EXIT_INTERRUPTED
-from bayplan.cli.options import note
+from bayplan.cli.options import feature_gates_option, note
 from bayplan.cli.simulation_gates import Gate, judge
 from bayplan.cli.simulation_output import JSON, PARQUET, Output, bad_option
 from bayplan.cli.simulation_progress import progress_bar
@@ -45,7 +45,7 @@ def configs_option(function: CommandT) -> CommandT:
         callback=_sources,
         help="KubeSchedulerConfiguration (v1) to use. Repeat it to compare runs; the word "
         f"{DEFAULT} means kube-scheduler's defaults.",
-    )(function)
+    )(feature_gates_option(function))
 
 
 def _sources(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[str | None]:  # noqa: ARG001
