@@ -18,8 +18,8 @@ Plain = dict[str, Any]
 
 
 def cluster() -> list[Plain]:
-    """Nodes that are nearly full, pods that run and wait, workloads, budgets and storage."""
-    return [*_nodes(), *_pods(), *_workloads(), *_others(), *_storage()]
+    """Nodes that are nearly full, pods that run and wait, workloads, budgets, storage and devices."""
+    return [*_nodes(), *_pods(), *_workloads(), *_others(), *_storage(), *_devices()]
 
 
 def _nodes() -> list[Plain]:
@@ -196,3 +196,48 @@ TRACES: dict[str, dict[str, str]] = {
         ),
     },
 }
+
+
+def _devices() -> list[Plain]:
+    selector = {"cel": {"expression": 'device.attributes["gpu.example.com"].cores > 2'}}
+    exactly = {"deviceClassName": "gpu", "selectors": [selector], "allocationMode": "ExactCount", "count": 1}
+    alternative = {"name": "large", "deviceClassName": "gpu", "count": 2, "tolerations": [{"operator": "Exists"}]}
+    claim = {
+        "devices": {
+            "requests": [{"name": "gpu", "exactly": exactly}, {"name": "more", "firstAvailable": [alternative]}],
+            "constraints": [{"requests": ["gpu"], "matchAttribute": "gpu.example.com/model"}],
+        }
+    }
+    device = {
+        "name": "gpu-0",
+        "attributes": {"cores": {"int": 4}, "model": {"string": "a"}, "driver": {"version": "1.2.3"}},
+        "capacity": {"memory": {"value": "40Gi"}},
+        "taints": [{"key": "worn", "value": "yes", "effect": "NoSchedule"}],
+    }
+    pool = {"name": "n1", "generation": 1, "resourceSliceCount": 1}
+    api = {"apiVersion": "resource.k8s.io/v1"}
+    with_claim = make.pod("with-claim").cpu("100m").dict()
+    with_claim["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "shared"}]
+    with_claim["spec"]["containers"][0].setdefault("resources", {})["claims"] = [{"name": "gpu"}]
+    return [
+        {
+            **api,
+            "kind": "DeviceClass",
+            "metadata": {"name": "gpu"},
+            "spec": {"extendedResourceName": "example.com/dev"},
+        },
+        {**api, "kind": "ResourceClaim", "metadata": {"name": "shared", "namespace": "default"}, "spec": claim},
+        {
+            **api,
+            "kind": "ResourceClaimTemplate",
+            "metadata": {"name": "each", "namespace": "default"},
+            "spec": {"spec": claim},
+        },
+        {
+            **api,
+            "kind": "ResourceSlice",
+            "metadata": {"name": "n1-gpu"},
+            "spec": {"driver": "gpu.example.com", "nodeName": "n1", "pool": pool, "devices": [device]},
+        },
+        with_claim,
+    ]
