@@ -39,6 +39,7 @@ QUESTIONS = (
     ("explain", "default/big"),
     ("explain", "default/wide", "-o", "json"),
     ("explain", "deployment/web", "--all-reasons"),
+    ("explain", "default/drawing"),
     ("place",),
     ("place", "-o", "json", "--ties", "seed:3"),
 )
