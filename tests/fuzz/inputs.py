@@ -12,6 +12,7 @@ from bayplan.testing import builders as make
 
 ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
 GPU, DRIVER = "example.com/gpu", "disk.example.com"
+GPU_DRIVER = "gpu.example.com"
 IMAGE = "registry.example.com/app:1"
 
 Plain = dict[str, Any]
@@ -49,6 +50,7 @@ def _pods() -> list[Plain]:
         wide.dict(),
         picky.dict(),
         big.dict(),
+        make.pod("drawing").cpu("100m").resource_claim("gpu", "gpus").resource_claim("own", template="gpu").dict(),
     ]
 
 
@@ -113,6 +115,40 @@ def _storage() -> list[Plain]:
 
 def _storage_object(kind: str, name: str, fields: Plain) -> Plain:
     return {"apiVersion": "storage.k8s.io/v1", "kind": kind, "metadata": {"name": name}} | fields
+
+
+def _devices() -> list[Plain]:
+    """Two devices of a node, one of which is tainted, and claims for them."""
+    large = {"cel": {"expression": f'device.attributes["{GPU_DRIVER}"].model == "large" && device.driver != ""'}}
+    exactly = {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": 1, "selectors": [large]}
+    either = [
+        {"name": "large", "deviceClassName": "gpu", "selectors": [large]},
+        {"name": "a", "deviceClassName": "gpu"},
+    ]
+    taint = {"key": "broken", "value": "yes", "effect": "NoSchedule"}
+    attributes = {"model": {"string": "large"}, "numa": {"int": 1}, "version": {"version": "1.2.3"}}
+    devices = [
+        {"name": "gpu-0", "attributes": attributes, "capacity": {"memory": {"value": "40Gi"}}},
+        {"name": "gpu-1", "attributes": attributes, "taints": [taint]},
+    ]
+    slice_spec = {"driver": GPU_DRIVER, "nodeName": "n1", "devices": devices}
+    same = {"requests": ["either"], "matchAttribute": f"{GPU_DRIVER}/numa"}
+    claim = {"devices": {"requests": [{"name": "either", "firstAvailable": either}], "constraints": [same]}}
+    template = {"spec": {"devices": {"requests": [{"name": "one", "exactly": exactly}]}}}
+    return [
+        _device_object("DeviceClass", "gpu", {"selectors": [large], "extendedResourceName": "example.com/device"}),
+        _device_object(
+            "ResourceSlice",
+            "n1-gpus",
+            slice_spec | {"pool": {"name": "n1", "generation": 1, "resourceSliceCount": 1}},
+        ),
+        _device_object("ResourceClaim", "gpus", claim, namespace="default"),
+        _device_object("ResourceClaimTemplate", "gpu", template, namespace="default"),
+    ]
+
+
+def _device_object(kind: str, name: str, spec: Plain, **meta: str) -> Plain:
+    return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": name, **meta}, "spec": spec}
 
 
 def configuration() -> Plain:

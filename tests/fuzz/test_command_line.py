@@ -40,6 +40,7 @@ QUESTIONS = (
     ("explain", "default/with-claim", "-o", "json"),
     ("explain", "default/wide", "-o", "json"),
     ("explain", "deployment/web", "--all-reasons"),
+    ("explain", "default/drawing"),
     ("place",),
     ("place", "-o", "json", "--ties", "seed:3"),
 )

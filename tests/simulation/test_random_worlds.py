@@ -20,7 +20,13 @@ from bayplan.core.actions import Evict
 from bayplan.core.decision import Decision
 from bayplan.core.lifecycle import PodState
 from bayplan.model.time_units import MILLISECOND, SECOND
-from bayplan.testing.checkers import check_always, check_not_overcommitted, check_quiet, check_settled
+from bayplan.testing.checkers import (
+    check_always,
+    check_devices_not_shared,
+    check_not_overcommitted,
+    check_quiet,
+    check_settled,
+)
 from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 from bayplan.worlds.journal import JournalWriter, read_head, replay, scheduler_for
 from bayplan.worlds.simulated import SimulatedWorld
@@ -53,6 +59,7 @@ def run_to_the_end(random_world: RandomWorld) -> None:
         world.run_until(STARTED_AT + second * SECOND)
         check_always(random_world.scheduler)
         check_not_overcommitted(random_world.store, random_world.overcommitted)
+        check_devices_not_shared(random_world.store)
 
 
 def check_at_rest(random_world: RandomWorld) -> None:

@@ -21,6 +21,7 @@ from bayplan.core.snapshot import Objects
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.resource_claims import DeviceClass, ResourceClaim
 from bayplan.store import Store
 
 
@@ -67,6 +68,7 @@ def check_nominations(scheduler: Scheduler) -> None:
 def check_not_overcommitted(store: Store, except_nodes: Collection[str] = ()) -> None:
     """No node holds more than it has, but for nodes that have shrunk, or were given pods by somebody else."""
     taken: dict[str, Counter[str]] = {}
+    as_devices = {device_class.spec.extended_resource_name for device_class in store.list(DeviceClass)}
     for pod in store.list(Pod):
         if pod.spec.node_name and pod.status.phase not in FINISHED_PHASES:
             used = taken.setdefault(pod.spec.node_name, Counter())
@@ -77,8 +79,21 @@ def check_not_overcommitted(store: Store, except_nodes: Collection[str] = ()) ->
             continue
         amounts, allowed_pods = allocatable_amounts(node.status.allocatable)
         for name, amount in taken.get(node.metadata.name, Counter()).items():
+            if name in as_devices and name not in amounts:
+                continue
             limit = allowed_pods if name == "pods" else amounts.get(name, 0)
             assert amount <= limit, f"{node.metadata.name} holds {amount} of {name}, and has {limit}"
+
+
+def check_devices_not_shared(store: Store) -> None:
+    """No device is given to two claims, but for administrators' access."""
+    given: Counter[tuple[str, str, str]] = Counter()
+    for claim in store.list(ResourceClaim):
+        allocation = claim.status.allocation
+        for result in allocation.devices.results if allocation is not None else ():
+            given[result.driver, result.pool, result.device] += not result.admin_access
+    twice = sorted(device for device, times in given.items() if times > 1)
+    assert not twice, f"given to two claims: {twice}"
 
 
 def check_quiet(store: Store, scheduler: Scheduler) -> None:

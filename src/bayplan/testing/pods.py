@@ -21,6 +21,7 @@ from bayplan.model.pod import (
     PodAffinity,
     PodAffinityTerm,
     PodAntiAffinity,
+    PodResourceClaim,
     PodSchedulingGate,
     PreferredSchedulingTerm,
     ResourceRequirements,
@@ -193,6 +194,12 @@ class PodBuilder(Builder[Pod]):
                 toleration_seconds=seconds,
             )
         )
+        return self
+
+    def resource_claim(self, entry: str, claim: str | None = None, *, template: str | None = None) -> Self:
+        """Uses devices by a claim, or by one to be made from a template."""
+        used = PodResourceClaim(name=entry, resource_claim_name=claim, resource_claim_template_name=template)
+        self._object.spec.resource_claims.append(used)
         return self
 
     def gate(self, *names: str) -> Self:

@@ -28,6 +28,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.node import ContainerImage, Node, Taint
 from bayplan.model.pod import Pod, Toleration
 from bayplan.model.policy import PodDisruptionBudget
+from bayplan.model.resource_claims import ResourceClaim, ResourceSlice
 from bayplan.model.storage import (
     CSINode,
     CSIStorageCapacity,
@@ -61,6 +62,7 @@ from bayplan.testing.random_character import (
     Character,
 )
 from bayplan.testing.random_cluster import DRIVER, bounded, draw_csi_node, draw_extra, draw_node
+from bayplan.testing.random_devices import draw_devices
 from bayplan.testing.random_draw import Draw, Table
 from bayplan.testing.random_workloads import draw_workload
 
@@ -298,6 +300,17 @@ def change_volume_limit(world: ChangingWorld, csi_node: CSINode, now: int) -> No
     _modify(world, csi_node, now, spec=draw_csi_node(world.draw, csi_node.metadata.name).obj().spec)
 
 
+@_befalls(ResourceSlice)
+def change_devices(world: ChangingWorld, changed: ResourceSlice, now: int) -> None:
+    pool = replace(changed.spec.pool, generation=changed.spec.pool.generation + 1)
+    _modify(world, changed, now, spec=replace(changed.spec, pool=pool, devices=draw_devices(world.draw)))
+
+
+@_befalls(ResourceClaim, ResourceSlice)
+def delete_devices(world: ChangingWorld, gone: ResourceClaim | ResourceSlice, now: int) -> None:
+    world.store.delete(type(gone), gone.metadata.namespace, gone.metadata.name, now)
+
+
 def create_absent_class(world: ChangingWorld, now: int) -> bool:
     """The class that claims have named in vain until now."""
     if world.store.find(StorageClass, "", "absent") is not None:
@@ -347,6 +360,8 @@ CHANGES: Table[bool] = (
     (2, change_budget),
     (2, delete_extra),
     (1, change_volume_limit),
+    (2, change_devices),
+    (2, delete_devices),
     (1, create_absent_class),
     (1, relabel_namespace),
     (1, delete_namespace),

@@ -1,4 +1,4 @@
-"""Random furniture of a cluster: nodes, classes, namespaces, budgets, services and storage.
+"""Random furniture of a cluster: nodes, classes, namespaces, budgets, services, storage and devices.
 
 Takes a draw and the character of its world; gives objects as a user, a driver or an administrator would create them.
 """
@@ -44,6 +44,7 @@ from bayplan.testing.random_character import (
     ZONES,
     Character,
 )
+from bayplan.testing.random_devices import a_resource_claim, draw_device_objects, draw_slice
 from bayplan.testing.random_draw import Draw, Table
 
 DRIVER = "example.com/disk"
@@ -60,6 +61,7 @@ def draw_furniture(draw: Draw, character: Character) -> Iterator[Object]:
         policy = "Never" if name == "polite" else "PreemptLowerPriority"
         yield priority_class(name, value, default=name == default, policy=policy).manifest().obj()
     yield from _storage(draw)
+    yield from draw_device_objects(draw, character.namespaces)
     for _ in range(character.nodes):
         yield from draw_node(draw)
     for _ in range(draw.number(0, 8)):
@@ -67,7 +69,7 @@ def draw_furniture(draw: Draw, character: Character) -> Iterator[Object]:
 
 
 def draw_node(draw: Draw) -> Iterator[Object]:
-    """A node with its CSINode, if it has one."""
+    """A node with its CSINode and its devices, if it has them."""
     name, cores = draw.name("node"), draw.any_of(CORES)
     made = node(name).capacity(cpu=cores, memory="16Gi", pods=draw.any_of((5, 20, 20)))
     made.label("disk", draw.any_of(DISKS)).label("cores", cores)
@@ -77,6 +79,8 @@ def draw_node(draw: Draw) -> Iterator[Object]:
     yield made.manifest().obj()
     if draw.chance(0.7):
         yield draw_csi_node(draw, name).manifest().obj()
+    if draw.chance(0.5):
+        yield draw_slice(draw, name)
 
 
 def _in_zone(draw: Draw, made: NodeBuilder) -> None:
@@ -203,4 +207,5 @@ EXTRAS: Table[Object] = (
     (4, a_volume),
     (1, a_storage_capacity),
     (1, a_volume_attachment),
+    (5, a_resource_claim),
 )

@@ -39,6 +39,7 @@ from bayplan.testing.random_character import (
     ZONES,
     Character,
 )
+from bayplan.testing.random_devices import CLAIM_NAMES, DEVICE_RESOURCE, TEMPLATE_NAMES
 from bayplan.testing.random_draw import Draw
 
 
@@ -235,6 +236,23 @@ def has_disk(draw: Draw, pod: PodBuilder) -> None:
     pod.volume(volumes[draw.pick("disk", *volumes)])
 
 
+# ---------------------------------------------------------------- devices
+
+
+def uses_resource_claim(draw: Draw, pod: PodBuilder) -> None:
+    """One of a handful of claims, which others may use too and which may not be there yet."""
+    pod.resource_claim("shared", draw.any_of(CLAIM_NAMES))
+
+
+def has_own_resource_claim(draw: Draw, pod: PodBuilder) -> None:
+    pod.resource_claim("own", template=draw.any_of(TEMPLATE_NAMES))
+
+
+def asks_devices_as_resource(draw: Draw, pod: PodBuilder) -> None:
+    amount = str(draw.number(1, 2))
+    pod.request({DEVICE_RESOURCE: amount}).limit({DEVICE_RESOURCE: amount})
+
+
 # ---------------------------------------------------------------- its life
 
 
@@ -283,6 +301,9 @@ CONSTRAINTS: tuple[Constraint, ...] = (
     uses_claim,
     has_ephemeral_volume,
     has_disk,
+    uses_resource_claim,
+    has_own_resource_claim,
+    asks_devices_as_resource,
     is_gated,
     ends_by_itself,
     stops_slowly,
