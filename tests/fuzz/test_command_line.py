@@ -37,6 +37,7 @@ COUNTING = {"replicas", "parallelism", "completions", "count"}
 NAMES_AN_OBJECT = re.compile(r'\b[A-Z]\w+ \S+/\S+|\b[A-Z]\w+ \S+: |"[^"]*" (is invalid|not found|already exists)')
 QUESTIONS = (
     ("explain", "default/big"),
+    ("explain", "default/drawing", "-o", "json"),
     ("explain", "default/wide", "-o", "json"),
     ("explain", "deployment/web", "--all-reasons"),
     ("explain", "default/drawing"),

@@ -11,6 +11,7 @@ from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
     config_option,
+    feature_gates_option,
     files_option,
     namespace_option,
     note,
@@ -31,6 +32,7 @@ from bayplan.report.terminal import show
 @click.argument("pod")
 @files_option
 @config_option
+@feature_gates_option
 @namespace_option
 @output_option
 @click.option("--all-nodes", is_flag=True, help="Show every node instead of the best ones and groups.")
@@ -38,11 +40,7 @@ from bayplan.report.terminal import show
     "--all-reasons", is_flag=True, help="Run every filter on every node and list all failures, not just the first."
 )
 @click.option(
-    "--top",
-    type=click.IntRange(min=1),
-    default=DEFAULT_TOP,
-    show_default=True,
-    help="Number of best nodes to show.",
+    "--top", type=click.IntRange(min=1), default=DEFAULT_TOP, show_default=True, help="Number of best nodes to show."
 )
 def command(
     pod: str,

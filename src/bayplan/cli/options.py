@@ -11,6 +11,7 @@ from collections import Counter
 import click
 
 from bayplan.analysis.tie_breaks import tie_break
+from bayplan.config.feature_gates import check_feature_gates
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.report.words import counted, listed
 
@@ -43,8 +44,21 @@ def repeat_file_option(arguments: list[str]) -> list[str]:
     return repeated
 
 
-FILES_HELP = "YAML or JSON files or directories (.gz too); - is standard input. Can be repeated."
-files_option = click.option(*_FILE_OPTIONS, "files", metavar="FILES", multiple=True, required=True, help=FILES_HELP)
+def _check_feature_gates(ctx: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    try:
+        check_feature_gates(value or "")
+    except ValueError as error:
+        raise click.BadParameter(str(error), ctx, parameter) from error
+
+
+files_option = click.option(
+    *_FILE_OPTIONS,
+    "files",
+    metavar="FILES",
+    multiple=True,
+    required=True,
+    help="YAML or JSON files or directories (.gz too); - is standard input. Can be repeated.",
+)
 config_option = click.option(
     "--config", metavar="FILE", help="KubeSchedulerConfiguration (v1) to use. Default: kube-scheduler's defaults."
 )
@@ -52,14 +66,16 @@ namespace_option = click.option(
     "-n", "--namespace", default="default", show_default=True, help="Namespace of pods named without one."
 )
 output_option = click.option(
-    "-o",
-    "--output",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Output format.",
+    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."
 )
 report_option = click.option("--report", metavar="FILE", help="Write an HTML report.")
+feature_gates_option = click.option(
+    "--feature-gates",
+    metavar="GATE=BOOL,...",
+    expose_value=False,
+    callback=_check_feature_gates,
+    help="kube-scheduler's feature gates. Only their defaults are supported; others are refused by name.",
+)
 
 
 def check_ties(ctx: click.Context, parameter: click.Parameter, value: str) -> str:

@@ -14,6 +14,7 @@ from bayplan.cli.options import (
     CommandWithFiles,
     check_ties,
     config_option,
+    feature_gates_option,
     files_option,
     namespace_option,
     note,
@@ -36,6 +37,7 @@ _EXAMPLES = 3
 @click.argument("pods", nargs=-1)
 @files_option
 @config_option
+@feature_gates_option
 @namespace_option
 @click.option(
     "--ties",

@@ -19,7 +19,7 @@ from bayplan.analysis.simulation.results.comparison import compare, short_names
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import RECORDS_MAX, Options, Simulation
 from bayplan.cli.main import EXIT_INTERRUPTED, EXPECTED
-from bayplan.cli.options import CommandWithFiles, bad_option, note, note_skipped, report_option
+from bayplan.cli.options import CommandWithFiles, bad_option, feature_gates_option, note, note_skipped, report_option
 from bayplan.cli.simulation_gates import Gate, gates_option, judge
 from bayplan.cli.simulation_output import (
     JSON,
@@ -93,6 +93,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     help="KubeSchedulerConfiguration (v1) to use. Repeat it to compare runs; the word "
     f"{DEFAULT} means kube-scheduler's defaults.",
 )
+@feature_gates_option
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed. The same seed gives the same run.")
 @click.option(
     "--until",
@@ -139,7 +140,7 @@ def command(
     sources = [None if config == DEFAULT else config for config in configs or (DEFAULT,)]
     if len(sources) > 1:
         _check_several(sources, journal, output)
-    trace = given_trace(played)
+    trace = given_trace(**played)
     cluster = _load_cluster(files, templates, trace)
     plans = load_timeline(timeline) if timeline else []
     for gate in gates:

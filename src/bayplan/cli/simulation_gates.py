@@ -9,7 +9,7 @@ import click
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.simulation.results.result import SimulationResult
-from bayplan.analysis.simulation.results.run import Cause, End, Run
+from bayplan.analysis.simulation.results.run_format import Cause, End, Run
 from bayplan.cli.main import EXIT_INTERRUPTED, EXIT_NO, EXIT_YES
 from bayplan.cli.options import bad_option
 from bayplan.model.cluster import PriorityClass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
@@ -12,6 +12,7 @@ from bayplan.analysis.simulation.inputs.traces import REPEAT_MAX, Trace, load_tr
 
 CommandT = TypeVar("CommandT", bound=Callable[..., Any])
 
+#: Named as the parameters of `load_trace`.
 _OPTIONS = (
     click.option("--trace", "spec", metavar="SPEC", help="Trace of arriving pods: openb:DIR, csv:FILE or azure:FILE."),
     click.option("--shrink", type=click.FloatRange(0, 1, min_open=True), default=1.0,
@@ -20,35 +21,26 @@ _OPTIONS = (
                  help="Factor to multiply the trace's times by."),
     click.option("--repeat", type=click.IntRange(1, REPEAT_MAX), metavar="N", default=1,
                  help="Play the trace N times."),
-    click.option("--no-departures", is_flag=True, help="Let the trace's pods run forever."),
-    click.option("--trace-nodes", type=click.IntRange(0), metavar="N", help="Use N of the trace's nodes."),
+    click.option("--no-departures", "departures", flag_value=False, default=True,
+                 help="Let the trace's pods run forever."),
+    click.option("--trace-nodes", "nodes", type=click.IntRange(0), metavar="N", help="Use N of the trace's nodes."),
 )  # fmt: skip
 
 
 def trace_options(function: CommandT) -> CommandT:
-    """The options; their values go to `given_trace`."""
+    """The options; their values are for `given_trace`."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
 
 
-def given_trace(options: Mapping[str, Any]) -> Trace | None:
+def given_trace(spec: str | None, **options: Any) -> Trace | None:
     """The requested trace, if any. Raises InvalidObject."""
-    if options["spec"] is None:
-        _refuse_idle_options(options)
-        return None
-    return load_trace(
-        options["spec"],
-        shrink=options["shrink"],
-        stretch=options["stretch"],
-        repeat=options["repeat"],
-        departures=not options["no_departures"],
-        nodes=options["trace_nodes"],
-    )
-
-
-def _refuse_idle_options(options: Mapping[str, Any]) -> None:
+    if spec is not None:
+        return load_trace(spec, **options)
     context = click.get_current_context()
-    for name in options:
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"Option '--{name.replace('_', '-')}' needs '--trace'.")
+    for parameter in context.command.params:
+        given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if given and parameter.name in options:
+            raise click.UsageError(f"Option '{parameter.opts[0]}' needs '--trace'.")
+    return None

@@ -1,6 +1,7 @@
 """What may go out of the core: things to be done in the world, as plain data.
 
-`Bind`, `Evict` and `WriteVolumes` are answered by an event of the same name; the others are performed and forgotten.
+`Bind`, `Evict` and `WriteVolumes` are answered by `BindAnswered`, `EvictAnswered` and `VolumesAnswered`; the others are
+performed and forgotten.
 """
 
 from __future__ import annotations

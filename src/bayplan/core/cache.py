@@ -13,14 +13,12 @@ from bayplan.core.columns.devices import PoolId
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
-from bayplan.core.columns.resources import BASIC_NAMES, ResourceVocabulary
+from bayplan.core.columns.resources import ResourceVocabulary
 from bayplan.core.columns.shapes import PodClaims, PodInfo, PodShape, Shapes, pod_info
 from bayplan.core.snapshot import Objects, Usage, View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
-
-_BASIC_NAMES = frozenset(BASIC_NAMES)
 
 
 class Cache:
@@ -56,7 +54,7 @@ class Cache:
     def info(self, pod: Pod) -> PodInfo:
         """The pod as the scheduler sees it; it takes no room anywhere."""
         info = pod_info(pod, self._shape_of(pod))
-        if pod.spec.resource_claims or not info.shape.requests.asked.keys() <= _BASIC_NAMES:
+        if info.shape.may_use_devices:
             claims, statuses = pod.spec.resource_claims, pod.status.resource_claim_statuses
             info.claims = PodClaims(claims, statuses, self.objects.resource_claims, self.objects.devices)
         return info

@@ -68,21 +68,17 @@ class Decider:
                 return nominated
         # A node that the pod names itself is not part of its shape.
         if self._reuse and profile.percentage_of_nodes_to_score is None and not pod.node_name:
-            choice = self._reusing(profile, pod, view)
+            try:
+                kept = self._kept_for(profile, pod, view)
+                choice = kept.decide(pod, view) if isinstance(kept, _Kept) else None
+            except CycleError:
+                choice = None  # more was asked than had to be: the straight line tells whether it matters
             if choice is not None:
                 return choice
         start = self._next_start
         found = attempt(profile, pod, view, start)
         self._next_start = found.next_start
         return _choice_of(found, view, start)
-
-    def _reusing(self, profile: Profile, pod: PodInfo, view: View) -> Choice | None:
-        """None when the straight line has to be taken."""
-        try:
-            kept = self._kept_for(profile, pod, view)
-            return kept.decide(pod, view) if isinstance(kept, _Kept) else None
-        except CycleError:
-            return None  # more was asked than had to be: the straight line tells whether it matters
 
     def _kept_for(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse:
         key = (profile.scheduler_name, pod.shape.id)

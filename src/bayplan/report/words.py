@@ -1,4 +1,4 @@
-"""Counts and lists as English words. Pure text; knows nothing of clusters."""
+"""Counts and lists as English words. Pure text; knows little about clusters."""
 
 from __future__ import annotations
 
@@ -23,3 +23,12 @@ def examples(names: Sequence[str], at_most: int) -> str:
     """`a, b, c` or `a, b, c, +9`: shorter than `listed`, for cells of tables."""
     shown = ", ".join(names[:at_most])
     return shown if len(names) <= at_most else f"{shown}, +{len(names) - at_most:,}"
+
+
+def violations(count: int) -> str:
+    return counted(count, "budget violation") if count else "no budget violations"
+
+
+def eviction_cause(cause: str) -> str:
+    """What a result calls `node`: the pods of a node that failed, or got a NoExecute taint."""
+    return "node failure or taint" if cause == "node" else cause

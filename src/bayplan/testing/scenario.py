@@ -7,7 +7,7 @@ that start with `#` are remarks.
 
     node n1 cpu=4 memory=8Gi        also: pod, replicaset, deployment, budget, priority, class, volume, claim
     pod web cpu=2 priority=high     `scenario_objects` says which attributes there are
-    cordon n1                       and every other command of `command_language`: delete, scale, drain, fail, taint …
+    cordon n1                       and every other command of `verbs`: delete, scale, drain, fail, taint …
     ungate web example.com/a        tolerate web key
     nominate web n1                 bind web n1: as somebody else might do it
     pause volumes                   resume volumes: whether the volume binder does its work
@@ -28,8 +28,8 @@ from dataclasses import replace as with_fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from bayplan.analysis.simulation.inputs.command_language import VERBS, BadStep, read_command, step_of_words
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner
+from bayplan.analysis.simulation.inputs.verbs import VERBS, BadStep, read_command, step_of_words
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.controllers.contract import Controller

@@ -126,3 +126,11 @@ def test_unknown_pod_with_what_was_meant(bayplan: Bayplan, file_of: FileOf) -> N
     said = bayplan("explain", "chekout", "-f", file_of(make.node("a"), make.pod("checkout")))
     assert said.code == 2
     assert said.err == ("error: Pod default/chekout: not found in the input; did you mean default/checkout?\n")
+
+
+def test_feature_gates_are_refused_by_name(bayplan: Bayplan, file_of: FileOf) -> None:
+    file = file_of(make.node("a"), make.pod("x"))
+    assert bayplan("explain", "x", "-f", file, "--feature-gates", "VolumeLimitScaling=false").code == 0
+    said = bayplan("explain", "x", "-f", file, "--feature-gates", "VolumeLimitScaling=true")
+    assert said.code == 2
+    assert "VolumeLimitScaling=true is not supported" in said.err

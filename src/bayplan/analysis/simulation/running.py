@@ -25,7 +25,7 @@ from bayplan.analysis.simulation.recording.preemption_log import PreemptionLog
 from bayplan.analysis.simulation.recording.series import Sampler
 from bayplan.analysis.simulation.results.cascades import Cascades
 from bayplan.analysis.simulation.results.result import SimulationResult
-from bayplan.analysis.simulation.results.run import End, Note, PendingPods, Run
+from bayplan.analysis.simulation.results.run_format import End, Note, PendingPods, Run
 from bayplan.analysis.simulation.results.summary import summarise
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles

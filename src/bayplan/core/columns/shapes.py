@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bayplan.core.columns.devices import Inventory
-from bayplan.core.columns.resources import PodRequests, pod_requests
+from bayplan.core.columns.resources import BASIC_NAMES, PodRequests, pod_requests
 from bayplan.core.columns.terms import AffinityTerms, compile_affinity
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.model.fingerprint import fingerprint
@@ -56,6 +56,7 @@ class PodShape:
     terms: AffinityTerms
     has_pod_affinity: bool  # the affinity structs exist, even if they hold no term
     claim_names: tuple[str, ...]
+    may_use_devices: bool  # has resource claims, or asks for resources that may come as devices
     carried_ids: tuple[int, ...] = field(default=())  # set by the cache: ids of the terms in `CarriedTerms`
 
 
@@ -156,7 +157,8 @@ def _without_placement(spec: PodSpec) -> PodSpec:
     # Every pod has a volume for its service account's token, with a random name.
     bare.volumes = [volume for volume in spec.volumes if has_source(volume)] if spec.volumes else spec.volumes
     # Each pod has claims of its own, of which no plugin but one looks at more than that there are some.
-    bare.resource_claims = [PodResourceClaim(name=claim.name) for claim in spec.resource_claims]
+    if spec.resource_claims:
+        bare.resource_claims = [PodResourceClaim(name=claim.name) for claim in spec.resource_claims]
     return bare
 
 
@@ -168,6 +170,7 @@ def _make_shape(
     shape_id: int, identity_id: int, meta: ObjectMeta, bare: PodSpec, controller: OwnerReference | None
 ) -> PodShape:
     affinity = bare.affinity
+    requests = pod_requests(Pod(metadata=meta, spec=bare))
     return PodShape(
         id=shape_id,
         identity_id=identity_id,
@@ -175,7 +178,7 @@ def _make_shape(
         labels=meta.labels,
         spec=bare,
         controller=controller,
-        requests=pod_requests(Pod(metadata=meta, spec=bare)),
+        requests=requests,
         ports=host_ports(bare),
         terms=compile_affinity(bare.affinity, meta.namespace),
         has_pod_affinity=affinity is not None
@@ -185,6 +188,7 @@ def _make_shape(
             for volume in bare.volumes
             if volume.persistent_volume_claim is not None
         ),
+        may_use_devices=bool(bare.resource_claims) or any(name not in BASIC_NAMES for name in requests.asked),
     )
 
 

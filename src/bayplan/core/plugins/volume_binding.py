@@ -253,28 +253,29 @@ def _findings(state: BindingState, view: View) -> Findings:
 
 
 class _Errors:
-    """What cannot be judged, by node: the first error of each counts."""
+    """What cannot be judged, by node: the first error of each counts. There are hardly ever any."""
 
-    def __init__(self, node_count: int) -> None:
+    def __init__(self) -> None:
         self.messages: list[str] = []
-        self._ids: IntArray = np.zeros(node_count, dtype=np.int64)
-
-    @property
-    def anywhere(self) -> BoolArray:
-        """(nodes,)"""
-        found: BoolArray = self._ids > 0
-        return found
+        self._ids: IntArray | None = None  # (nodes,)
 
     def add(self, where: BoolArray, message: str) -> None:
         self.messages.append(message)
+        if self._ids is None:
+            self._ids = np.zeros(len(where), dtype=np.int64)
         self._ids[where & (self._ids == 0)] = len(self.messages)
 
+    def undecided(self, codes: IntArray) -> BoolArray:
+        """(nodes,) nodes that neither failed nor met an error yet."""
+        left: BoolArray = codes == 0 if self._ids is None else (codes == 0) & (self._ids == 0)
+        return left
+
     def instead_of(self, codes: IntArray) -> IntArray:
-        return np.where(self._ids > 0, -self._ids, codes)
+        return codes if self._ids is None else np.where(self._ids > 0, -self._ids, codes)
 
 
 def _find(state: BindingState, view: View) -> Findings:
-    errors = _Errors(view.nodes.count)
+    errors = _Errors()
     codes = _judge_bound(view, state.bound, errors)
     selected = [claim for claim in state.delayed if SELECTED_NODE in claim.metadata.annotations]
     to_match = sorted(
@@ -313,7 +314,7 @@ def _judge_bound(view: View, claims: Iterable[PersistentVolumeClaim], errors: _E
     codes = np.zeros(view.nodes.count, dtype=np.int64)
     for claim in claims:
         volume = view.objects.volumes.get(claim.spec.volume_name)
-        undecided = (codes == 0) & ~errors.anywhere
+        undecided = errors.undecided(codes)
         if volume is None:
             codes[undecided] = CODE_MISSING
             break

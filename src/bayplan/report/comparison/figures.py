@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from bayplan.analysis.simulation.results.differences import ClassFigures, Comparison
-from bayplan.analysis.simulation.results.run import End, Run
+from bayplan.analysis.simulation.results.run_format import End, Run
 from bayplan.report.comparison.rows import names
 from bayplan.report.durations import TimeUnit, unit_for
 from bayplan.report.simulation.time_figures import (

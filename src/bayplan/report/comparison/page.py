@@ -13,7 +13,7 @@ from bayplan.report.comparison import rows
 from bayplan.report.comparison.figures import colour_of, runs_over_time, waits_by_class
 from bayplan.report.durations import duration_text
 from bayplan.report.html_page import filled, framed, page_file, require_plotly
-from bayplan.report.simulation.preemption_list import and_more, html_table
+from bayplan.report.simulation.preemption_list import and_more, html_legend, html_table
 from bayplan.report.words import counted, listed
 
 _ROWS_MAX = 1_000
@@ -47,11 +47,10 @@ def _answer(comparison: Comparison) -> str:
 
 def _legend(comparison: Comparison) -> str:
     """The color and configuration of each run."""
-    return '<p class="legend">' + " ".join(
-        f'<span><i style="background:{colour_of(place)}"></i><b>{escape(name)}</b> '
-        f"configuration {escape(run.configs)}</span>"
+    return html_legend(
+        (colour_of(place), f"<b>{escape(name)}</b> configuration {escape(run.configs)}")
         for place, (name, run) in enumerate(zip(rows.names(comparison), comparison.runs, strict=True))
-    ) + "</p>"  # fmt: skip
+    )
 
 
 def _section(section: rows.Section) -> str:

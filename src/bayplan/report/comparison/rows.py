@@ -17,10 +17,10 @@ from bayplan.analysis.simulation.results.differences import (
     Fate,
     SummaryDifference,
 )
-from bayplan.analysis.simulation.results.run import End
+from bayplan.analysis.simulation.results.run_format import End
 from bayplan.report.durations import duration_text
 from bayplan.report.simulation.node_figures import shortened
-from bayplan.report.words import counted, examples, listed
+from bayplan.report.words import counted, eviction_cause, examples, listed
 
 Row: TypeAlias = tuple[str, ...]
 
@@ -146,7 +146,7 @@ def figures(comparison: Comparison) -> Grid:
 
 def _difference_titles(comparison: Comparison) -> list[str]:
     base, *others = names(comparison)
-    return ["difference"] if len(others) == 1 else [f"{run} − {base}" for run in others]
+    return ["change"] if len(others) == 1 else [f"{run} − {base}" for run in others]
 
 
 def _figure_rows(comparison: Comparison) -> Iterator[Row]:
@@ -161,7 +161,9 @@ def _figure_rows(comparison: Comparison) -> Iterator[Row]:
     yield _count_row("pods preempted", [figures.preempted for figures in pods])
     yield _count_row("pods pending", [figures.pending for figures in pods])
     for cause in _together(summary.evictions for summary in summaries):
-        yield _count_row(f"evicted by {cause}", [summary.evictions.get(cause, 0) for summary in summaries])
+        yield _count_row(
+            f"evicted by {eviction_cause(cause)}", [summary.evictions.get(cause, 0) for summary in summaries]
+        )
     yield _count_row("budget violations", [summary.budgets_broken for summary in summaries])
     yield _count_row("loops", [run.loops for run in comparison.runs])
     for name in _together(summary.utilisation for summary in summaries):

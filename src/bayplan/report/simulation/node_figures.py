@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from bayplan.analysis.simulation.results.run import End, NodeRow
+from bayplan.analysis.simulation.results.run_format import End, NodeRow
 from bayplan.report.durations import duration_text
 from bayplan.report.simulation.time_figures import Figure, axis, layout, legend, time_axis, whole_run
 from bayplan.report.simulation.view import ALARM, SimulationView, Stay

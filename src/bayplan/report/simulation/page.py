@@ -12,15 +12,15 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass
 from html import escape
 
-from bayplan.analysis.simulation.results.run import End, PodRow, Run
+from bayplan.analysis.simulation.results.run_format import End, PodRow, Run
 from bayplan.report.durations import duration_text
 from bayplan.report.html_page import filled, framed, page_file, require_plotly
 from bayplan.report.simulation.chain_drawing import draw_chains
 from bayplan.report.simulation.node_figures import NODES_MAX, PODS_MAX, is_aggregated, nodes_over_time, shortened
-from bayplan.report.simulation.preemption_list import and_more, html_table, preemption_list
+from bayplan.report.simulation.preemption_list import and_more, html_legend, html_table, preemption_list
 from bayplan.report.simulation.time_figures import over_time, waiting, who_evicted
 from bayplan.report.simulation.view import SimulationView
-from bayplan.report.words import counted
+from bayplan.report.words import counted, eviction_cause, violations
 
 _CHAINS_MAX = 25
 _CHAIN_LENGTH_MAX = 8
@@ -70,7 +70,7 @@ def _answer(view: SimulationView) -> str:
             f"{counted(pods.pending, 'is still pending', 'are still pending')}." if pods.pending else "none is pending."
         ),
         f"<b>{_pods_were(pods.preempted)} evicted</b> by preemption"
-        + (f", with {_violations(run.summary.budgets_broken)}." if pods.preempted else "."),
+        + (f", with {violations(run.summary.budgets_broken)}." if pods.preempted else "."),
         f'<b class="alarm">{counted(len(run.loops), "preempt–recreate loop")} found.</b>'
         if run.loops
         else "No preempt–recreate loop.",
@@ -82,10 +82,6 @@ def _answer(view: SimulationView) -> str:
 
 def _pods_were(count: int) -> str:
     return counted(count, "pod was", "pods were") if count else "No pod was"
-
-
-def _violations(count: int) -> str:
-    return counted(count, "budget violation") if count else "no budget violations"
 
 
 def _tiles(view: SimulationView) -> str:
@@ -168,9 +164,7 @@ def _chains(view: SimulationView) -> str:
 
 
 def _legend(view: SimulationView) -> str:
-    return '<p class="legend">' + " ".join(
-        f'<span><i style="background:{colour}"></i>{escape(name)}</span>' for name, colour in view.colours.items()
-    ) + "</p>"  # fmt: skip
+    return html_legend((colour, escape(name)) for name, colour in view.colours.items())
 
 
 def _loops(view: SimulationView) -> str:
@@ -263,7 +257,7 @@ def _add_pod(harm: _Harm, pod: PodRow, view: SimulationView) -> None:
 
 def _evictions(view: SimulationView) -> str:
     summary = view.run.summary
-    causes = [(cause, count) for cause, count in summary.evictions.items() if count]
+    causes = [(eviction_cause(cause), count) for cause, count in summary.evictions.items() if count]
     preemptors = sorted(summary.evictions_by_preemptor.items(), key=lambda item: (-item[1], item[0]))
     parts = []
     if causes:

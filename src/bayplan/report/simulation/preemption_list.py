@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from bayplan.analysis.simulation.results.run import Candidate, Preemption, Record, Victim
+from bayplan.analysis.simulation.results.run_format import Candidate, Preemption, Record, Victim
 from bayplan.report.durations import duration_text
 from bayplan.report.explain.choice import LOST_BY, choice_sentence, lost_by
 from bayplan.report.words import counted, examples, listed
@@ -41,6 +41,12 @@ def html_table(titles: Sequence[str], rows: Iterable[Sequence[Any]], numeric: Se
         for row in rows
     )
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def html_legend(entries: Iterable[tuple[str, str]]) -> str:
+    """Colors and what they mean, as HTML."""
+    spans = (f'<span><i style="background:{colour}"></i>{meaning}</span>' for colour, meaning in entries)
+    return f'<p class="legend">{" ".join(spans)}</p>'
 
 
 def and_more(rest: int, noun: str = "", which: str = "") -> str:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from bayplan.analysis.simulation.results.run import Preemption, Run
+from bayplan.analysis.simulation.results.run_format import Preemption, Run
 from bayplan.report.durations import duration_text
 from bayplan.report.terminal import Part, Verbatim, heading, sentence, table
-from bayplan.report.words import counted, examples, listed
+from bayplan.report.words import counted, eviction_cause, examples, listed, violations
 
 _PREEMPTIONS = 20
 _PREEMPTORS = 10
@@ -67,10 +67,8 @@ def _preemption_parts(run: Run) -> Iterator[Part]:
     summary = run.summary
     if summary.evictions:
         yield heading("Evictions")
-        said = [f"{number:,} by {cause}" for cause, number in summary.evictions.items()]
-        broken = summary.budgets_broken
-        budgets = counted(broken, "budget violation") if broken else "no budget violations"
-        yield sentence(f"{listed(said)}; {budgets}.")
+        said = [f"{number:,} by {eviction_cause(cause)}" for cause, number in summary.evictions.items()]
+        yield sentence(f"{listed(said)}; {violations(summary.budgets_broken)}.")
     if summary.evictions_by_preemptor:
         most = list(summary.evictions_by_preemptor.items())[:_PREEMPTORS]
         rows = [(name, f"{number:,}") for name, number in most]

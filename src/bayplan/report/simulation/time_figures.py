@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bayplan.analysis.simulation.results.run import End
+from bayplan.analysis.simulation.results.run_format import End
 from bayplan.report.durations import duration_text
 from bayplan.report.simulation.view import ALARM, PALETTE, SimulationView
 from bayplan.report.words import counted

@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
-from bayplan.analysis.simulation.results.run import End, NodeRow, PodRow, Run
+from bayplan.analysis.simulation.results.run_format import End, NodeRow, PodRow, Run
 from bayplan.report.durations import TimeUnit, unit_for
 
 #: Okabe and Ito's colors, which color-blind readers can distinguish; without yellow, which is hard to see on white.

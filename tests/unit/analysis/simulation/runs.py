@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from bayplan.analysis.simulation.results.run import (
+from bayplan.analysis.simulation.results.run_format import (
     End,
     Fragmentation,
     NodeRow,

@@ -7,7 +7,7 @@ import signal
 import pytest
 from tests.unit.analysis.simulation.worlds import MINUTE, cluster, nodes, pattern, workload
 
-from bayplan.analysis.simulation.results.run import PodRow
+from bayplan.analysis.simulation.results.run_format import PodRow
 from bayplan.analysis.simulation.running import Options, Simulation
 
 

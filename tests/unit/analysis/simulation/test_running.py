@@ -20,7 +20,7 @@ from bayplan.analysis.simulation.inputs.commands import (
     NodesRecover,
     Scale,
 )
-from bayplan.analysis.simulation.results.run import Cause, End, PodFigures
+from bayplan.analysis.simulation.results.run_format import Cause, End, PodFigures
 from bayplan.analysis.simulation.running import simulate
 from bayplan.testing import builders as make
 

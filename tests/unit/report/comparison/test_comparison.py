@@ -16,7 +16,7 @@ from tests.unit.analysis.simulation.runs import pod, preemption, run, summary
 
 from bayplan.analysis.simulation.results.comparison import compare
 from bayplan.analysis.simulation.results.differences import ComparedRuns
-from bayplan.analysis.simulation.results.run import End, Run, Series
+from bayplan.analysis.simulation.results.run_format import End, Run, Series
 from bayplan.report.comparison.figures import runs_over_time, waits_by_class
 from bayplan.report.comparison.page import comparison_page
 from bayplan.report.comparison.rows import signed_count, signed_duration, signed_points
@@ -75,7 +75,7 @@ class TestText:
             ["default/x", "low", "n1 at 1 s, preempted at 50 s", "n1 at 9 s", "+8 s"],
             ["default/y", "low", "n1 at 1 s", "n2 at 1 s"],
             ["a", "50 s", "default/y", "1,000", "n1", "default/x"],
-            ["difference", "0", "−1", "+1", "+8 s", "+8 s", "+8 s", "+8 s"],
+            ["change", "0", "−1", "+1", "+8 s", "+8 s", "+8 s", "+8 s"],
         ],
         ids=lambda row: row[0],
     )

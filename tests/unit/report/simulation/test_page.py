@@ -18,7 +18,7 @@ import pytest
 
 pytest.importorskip("plotly", reason="the extra `report` is not installed")
 
-from bayplan.analysis.simulation.results.run import (
+from bayplan.analysis.simulation.results.run_format import (
     Candidate,
     Chain,
     Criterion,

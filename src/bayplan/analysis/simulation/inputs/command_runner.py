@@ -29,7 +29,7 @@ from bayplan.analysis.simulation.inputs.commands import (
 )
 from bayplan.analysis.simulation.inputs.draining import drain_node
 from bayplan.analysis.simulation.inputs.traces import Arrivals, TraceArrival
-from bayplan.analysis.simulation.results.run import Note
+from bayplan.analysis.simulation.results.run_format import Note
 from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.model.kinds import Object

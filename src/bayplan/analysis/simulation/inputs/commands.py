@@ -1,6 +1,6 @@
 """What users do to a cluster while time passes, as plain data.
 
-`command_language` reads commands, `command_runner` carries them out.
+`verbs` reads commands, `command_runner` carries them out.
 """
 
 from __future__ import annotations

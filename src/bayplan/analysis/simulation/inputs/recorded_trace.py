@@ -86,11 +86,8 @@ def pod_spec(
     # Kubernetes demands that extended resources have a limit and that it equals the request.
     limits = {name: amount for name, amount in requests.items() if "/" in name}
     resources = ResourceRequirements(requests=dict(requests), limits=limits)
-    spec = PodSpec(
-        containers=[Container(name="main", resources=resources)],
-        priority_class_name=class_name,
-        restart_policy="Never",
-    )
+    container = Container(name="main", resources=resources)
+    spec = PodSpec(containers=[container], priority_class_name=class_name, restart_policy="Never")
     if models is not None:
         key, values = models
         term = NodeSelectorTerm(match_expressions=[NodeSelectorRequirement(key=key, operator="In", values=values)])

@@ -8,7 +8,7 @@ action:
     - {at: 30m, delete: shop/job/report}
     - {at: 1h, fail: [node-1, node-2]}
 
-`command_language` lists the commands. Steps need not be in order; those of the same time keep the order of the file.
+`verbs` lists the commands. Steps need not be in order; those of the same time keep the order of the file.
 The whole file, and every file it names, is read and checked before anything is done. Whether a name exists is known
 only at its time, and reported then.
 """
@@ -20,9 +20,9 @@ from typing import Any
 
 import yaml
 
-from bayplan.analysis.simulation.inputs.command_language import BadStep, read_command, read_duration
 from bayplan.analysis.simulation.inputs.commands import Command, Plan
 from bayplan.analysis.simulation.inputs.simkube import read_simkube
+from bayplan.analysis.simulation.inputs.verbs import BadStep, read_command, read_duration
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.yaml_documents import YamlError, parse_yaml
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 
-from bayplan.analysis.simulation.results.run import Cause, End, NodeRow, PodRow
+from bayplan.analysis.simulation.results.run_format import Cause, End, NodeRow, PodRow
 from bayplan.controllers.ownership import controller_reference
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts, pod_requests
 from bayplan.model.conditions import TRUE, find_condition

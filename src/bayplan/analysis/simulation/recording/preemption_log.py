@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from bayplan.analysis.simulation.results.run import Preemption, Record, Victim
+from bayplan.analysis.simulation.results.run_format import Preemption, Record, Victim
 from bayplan.core.actions import Evict
 from bayplan.core.columns import row_array
 from bayplan.core.columns.shapes import PodInfo

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bayplan.analysis.simulation.results.run import Series
+from bayplan.analysis.simulation.results.run_format import Series
 from bayplan.core.columns.resources import CPU, MEMORY
 from bayplan.core.lifecycle import PodState
 from bayplan.core.scheduler import Scheduler

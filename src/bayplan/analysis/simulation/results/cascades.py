@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 
 from bayplan.analysis.simulation.recording.pod_ledger import NEVER, PodLedger
 from bayplan.analysis.simulation.recording.preemption_log import LoggedPreemption
-from bayplan.analysis.simulation.results.run import Chain, Loop
+from bayplan.analysis.simulation.results.run_format import Chain, Loop
 
 #: This often within this time is not a coincidence.
 LOOP_TIMES = 5

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import fields
 
-from bayplan.analysis.simulation.results.run import Cause, End, NodeRow, PodRow, Preemption, Series, Victim
+from bayplan.analysis.simulation.results.run_format import Cause, End, NodeRow, PodRow, Preemption, Series, Victim
 
 Column = npt.NDArray[Any]
 _DTYPES: dict[Any, type[np.generic]] = {
@@ -107,12 +107,19 @@ def series_columns(series: Series) -> Columns:
 
 
 def _of_rows(row_type: type[Struct], rows: Sequence[Struct]) -> dict[str, Column]:
-    """A column for each field that holds a single value."""
+    """A column for each field but collections and records, which have tables of their own."""
     return {
         field.encode_name: _array(field.type, [getattr(row, field.name) for row in rows])
         for field in fields(row_type)
-        if field.type in _DTYPES
+        if not _is_nested(field.type)
     }
+
+
+def _is_nested(kind: Any) -> bool:
+    return any(
+        get_origin(part) in (list, dict) or (isinstance(part, type) and issubclass(part, Struct))
+        for part in (kind, *get_args(kind))
+    )
 
 
 def _array(kind: Any, values: Sequence[Any]) -> Column:

@@ -35,8 +35,8 @@ from bayplan.analysis.simulation.results.differences import (
 )
 from bayplan.analysis.simulation.results.pod_matching import Matching, match_pods, match_preemptions
 from bayplan.analysis.simulation.results.result import SimulationResult
-from bayplan.analysis.simulation.results.run import End, PodRow, Run, Summary, Waits
 from bayplan.analysis.simulation.results.run_files import as_run
+from bayplan.analysis.simulation.results.run_format import End, PodRow, Run, Summary, Waits
 
 #: Delays are drawn anew as soon as runs differ in anything, so that nearly every time differs a little.
 SAME_TIME_SECONDS = 1.0

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from bayplan.analysis.simulation.results.run import End, JsonStruct, PreemptionHead, Run, Summary, SummaryOf
 from bayplan.analysis.simulation.results.run_files import RUNS_FORMAT
+from bayplan.analysis.simulation.results.run_format import End, JsonStruct, PreemptionHead, Run, Summary, SummaryOf
 
 FORMAT = "bayplan comparison v1"
 

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from bayplan.analysis.simulation.results.run import PodRow, Preemption, Run
+from bayplan.analysis.simulation.results.run_format import PodRow, Preemption, Run
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """What `bayplan.simulate` gives: a run, its tables for programs, and ways to hand it on.
 
-`run` holds everything as typed data (see `run.py`), and the same seed gives the same bytes of it. `pods`, `nodes`,
-`preemptions`, `victims` and `series` are tables of NumPy arrays (see `columns`), and `to_arrow` gives the same for
-Arrow.
+`run` holds everything as typed data (see `run_format.py`), and the same seed gives the same bytes of it. `pods`,
+`nodes`, `preemptions`, `victims` and `series` are tables of NumPy arrays (see `columns`), and `to_arrow` gives the same
+for Arrow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from bayplan.analysis.simulation.results.columns import (
     series_columns,
     victim_columns,
 )
-from bayplan.analysis.simulation.results.run import FORMAT, Run, Summary
+from bayplan.analysis.simulation.results.run_format import FORMAT, Run, Summary
 
 
 @dataclass(repr=False)  # a run holds every pod
@@ -80,11 +80,5 @@ class SimulationResult:
     def to_arrow(self) -> dict[str, Any]:
         """The tables as `pyarrow.Table`s, by name; needs the extra `bayplan[arrow]`."""
         run = self.run
-        about = {
-            "format": FORMAT,
-            "seed": run.seed,
-            "config": run.configs,
-            "seconds": run.seconds,
-            "partial": run.partial,
-        }
-        return arrow_tables(self.tables, about)
+        about = {"format": FORMAT, "seed": run.seed, "config": run.configs}
+        return arrow_tables(self.tables, {**about, "seconds": run.seconds, "partial": run.partial})

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from bayplan.analysis.simulation.results.run import FORMAT, Run, Series
+from bayplan.analysis.simulation.results.run_format import FORMAT, Run, Series
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.json_documents import JsonError, as_text, parse_json
 

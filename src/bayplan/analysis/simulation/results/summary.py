@@ -9,7 +9,7 @@ import numpy as np
 
 from bayplan.analysis.simulation.recording.pod_ledger import PodLedger
 from bayplan.analysis.simulation.recording.preemption_log import LoggedPreemption
-from bayplan.analysis.simulation.results.run import (
+from bayplan.analysis.simulation.results.run_format import (
     Cause,
     End,
     Fragmentation,

@@ -104,6 +104,8 @@ class DynamicResources(SelectiveScorePlugin):
         self._args = args or DynamicResourcesArgs()
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
+        if pod.claims is None:
+            return SUCCESS
         try:
             for _ in claims_of(pod):
                 pass
@@ -195,6 +197,8 @@ class DynamicResources(SelectiveScorePlugin):
 
     def reserve(self, pod: PodInfo, view: View, node_row: int) -> list[ResourceClaim]:
         """The pod's claims with their devices, kept for the pod."""
+        if pod.claims is None:
+            return []
         prepared = self.pre_filter(pod, view)
         if not isinstance(prepared, Ready):
             return []

@@ -15,7 +15,7 @@ from bayplan.analysis.simulation.inputs.commands import Apply
 from bayplan.analysis.simulation.results.comparison import short_names
 from bayplan.analysis.simulation.results.differences import Change, Difference, PreemptionDifference, WaitDifference
 from bayplan.analysis.simulation.results.pod_matching import match_pods
-from bayplan.analysis.simulation.results.run import End, PodRow, Run
+from bayplan.analysis.simulation.results.run_format import End, PodRow, Run
 from bayplan.model.errors import InvalidObject
 
 PACKED = {

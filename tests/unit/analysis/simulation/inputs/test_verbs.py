@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bayplan.analysis.references import Reference
-from bayplan.analysis.simulation.inputs.command_language import BadStep, read_command, step_of_words
 from bayplan.analysis.simulation.inputs.commands import LabelObjects, SetLabels
+from bayplan.analysis.simulation.inputs.verbs import BadStep, read_command, step_of_words
 
 
 @pytest.mark.parametrize(
