@@ -15,6 +15,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns.resources import allocatable_amounts, pod_requests
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
+from bayplan.core.framework.verdict import CycleError
 from bayplan.core.lifecycle import PodState
 from bayplan.core.scheduler import Scheduler
 from bayplan.core.snapshot import Objects
@@ -173,8 +174,10 @@ def check_settled(store: Store, scheduler: Scheduler) -> None:
             continue
         if queued.state is PodState.UNSCHEDULABLE and not SLEEPERS.isdisjoint(queued.rejectors):
             continue
-        info = cache.info(queued.pod)
-        choice = decider.decide(info, cache.view())
+        try:
+            choice = decider.decide(cache.info(queued.pod), cache.view())
+        except CycleError:
+            continue  # an attempt that ends in an error places nothing
         assert not isinstance(choice, Fits), (
             f"{queued.key} waits ({queued.state.value}) but fits on {cache.nodes.names[choice.row]}"
         )
