@@ -7,6 +7,7 @@ in it. Tests that need it ask for `shared` and are skipped, with the reason, whe
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,10 @@ settings.register_profile("ci", deadline=None, suppress_health_check=[HealthChec
 settings.register_profile("quick", parent=settings.get_profile("ci"), max_examples=20)
 settings.register_profile("long", parent=settings.get_profile("ci"), max_examples=2000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+# A shell that runs the tests in the background has them ignore interrupts, which some of them are about.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
