@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -459,10 +458,7 @@ def test_new_pods_are_admitted_as_new_and_then_belong_to_their_workload() -> Non
     assert pods_to_create(objects) == []
 
 
-@pytest.mark.slow
-def test_ten_thousand_pods_take_no_time_to_speak_of() -> None:
+def test_ten_thousand_pods_have_ten_thousand_names() -> None:
     objects = admitted(deployment("web").replicas(10_000).template(TEMPLATE))
-    started = time.process_time()
     (pending,) = pods_to_create(objects)
-    assert len(pending.pods) == 10_000
-    assert time.process_time() - started < 1.0
+    assert len({pod.metadata.name for pod in pending.pods}) == 10_000
