@@ -102,9 +102,10 @@ class ChoiceChecker:
 def rebuilt(view: View, objects: Mapping[tuple[str, str], Object]) -> Cache:
     """A cache with the same content as the one behind the view, from the objects themselves."""
     cache = Cache()
-    for obj in objects.values():
-        if isinstance(obj, Node):
-            cache.add_node(obj)
+    nodes = [obj for obj in objects.values() if isinstance(obj, Node)]
+    # In the order of the rows: a search that ends when it has found enough depends on it.
+    for node in sorted(nodes, key=lambda node: view.nodes.rows_by_name[node.metadata.name]):
+        cache.add_node(node)
     for obj in looked_up(view.objects):
         cache.objects.put(obj)
     cache.objects.claims_in_flight |= view.objects.claims_in_flight
