@@ -2,12 +2,18 @@
 
     ApiError
     ├── BadRequest      400  the request makes no sense
+    ├── Unauthorized    401
     ├── Forbidden       403  admission says no
     ├── NotFound        404
+    ├── MethodNotAllowed  405
+    ├── NotAcceptable   406
     ├── AlreadyExists   409
     ├── Conflict        409  another write came first, or a precondition does not hold
     ├── Gone            410  the watch log no longer reaches back that far: list again
+    ├── TooLarge        413  more bytes than the server reads
+    ├── UnsupportedMediaType  415
     ├── Invalid         422  the object's content is refused; `causes` name the fields
+    ├── TooManyRequests 429  a disruption budget says no, for now
     ├── InternalError   500  refusals that the real server gives without a reason
     └── Timeout         504  a version that is still to come
 
@@ -17,13 +23,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, Self
-
-from bayplan.store.rules import KindRules
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 FORBIDDEN, REQUIRED = "FieldValueForbidden", "FieldValueRequired"
 INVALID, UNSUPPORTED = "FieldValueInvalid", "FieldValueNotSupported"
 _FIELD_PREFIXES = {FORBIDDEN: "Forbidden", REQUIRED: "Required value", INVALID: "Invalid value"}
+
+
+class NamedResource(Protocol):
+    """How refusals name a kind."""
+
+    @property
+    def group(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def resource(self) -> str:
+        """`pods`."""
+    @property
+    def qualified_resource(self) -> str:
+        """`pods`, `deployments.apps`: how most refusals name it."""
+    @property
+    def qualified_kind(self) -> str:
+        """`Pod`, `Deployment.apps`: how refusals of a content name it."""
 
 
 class Cause(NamedTuple):
@@ -80,7 +102,7 @@ class _ResourceError(ApiError):
     """A refusal that names the resource (`pods`) of an object."""
 
     @classmethod
-    def _about(cls, rules: KindRules, name: str, message: str, causes: Sequence[Cause] = ()) -> Self:
+    def _about(cls, rules: NamedResource, name: str, message: str, causes: Sequence[Cause] = ()) -> Self:
         return cls(message, name=name, group=rules.group, kind=rules.resource, causes=causes)
 
 
@@ -96,7 +118,7 @@ class Forbidden(_ResourceError):  # noqa: N818
     code, reason = 403, "Forbidden"
 
     @classmethod
-    def because(cls, rules: KindRules, name: str, why: str, causes: Sequence[Cause] = ()) -> Self:
+    def because(cls, rules: NamedResource, name: str, why: str, causes: Sequence[Cause] = ()) -> Self:
         return cls._about(rules, name, f'{rules.qualified_resource} "{name}" is forbidden: {why}', causes)
 
 
@@ -106,7 +128,7 @@ class NotFound(_ResourceError):  # noqa: N818
     code, reason = 404, "NotFound"
 
     @classmethod
-    def of(cls, rules: KindRules, name: str) -> Self:
+    def of(cls, rules: NamedResource, name: str) -> Self:
         return cls._about(rules, name, f'{rules.qualified_resource} "{name}" not found')
 
     @classmethod
@@ -120,7 +142,7 @@ class AlreadyExists(_ResourceError):  # noqa: N818
     code, reason = 409, "AlreadyExists"
 
     @classmethod
-    def of(cls, rules: KindRules, name: str) -> Self:
+    def of(cls, rules: NamedResource, name: str) -> Self:
         return cls._about(rules, name, f'{rules.qualified_resource} "{name}" already exists')
 
 
@@ -130,12 +152,12 @@ class Conflict(_ResourceError):  # noqa: N818
     code, reason = 409, "Conflict"
 
     @classmethod
-    def stale(cls, rules: KindRules, name: str) -> Self:
+    def stale(cls, rules: NamedResource, name: str) -> Self:
         why = "the object has been modified; please apply your changes to the latest version and try again"
         return cls._about(rules, name, _unfulfilled(rules.qualified_resource, name, why))
 
     @classmethod
-    def other_uid(cls, rules: KindRules, key: str, name: str, wanted: str, found: str) -> Self:
+    def other_uid(cls, rules: NamedResource, key: str, name: str, wanted: str, found: str) -> Self:
         """A write meant for another object of the same name."""
         why = (
             f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
@@ -144,7 +166,7 @@ class Conflict(_ResourceError):  # noqa: N818
         return cls._about(rules, name, _unfulfilled(rules.qualified_resource, name, why))
 
     @classmethod
-    def precondition(cls, rules: KindRules, name: str, why: str) -> Self:
+    def precondition(cls, rules: NamedResource, name: str, why: str) -> Self:
         """A deletion whose condition does not hold; here the server names the kind, not the resource."""
         message = _unfulfilled(rules.qualified_kind, name, why)
         return cls(message, name=name, group=rules.group, kind=rules.kind)
@@ -168,13 +190,52 @@ class Gone(ApiError):  # noqa: N818
         return cls(f"too old resource version: {asked} ({expired})")
 
 
+class Unauthorized(ApiError):  # noqa: N818
+    """No token, or the wrong one."""
+
+    code, reason = 401, "Unauthorized"
+
+
+class MethodNotAllowed(ApiError):  # noqa: N818
+    """The resource has no such verb."""
+
+    code, reason = 405, "MethodNotAllowed"
+
+    def __init__(self) -> None:
+        super().__init__("the server does not allow this method on the requested resource")
+
+
+class NotAcceptable(ApiError):  # noqa: N818
+    """None of the forms that the client accepts can be made."""
+
+    code, reason = 406, "NotAcceptable"
+
+
+class TooLarge(ApiError):  # noqa: N818
+    """More bytes than the server reads."""
+
+    code, reason = 413, "RequestEntityTooLarge"
+
+
+class UnsupportedMediaType(ApiError):  # noqa: N818
+    """The body is in a form that is not read here."""
+
+    code, reason = 415, "UnsupportedMediaType"
+
+
+class TooManyRequests(ApiError):  # noqa: N818
+    """Not now: a disruption budget is in the way."""
+
+    code, reason = 429, "TooManyRequests"
+
+
 class Invalid(ApiError):  # noqa: N818
     """The object's content is refused."""
 
     code, reason = 422, "Invalid"
 
     @classmethod
-    def of(cls, rules: KindRules, name: str, causes: Sequence[Cause]) -> Self:
+    def of(cls, rules: NamedResource, name: str, causes: Sequence[Cause]) -> Self:
         message = _invalid(rules.qualified_kind, name, causes)
         return cls(message, name=name, group=rules.group, kind=rules.kind, causes=causes)
 

@@ -1,0 +1,60 @@
+"""From what a client sends to the document that is stored as a new object.
+
+Takes a document that was decoded and whose type is right; checks where it is meant to go, and gives it what belongs to
+the server: uid, creation time, generation. Defaults, validation and admission are `apiserver.admitting`'s.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+
+from bayplan.apiserver.registry.documents import metadata_of, with_metadata
+from bayplan.apiserver.registry.generations import starts_with_generation
+from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.storage.entries import Document
+from bayplan.model.timestamps import format_time
+from bayplan.store.errors import REQUIRED, BadRequest, InternalError, Invalid, field_cause
+from bayplan.store.stamping import generated_name
+
+
+def located(resource: Resource, namespace: str, document: Document) -> Document:
+    """The document in the namespace of the request; raises what contradicts it."""
+    metadata = metadata_of(document)
+    if metadata.get("resourceVersion"):
+        raise InternalError("resourceVersion should not be set on objects to be created")
+    if not metadata.get("name") and not metadata.get("generateName"):
+        cause = field_cause(REQUIRED, "metadata.name", "name or generateName is required")
+        raise Invalid.of(resource, "", [cause])
+    if not resource.namespaced:
+        return with_metadata(document, namespace=None)
+    if metadata.get("namespace", namespace) not in (namespace, ""):
+        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+    return with_metadata(document, namespace=namespace)
+
+
+def named(document: Document, number: int, is_taken: Callable[[str], bool]) -> Document:
+    """The document with a name of its own if it only says how names begin."""
+    metadata = metadata_of(document)
+    if metadata.get("name"):
+        return document
+    name = generated_name(metadata["generateName"], number)
+    while is_taken(name):
+        number += 1
+        name = generated_name(metadata["generateName"], number)
+    return with_metadata(document, name=name)
+
+
+def stamped(resource: Resource, document: Document, now: int) -> Document:
+    """The document with what the server alone decides."""
+    metadata = metadata_of(document)
+    return with_metadata(
+        document,
+        uid=metadata.get("uid") if resource.kind == "Binding" else str(uuid.uuid4()),
+        creationTimestamp=format_time(now),
+        generation=1 if starts_with_generation(resource) else metadata.get("generation"),
+        deletionTimestamp=None,
+        deletionGracePeriodSeconds=None,
+        selfLink=None,
+        managedFields=None,
+    )

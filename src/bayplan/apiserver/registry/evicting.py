@@ -1,0 +1,89 @@
+"""Evictions: deletions that ask the disruption budgets first.
+
+Takes the pod and the budgets of its namespace; gives the budget's status with the pod noted as disrupted, or raises what
+the real server answers. Whether the pod then goes gracefully is the deletion's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bayplan.model.conditions import TRUE, is_ready, with_condition
+from bayplan.model.meta import Condition
+from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
+from bayplan.model.selectors import compile_label_selector
+from bayplan.model.structs import replace
+from bayplan.model.timestamps import format_time
+from bayplan.model.well_known import DISRUPTION_TARGET
+from bayplan.store.errors import ApiError, Cause, InternalError, TooManyRequests
+
+_REFUSED = "Cannot evict pod as it would violate the pod's disruption budget."
+_ALWAYS_ALLOW = "AlwaysAllow"
+#: More pods than this noted as disrupted mean that the budget's controller does not keep up.
+_DISRUPTED_MAX = 2_000
+
+
+def needs_no_budget(pod: Pod) -> bool:
+    """Pods that do not run, or are going already, may go whatever budgets say."""
+    return pod.status.phase in ("Pending", *FINISHED_PHASES) or pod.metadata.deletion_timestamp is not None
+
+
+def budget_of(pod: Pod, budgets: Iterable[PodDisruptionBudget]) -> PodDisruptionBudget | None:
+    """The one budget that covers the pod; raises if there are several."""
+    covering = [budget for budget in budgets if _covers(budget, pod)]
+    if len(covering) > 1:
+        raise InternalError(
+            "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+        )
+    return covering[0] if covering else None
+
+
+def _covers(budget: PodDisruptionBudget, pod: Pod) -> bool:
+    selector = budget.spec.selector
+    return selector is not None and compile_label_selector(selector).matches(pod.metadata.labels)
+
+
+def guards(budget: PodDisruptionBudget, unhealthy_policy: str | None, pod: Pod) -> bool:
+    """Whether the budget has a say: not about pods that are not ready, unless too few others are."""
+    if is_ready(pod):
+        return True
+    status = budget.status or PodDisruptionBudgetStatus()
+    is_kept = status.current_healthy >= status.desired_healthy > 0
+    return unhealthy_policy != _ALWAYS_ALLOW and not is_kept
+
+
+def disrupted(budget: PodDisruptionBudget, pod: Pod, now: int) -> PodDisruptionBudgetStatus:
+    """The budget's status with one disruption fewer; raises if it allows none."""
+    # Upstream: pkg/registry/core/pod/storage/eviction.go checkAndDecrement (v1.36).
+    status = budget.status or PodDisruptionBudgetStatus()
+    name = budget.metadata.name
+    if status.observed_generation < budget.metadata.generation:
+        cause = Cause("DisruptionBudget", f"The disruption budget {name} is still being processed by the server.")
+        raise TooManyRequests(_REFUSED, causes=[cause])
+    if status.disruptions_allowed <= 0:
+        raise _refusal(name, status)
+    if len(status.disrupted_pods) > _DISRUPTED_MAX:
+        raise ApiError("DisruptedPods map too big - too many evictions not confirmed by PDB controller")
+    return replace(
+        status,
+        disruptions_allowed=status.disruptions_allowed - 1,
+        disrupted_pods={**status.disrupted_pods, pod.metadata.name: format_time(now)},
+    )
+
+
+def about_to_go(pod: Pod, now: int) -> Pod:
+    """The pod with the condition that says why it goes."""
+    condition = Condition(
+        type=DISRUPTION_TARGET, status=TRUE, reason="EvictionByEvictionAPI", message="Eviction API: evicting"
+    )
+    conditions = with_condition(pod.status.conditions, condition, format_time(now))
+    return replace(pod, status=replace(pod.status, conditions=conditions))
+
+
+def _refusal(name: str, status: PodDisruptionBudgetStatus) -> TooManyRequests:
+    text = (
+        f"The disruption budget {name} needs {status.desired_healthy} healthy pods "
+        f"and has {status.current_healthy} currently"
+    )
+    return TooManyRequests(_REFUSED, causes=[Cause("DisruptionBudget", text)])

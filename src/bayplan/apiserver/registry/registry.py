@@ -1,0 +1,225 @@
+"""The front door: every verb of the API, on documents, without HTTP and without a clock.
+
+Reads give entries; writes take `now` in nanoseconds and give the entry that is then stored, or the one that would be in
+a dry run. Refusals are raised as `ApiError`. Clients, controllers and the scheduler all write here, so that versions,
+ownership of fields and watches are the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from bayplan.apiserver.admitting import admit_create, admit_update
+from bayplan.apiserver.patching.overlay import overlay
+from bayplan.apiserver.registry import creating, deleting, evicting, ownership, updating
+from bayplan.apiserver.registry.catalogue import Catalogue
+from bayplan.apiserver.registry.documents import metadata_of
+from bayplan.apiserver.registry.options import WriteOptions
+from bayplan.apiserver.registry.typed import TypedContent, narrow_document
+from bayplan.apiserver.registry.versions import served_form, storage_name, stored_form
+from bayplan.apiserver.schema.messages import message_of
+from bayplan.apiserver.schema.resources import Resource, resource_of
+from bayplan.apiserver.storage.entries import Document, Entry
+from bayplan.apiserver.storage.storage import Storage
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
+from bayplan.model.policy import PodDisruptionBudget
+from bayplan.model.structs import replace
+from bayplan.store import pods
+from bayplan.store.deleting import Request
+from bayplan.store.errors import AlreadyExists, NotFound
+
+Wish: TypeAlias = Callable[[Document], Document]
+"""What a write makes of the document that is stored, in the form that its resource serves."""
+
+
+class Deleted(NamedTuple):
+    """The answer to a request to delete."""
+
+    entry: Entry
+    """As it now stands, or as it was last."""
+    gone: bool
+
+
+def _built_in(group: str, plural: str) -> Resource:
+    resource = resource_of(group, "v1", plural)
+    assert resource is not None
+    return resource
+
+
+PODS, NAMESPACES = _built_in("", "pods"), _built_in("", "namespaces")
+BUDGETS = _built_in("policy", "poddisruptionbudgets")
+
+
+class Registry:
+    """The objects of a cluster and what may be done to them."""
+
+    def __init__(self, storage: Storage, catalogue: Catalogue) -> None:
+        self.storage = storage
+        self.catalogue = catalogue
+        self.typed = TypedContent()
+        storage.follow(self.typed.follow)
+
+    # Reading. `find` and `list` are also what admission sees of the cluster.
+
+    def find(self, resource: Resource, namespace: str, name: str) -> Document | None:
+        """The document as it is stored, or None."""
+        entry = self.storage.find(storage_name(resource), namespace, name)
+        return None if entry is None else entry.document
+
+    def list(self, resource: Resource, namespace: str = "") -> list[Document]:
+        return [entry.document for entry in self.storage.entries(storage_name(resource), namespace)]
+
+    def entry(self, resource: Resource, namespace: str, name: str) -> Entry:
+        found = self.storage.find(storage_name(resource), namespace, name)
+        if found is None:
+            raise NotFound.of(resource, name)
+        return found
+
+    # Writing.
+
+    def create(
+        self, resource: Resource, namespace: str, document: Document, options: WriteOptions, now: int
+    ) -> Entry:
+        """Admits a new object."""
+        stored_as = storage_name(resource)
+        placed = creating.located(resource, namespace, document)
+        made = creating.named(
+            placed,
+            self.storage.version + 1,
+            lambda name: self.storage.find(stored_as, namespace, name) is not None,
+        )
+        made = creating.stamped(resource, stored_form(resource, made), now)
+        made = admit_create(resource, made, self, now)
+        made = ownership.after_create(made, resource, options.manager, now)
+        if self.storage.find(stored_as, namespace, made["metadata"]["name"]) is not None:
+            raise AlreadyExists.of(resource, made["metadata"]["name"])
+        if options.dry_run:
+            return _unstored(made)
+        self.typed.now = now
+        return self.storage.add(stored_as, made)
+
+    def update(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        wish: Wish,
+        options: WriteOptions,
+        now: int,
+        *,
+        subresource: str = "",
+        must_name_version: bool = False,
+    ) -> Entry:
+        """Writes what the wish makes of the object; the entry itself if that changes nothing."""
+        entry = self.entry(resource, namespace, name)
+        served = served_form(resource, entry.document)
+        wished = wish(served)
+        if wished is served:
+            return entry
+        updating.check_preconditions(served, wished, resource, must_name_version=must_name_version)
+        old, new = entry.document, stored_form(resource, wished)
+        half = updating.updated_status if subresource == "status" else updating.updated
+        made = half(old, new, resource)
+        if not options.trusted:
+            made = admit_update(resource, made, old, self, now, subresource=subresource)
+        made = updating.counted(old, made, resource)
+        made = ownership.after_update(old, made, resource, options.manager, subresource, now)
+        return self._write(resource, entry, made, options, now)
+
+    def _write(self, resource: Resource, entry: Entry, made: Document, options: WriteOptions, now: int) -> Entry:
+        old = entry.document
+        if made is old or made == old:
+            return entry
+        if options.dry_run:
+            return _unstored(made)
+        self.typed.now = now
+        if deleting.may_go_now(old, made):
+            self.storage.remove(storage_name(resource), entry)
+            return _unstored(made)
+        return self.storage.put(storage_name(resource), entry, made)
+
+    def delete(
+        self, resource: Resource, namespace: str, name: str, request: Request, now: int, *, dry_run: bool = False
+    ) -> Deleted:
+        """Deletes at once, or begins to: pods get their grace period, finalizers their time."""
+        entry = self.entry(resource, namespace, name)
+        marked, goes = deleting.outcome(entry.document, request, resource, now)
+        if dry_run:
+            return Deleted(_unstored(marked), goes)
+        self.typed.now = now
+        if marked is not entry.document:
+            entry = self.storage.put(storage_name(resource), entry, marked)
+        if goes:
+            entry = self.storage.remove(storage_name(resource), entry)
+        return Deleted(entry, goes)
+
+    # Writes that are best said with structs.
+
+    def overlay(self, resource: Resource, entry: Entry, before: Any, after: Any) -> Document:
+        """The document with what differs between two structs of its kind."""
+        message = message_of(resource.api_version, resource.kind)
+        assert message is not None
+        return overlay(entry.document, narrow_document(before), narrow_document(after), message)
+
+    def bind(
+        self,
+        namespace: str,
+        name: str,
+        node_name: str,
+        uid: str,
+        annotations: Mapping[str, str],
+        options: WriteOptions,
+        now: int,
+    ) -> Entry:
+        """Assigns the pod to the node, which need not exist."""
+        entry = self.entry(PODS, namespace, name)
+        pod = self.typed.content.find("Pod", namespace, name)
+        assert isinstance(pod, Pod)
+        node = self.typed.content.find("Node", "", node_name)
+        labels = pods.topology_labels(node if isinstance(node, Node) else None)
+        made = self.overlay(PODS, entry, pod, pods.bound(pod, node_name, uid, labels, annotations, now))
+        made = ownership.after_update(entry.document, made, PODS, options.manager, "binding", now)
+        return self._write(PODS, entry, made, options, now)
+
+    def evict(
+        self, namespace: str, name: str, request: Request, options: WriteOptions, now: int
+    ) -> None:
+        """Deletes the pod if its disruption budget allows that."""
+        entry = self.entry(PODS, namespace, name)
+        pod = self.typed.content.find("Pod", namespace, name)
+        assert isinstance(pod, Pod)
+        if not evicting.needs_no_budget(pod):
+            self._ask_budget(pod, options, now)
+        marked = self.overlay(PODS, entry, pod, evicting.about_to_go(pod, now))
+        marked = ownership.after_update(entry.document, marked, PODS, options.manager, "status", now)
+        if not options.dry_run and pod.metadata.deletion_timestamp is None:
+            self._write(PODS, entry, marked, options, now)
+        self.delete(PODS, namespace, name, request, now, dry_run=options.dry_run)
+
+    def _ask_budget(self, pod: Pod, options: WriteOptions, now: int) -> None:
+        budgets = self.typed.content.iterate("PodDisruptionBudget", pod.metadata.namespace)
+        budget = evicting.budget_of(pod, [found for found in budgets if isinstance(found, PodDisruptionBudget)])
+        if budget is None:
+            return
+        entry = self.entry(BUDGETS, budget.metadata.namespace, budget.metadata.name)
+        policy = entry.document["spec"].get("unhealthyPodEvictionPolicy")
+        if not evicting.guards(budget, policy, pod):
+            return
+        after = replace(budget, status=evicting.disrupted(budget, pod, now))
+        made = self.overlay(BUDGETS, entry, budget, after)
+        made = ownership.after_update(entry.document, made, BUDGETS, options.manager, "status", now)
+        self._write(BUDGETS, entry, made, options, now)
+
+    def finalize_namespace(self, name: str, finalizers: Any, options: WriteOptions, now: int) -> Entry:
+        """Sets which parties still have to empty a namespace; without any, one that is being deleted goes."""
+        entry = self.entry(NAMESPACES, "", name)
+        spec = {**entry.document.get("spec", {}), "finalizers": finalizers}
+        return self._write(NAMESPACES, entry, {**entry.document, "spec": spec}, options, now)
+
+
+def _unstored(document: Document) -> Entry:
+    metadata = metadata_of(document)
+    version = metadata.get("resourceVersion", "0")
+    return Entry(metadata.get("namespace", ""), metadata.get("name", ""), document, int(version))

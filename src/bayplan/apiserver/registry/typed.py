@@ -1,0 +1,70 @@
+"""The stored objects as scheduler and controllers know them: narrow structs, in step with the documents.
+
+Takes each change of a document of a kind that `bayplan.model` knows, and makes the same change to a typed content and a
+typed watch log. Log positions are its own: documents of other kinds take versions too, and these leave no gap here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from bayplan.apiserver.storage.entries import Document, Entry
+from bayplan.apiserver.storage.log import Change
+from bayplan.model.kinds import KINDS, KindInfo, Object
+from bayplan.store.content import Content
+from bayplan.store.errors import BadRequest
+from bayplan.store.log import DELETED, WatchEvent, WatchLog
+from bayplan.store.rules import RULES
+
+#: Modelled kinds by the resource whose documents they are a view of.
+MODELLED: dict[str, KindInfo] = {RULES[kind].qualified_resource: info for kind, info in KINDS.items()}
+
+
+def narrow(document: Document, info: KindInfo) -> Object:
+    """The struct of a document; raises BadRequest where a field that matters has another type."""
+    try:
+        return msgspec.convert(document, info.struct)
+    except msgspec.ValidationError as error:
+        message = f'{info.kind} in version "{info.version}" cannot be handled as a {info.kind}: {error}'
+        raise BadRequest(message) from None
+
+
+def narrow_document(obj: Any) -> Document:
+    """The document of a struct, with the fields that the struct has."""
+    document: Document = msgspec.to_builtins(obj)
+    return document
+
+
+class TypedContent:
+    """Typed content and log that follow the documents."""
+
+    def __init__(self) -> None:
+        self.content = Content()
+        self.log = WatchLog()
+        self.now = 0
+        """When the newest change was made; set by whoever writes."""
+
+    def restore(self, resource: str, entry: Entry) -> None:
+        """Takes over what was stored before this process began."""
+        info = MODELLED.get(resource)
+        if info is not None:
+            obj = narrow(entry.document, info)
+            self._apply(WatchEvent("ADDED", info.kind, None, obj, self.log.resource_version + 1, self.now))
+
+    def follow(self, change: Change) -> None:
+        """Makes the same change as was made to a document."""
+        info = MODELLED.get(change.resource)
+        if info is None:
+            return
+        new = narrow(change.new.document, info)
+        meta = new.metadata
+        old = self.content.find(info.kind, meta.namespace, meta.name)
+        if change.type == DELETED and old is None:
+            return
+        self._apply(WatchEvent(change.type, info.kind, old, new, self.log.resource_version + 1, self.now))
+
+    def _apply(self, change: WatchEvent) -> None:
+        self.content.apply(change)
+        self.log.append(change)

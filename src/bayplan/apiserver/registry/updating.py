@@ -1,0 +1,99 @@
+"""From a stored document and a wish to what is stored next.
+
+A write goes either to the object or to one of its subresources: the rest stays as it was. What belongs to the server
+stays whatever the wish says. A wish that changes nothing gives back the stored document itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from bayplan.apiserver.registry.documents import metadata_of, with_metadata, with_part
+from bayplan.apiserver.registry.generations import is_custom, means_more_work
+from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.storage.entries import Document
+from bayplan.store.errors import INVALID, BadRequest, Conflict, Invalid, field_cause
+from bayplan.store.rules import RULES, storage_key
+
+#: Metadata that only the server writes.
+_SERVERS: Final = (
+    *("namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"),
+    *("generation", "resourceVersion", "selfLink"),
+)
+#: A status write leaves this metadata of built-in kinds as it was.
+_KEPT_BY_STATUS: Final = {
+    "pods": ("ownerReferences",),
+    "deployments.apps": ("labels",),
+    "resourceclaims.resource.k8s.io": ("labels", "annotations", "finalizers", "ownerReferences"),
+}
+_NEEDS_VERSION: Final = frozenset(
+    rules.qualified_resource for rules in RULES.values() if rules.update_needs_version
+)
+
+
+def check_preconditions(old: Document, new: Document, resource: Resource, *, must_name_version: bool) -> None:
+    """Raises Conflict when the wish was made for another object or an older version of it."""
+    meta, wished = old["metadata"], metadata_of(new)
+    name = meta["name"]
+    if wished.get("name", name) != name:
+        raise BadRequest(f"the name of the object ({wished['name']}) does not match the name on the URL ({name})")
+    namespace = meta.get("namespace", "")
+    if wished.get("namespace") and wished["namespace"] != namespace:
+        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+    if wished.get("uid") and wished["uid"] != meta["uid"]:
+        key = storage_key(_storage_prefix(resource), namespace, name)
+        raise Conflict.other_uid(resource, key, name, wished["uid"], meta["uid"])
+    version = wished.get("resourceVersion")
+    if version:
+        if version != meta["resourceVersion"]:
+            raise Conflict.stale(resource, name)
+    elif must_name_version and (is_custom(resource) or resource.qualified_resource in _NEEDS_VERSION):
+        cause = field_cause(INVALID, "metadata.resourceVersion", "0: must be specified for an update")
+        raise Invalid.of(resource, name, [cause])
+
+
+def _storage_prefix(resource: Resource) -> str:
+    for rules in RULES.values():
+        if rules.qualified_resource == resource.qualified_resource:
+            return rules.storage_prefix
+    return f"{resource.group}/{resource.plural}" if is_custom(resource) else resource.plural
+
+
+def updated(old: Document, new: Document, resource: Resource) -> Document:
+    """The document after a write to all but its status."""
+    made = {**new, "kind": old["kind"], "apiVersion": old["apiVersion"], "metadata": _next_metadata(old, new)}
+    if resource.subresource("status") is not None:
+        made = with_part(made, "status", old)
+    return made
+
+
+def updated_status(old: Document, new: Document, resource: Resource) -> Document:
+    """The document after a write to its status, with which metadata may come along."""
+    metadata = _next_metadata(old, new)
+    kept = _KEPT_BY_STATUS.get(resource.qualified_resource, ())
+    if is_custom(resource):
+        kept = tuple(field for field in {**metadata, **old["metadata"]} if field != "managedFields")
+    for field in kept:
+        if field in old["metadata"]:
+            metadata[field] = old["metadata"][field]
+        else:
+            metadata.pop(field, None)
+    return with_part({**old, "metadata": metadata}, "status", new)
+
+
+def counted(old: Document, new: Document, resource: Resource) -> Document:
+    """The document with a new generation if it means more work."""
+    if not means_more_work(resource, old, new):
+        return new
+    return with_metadata(new, generation=old["metadata"].get("generation", 0) + 1)
+
+
+def _next_metadata(old: Document, new: Document) -> dict[str, Any]:
+    before = old["metadata"]
+    metadata = {field: value for field, value in metadata_of(new).items() if value is not None}
+    for field in _SERVERS:
+        if field in before:
+            metadata[field] = before[field]
+        else:
+            metadata.pop(field, None)
+    return metadata

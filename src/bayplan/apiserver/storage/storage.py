@@ -1,0 +1,133 @@
+"""Everything that is stored, and the one place where it changes.
+
+Takes documents that have been admitted; gives them versions, keeps them by resource (`pods`, `deployments.apps`) and
+key, and passes each change on to the durable copy first, then to those who follow that resource. It knows nothing of
+what documents mean. All of it happens in one thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeAlias
+
+from bayplan.apiserver.storage.entries import Document, Entry, object_key
+from bayplan.apiserver.storage.log import Change, ChangeLog
+from bayplan.store.log import ADDED, DEFAULT_CAPACITY, DELETED, MODIFIED
+
+Follower: TypeAlias = Callable[[Change], None]
+
+
+class Durable(Protocol):
+    """Keeps changes beyond the life of the process."""
+
+    def write(self, change: Change) -> None:
+        """Returns once the change would survive the process."""
+
+
+class Storage:
+    """The documents of a cluster."""
+
+    def __init__(self, *, log_capacity: int = DEFAULT_CAPACITY, durable: Durable | None = None) -> None:
+        self.log = ChangeLog(log_capacity)
+        self._durable = durable
+        self._entries: dict[str, dict[str, Entry]] = {}
+        self._sorted: dict[str, list[str]] = {}
+        """Keys in the order of lists, for resources none of which came or went since."""
+        self._followers: dict[str, list[Follower]] = {}
+        self._followers_of_all: list[Follower] = []
+
+    @property
+    def version(self) -> int:
+        """Of the newest write."""
+        return self.log.version
+
+    def restore(self, entries: Iterable[tuple[str, Entry]], log: ChangeLog) -> None:
+        """Starts from what an earlier process left."""
+        self.log = log
+        for resource, entry in entries:
+            self._entries.setdefault(resource, {})[entry.key] = entry
+
+    # Reading.
+
+    def find(self, resource: str, namespace: str, name: str) -> Entry | None:
+        return self._entries.get(resource, {}).get(object_key(namespace, name))
+
+    def entries(self, resource: str, namespace: str = "") -> list[Entry]:
+        """All of a resource, or those in one namespace, in the order of lists."""
+        stored = self._entries.get(resource)
+        if not stored:
+            return []
+        keys = self._sorted.get(resource)
+        if keys is None:
+            keys = self._sorted[resource] = sorted(stored)
+        if not namespace:
+            return [stored[key] for key in keys]
+        return [stored[key] for key in keys if stored[key].namespace == namespace]
+
+    def entries_at(self, resource: str, namespace: str, version: int) -> list[Entry]:
+        """The same as they were at an earlier version; raises Gone if the log does not reach back that far."""
+        past = {entry.key: entry for entry in self.entries(resource, namespace)}
+        for change in reversed(self.log.since(version)):
+            if change.resource != resource or (namespace and change.new.namespace != namespace):
+                continue
+            if change.old is None:
+                past.pop(change.new.key, None)
+            else:
+                past[change.old.key] = change.old
+        return [past[key] for key in sorted(past)]
+
+    def count(self, resource: str) -> int:
+        return len(self._entries.get(resource, ()))
+
+    def resources(self) -> list[str]:
+        """Those of which anything is stored."""
+        return [resource for resource, stored in self._entries.items() if stored]
+
+    # Following.
+
+    def follow(self, follower: Follower, resource: str = "") -> Callable[[], None]:
+        """Calls the follower after each write, of one resource or of all, until what is returned is called."""
+        followers = self._followers.setdefault(resource, []) if resource else self._followers_of_all
+        followers.append(follower)
+        return lambda: followers.remove(follower)
+
+    # Writing.
+
+    def add(self, resource: str, document: Document) -> Entry:
+        """Stores a new object; its metadata gets the version."""
+        return self._commit(ADDED, resource, None, document)
+
+    def put(self, resource: str, old: Entry, document: Document) -> Entry:
+        """Stores the next version of an object."""
+        return self._commit(MODIFIED, resource, old, document)
+
+    def remove(self, resource: str, old: Entry) -> Entry:
+        """Takes an object away; watchers see it as it was last, with the version of its deletion."""
+        return self._commit(DELETED, resource, old, old.document)
+
+    def _commit(self, change_type: str, resource: str, old: Entry | None, document: Document) -> Entry:
+        version = self.log.version + 1
+        metadata = {**document["metadata"], "resourceVersion": str(version)}
+        stamped = {**document, "metadata": metadata}
+        entry = Entry(metadata.get("namespace", ""), metadata["name"], stamped, version)
+        change = Change(change_type, resource, old, entry)
+        if self._durable is not None:
+            self._durable.write(change)
+        self._apply(change)
+        self.log.append(change)
+        self._pass_on(change)
+        return entry
+
+    def _apply(self, change: Change) -> None:
+        stored = self._entries.setdefault(change.resource, {})
+        if change.type == DELETED:
+            del stored[change.new.key]
+        else:
+            stored[change.new.key] = change.new
+        if change.type != MODIFIED:
+            self._sorted.pop(change.resource, None)
+
+    def _pass_on(self, change: Change) -> None:
+        followers: Sequence[Follower] = self._followers.get(change.resource, ())
+        for follower in (*followers, *self._followers_of_all):
+            follower(change)
