@@ -15,6 +15,7 @@
     ├── Invalid         422  the object's content is refused; `causes` name the fields
     ├── TooManyRequests 429  a disruption budget says no, for now
     ├── InternalError   500  refusals that the real server gives without a reason
+    ├── NotImplementedHere  501  what needs real nodes
     └── Timeout         504  a version that is still to come
 
 `status()` is the body an HTTP server sends. Nothing here decides what is refused.
@@ -252,6 +253,12 @@ def _invalid(kind: str, name: str, causes: Sequence[Cause]) -> str:
 
 class InternalError(ApiError):
     """A refusal that the real server gives without a reason."""
+
+
+class NotImplementedHere(ApiError):  # noqa: N818
+    """What needs real nodes, which there are none of."""
+
+    code, reason = 501, "NotImplemented"
 
 
 class Timeout(ApiError):  # noqa: N818

@@ -6,7 +6,7 @@ answered `Gone`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bayplan.apiserver.storage.entries import Entry
 from bayplan.store.errors import Gone
@@ -16,7 +16,7 @@ from bayplan.store.log import DEFAULT_CAPACITY
 class Change:
     """One write: what was stored before (None when new), and what is now (as it was last, when it is gone)."""
 
-    __slots__ = ("new", "old", "resource", "type", "version")
+    __slots__ = ("_lines", "new", "old", "resource", "type", "version")
 
     def __init__(self, change_type: str, resource: str, old: Entry | None, new: Entry) -> None:
         self.type = change_type
@@ -24,6 +24,20 @@ class Change:
         self.old = old
         self.new = new
         self.version = new.version
+        self._lines: dict[tuple[str, str], bytes] = {}
+
+    def line(self, event_type: str, api_version: str, render: Callable[[Entry], bytes]) -> bytes:
+        """The change as a line of a watch, encoded once however many watch it in this version."""
+        key = (event_type, api_version)
+        line = self._lines.get(key)
+        if line is None:
+            line = self._lines[key] = watch_line(event_type, render(self.new))
+        return line
+
+
+def watch_line(event_type: str, body: bytes) -> bytes:
+    """One event of a watch."""
+    return b'{"type":"%b","object":%b}\n' % (event_type.encode(), body)
 
 
 class ChangeLog:

@@ -1,0 +1,166 @@
+"""What came with a request, as a document: JSON, YAML or protobuf, of the kind that its path wants."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bayplan.apiserver.http.go_json import json_fault
+from bayplan.apiserver.http.requests import JSON, Request
+from bayplan.apiserver.schema import protobuf
+from bayplan.apiserver.schema.messages import message_of
+from bayplan.apiserver.schema.resources import resource_of_kind
+from bayplan.apiserver.schema.strictness import checked
+from bayplan.apiserver.storage.entries import Document
+from bayplan.model.yaml_documents import YamlError, parse_yaml
+from bayplan.store.errors import UNSUPPORTED, BadRequest, Cause, Invalid, TooLarge, UnsupportedMediaType
+
+BODY_MAX = 3 * 1024 * 1024
+YAML, PROTOBUF = "application/yaml", "application/vnd.kubernetes.protobuf"
+_ACCEPTED = f"{JSON}, {YAML}, {PROTOBUF}"
+_VALIDATIONS = ("", "Ignore", "Strict", "Warn")
+_SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+_SHOWN_MAX = 30
+
+
+class Decoded(NamedTuple):
+    """A document and what is to be warned of."""
+
+    document: Document
+    warnings: tuple[str, ...] = ()
+
+
+class Expected(NamedTuple):
+    """Of which kind a body must be."""
+
+    api_version: str
+    kind: str
+
+
+def check_length(length: int) -> None:
+    """Raises TooLarge for a body that is not read."""
+    if length > BODY_MAX:
+        raise TooLarge(f"Request entity too large: limit is {BODY_MAX}")
+
+
+def media_type(request: Request) -> str:
+    return request.header("content-type").partition(";")[0].strip().lower() or JSON
+
+
+def decode(request: Request, expected: Expected, options_kind: str) -> Decoded:
+    """The body as a document of the expected kind, unknown fields refused, warned of or dropped as asked."""
+    validation = field_validation(request, options_kind)
+    media = media_type(request)
+    if media == JSON:
+        document = _from_json(request.body, expected)
+    elif media == YAML:
+        document = _from_yaml(request.body, expected)
+    elif media == PROTOBUF:
+        document = protobuf.decode(request.body)
+        validation = "Ignore"
+    else:
+        raise UnsupportedMediaType(
+            f"the body of the request was in an unknown format - accepted media types include: {_ACCEPTED}"
+        )
+    typed = _with_type(document, expected)
+    return checked_document(typed, expected, validation, request.body if media != PROTOBUF else b"")
+
+
+def checked_document(document: Document, expected: Expected, validation: str, raw: bytes) -> Decoded:
+    """The document without fields that its kind does not have; these are refused or warned of as asked."""
+    message = message_of(expected.api_version, expected.kind)
+    if message is None:
+        return Decoded(document)
+    kept, unknown = checked(document, message, raw)
+    if unknown and validation == "Strict":
+        faults = ", ".join(unknown)
+        raise BadRequest(f"{_unhandled(document)} {expected.kind}: strict decoding error: {faults}")
+    return Decoded(kept, tuple(unknown) if validation != "Ignore" else ())
+
+
+def field_validation(request: Request, options_kind: str) -> str:
+    """What to do with unknown fields: Strict, Warn or Ignore."""
+    validation = request.query.get("fieldValidation", "")
+    if validation not in _VALIDATIONS:
+        listed = ", ".join(f'"{value}"' for value in _VALIDATIONS)
+        text = f'Unsupported value: "{validation}": supported values: {listed}'
+        raise Invalid.options(options_kind, [Cause(UNSUPPORTED, text, "fieldValidation")])
+    return validation or "Warn"
+
+
+def parse_json(body: bytes) -> Any:
+    """JSON as Go reads it; raises ValueError with Go's words."""
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        raise ValueError(json_fault(body)) from None
+
+
+def _from_json(body: bytes, expected: Expected) -> Document:
+    try:
+        document = parse_json(body)
+    except ValueError as error:
+        raise BadRequest(f"{_unrecognized(expected)}: {error} ({_shown(body)})") from None
+    return _an_object(document, body, expected)
+
+
+def _from_yaml(body: bytes, expected: Expected) -> Document:
+    try:
+        document = next(parse_yaml(body), None)
+    except (YamlError, RecursionError) as error:
+        raise BadRequest(f"{_unrecognized(expected)}: {error}") from None
+    return _an_object(document, body, expected)
+
+
+def _an_object(document: Any, body: bytes, expected: Expected) -> Document:
+    if isinstance(document, dict):
+        return document
+    go_type = (
+        'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+    )
+    what = "array" if isinstance(document, list) else _go_name(document)
+    fault = f"json: cannot unmarshal {what} into Go value of type {go_type}"
+    raise BadRequest(f"{_unrecognized(expected)}: {fault} ({_shown(body)})")
+
+
+def _go_name(value: Any) -> str:
+    if isinstance(value, bool):
+        return "bool"
+    return "string" if isinstance(value, str) else "number"
+
+
+def _unrecognized(expected: Expected) -> str:
+    return (
+        f"the object provided is unrecognized (must be of type {expected.kind}): "
+        "couldn't get version/kind; json parse error"
+    )
+
+
+def _shown(body: bytes) -> str:
+    """The beginning of a body, as messages show it."""
+    if not body:
+        return "<empty>"
+    text = body.decode("utf-8", "replace")
+    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]} ..."
+
+
+def _with_type(document: Document, expected: Expected) -> Document:
+    """The document with the type that its path implies; raises BadRequest if it says that it is another."""
+    api_version = document.get("apiVersion") or expected.api_version
+    kind = document.get("kind") or expected.kind
+    if (api_version, kind) == expected:
+        return {**document, "apiVersion": api_version, "kind": kind}
+    said = {**document, "apiVersion": api_version, "kind": kind}
+    if resource_of_kind(api_version, kind) is None:
+        why = f'no kind "{kind}" is registered for version "{api_version}" in scheme "{_SCHEME}"'
+    else:
+        version = api_version.rpartition("/")[2]
+        expected_group = expected.api_version.rpartition("/")[0].partition(".")[0] or "core"
+        why = f"converting ({version}.{kind}) to ({expected_group}.{expected.kind}): unknown conversion"
+    raise BadRequest(f"{_unhandled(said)} {expected.kind}: {why}")
+
+
+def _unhandled(document: Document) -> str:
+    version = str(document.get("apiVersion", "")).rpartition("/")[2]
+    return f'{document.get("kind")} in version "{version}" cannot be handled as a'

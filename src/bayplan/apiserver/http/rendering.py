@@ -1,0 +1,104 @@
+"""Entries as the bytes of an answer: objects, lists, tables and metadata, as JSON or YAML."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from bayplan.apiserver.http.accepting import PARTIAL, TABLE, Form
+from bayplan.apiserver.http.requests import JSON, Answer
+from bayplan.apiserver.registry.generations import is_custom
+from bayplan.apiserver.registry.versions import served_form
+from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.storage.entries import Document, Entry, encode_json, with_type
+from bayplan.apiserver.tables import metadata_only, table_of
+
+YAML = "application/yaml"
+
+
+def object_answer(
+    entry: Entry,
+    resource: Resource,
+    form: Form,
+    now: int,
+    *,
+    status: int = 200,
+    headers: tuple[tuple[str, str], ...] = (),
+) -> Answer:
+    """One object in the form that was asked for."""
+    if form.shape == TABLE:
+        return document_answer(table_for([entry], resource, form, now, "Metadata", _version_of(entry)), form)
+    if form.shape == PARTIAL:
+        return document_answer(metadata_only(served_form(resource, entry.document), form.version), form)
+    if form.yaml:
+        return document_answer(served_form(resource, entry.document), form, status=status)
+    return Answer(status, object_bytes(entry, resource), JSON, headers)
+
+
+def object_bytes(entry: Entry, resource: Resource) -> bytes:
+    """The JSON of one object, made from the entry's own where the stored version is the one served."""
+    if entry.document.get("apiVersion", resource.api_version) == resource.api_version:
+        return with_type(entry.body, resource.kind, resource.api_version)
+    return encode_json(served_form(resource, entry.document))
+
+
+def document_answer(document: Any, form: Form, *, status: int = 200) -> Answer:
+    """Any document as JSON or YAML."""
+    if form.yaml:
+        text = yaml.dump(document, default_flow_style=False, sort_keys=True, allow_unicode=True)
+        return Answer(status, text.encode(), YAML)
+    return Answer(status, encode_json(document))
+
+
+def list_answer(
+    entries: Sequence[Entry],
+    resource: Resource,
+    form: Form,
+    metadata: Document,
+    now: int,
+    include_object: str,
+) -> Answer:
+    """A list in the form that was asked for."""
+    if form.shape == TABLE:
+        return document_answer(table_for(entries, resource, form, now, include_object, metadata), form)
+    if form.shape == PARTIAL:
+        items = [metadata_only(served_form(resource, entry.document), form.version) for entry in entries]
+        api_version = f"meta.k8s.io/{form.version}"
+        kind = "PartialObjectMetadataList"
+        return document_answer({"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": items}, form)
+    if form.yaml:
+        items = [served_form(resource, entry.document) for entry in entries]
+        head = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": metadata}
+        return document_answer({**head, "items": items}, form)
+    return Answer(200, _list_bytes(entries, resource, metadata))
+
+
+def _list_bytes(entries: Sequence[Entry], resource: Resource, metadata: Document) -> bytes:
+    """The items' own JSON, put together; items of built-in kinds do not repeat their type."""
+    head = f'{{"kind":"{resource.list_kind}","apiVersion":"{resource.api_version}","metadata":'.encode()
+    if is_custom(resource):
+        items = [object_bytes(entry, resource) for entry in entries]
+    else:
+        items = [_item_bytes(entry, resource) for entry in entries]
+    return b"".join((head, encode_json(metadata), b',"items":[', b",".join(items), b"]}"))
+
+
+def _item_bytes(entry: Entry, resource: Resource) -> bytes:
+    if entry.document["apiVersion"] == resource.api_version:
+        return entry.body
+    document = served_form(resource, entry.document)
+    return encode_json({field: value for field, value in document.items() if field not in ("kind", "apiVersion")})
+
+
+def table_for(
+    entries: Sequence[Entry], resource: Resource, form: Form, now: int, include_object: str, metadata: Document
+) -> Document:
+    """Entries as a table."""
+    documents = [served_form(resource, entry.document) for entry in entries]
+    return table_of(resource, documents, now, include_object=include_object, metadata=metadata, version=form.version)
+
+
+def _version_of(entry: Entry) -> Document:
+    return {"resourceVersion": entry.document["metadata"].get("resourceVersion", "")}

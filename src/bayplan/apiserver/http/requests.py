@@ -1,0 +1,69 @@
+"""A request as the server's parts see it, and the answer they give."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import NamedTuple
+from urllib.parse import parse_qsl, unquote
+
+from bayplan.store.errors import BadRequest
+
+JSON = "application/json"
+
+
+class Request(NamedTuple):
+    """One HTTP request, its body read."""
+
+    method: str
+    segments: tuple[str, ...]
+    """The path between slashes, decoded; a trailing slash leaves nothing behind."""
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    """By names in lower case."""
+    body: bytes = b""
+
+    def flag(self, name: str) -> bool:
+        """A query parameter that is true or false; like the real server, whatever is not false is true."""
+        value = self.query.get(name)
+        return value is not None and value.lower() not in ("false", "0", "f")
+
+    def number(self, name: str) -> int | None:
+        """A query parameter that is a whole number."""
+        text = self.query.get(name)
+        if not text:
+            return None
+        try:
+            return int(text)
+        except ValueError:
+            raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+    def header(self, name: str) -> str:
+        return self.headers.get(name, "")
+
+
+class Answer(NamedTuple):
+    """One HTTP answer, whole."""
+
+    status: int
+    body: bytes
+    content_type: str = JSON
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class Stream(NamedTuple):
+    """An answer that goes on: each piece is sent as it comes."""
+
+    pieces: AsyncIterator[bytes]
+    content_type: str = JSON
+
+
+def segments_of(raw_path: bytes) -> tuple[str, ...]:
+    """The parts of a path, each decoded on its own, so that an encoded slash stays within its part."""
+    text = raw_path.decode("ascii", "replace").removeprefix("/").removesuffix("/")
+    return tuple(unquote(part, errors="replace") for part in text.split("/")) if text else ()
+
+
+def query_of(raw_query: bytes) -> dict[str, str]:
+    """Query parameters; the first of several of one name counts."""
+    pairs = parse_qsl(raw_query.decode("utf-8", "replace"), keep_blank_values=True)
+    return dict(reversed(pairs))

@@ -1,0 +1,132 @@
+"""Subresources that are more than a half of their object: binding, eviction, scale, finalize, logs and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from bayplan.apiserver.http import reading, writing
+from bayplan.apiserver.http.accepting import Form
+from bayplan.apiserver.http.bodies import decode, media_type
+from bayplan.apiserver.http.deleting import deletion_request
+from bayplan.apiserver.http.rendering import document_answer, object_answer
+from bayplan.apiserver.http.requests import Answer, Request
+from bayplan.apiserver.http.routing import Target
+from bayplan.apiserver.registry.documents import metadata_of
+from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.registry.scaling import ScalePaths, scale_of, scaled
+from bayplan.apiserver.registry.versions import served_form
+from bayplan.apiserver.storage.entries import Document, encode_json
+from bayplan.store.errors import BadRequest, InternalError, MethodNotAllowed, NotImplementedHere
+
+Handler: TypeAlias = Callable[[Registry, Request, Target, Form, int], Answer]
+
+_SUCCESS: Final = encode_json(
+    {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+)
+_HALVES: Final = frozenset({"status", "ephemeralcontainers", "resize", "approval"})
+_NEED_A_KUBELET: Final = frozenset({"log", "exec", "attach", "portforward", "proxy"})
+
+
+def handler_of(target: Target, verb: str) -> Handler:
+    """What serves this verb of a subresource."""
+    name = target.subresource
+    if name in _NEED_A_KUBELET:
+        return _not_in_this_cluster
+    if name in _HALVES:
+        return {"get": reading.get, "update": writing.update, "patch": writing.patch}[verb]
+    found = _HANDLERS.get((name, verb))
+    if found is None:
+        raise MethodNotAllowed
+    return found
+
+
+def _not_in_this_cluster(
+    registry: Registry, request: Request, target: Target, form: Form, now: int  # noqa: ARG001
+) -> Answer:
+    registry.entry(target.resource, target.namespace, target.name)
+    what = {"log": "logs", "portforward": "port-forward"}.get(target.subresource, target.subresource)
+    raise NotImplementedHere(f"{what} is not in this cluster: its nodes are simulated and run no containers")
+
+
+def bind(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:  # noqa: ARG001
+    """POST of a Binding, to a pod's subresource or to the collection of bindings."""
+    options = writing.options_of(request, "CreateOptions")
+    binding = decode(request, writing.expected_of(target), "CreateOptions").document
+    metadata, to = metadata_of(binding), binding.get("target") or {}
+    name = target.name or metadata.get("name", "")
+    if target.name and metadata.get("name", name) != name:
+        raise BadRequest("name in URL does not match name in Binding object")
+    kind, node_name = to.get("kind", ""), to.get("name", "")
+    if kind not in ("", "Node"):
+        raise InternalError(f'target.kind: Unsupported value: "{kind}": supported values: "Node", "<empty>"')
+    if not node_name:
+        raise InternalError("target.name: Required value")
+    annotations = metadata.get("annotations") or {}
+    registry.bind(target.namespace, name, node_name, metadata.get("uid", ""), annotations, options, now)
+    return Answer(201, _SUCCESS)
+
+
+def _evict(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:  # noqa: ARG001
+    options = writing.options_of(request, "CreateOptions")
+    eviction = decode(request, writing.expected_of(target), "CreateOptions").document
+    if metadata_of(eviction).get("name", target.name) != target.name:
+        raise BadRequest("name in URL does not match name in Eviction object")
+    given = eviction.get("deleteOptions") or {}
+    if given.get("dryRun") == ["All"]:
+        options = options._replace(dry_run=True)
+    registry.evict(target.namespace, target.name, deletion_request(given), options, now)
+    return Answer(201, _SUCCESS)
+
+
+def _get_scale(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:  # noqa: ARG001
+    entry = registry.entry(target.resource, target.namespace, target.name)
+    return document_answer(scale_of(served_form(target.resource, entry.document), _paths(registry, target)), form)
+
+
+def _write_scale(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
+    """PUT or PATCH of a Scale: changes the replicas of what it scales."""
+    options = writing.options_of(request, "UpdateOptions")
+    paths = _paths(registry, target)
+    wished = _wished_scale(request, target)
+
+    def wish(document: Document) -> Document:
+        before = scale_of(document, paths)
+        after = wished(before)
+        return scaled(document, after, paths)
+
+    entry = registry.update(
+        target.resource, target.namespace, target.name, wish, options, now, subresource="scale"
+    )
+    return document_answer(scale_of(served_form(target.resource, entry.document), paths), form)
+
+
+def _wished_scale(request: Request, target: Target) -> Callable[[Document], Document]:
+    if request.method == "PUT":
+        scale = decode(request, writing.expected_of(target), "UpdateOptions").document
+        return lambda _: scale
+    if media_type(request) == writing.APPLY_PATCH:
+        raise MethodNotAllowed
+    return writing.patch_change(request, writing.expected_of(target))
+
+
+def _paths(registry: Registry, target: Target) -> ScalePaths:
+    return registry.scale_paths(target.resource)
+
+
+def _finalize(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
+    options = writing.options_of(request, "UpdateOptions")
+    namespace = decode(request, writing.expected_of(target), "UpdateOptions").document
+    finalizers = (namespace.get("spec") or {}).get("finalizers") or []
+    entry = registry.finalize_namespace(target.name, finalizers, options, now)
+    return object_answer(entry, target.resource, form, now)
+
+
+_HANDLERS: Final[dict[tuple[str, str], Handler]] = {
+    ("binding", "create"): bind,
+    ("eviction", "create"): _evict,
+    ("scale", "get"): _get_scale,
+    ("scale", "update"): _write_scale,
+    ("scale", "patch"): _write_scale,
+    ("finalize", "update"): _finalize,
+}

@@ -1,0 +1,206 @@
+"""Watches: what changes, as it changes, one line of JSON for each event.
+
+Takes what is watched and from which version; gives pieces of bytes for as long as the client listens. Changes are noted
+as they are made and sent together: while events come thick and fast, a watcher is woken some hundred times a second
+and not once for each. A client that does not keep up is cut off, and resumes from its last version, as with any server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+from bayplan.apiserver.http.accepting import PARTIAL, TABLE, Form
+from bayplan.apiserver.http.reading import Selection, check_list_options, selection_of
+from bayplan.apiserver.http.rendering import object_bytes, table_for
+from bayplan.apiserver.http.requests import Request, Stream
+from bayplan.apiserver.http.routing import Target
+from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.registry.versions import served_form, storage_name
+from bayplan.apiserver.storage.entries import Document, Entry, encode_json
+from bayplan.apiserver.storage.log import Change, watch_line
+from bayplan.apiserver.tables import metadata_only
+from bayplan.store.errors import Gone, InternalError
+from bayplan.store.log import ADDED, DELETED, MODIFIED
+
+BOOKMARK, ERROR = "BOOKMARK", "ERROR"
+INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"
+#: How long a watch lasts if the client does not say.
+TIMEOUT_SECONDS: Final = 1_800
+#: How often a quiet watch is told the version it has reached, if it asked for that.
+BOOKMARK_SECONDS: Final = 60
+#: After sending, so long is waited for more to send with it.
+GATHERING_SECONDS: Final = 0.005
+#: A watcher with so many events unsent has stopped reading.
+BEHIND_MAX: Final = 100_000
+
+
+class Watch:
+    """One client's watch."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        target: Target,
+        selection: Selection,
+        form: Form,
+        clock: Callable[[], int],
+        include_object: str,
+    ) -> None:
+        self._registry = registry
+        self._target = target
+        self._selection = selection
+        self._form = form
+        self._clock = clock
+        self._include_object = include_object
+        self._has_columns = False
+        self._lines: list[bytes] = []
+        self._news = asyncio.Event()
+        self._is_over = False
+
+    def close(self) -> None:
+        """Ends the watch, from whatever it waits for."""
+        self._is_over = True
+        self._news.set()
+
+    async def pieces(self, begin: Callable[[Watch], None], timeout_s: float, *, bookmarks: bool) -> AsyncIterator[bytes]:
+        """The lines of the watch as they come, until it is over."""
+        stop = self._registry.storage.follow(self._note, storage_name(self._target.resource))
+        ends_at = asyncio.get_running_loop().time() + timeout_s
+        try:
+            begin(self)
+            while True:
+                if self._lines:
+                    piece, self._lines = b"".join(self._lines), []
+                    yield piece
+                    await asyncio.sleep(GATHERING_SECONDS)
+                    continue
+                left = ends_at - asyncio.get_running_loop().time()
+                if self._is_over or left <= 0:
+                    return
+                if not await self._wait(min(left, BOOKMARK_SECONDS)) and bookmarks:
+                    self.add_bookmark()
+        finally:
+            stop()
+
+    async def _wait(self, seconds: float) -> bool:
+        """Whether there was news before the time was up."""
+        self._news.clear()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._news.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    # What is noted.
+
+    def add_everything(self) -> None:
+        """ADDED for all that is there."""
+        for entry in self._registry.storage.entries(storage_name(self._target.resource), self._target.namespace):
+            if self._is_selected(entry):
+                self._lines.append(watch_line(ADDED, self._render(entry)))
+
+    def add_since(self, version: int) -> None:
+        """What has changed since a version, or the one event that says that this is not known any more."""
+        try:
+            changes = self._registry.storage.log.since(version)
+        except Gone as error:
+            self._lines.append(watch_line(ERROR, encode_json(error.status())))
+            self._is_over = True
+            return
+        name = storage_name(self._target.resource)
+        for change in changes:
+            if change.resource == name:
+                self._note(change)
+
+    def add_bookmark(self, *, ends_initial_events: bool = False) -> None:
+        """Tells the client which version it has reached."""
+        metadata: Document = {"resourceVersion": str(self._registry.storage.version)}
+        if ends_initial_events:
+            metadata["annotations"] = {INITIAL_EVENTS_END: "true"}
+        resource = self._target.resource
+        bookmark = {"kind": resource.kind, "apiVersion": resource.api_version, "metadata": metadata}
+        self._lines.append(watch_line(BOOKMARK, encode_json(bookmark)))
+
+    def _note(self, change: Change) -> None:
+        namespace = self._target.namespace
+        if namespace and change.new.namespace != namespace:
+            return
+        event_type = change.type if self._selection.is_everything else self._seen_as(change)
+        if not event_type:
+            return
+        self._lines.append(self._line(event_type, change))
+        if len(self._lines) > BEHIND_MAX:
+            self._is_over = True
+        self._news.set()
+
+    def _seen_as(self, change: Change) -> str:
+        """What the change is to one who sees only some objects; "" if nothing."""
+        was = change.old is not None and self._is_selected(change.old)
+        stays = change.type != DELETED and self._is_selected(change.new)
+        if stays:
+            return MODIFIED if was else ADDED
+        return DELETED if was else ""
+
+    def _is_selected(self, entry: Entry) -> bool:
+        if self._selection.is_everything:
+            return True
+        return self._selection.has(served_form(self._target.resource, entry.document))
+
+    def _line(self, event_type: str, change: Change) -> bytes:
+        if self._form.shape:
+            return watch_line(event_type, self._render(change.new))
+        return change.line(event_type, self._target.resource.api_version, self._render)
+
+    def _render(self, entry: Entry) -> bytes:
+        resource, form = self._target.resource, self._form
+        if form.shape == PARTIAL:
+            return encode_json(metadata_only(served_form(resource, entry.document), form.version))
+        if form.shape != TABLE:
+            return object_bytes(entry, resource)
+        metadata = {"resourceVersion": str(entry.version)}
+        table = table_for([entry], resource, form, self._clock(), self._include_object, metadata)
+        if self._has_columns:
+            table["columnDefinitions"] = None
+        self._has_columns = True
+        return encode_json(table)
+
+
+def watch(
+    registry: Registry, request: Request, target: Target, form: Form, clock: Callable[[], int]
+) -> tuple[Watch, Stream]:
+    """A watch as the request asks for it, and what it sends."""
+    check_list_options(request, is_watch=True)
+    version = _version(request)
+    selection = selection_of(request, target)
+    if target.name:
+        selection = selection_of(request._replace(query={"fieldSelector": f"metadata.name={target.name}"}), target)
+    seen = Watch(registry, target, selection, form, clock, request.query.get("includeObject", "Metadata"))
+    bookmarks = request.flag("allowWatchBookmarks")
+    sends_all = request.flag("sendInitialEvents")
+
+    def begin(started: Watch) -> None:
+        if sends_all or not version:
+            started.add_everything()
+            if bookmarks and (sends_all or version == 0):
+                started.add_bookmark(ends_initial_events=True)
+        elif version <= registry.storage.version:
+            started.add_since(version)
+
+    timeout_s = request.number("timeoutSeconds") or TIMEOUT_SECONDS
+    content_type = "application/json"
+    return seen, Stream(seen.pieces(begin, timeout_s, bookmarks=bookmarks), content_type)
+
+
+def _version(request: Request) -> int | None:
+    """The version to watch from; None if the request names none."""
+    text = request.query.get("resourceVersion", "")
+    if not text:
+        return None
+    if not text.isascii() or not text.isdigit():
+        raise InternalError(
+            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
+    return int(text)

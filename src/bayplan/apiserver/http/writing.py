@@ -1,0 +1,197 @@
+"""POST, PUT and PATCH of objects, and of those subresources that are halves of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from bayplan.apiserver.http.accepting import Form
+from bayplan.apiserver.http.bodies import Decoded, Expected, checked_document, decode, field_validation, media_type, parse_json
+from bayplan.apiserver.http.rendering import object_answer
+from bayplan.apiserver.http.requests import Answer, Request
+from bayplan.apiserver.http.routing import Target
+from bayplan.apiserver.patching import json_patch, merge_patch, strategic_merge
+from bayplan.apiserver.registry.options import WriteOptions
+from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.schema.messages import message_of
+from bayplan.apiserver.storage.entries import Document, Entry
+from bayplan.model.yaml_documents import YamlError, parse_yaml
+from bayplan.store.errors import (
+    FORBIDDEN,
+    REQUIRED,
+    UNSUPPORTED,
+    BadRequest,
+    Cause,
+    Invalid,
+    MethodNotAllowed,
+    NotFound,
+    UnsupportedMediaType,
+    field_cause,
+)
+
+JSON_PATCH, MERGE_PATCH = "application/json-patch+json", "application/merge-patch+json"
+STRATEGIC_PATCH, APPLY_PATCH = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
+_MANAGER_MAX: Final = 128
+#: Resources that a PUT of a name that is not there creates.
+_CREATED_BY_UPDATE: Final = frozenset(
+    {
+        *("endpoints", "events", "events.events.k8s.io", "limitranges", "podtemplates", "services"),
+        *("leases.coordination.k8s.io", "roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io"),
+        *("clusterroles.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io"),
+        *("runtimeclasses.node.k8s.io",),
+    }
+)
+
+
+def expected_of(target: Target) -> Expected:
+    """The kind of the documents that are written to this target."""
+    resource = target.resource
+    if target.subresource:
+        subresource = resource.subresource(target.subresource)
+        assert subresource is not None
+        group, version = subresource.group or resource.group, subresource.version or resource.version
+        return Expected(f"{group}/{version}" if group else version, subresource.kind)
+    return Expected(resource.api_version, resource.kind)
+
+
+def options_of(request: Request, options_kind: str) -> WriteOptions:
+    """How the write was asked for; raises Invalid for options that cannot be."""
+    dry_run = request.query.get("dryRun", "")
+    if dry_run not in ("", "All"):
+        text = f'Unsupported value: ["{dry_run}"]: supported values: "All"'
+        raise Invalid.options(options_kind, [Cause(UNSUPPORTED, text, "dryRun")])
+    manager = request.query.get("fieldManager") or default_manager(request)
+    return WriteOptions(manager[:_MANAGER_MAX], dry_run=dry_run == "All")
+
+
+def default_manager(request: Request) -> str:
+    """A client that does not name itself is known by the beginning of its user agent."""
+    return request.header("user-agent").partition("/")[0] or "unknown"
+
+
+def create(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
+    """POST to a collection."""
+    if target.name or (target.resource.namespaced and not target.namespace):
+        raise MethodNotAllowed
+    options = options_of(request, "CreateOptions")
+    decoded = decode(request, expected_of(target), "CreateOptions")
+    entry = registry.create(target.resource, target.namespace, decoded.document, options, now)
+    return written(entry, target, form, now, decoded.warnings, status=201)
+
+
+def update(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
+    """PUT of an object."""
+    options = options_of(request, "UpdateOptions")
+    decoded = decode(request, expected_of(target), "UpdateOptions")
+    resource, namespace, name = target.resource, target.namespace, target.name
+    try:
+        entry = registry.update(
+            resource,
+            namespace,
+            name,
+            lambda _: decoded.document,
+            options,
+            now,
+            subresource=target.subresource,
+            must_name_version=True,
+        )
+    except NotFound:
+        if target.subresource or resource.qualified_resource not in _CREATED_BY_UPDATE:
+            raise
+        entry = registry.create(resource, namespace, decoded.document, options, now)
+        return written(entry, target, form, now, decoded.warnings, status=201)
+    return written(entry, target, form, now, decoded.warnings)
+
+
+def patch(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
+    """PATCH of an object, in any of the four ways."""
+    if media_type(request) == APPLY_PATCH:
+        return _apply(registry, request, target, form, now)
+    options = _patch_options(request)
+    validation = field_validation(request, "PatchOptions")
+    change = patch_change(request, expected_of(target))
+    warnings: list[str] = []
+
+    def wish(document: Document) -> Document:
+        patched = change(document)
+        decoded = checked_document(patched, expected_of(target), validation, b"")
+        warnings.extend(decoded.warnings)
+        return decoded.document
+
+    entry = registry.update(
+        target.resource, target.namespace, target.name, wish, options, now, subresource=target.subresource
+    )
+    return written(entry, target, form, now, tuple(warnings))
+
+
+def patch_change(request: Request, expected: Expected) -> Callable[[Document], Document]:
+    """What the patch in the body makes of a document."""
+    media = media_type(request)
+    if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH):
+        raise UnsupportedMediaType("415: Unsupported Media Type")
+    content = _patch_content(request.body)
+    if media == JSON_PATCH:
+        return lambda document: json_patch.apply(document, content)
+    if media == MERGE_PATCH:
+        return lambda document: merge_patch.apply(document, content)
+    message = message_of(expected.api_version, expected.kind)
+    if message is None:
+        raise UnsupportedMediaType("415: Unsupported Media Type")
+    return lambda document: strategic_merge.apply(document, content, message)
+
+
+def _patch_content(body: bytes) -> Any:
+    try:
+        return parse_json(body)
+    except ValueError as error:
+        raise BadRequest(f"error decoding patch: {error}") from None
+
+
+def _patch_options(request: Request) -> WriteOptions:
+    if "force" in request.query:
+        cause = field_cause(FORBIDDEN, "force", "may not be specified for non-apply patch")
+        raise Invalid.options("PatchOptions", [cause])
+    return options_of(request, "PatchOptions")
+
+
+def _apply(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
+    if not request.query.get("fieldManager"):
+        cause = field_cause(REQUIRED, "fieldManager", "is required for apply patch")
+        raise Invalid.options("PatchOptions", [cause])
+    options = options_of(request, "PatchOptions")
+    decoded = _applied_configuration(request, target)
+    entry, is_new = registry.apply(
+        target.resource,
+        target.namespace,
+        target.name,
+        decoded.document,
+        options,
+        now,
+        force=request.flag("force"),
+        subresource=target.subresource,
+    )
+    return written(entry, target, form, now, decoded.warnings, status=201 if is_new else 200)
+
+
+def _applied_configuration(request: Request, target: Target) -> Decoded:
+    try:
+        document = next(parse_yaml(request.body), None)
+    except (YamlError, RecursionError) as error:
+        raise BadRequest(f"error decoding YAML: {error}") from None
+    if not isinstance(document, dict):
+        raise BadRequest("error decoding YAML: the body is not an object")
+    expected = expected_of(target)
+    return checked_document(document, expected, field_validation(request, "PatchOptions"), request.body)
+
+
+def written(
+    entry: Entry, target: Target, form: Form, now: int, warnings: tuple[str, ...] = (), *, status: int = 200
+) -> Answer:
+    """The answer to a write: the object as it now is, and what is to be warned of."""
+    headers = tuple(("warning", f"299 - {_quoted(warning)}") for warning in warnings)
+    return object_answer(entry, target.resource, form, now, status=status, headers=headers)
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    return f'"{escaped}"'
