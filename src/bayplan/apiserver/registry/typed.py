@@ -37,6 +37,17 @@ def narrow_document(obj: Any) -> Document:
     return document
 
 
+def _following(old: Object | None, change: Change, info: KindInfo) -> Any:
+    """The struct of the new document, with the parts of the old one that did not change: controllers go by that."""
+    new: Any = narrow(change.new.document, info)
+    if old is None or change.old is None:
+        return new
+    for part in ("spec", "status"):
+        if hasattr(new, part) and change.old.document.get(part) == change.new.document.get(part):
+            setattr(new, part, getattr(old, part))
+    return new
+
+
 class TypedContent:
     """Typed content and log that follow the documents."""
 
@@ -58,9 +69,8 @@ class TypedContent:
         info = MODELLED.get(change.resource)
         if info is None:
             return
-        new = narrow(change.new.document, info)
-        meta = new.metadata
-        old = self.content.find(info.kind, meta.namespace, meta.name)
+        old = self.content.find(info.kind, change.new.namespace, change.new.name)
+        new = _following(old, change, info)
         if change.type == DELETED and old is None:
             return
         self._apply(WatchEvent(change.type, info.kind, old, new, self.log.resource_version + 1, self.now))

@@ -1,0 +1,221 @@
+"""The API as an ASGI application: one request at a time is read, answered and sent; watches go on beside them.
+
+Everything that touches the registry happens between two awaits, so that no lock is needed and a write is seen whole or
+not at all. A request never makes others wait for its client: bodies are read before, and answers sent after, the work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final, TypeAlias
+
+from bayplan.apiserver.http import reading, reviews, subresources, writing
+from bayplan.apiserver.http import deleting as deletions
+from bayplan.apiserver.http.accepting import form_of
+from bayplan.apiserver.http.bodies import check_length
+from bayplan.apiserver.http.information import TEXT, Information
+from bayplan.apiserver.http.requests import JSON, Answer, Request, Stream, query_of, segments_of
+from bayplan.apiserver.http.routing import Target, UnknownPath, target_of
+from bayplan.apiserver.http.watching import Watch, watch
+from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.storage.entries import encode_json
+from bayplan.store.errors import ApiError, InternalError, MethodNotAllowed, NotFound, Unauthorized
+
+Scope: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+
+_NOT_FOUND: Final = Answer(404, b"404 page not found\n", TEXT)
+_API: Final = frozenset({"api", "apis"})
+_log = logging.getLogger(__name__)
+
+
+class Application:
+    """The Kubernetes API over a registry.
+
+    Args:
+        registry: where everything is kept.
+        token: what every request must carry.
+        clock: the time in nanoseconds.
+        address: host and port, as discovery reports them.
+    """
+
+    def __init__(self, registry: Registry, token: str, clock: Callable[[], int], address: str) -> None:
+        self.registry = registry
+        self._token = token.encode()
+        self._clock = clock
+        self._information = Information(registry.catalogue, address)
+        self._watches: set[Watch] = set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        assert scope["type"] == "http"
+        request = _request_of(scope)
+        try:
+            self._check_token(request)
+            request = request._replace(body=await _body_of(request, receive))
+            answer = self.answer(request)
+        except ApiError as error:
+            answer = error_answer(error)
+        if isinstance(answer, Stream):
+            await self._stream(answer, receive, send)
+        else:
+            await _send_answer(answer, request.method, send)
+
+    def close(self) -> None:
+        """Ends all watches, so that the server can stop."""
+        for watching in [*self._watches]:
+            watching.close()
+
+    def answer(self, request: Request) -> Answer | Stream:
+        """The answer to a request whose body was read and whose token is right."""
+        try:
+            return self._answer(request)
+        except ApiError as error:
+            return error_answer(error)
+        except UnknownPath:
+            return _NOT_FOUND
+        except Exception:
+            _log.exception("%s /%s failed", request.method, "/".join(request.segments))
+            return error_answer(InternalError("Internal error occurred: the request could not be processed"))
+
+    def _check_token(self, request: Request) -> None:
+        scheme, _, token = request.header("authorization").partition(" ")
+        if scheme != "Bearer" or not hmac.compare_digest(token.strip().encode(), self._token):
+            raise Unauthorized("Unauthorized")
+
+    def _answer(self, request: Request) -> Answer | Stream:
+        if request.method in ("GET", "HEAD"):
+            found = self._information.answer(request)
+            if found is not None:
+                return found
+        if len(request.segments) < 2 or request.segments[0] not in _API:
+            return _NOT_FOUND
+        if not all(request.segments):
+            raise NotFound.no_resource()
+        if request.segments[0] == "apis" and len(request.segments) < 4:
+            raise UnknownPath
+        if request.segments[0] == "api" and (len(request.segments) < 3 or request.segments[1] != "v1"):
+            raise NotFound.no_resource()
+        return self._serve(request, target_of(request.segments, self.registry.catalogue))
+
+    def _serve(self, request: Request, target: Target) -> Answer | Stream:
+        verb = _verb_of(request, target)
+        now, form = self._clock(), form_of(request.header("accept"))
+        if verb == "watch":
+            watching, stream = watch(self.registry, request, target, form, self._clock)
+            return self._remembered(watching, stream)
+        if target.subresource:
+            handler = subresources.handler_of(target, verb)
+        elif reviews.is_review(target):
+            handler = reviews.answer_review
+        elif target.resource.kind == "Binding":
+            handler = subresources.bind
+        else:
+            handler = _HANDLERS[verb]
+        return handler(self.registry, request, target, form, now)
+
+    def _remembered(self, watching: Watch, stream: Stream) -> Stream:
+        async def pieces() -> Any:
+            self._watches.add(watching)
+            try:
+                async for piece in stream.pieces:
+                    yield piece
+            finally:
+                self._watches.discard(watching)
+
+        return stream._replace(pieces=pieces())
+
+    async def _stream(self, stream: Stream, receive: Receive, send: Send) -> None:
+        await send(_start(200, stream.content_type, ()))
+        sending = asyncio.ensure_future(_send_pieces(stream, send))
+        leaving = asyncio.ensure_future(_client_left(receive))
+        _, unfinished = await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        for task in unfinished:
+            task.cancel()
+        await asyncio.gather(sending, leaving, return_exceptions=True)
+
+
+_HANDLERS: Final[dict[str, subresources.Handler]] = {
+    "get": reading.get,
+    "list": reading.list_objects,
+    "create": writing.create,
+    "update": writing.update,
+    "patch": writing.patch,
+    "delete": deletions.delete,
+    "deletecollection": deletions.delete_collection,
+}
+_VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+
+
+def _verb_of(request: Request, target: Target) -> str:
+    """The verb of the request; raises MethodNotAllowed if the resource has no such verb."""
+    method = request.method
+    if method == "GET":
+        is_list = not target.name
+        is_watch = target.watch or ((is_list or not target.subresource) and request.flag("watch"))
+        verb = "watch" if is_watch else "list" if is_list else "get"
+    elif method == "DELETE":
+        verb = "delete" if target.name else "deletecollection"
+    else:
+        verb = _VERBS.get(method, "")
+    subresource = target.resource.subresource(target.subresource) if target.subresource else None
+    allowed = target.resource.verbs if subresource is None else subresource.verbs
+    if verb not in allowed or (verb in ("update", "patch") and not target.name):
+        raise MethodNotAllowed
+    return verb
+
+
+def error_answer(error: ApiError) -> Answer:
+    """A refusal as the Status that clients know."""
+    headers = (("retry-after", str(error.retry_after_s)),) if error.retry_after_s else ()
+    return Answer(error.code, encode_json(error.status()), JSON, headers)
+
+
+def _request_of(scope: Scope) -> Request:
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+    raw_path = scope.get("raw_path") or scope["path"].encode()
+    return Request(scope["method"], segments_of(raw_path.partition(b"?")[0]), query_of(scope["query_string"]), headers)
+
+
+async def _body_of(request: Request, receive: Receive) -> bytes:
+    """The whole body; raises TooLarge as soon as that is known."""
+    announced = request.header("content-length")
+    if announced.isdigit():
+        check_length(int(announced))
+    pieces, length = [], 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return b""
+        piece = message.get("body", b"")
+        length += len(piece)
+        check_length(length)
+        pieces.append(piece)
+        if not message.get("more_body"):
+            return b"".join(pieces)
+
+
+def _start(status: int, content_type: str, headers: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    all_headers = (("content-type", content_type), ("cache-control", "no-cache, private"), *headers)
+    encoded = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in all_headers]
+    return {"type": "http.response.start", "status": status, "headers": encoded}
+
+
+async def _send_answer(answer: Answer, method: str, send: Send) -> None:
+    length = ("content-length", str(len(answer.body)))
+    await send(_start(answer.status, answer.content_type, (*answer.headers, length)))
+    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else answer.body})
+
+
+async def _send_pieces(stream: Stream, send: Send) -> None:
+    async for piece in stream.pieces:
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def _client_left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,137 @@
+"""What a server says about itself: discovery, OpenAPI, its version and its health."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+from bayplan.apiserver.http.requests import JSON, Answer, Request
+from bayplan.apiserver.registry.catalogue import Catalogue
+from bayplan.apiserver.schema import discovery, openapi_v2, openapi_v3
+from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.storage.entries import encode_json
+from bayplan.store.errors import NotFound
+
+TEXT: Final = "text/plain; charset=utf-8"
+OPENAPI_V2_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+VERSION: Final = {
+    "major": "1",
+    "minor": "36",
+    "emulationMajor": "1",
+    "emulationMinor": "36",
+    "minCompatibilityMajor": "1",
+    "minCompatibilityMinor": "35",
+    "gitVersion": "v1.36.4",
+    "gitCommit": "0000000000000000000000000000000000000000",
+    "gitTreeState": "",
+    "buildDate": "2026-01-01T00:00:00Z",
+    "goVersion": "go1.27.3",
+    "compiler": "gc",
+    "platform": "linux/amd64",
+}
+_HEALTH: Final = frozenset({"healthz", "readyz", "livez"})
+_NOT_MODIFIED: Final = 304
+
+
+class Information:
+    """Answers about the server; what they say is put together once for each set of resources that is served."""
+
+    def __init__(self, catalogue: Catalogue, address: str) -> None:
+        self._catalogue = catalogue
+        self._address = address
+        self._generation = -1
+        self._answers: dict[tuple[str, ...], Answer] = {}
+
+    def answer(self, request: Request) -> Answer | None:
+        """The answer, or None if the path is not about the server."""
+        segments = request.segments
+        if not segments:
+            return _json({"paths": self._paths()})
+        if segments[0] in _HEALTH:
+            return Answer(200, b"ok", TEXT)
+        if segments == ("version",):
+            return _json(VERSION)
+        if segments[0] in ("api", "apis", "openapi"):
+            return self._cached(request)
+        return None
+
+    def _cached(self, request: Request) -> Answer | None:
+        if self._generation != self._catalogue.generation:
+            self._answers.clear()
+            self._generation = self._catalogue.generation
+        wants = _discovery_version(request.header("accept")) if len(request.segments) == 1 else ""
+        protobuf = "protobuf" if "protobuf" in request.header("accept") else ""
+        key = (*request.segments, wants, protobuf)
+        if key not in self._answers:
+            made = self._made(request.segments, wants, protobuf)
+            if made is None:
+                return None
+            self._answers[key] = _with_etag(made)
+        known = self._answers[key]
+        if request.header("if-none-match") == known.headers[0][1]:
+            return known._replace(status=_NOT_MODIFIED, body=b"")
+        return known
+
+    def _made(self, segments: tuple[str, ...], wants: str, protobuf: str) -> Answer | None:
+        resources = discovery.in_discovery_order(self._catalogue.custom)
+        if segments[0] == "openapi":
+            return self._openapi(segments, resources, protobuf)
+        if len(segments) == 1 and wants:
+            version: Any = wants
+            body = discovery.aggregated(resources, core=segments[0] == "api", version=version)
+            return _json(body)._replace(
+                content_type=f"{JSON};g=apidiscovery.k8s.io;v={wants};as=APIGroupDiscoveryList"
+            )
+        if segments == ("api",):
+            return _json(discovery.api_versions(self._address))
+        if segments == ("apis",):
+            return _json(discovery.api_group_list(resources))
+        return _classic(segments, resources)
+
+    def _openapi(self, segments: tuple[str, ...], resources: tuple[Resource, ...], protobuf: str) -> Answer | None:
+        if segments == ("openapi", "v2"):
+            if protobuf:
+                return Answer(200, openapi_v2.protobuf_document(resources), OPENAPI_V2_PROTOBUF)
+            return _json(openapi_v2.document(resources))
+        if segments == ("openapi", "v3"):
+            return _json(openapi_v3.index(resources))._replace(content_type=TEXT)
+        document = openapi_v3.document("/".join(segments[2:]), resources)
+        return None if document is None else _json(document)
+
+    def _paths(self) -> list[str]:
+        found = {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}
+        for resource in self._catalogue.all():
+            if resource.group:
+                found |= {f"/apis/{resource.group}", f"/apis/{resource.api_version}"}
+        return sorted(found)
+
+
+def _classic(segments: tuple[str, ...], resources: tuple[Resource, ...]) -> Answer | None:
+    """`/api/v1`, `/apis/GROUP` and `/apis/GROUP/VERSION`; None if the path names more than that."""
+    body = None
+    if segments[0] == "api" and len(segments) == 2:
+        body = discovery.api_resource_list(resources, "", segments[1])
+    elif segments[0] == "apis" and len(segments) == 2:
+        body = discovery.api_group(resources, segments[1])
+    elif segments[0] == "apis" and len(segments) == 3:
+        body = discovery.api_resource_list(resources, segments[1], segments[2])
+        if body is None and any(resource.group == segments[1] for resource in resources):
+            raise NotFound.no_resource()
+    return None if body is None else _json(body)
+
+
+def _discovery_version(accept: str) -> str:
+    """The version of aggregated discovery that the client asks for first; "" if it wants the classic form."""
+    for media_range in accept.split(","):
+        if "as=APIGroupDiscoveryList" in media_range:
+            return "v2beta1" if "v=v2beta1" in media_range else "v2"
+    return ""
+
+
+def _json(body: Any) -> Answer:
+    return Answer(200, encode_json(body))
+
+
+def _with_etag(answer: Answer) -> Answer:
+    digest = hashlib.sha512(answer.body).hexdigest().upper()
+    return answer._replace(headers=(("etag", f'"{digest}"'), ("vary", "Accept")))

@@ -1,0 +1,141 @@
+"""The store that scheduler and controllers work with, when the objects are documents of an API server.
+
+Reads are those of `Store`, on structs that follow the documents. Writes are said with structs too, but made to documents:
+what differs between the stored struct and the wished one is laid over the document, so that fields which structs do not
+know stay as they were. What is written here is seen by clients, and the other way round, at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from bayplan.admission.priority import PriorityClasses
+from bayplan.apiserver.registry.options import WriteOptions
+from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.registry.templates import full_document
+from bayplan.apiserver.registry.typed import narrow_document
+from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.storage.entries import Document
+from bayplan.controllers.ownership import controller_reference
+from bayplan.model.kinds import KINDS, Object
+from bayplan.model.pod import Pod
+from bayplan.model.well_known import DEFAULT_NAMESPACE
+from bayplan.store import Deletion, NotFound, Store
+from bayplan.store.deleting import Request
+from bayplan.store.rules import RULES, Kind
+
+ObjectT = TypeVar("ObjectT", bound=Object)
+
+
+class ProjectedStore(Store):
+    """A `Store` over the documents of a registry.
+
+    Args:
+        registry: where the documents are.
+        manager: who writes, as field ownership records it.
+    """
+
+    def __init__(self, registry: Registry, manager: str) -> None:
+        super().__init__()
+        self._registry = registry
+        self._options = WriteOptions(manager, trusted=True)
+        self.log = registry.typed.log
+        self._content = registry.typed.content
+        self._classes = PriorityClasses(())
+
+    def create(self, obj: ObjectT, now: int) -> ObjectT:
+        resource = self._resource(type(obj))
+        namespace = (obj.metadata.namespace or DEFAULT_NAMESPACE) if resource.namespaced else ""
+        document = {**narrow_document(obj), "apiVersion": resource.api_version, "kind": resource.kind}
+        entry = self._registry.create(resource, namespace, self._completed(document, obj), self._options, now)
+        made: Any = self.get(type(obj), entry.namespace, entry.name)
+        return made  # type: ignore[no-any-return]
+
+    def _completed(self, document: Document, obj: Object) -> Document:
+        reference = controller_reference(obj.metadata)
+        if reference is None:
+            return document
+        resource = self._registry.catalogue.of_kind(reference.api_version, reference.kind)
+        owner = resource and self._registry.find(resource, obj.metadata.namespace, reference.name)
+        return document if owner is None else full_document(document, owner)
+
+    def load(self, objects: Iterable[Object], now: int) -> None:
+        for obj in objects:
+            self.create(obj, now)
+
+    def replace(self, obj: ObjectT, now: int) -> ObjectT:
+        meta = obj.metadata
+        return self.modify(type(obj), meta.namespace, meta.name, lambda _: obj, now)
+
+    def update_status(self, obj: ObjectT, now: int) -> ObjectT:
+        meta = obj.metadata
+        return self.modify_status(type(obj), meta.namespace, meta.name, lambda _: obj, now)
+
+    def modify(self, kind: Any, namespace: str, name: str, change: Callable[[Any], Any], now: int) -> Any:
+        return self._lay_over(kind, namespace, name, change, now, "")
+
+    def modify_status(self, kind: Any, namespace: str, name: str, change: Callable[[Any], Any], now: int) -> Any:
+        return self._lay_over(kind, namespace, name, change, now, "status")
+
+    def _lay_over(
+        self, kind: Kind, namespace: str, name: str, change: Callable[[Any], Any], now: int, subresource: str
+    ) -> Any:
+        resource = self._resource(kind)
+        before: Any = self.get(kind, namespace, name)
+        after = change(before)
+        if after is before:
+            return before
+        entry = self._registry.entry(resource, namespace, name)
+        made = self._registry.overlay(resource, entry, before, after)
+        self._registry.update(resource, namespace, name, lambda _: made, self._options, now, subresource=subresource)
+        found = self.find(kind, namespace, name)
+        return after if found is None else found
+
+    def delete(
+        self,
+        kind: Kind,
+        namespace: str,
+        name: str,
+        now: int,
+        *,
+        grace_seconds: int | None = None,
+        uid: str | None = None,
+        resource_version: str | None = None,
+        propagation: str | None = None,
+    ) -> Deletion:
+        before: Any = self.get(kind, namespace, name)
+        request = Request(grace_seconds, uid, resource_version, propagation)
+        gone = self._registry.delete(self._resource(kind), namespace, name, request, now).gone
+        return Deletion(before if gone else self.get(kind, namespace, name), gone)  # type: ignore[arg-type]
+
+    def bind(
+        self,
+        namespace: str,
+        name: str,
+        node_name: str,
+        uid: str,
+        now: int,
+        *,
+        annotations: Mapping[str, str] = MappingProxyType({}),
+    ) -> Pod:
+        self._registry.bind(namespace, name, node_name, uid, annotations, self._options, now)
+        return self.get(Pod, namespace, name)
+
+    def finalize_namespace(self, name: str, now: int) -> Deletion:
+        before = self.get("Namespace", "", name)
+        if before.metadata.deletion_timestamp is None:
+            return Deletion(before, gone=False)
+        self._registry.finalize_namespace(name, [], self._options, now)
+        after = self.find("Namespace", "", name)
+        return Deletion(after or before, gone=after is None)
+
+    def _resource(self, kind: Kind) -> Resource:
+        rules = RULES.get(kind)
+        if rules is None:
+            raise NotFound.no_resource()
+        info = KINDS[rules.kind]
+        resource = self._registry.catalogue.of_kind(info.api_version, info.kind)
+        assert resource is not None
+        return resource
