@@ -40,6 +40,8 @@ class EmittedEvent:
     type: str
     reason: str
     note: str
+    uid: str = ""
+    action: str = ""
 
 
 class Performer:
@@ -75,7 +77,7 @@ class Performer:
     def emit(self, event: Emit, now: int) -> None:
         """Hand the event to whoever records events."""
         if self._on_emitted is not None:
-            self._on_emitted(EmittedEvent(now, event.pod, event.type, event.reason, event.note))
+            self._on_emitted(EmittedEvent(now, event.pod, event.type, event.reason, event.note, event.uid, event.action))
 
     def _try(self, write: Callable[[], object]) -> str:
         try:

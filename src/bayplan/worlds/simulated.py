@@ -13,12 +13,12 @@ import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
+from typing import Protocol
 
 from bayplan.controllers.contract import Controller
 from bayplan.core.actions import Action, Bind, Emit, Evict, WriteVolumes
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
-from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
 from bayplan.store import ADDED, Store, WatchEvent
 from bayplan.worlds.delays import Draws
@@ -31,17 +31,26 @@ STEPS_AT_ONCE_MAX = 1_000_000
 SLOW_FACTOR = 100
 
 
+class DecidingScheduler(Protocol):
+    """What a world needs of a scheduler."""
+
+    def observe(self, event: Event, now: int) -> None: ...
+    def decide(self, now: int) -> Decision | None: ...
+    def due_at(self, now: int) -> int | None: ...
+
+
 class SimulatedWorld:
     """Drives a scheduler and controllers over a store."""
 
     def __init__(
         self,
         store: Store,
-        scheduler: Scheduler,
+        scheduler: DecidingScheduler,
         controllers: Sequence[Controller],
         draws: Draws,
         *,
         started_at: int,
+        scheduler_store: Store | None = None,
         faults: Faults = NO_FAULTS,
         on_event: Callable[[Event, int], None] | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
@@ -53,7 +62,7 @@ class SimulatedWorld:
         self._controllers = list(controllers)
         self._draws = draws
         self._faults = faults
-        self._performer = Performer(store, on_emitted)
+        self._performer = Performer(scheduler_store or store, on_emitted)
         self._on_event = on_event
         self._on_decision = on_decision
         self._reflector = Reflector(store)
@@ -88,18 +97,19 @@ class SimulatedWorld:
         """Whether nothing is on its way: no command, no action or answer, no news."""
         return not self._planned and not self._cursor.behind and self._reflector.due == NEVER
 
-    def run_until(self, end: int) -> None:
-        """Let time pass up to and including `end`."""
-        self.run_until_quiet(end)
+    def run_until(self, end: int) -> int:
+        """Let time pass up to and including `end`; when something is due next."""
+        due = self.run_until_quiet(end)
         self.now = max(self.now, end)
+        return due
 
-    def run_until_quiet(self, end: int) -> None:
+    def run_until_quiet(self, end: int) -> int:
         """Let time pass until nothing is due before `end`; time stands still at the last thing that happened."""
         with rare_collections():
             while True:
                 due = self._settle()
                 if due > end:
-                    return
+                    return due
                 self.now = due  # `_settle` has left nothing that is due earlier
 
     def _settle(self) -> int:

@@ -1,0 +1,113 @@
+"""A cluster in one process, on the system clock: the simulated world, let run as real time passes.
+
+Takes a registry, whose documents clients change over HTTP at the same time, and what the simulation takes: a scheduler
+and controllers. The world runs in short turns between requests, so that neither keeps the other waiting; when nothing is
+due it sleeps until something is, or until somebody writes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from bayplan.apiserver.projected_store import ProjectedStore
+from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.storage.log import Change
+from bayplan.controllers.contract import Controller
+from bayplan.core.decision import Decision
+from bayplan.core.events import Event
+from bayplan.model.time_units import MICROSECOND, MILLISECOND, SECOND
+from bayplan.worlds.delays import Draws, Latencies
+from bayplan.worlds.event_writing import EventWriter
+from bayplan.worlds.simulated import DecidingScheduler, SimulatedWorld
+
+#: How much of its time the world may catch up on before requests are looked at again.
+TURN_NS = 5 * MILLISECOND
+#: When nothing is due: how long to sleep before looking at the clock again.
+_SLEEP_MAX_S = 1.0
+
+
+class NoScheduler:
+    """In place of a scheduler, where somebody else's is to do the work."""
+
+    def observe(self, event: Event, now: int) -> None:
+        pass
+
+    def decide(self, now: int) -> Decision | None:
+        pass
+
+    def due_at(self, now: int) -> int | None:
+        pass
+
+
+def embedded_latencies(speed: float) -> Latencies:
+    """No delay where nothing is sent anywhere; kubelets take their time, divided by the speed."""
+    typical = Latencies()
+    return Latencies(
+        decision_ns=100 * MICROSECOND,
+        api_ns=0,
+        eviction_ns=0,
+        watch_ns=0,
+        pod_start_ns=int(typical.pod_start_ns / speed),
+        pod_stop_ns=int(typical.pod_stop_ns / speed),
+        provision_ns=int(typical.provision_ns / speed),
+    )
+
+
+class EmbeddedWorld:
+    """Scheduler and controllers at work on the documents of a registry."""
+
+    def __init__(
+        self,
+        registry: Registry,
+        scheduler: DecidingScheduler,
+        controllers: Sequence[Controller],
+        draws: Draws,
+        clock: Callable[[], int],
+        on_decision: Callable[[Decision, int], None] | None = None,
+    ) -> None:
+        self._clock = clock
+        self._news = asyncio.Event()
+        self._world = SimulatedWorld(
+            ProjectedStore(registry, "kube-controller-manager"),
+            scheduler,
+            controllers,
+            draws,
+            started_at=clock(),
+            scheduler_store=ProjectedStore(registry, "kube-scheduler"),
+            on_decision=on_decision,
+            on_emitted=EventWriter(registry).write,
+        )
+        self._stop_following = registry.storage.follow(self._note)
+
+    def _note(self, change: Change) -> None:  # noqa: ARG002
+        self._news.set()
+
+    async def run(self) -> None:
+        """Lets the world go on until cancelled."""
+        try:
+            while True:
+                await self._turn()
+        finally:
+            self._stop_following()
+
+    async def _turn(self) -> None:
+        self._news.clear()
+        now = self._clock()
+        due = self._world.run_until(min(now, self._world.now + TURN_NS))
+        if self._world.now < now and due <= now:
+            await asyncio.sleep(0)
+            return
+        self._world.run_until(now)
+        await self._sleep(due - self._clock())
+
+    async def _sleep(self, duration_ns: int) -> None:
+        """Until something is due or somebody has written."""
+        if self._news.is_set():
+            await asyncio.sleep(0)
+            return
+        try:
+            async with asyncio.timeout(min(max(duration_ns, 0) / SECOND, _SLEEP_MAX_S)):
+                await self._news.wait()
+        except TimeoutError:
+            pass
