@@ -6,7 +6,7 @@ Pure text to integer: no clock, no local zone. Fractions finer than a nanosecond
 import re
 from functools import lru_cache
 
-from bayplan.model.time_units import SECOND
+from bayplan.model.time_units import MICROSECOND, SECOND
 
 _RFC3339 = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt]([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]+))?"
@@ -66,6 +66,11 @@ def format_time(nanoseconds: int) -> str:
     Years have four digits: what is beyond them is written as the first or last second that has a text.
     """
     return _format_second(min(max(nanoseconds // SECOND, _FIRST_SECOND), _LAST_SECOND))
+
+
+def format_micro_time(nanoseconds: int) -> str:
+    """The text of a time with microseconds, as Kubernetes writes a MicroTime."""
+    return f"{format_time(nanoseconds)[:-1]}.{nanoseconds // MICROSECOND % 1_000_000:06}Z"
 
 
 @lru_cache(maxsize=4_096)  # thousands of writes share a second

@@ -146,9 +146,9 @@ class Scenario:
 
     def check(self) -> None:
         """What must hold of any world between two blocks; raises AssertionError."""
-        check_always(self.world.scheduler)
-        if self.world.is_at_rest and not self.world.scheduler.pods_on_the_way():
-            check_quiet(self.store, self.world.scheduler)
+        check_always(self.scheduler)
+        if self.world.is_at_rest and not self.scheduler.pods_on_the_way():
+            check_quiet(self.store, self.scheduler)
 
     # ------------------------------------------------------------------ commands
 
@@ -193,9 +193,9 @@ class Scenario:
 
     def _new_world(self, draws: Draws, started_at: int) -> SimulatedWorld:
         profiles = build_profiles(load_configuration(None))
-        scheduler = Scheduler(profiles, PrioritySort().sort_key, started_at=started_at)
+        self.scheduler = Scheduler(profiles, PrioritySort().sort_key, started_at=started_at)
         return SimulatedWorld(
-            self.store, scheduler, [*self._controllers], draws, started_at=started_at, on_emitted=self._told.append
+            self.store, self.scheduler, [*self._controllers], draws, started_at=started_at, on_emitted=self._told.append
         )
 
     # ------------------------------------------------------------------ what is shown

@@ -51,14 +51,14 @@ def delete(registry: Registry, request: Request, target: Target, form: Form, now
     """DELETE of one object."""
     how, dry_run = deletion_of(request)
     deleted = registry.delete(target.resource, target.namespace, target.name, how, now, dry_run=dry_run)
-    return _answer(deleted, target, form, now)
+    return _answer(registry, deleted, target, form, now)
 
 
-def _answer(deleted: Deleted, target: Target, form: Form, now: int) -> Answer:
+def _answer(registry: Registry, deleted: Deleted, target: Target, form: Form, now: int) -> Answer:
     """The object while it still ends, and for pods always; otherwise a Status that names it."""
     resource, entry = target.resource, deleted.entry
     if not deleted.gone or resource.qualified_resource in _ANSWERED_WITH_OBJECT:
-        return object_answer(entry, resource, form, now)
+        return object_answer(entry, resource, form, now, registry.definitions.printer(resource))
     details = {"name": entry.name, "group": resource.group, "kind": resource.plural, "uid": entry.uid}
     status: Document = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success"}
     status["details"] = {field: value for field, value in details.items() if value}
@@ -76,7 +76,7 @@ def delete_collection(registry: Registry, request: Request, target: Target, form
     if target.resource.namespaced and not target.namespace:
         raise MethodNotAllowed
     how, dry_run = deletion_of(request)
-    selection = selection_of(request, target)
+    selection = selection_of(registry, request, target)
     stored = registry.storage.entries(storage_name(target.resource), target.namespace)
     chosen = [entry for entry in stored if selection.has(served_form(target.resource, entry.document))]
     deleted = []
@@ -87,4 +87,4 @@ def delete_collection(registry: Registry, request: Request, target: Target, form
             continue
         deleted.append(result.entry)
     metadata = {"resourceVersion": str(registry.storage.version)}
-    return list_answer(deleted, target.resource, form, metadata, now, "Metadata")
+    return list_answer(deleted, target.resource, form, metadata, now, registry.definitions.printer(target.resource))

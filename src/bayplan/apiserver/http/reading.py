@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
 from typing import NamedTuple
 
 import msgspec
@@ -15,8 +14,10 @@ from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.versions import served_form, storage_name
-from bayplan.apiserver.selecting import field_matcher, label_matcher
+from bayplan.apiserver.selecting.field_selectors import FieldSelector, parse_field_selector
+from bayplan.apiserver.selecting.label_selectors import parse_label_selector
 from bayplan.apiserver.storage.entries import Document, Entry
+from bayplan.model.selectors import CompiledSelector
 from bayplan.store.errors import FORBIDDEN, UNSUPPORTED, BadRequest, Cause, Gone, Invalid, Timeout, field_cause
 
 EXACT, NOT_OLDER_THAN = "Exact", "NotOlderThan"
@@ -34,8 +35,8 @@ class _Token(msgspec.Struct, omit_defaults=True):
 class Selection(NamedTuple):
     """Which objects a list or a watch is about."""
 
-    labels: Callable[[Document], bool] | None
-    fields: Callable[[Document], bool] | None
+    labels: CompiledSelector | None = None
+    fields: FieldSelector | None = None
 
     @property
     def is_everything(self) -> bool:
@@ -43,17 +44,20 @@ class Selection(NamedTuple):
 
     def has(self, document: Document) -> bool:
         """Whether the document, in the form that its resource serves, is selected."""
-        if self.labels is not None and not self.labels(document):
+        if self.labels is not None and not self.labels.matches(document["metadata"].get("labels") or {}):
             return False
-        return self.fields is None or self.fields(document)
+        return self.fields is None or self.fields.matches(document)
 
 
-def selection_of(request: Request, target: Target) -> Selection:
+def selection_of(registry: Registry, request: Request, target: Target) -> Selection:
     """What the request selects; raises BadRequest for a selector that cannot be."""
     labels, fields = request.query.get("labelSelector"), request.query.get("fieldSelector")
+    if target.name:
+        fields = f"metadata.name={target.name}"
+    selectable = registry.definitions.selectable_fields(target.resource)
     return Selection(
-        label_matcher(labels) if labels else None,
-        field_matcher(target.resource, fields) if fields else None,
+        parse_label_selector(labels) if labels else None,
+        parse_field_selector(fields, selectable) if fields else None,
     )
 
 
@@ -61,7 +65,7 @@ def get(registry: Registry, request: Request, target: Target, form: Form, now: i
     """One object."""
     _check_version(request, registry)
     entry = registry.entry(target.resource, target.namespace, target.name)
-    return object_answer(entry, target.resource, form, now)
+    return object_answer(entry, target.resource, form, now, registry.definitions.printer(target.resource))
 
 
 def list_objects(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
@@ -69,7 +73,7 @@ def list_objects(registry: Registry, request: Request, target: Target, form: For
     check_list_options(request)
     limit, token = request.number("limit") or 0, _token_of(request)
     version = _check_version(request, registry)
-    selection = selection_of(request, target)
+    selection = selection_of(registry, request, target)
     entries, at = _entries(registry, request, target, token, version)
     if not selection.is_everything:
         entries = [entry for entry in entries if selection.has(served_form(target.resource, entry.document))]
@@ -79,7 +83,8 @@ def list_objects(registry: Registry, request: Request, target: Target, form: For
         if selection.is_everything:
             metadata["remainingItemCount"] = len(entries) - limit
         entries = entries[:limit]
-    return list_answer(entries, target.resource, form, metadata, now, request.query.get("includeObject", "Metadata"))
+    printer, shown = registry.definitions.printer(target.resource), request.query.get("includeObject", "")
+    return list_answer(entries, target.resource, form, metadata, now, printer, shown)
 
 
 def check_list_options(request: Request, *, is_watch: bool = False) -> None:

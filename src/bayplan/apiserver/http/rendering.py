@@ -13,7 +13,8 @@ from bayplan.apiserver.registry.generations import is_custom
 from bayplan.apiserver.registry.versions import served_form
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document, Entry, encode_json, with_type
-from bayplan.apiserver.tables import metadata_only, table_of
+from bayplan.apiserver.tables.building import check_include_object, one_row_table, partial_metadata, partial_metadata_list, table
+from bayplan.apiserver.tables.columns import Printer
 
 YAML = "application/yaml"
 
@@ -23,15 +24,17 @@ def object_answer(
     resource: Resource,
     form: Form,
     now: int,
+    printer: Printer,
     *,
     status: int = 200,
     headers: tuple[tuple[str, str], ...] = (),
 ) -> Answer:
     """One object in the form that was asked for."""
     if form.shape == TABLE:
-        return document_answer(table_for([entry], resource, form, now, "Metadata", _version_of(entry)), form)
+        document = served_form(resource, entry.document)
+        return document_answer(one_row_table(printer, document, now, version=form.version), form)
     if form.shape == PARTIAL:
-        return document_answer(metadata_only(served_form(resource, entry.document), form.version), form)
+        return document_answer(partial_metadata(served_form(resource, entry.document), form.version), form)
     if form.yaml:
         return document_answer(served_form(resource, entry.document), form, status=status)
     return Answer(status, object_bytes(entry, resource), JSON, headers)
@@ -58,16 +61,19 @@ def list_answer(
     form: Form,
     metadata: Document,
     now: int,
-    include_object: str,
+    printer: Printer,
+    include_object: str = "",
 ) -> Answer:
     """A list in the form that was asked for."""
-    if form.shape == TABLE:
-        return document_answer(table_for(entries, resource, form, now, include_object, metadata), form)
-    if form.shape == PARTIAL:
-        items = [metadata_only(served_form(resource, entry.document), form.version) for entry in entries]
-        api_version = f"meta.k8s.io/{form.version}"
-        kind = "PartialObjectMetadataList"
-        return document_answer({"kind": kind, "apiVersion": api_version, "metadata": metadata, "items": items}, form)
+    if form.shape:
+        documents = [served_form(resource, entry.document) for entry in entries]
+        if form.shape == PARTIAL:
+            return document_answer(partial_metadata_list(documents, metadata, form.version), form)
+        shown = check_include_object(include_object)
+        made = table(
+            printer, documents, now, include_object=shown, list_metadata=metadata, version=form.version
+        )
+        return document_answer(made, form)
     if form.yaml:
         items = [served_form(resource, entry.document) for entry in entries]
         head = {"kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": metadata}
@@ -90,15 +96,3 @@ def _item_bytes(entry: Entry, resource: Resource) -> bytes:
         return entry.body
     document = served_form(resource, entry.document)
     return encode_json({field: value for field, value in document.items() if field not in ("kind", "apiVersion")})
-
-
-def table_for(
-    entries: Sequence[Entry], resource: Resource, form: Form, now: int, include_object: str, metadata: Document
-) -> Document:
-    """Entries as a table."""
-    documents = [served_form(resource, entry.document) for entry in entries]
-    return table_of(resource, documents, now, include_object=include_object, metadata=metadata, version=form.version)
-
-
-def _version_of(entry: Entry) -> Document:
-    return {"resourceVersion": entry.document["metadata"].get("resourceVersion", "")}

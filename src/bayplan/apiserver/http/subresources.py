@@ -111,7 +111,7 @@ def _wished_scale(request: Request, target: Target) -> Callable[[Document], Docu
 
 
 def _paths(registry: Registry, target: Target) -> ScalePaths:
-    return registry.scale_paths(target.resource)
+    return registry.definitions.scale_paths(target.resource)
 
 
 def _finalize(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
@@ -119,7 +119,7 @@ def _finalize(registry: Registry, request: Request, target: Target, form: Form, 
     namespace = decode(request, writing.expected_of(target), "UpdateOptions").document
     finalizers = (namespace.get("spec") or {}).get("finalizers") or []
     entry = registry.finalize_namespace(target.name, finalizers, options, now)
-    return object_answer(entry, target.resource, form, now)
+    return object_answer(entry, target.resource, form, now, registry.definitions.printer(target.resource))
 
 
 _HANDLERS: Final[dict[tuple[str, str], Handler]] = {

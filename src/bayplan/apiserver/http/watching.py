@@ -13,14 +13,14 @@ from typing import Final
 
 from bayplan.apiserver.http.accepting import PARTIAL, TABLE, Form
 from bayplan.apiserver.http.reading import Selection, check_list_options, selection_of
-from bayplan.apiserver.http.rendering import object_bytes, table_for
+from bayplan.apiserver.http.rendering import object_bytes
 from bayplan.apiserver.http.requests import Request, Stream
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.versions import served_form, storage_name
 from bayplan.apiserver.storage.entries import Document, Entry, encode_json
 from bayplan.apiserver.storage.log import Change, watch_line
-from bayplan.apiserver.tables import metadata_only
+from bayplan.apiserver.tables.building import check_include_object, one_row_table, partial_metadata
 from bayplan.store.errors import Gone, InternalError
 from bayplan.store.log import ADDED, DELETED, MODIFIED
 
@@ -157,15 +157,19 @@ class Watch:
     def _render(self, entry: Entry) -> bytes:
         resource, form = self._target.resource, self._form
         if form.shape == PARTIAL:
-            return encode_json(metadata_only(served_form(resource, entry.document), form.version))
+            return encode_json(partial_metadata(served_form(resource, entry.document), form.version))
         if form.shape != TABLE:
             return object_bytes(entry, resource)
-        metadata = {"resourceVersion": str(entry.version)}
-        table = table_for([entry], resource, form, self._clock(), self._include_object, metadata)
-        if self._has_columns:
-            table["columnDefinitions"] = None
+        row = one_row_table(
+            self._registry.definitions.printer(resource),
+            served_form(resource, entry.document),
+            self._clock(),
+            include_object=self._include_object,
+            with_columns=not self._has_columns,
+            version=form.version,
+        )
         self._has_columns = True
-        return encode_json(table)
+        return encode_json(row)
 
 
 def watch(
@@ -174,10 +178,9 @@ def watch(
     """A watch as the request asks for it, and what it sends."""
     check_list_options(request, is_watch=True)
     version = _version(request)
-    selection = selection_of(request, target)
-    if target.name:
-        selection = selection_of(request._replace(query={"fieldSelector": f"metadata.name={target.name}"}), target)
-    seen = Watch(registry, target, selection, form, clock, request.query.get("includeObject", "Metadata"))
+    selection = selection_of(registry, request, target)
+    shown = check_include_object(request.query.get("includeObject", ""))
+    seen = Watch(registry, target, selection, form, clock, shown)
     bookmarks = request.flag("allowWatchBookmarks")
     sends_all = request.flag("sendInitialEvents")
 

@@ -10,7 +10,9 @@ from bayplan.apiserver.http.bodies import Decoded, Expected, checked_document, d
 from bayplan.apiserver.http.rendering import object_answer
 from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
-from bayplan.apiserver.patching import json_patch, merge_patch, strategic_merge
+from bayplan.apiserver.patching.json_patch import apply_json_patch
+from bayplan.apiserver.patching.merge_patch import apply_merge_patch
+from bayplan.apiserver.patching.strategic_merge import apply_strategic_merge_patch
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.messages import message_of
@@ -76,7 +78,7 @@ def create(registry: Registry, request: Request, target: Target, form: Form, now
     options = options_of(request, "CreateOptions")
     decoded = decode(request, expected_of(target), "CreateOptions")
     entry = registry.create(target.resource, target.namespace, decoded.document, options, now)
-    return written(entry, target, form, now, decoded.warnings, status=201)
+    return written(registry, entry, target, form, now, decoded.warnings, status=201)
 
 
 def update(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
@@ -99,8 +101,8 @@ def update(registry: Registry, request: Request, target: Target, form: Form, now
         if target.subresource or resource.qualified_resource not in _CREATED_BY_UPDATE:
             raise
         entry = registry.create(resource, namespace, decoded.document, options, now)
-        return written(entry, target, form, now, decoded.warnings, status=201)
-    return written(entry, target, form, now, decoded.warnings)
+        return written(registry, entry, target, form, now, decoded.warnings, status=201)
+    return written(registry, entry, target, form, now, decoded.warnings)
 
 
 def patch(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
@@ -121,7 +123,7 @@ def patch(registry: Registry, request: Request, target: Target, form: Form, now:
     entry = registry.update(
         target.resource, target.namespace, target.name, wish, options, now, subresource=target.subresource
     )
-    return written(entry, target, form, now, tuple(warnings))
+    return written(registry, entry, target, form, now, tuple(warnings))
 
 
 def patch_change(request: Request, expected: Expected) -> Callable[[Document], Document]:
@@ -131,13 +133,11 @@ def patch_change(request: Request, expected: Expected) -> Callable[[Document], D
         raise UnsupportedMediaType("415: Unsupported Media Type")
     content = _patch_content(request.body)
     if media == JSON_PATCH:
-        return lambda document: json_patch.apply(document, content)
+        return lambda document: apply_json_patch(document, content)
     if media == MERGE_PATCH:
-        return lambda document: merge_patch.apply(document, content)
+        return lambda document: apply_merge_patch(document, content)
     message = message_of(expected.api_version, expected.kind)
-    if message is None:
-        raise UnsupportedMediaType("415: Unsupported Media Type")
-    return lambda document: strategic_merge.apply(document, content, message)
+    return lambda document: apply_strategic_merge_patch(document, content, message)
 
 
 def _patch_content(body: bytes) -> Any:
@@ -170,7 +170,7 @@ def _apply(registry: Registry, request: Request, target: Target, form: Form, now
         force=request.flag("force"),
         subresource=target.subresource,
     )
-    return written(entry, target, form, now, decoded.warnings, status=201 if is_new else 200)
+    return written(registry, entry, target, form, now, decoded.warnings, status=201 if is_new else 200)
 
 
 def _applied_configuration(request: Request, target: Target) -> Decoded:
@@ -185,11 +185,12 @@ def _applied_configuration(request: Request, target: Target) -> Decoded:
 
 
 def written(
-    entry: Entry, target: Target, form: Form, now: int, warnings: tuple[str, ...] = (), *, status: int = 200
+    registry: Registry, entry: Entry, target: Target, form: Form, now: int, warnings: tuple[str, ...] = (), *, status: int = 200
 ) -> Answer:
     """The answer to a write: the object as it now is, and what is to be warned of."""
     headers = tuple(("warning", f"299 - {_quoted(warning)}") for warning in warnings)
-    return object_answer(entry, target.resource, form, now, status=status, headers=headers)
+    printer = registry.definitions.printer(target.resource)
+    return object_answer(entry, target.resource, form, now, printer, status=status, headers=headers)
 
 
 def _quoted(text: str) -> str:

@@ -14,6 +14,7 @@ from bayplan.apiserver.admitting import admit_create, admit_update
 from bayplan.apiserver.patching.overlay import overlay
 from bayplan.apiserver.registry import creating, deleting, evicting, ownership, updating
 from bayplan.apiserver.registry.catalogue import Catalogue
+from bayplan.apiserver.registry.definitions import Definitions
 from bayplan.apiserver.registry.documents import metadata_of
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.typed import TypedContent, narrow_document
@@ -58,6 +59,7 @@ class Registry:
     def __init__(self, storage: Storage, catalogue: Catalogue) -> None:
         self.storage = storage
         self.catalogue = catalogue
+        self.definitions = Definitions()
         self.typed = TypedContent()
         storage.follow(self.typed.follow)
 
