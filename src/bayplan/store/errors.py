@@ -77,11 +77,15 @@ class ApiError(Exception):
         self.group = group
         self.kind = kind
         self.causes = tuple(causes)
+        self.retry_after_s = 0
+        self.continue_token = ""
 
     def details(self) -> dict[str, Any]:
         """The details of a Status, without what is empty."""
         given = {"name": self.name, "group": self.group, "kind": self.kind}
         details: dict[str, Any] = {key: value for key, value in given.items() if value}
+        if self.retry_after_s:
+            details["retryAfterSeconds"] = self.retry_after_s
         if self.causes:
             details["causes"] = [{k: v for k, v in cause._asdict().items() if v} for cause in self.causes]
         return details
@@ -89,6 +93,8 @@ class ApiError(Exception):
     def status(self) -> dict[str, Any]:
         """The Status object that an API server answers with."""
         body: dict[str, Any] = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure"}
+        if self.continue_token:
+            body["metadata"] = {"continue": self.continue_token}
         body["message"] = self.message
         if self.reason:
             body["reason"] = self.reason
@@ -164,6 +170,12 @@ class Conflict(_ResourceError):  # noqa: N818
             f"StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: "
             f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
         )
+        return cls._about(rules, name, _unfulfilled(rules.qualified_resource, name, why))
+
+    @classmethod
+    def gone_meanwhile(cls, rules: NamedResource, name: str, uid: str) -> Self:
+        """A write that names the uid of an object which is not there."""
+        why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
         return cls._about(rules, name, _unfulfilled(rules.qualified_resource, name, why))
 
     @classmethod

@@ -12,10 +12,11 @@ from typing import Any, NamedTuple, TypeAlias
 
 from bayplan.apiserver.admitting import admit_create, admit_update
 from bayplan.apiserver.patching.overlay import overlay
+from bayplan.apiserver.patching.server_side_apply.tracking import with_old_times
 from bayplan.apiserver.registry import creating, deleting, evicting, ownership, updating
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.definitions import Definitions
-from bayplan.apiserver.registry.documents import metadata_of
+from bayplan.apiserver.registry.documents import metadata_of, with_metadata
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.typed import TypedContent, narrow_document
 from bayplan.apiserver.registry.versions import served_form, storage_name, stored_form
@@ -29,7 +30,7 @@ from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.structs import replace
 from bayplan.store import pods
 from bayplan.store.deleting import Request
-from bayplan.store.errors import AlreadyExists, NotFound
+from bayplan.store.errors import AlreadyExists, Conflict, NotFound
 
 Wish: TypeAlias = Callable[[Document], Document]
 """What a write makes of the document that is stored, in the form that its resource serves."""
@@ -62,6 +63,13 @@ class Registry:
         self.definitions = Definitions()
         self.typed = TypedContent()
         storage.follow(self.typed.follow)
+
+    def restore(self, now: int) -> None:
+        """Takes over what an earlier process left in the storage."""
+        self.typed.now = now
+        for name in self.storage.resources():
+            for entry in self.storage.entries(name):
+                self.typed.restore(name, entry)
 
     # Reading. `find` and `list` are also what admission sees of the cluster.
 
@@ -141,6 +149,47 @@ class Registry:
             self.storage.remove(storage_name(resource), entry)
             return _unstored(made)
         return self.storage.put(storage_name(resource), entry, made)
+
+    def apply(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        applied: Document,
+        options: WriteOptions,
+        now: int,
+        *,
+        force: bool = False,
+        subresource: str = "",
+    ) -> tuple[Entry, bool]:
+        """Server-side apply; the entry, and whether it is new."""
+        found = self.storage.find(storage_name(resource), namespace, name)
+        if found is None and not subresource:
+            return self._apply_new(resource, namespace, name, applied, options, now), True
+        entry = self.entry(resource, namespace, name)
+        served = served_form(resource, entry.document)
+        wished = ownership.after_apply(served, applied, resource, options.manager, subresource, now, force=force)
+        updating.check_preconditions(served, wished, resource, must_name_version=False)
+        half = updating.updated_status if subresource == "status" else updating.updated
+        old = entry.document
+        made = half(old, stored_form(resource, wished), resource)
+        made = admit_update(resource, made, old, self, now, subresource=subresource)
+        made = updating.counted(old, made, resource)
+        return self._write(resource, entry, with_old_times(old, made), options, now), False
+
+    def _apply_new(
+        self, resource: Resource, namespace: str, name: str, applied: Document, options: WriteOptions, now: int
+    ) -> Entry:
+        if metadata_of(applied).get("uid"):
+            raise Conflict.gone_meanwhile(resource, name, metadata_of(applied)["uid"])
+        made = ownership.after_apply(None, applied, resource, options.manager, "", now, force=False)
+        owners = made["metadata"].get("managedFields")
+        entry = self.create(resource, namespace, made, options._replace(dry_run=True), now)
+        document = with_metadata(entry.document, managedFields=owners)
+        if options.dry_run:
+            return _unstored(document)
+        self.typed.now = now
+        return self.storage.add(storage_name(resource), document)
 
     def delete(
         self, resource: Resource, namespace: str, name: str, request: Request, now: int, *, dry_run: bool = False

@@ -1,0 +1,87 @@
+"""The application on a socket: uvicorn, started and stopped from within a running event loop."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import uvicorn
+
+from bayplan.apiserver.http.application import Application
+
+#: A connection on which nothing is asked is closed after this; clients open a new one without noticing.
+_KEEP_ALIVE_S = 120
+_SHUTDOWN_S = 5
+
+
+class TlsFiles(NamedTuple):
+    certificate: Path
+    key: Path
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 means any free one. Raises OSError."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(1024)
+    except OSError:
+        listening.close()
+        raise
+    listening.setblocking(False)
+    return listening
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to whoever started it."""
+
+    def install_signal_handlers(self) -> None:
+        pass
+
+
+class Server:
+    """Serves an application until it is told to stop."""
+
+    def __init__(self, application: Any, listening: socket.socket, tls: TlsFiles | None = None) -> None:
+        self._application = application
+        self._listening = listening
+        config = uvicorn.Config(
+            application,
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            timeout_keep_alive=_KEEP_ALIVE_S,
+            timeout_graceful_shutdown=_SHUTDOWN_S,
+            ssl_certfile=None if tls is None else str(tls.certificate),
+            ssl_keyfile=None if tls is None else str(tls.key),
+            ssl_version=ssl.PROTOCOL_TLS_SERVER,
+        )
+        self._server = _Server(config)
+
+    async def serve(self) -> None:
+        """Serves until `stop`."""
+        await self._server._serve([self._listening])  # noqa: SLF001 - `serve` would take over the signals
+
+    async def started(self) -> None:
+        """Returns once requests are answered."""
+        while not self._server.started:
+            await asyncio.sleep(0.005)
+
+    def stop(self) -> None:
+        """Answers what has been asked, and ends."""
+        close = getattr(self._application, "close", None)
+        if close is not None:
+            close()
+        self._server.should_exit = True
+
+
+__all__ = ["Application", "Server", "TlsFiles", "listening_socket"]

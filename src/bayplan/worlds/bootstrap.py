@@ -1,0 +1,63 @@
+"""What every cluster has before anybody asks for anything: namespaces, priority classes, the API's own service."""
+
+from __future__ import annotations
+
+from bayplan.admission.priority import SYSTEM_CLASSES
+from bayplan.apiserver.registry.options import WriteOptions
+from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.storage.entries import Document
+from bayplan.store import AlreadyExists
+
+NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+_OPTIONS = WriteOptions("kube-apiserver", trusted=True)
+
+
+def bootstrap(registry: Registry, now: int) -> None:
+    """Creates what is missing."""
+    for name in NAMESPACES:
+        create(registry, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, now)
+    for name, value in SYSTEM_CLASSES.items():
+        create(registry, _priority_class(name, value), now)
+    create(registry, _SERVICE, now)
+
+
+def create(registry: Registry, document: Document, now: int, options: WriteOptions = _OPTIONS) -> None:
+    """Creates an object unless it is there."""
+    resource = registry.catalogue.of_kind(document["apiVersion"], document["kind"])
+    assert resource is not None, document
+    namespace = document["metadata"].get("namespace", "default") if resource.namespaced else ""
+    try:
+        registry.create(resource, namespace, document, options, now)
+    except AlreadyExists:
+        pass
+
+
+def _priority_class(name: str, value: int) -> Document:
+    description = (
+        "Used for system critical pods that must not be moved from their current node."
+        if name == "system-node-critical"
+        else "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."
+    )
+    return {
+        "apiVersion": "scheduling.k8s.io/v1",
+        "kind": "PriorityClass",
+        "metadata": {"name": name},
+        "value": value,
+        "description": description,
+    }
+
+
+_SERVICE: Document = {
+    "apiVersion": "v1",
+    "kind": "Service",
+    "metadata": {
+        "name": "kubernetes",
+        "namespace": "default",
+        "labels": {"component": "apiserver", "provider": "kubernetes"},
+    },
+    "spec": {
+        "clusterIP": "10.96.0.1",
+        "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": 6443}],
+        "type": "ClusterIP",
+    },
+}

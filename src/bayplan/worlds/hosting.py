@@ -1,0 +1,102 @@
+"""A whole cluster behind one address: storage, API server and embedded world, put together and run.
+
+Takes what is to be in it and where to listen; `run` serves until `stop`. Whoever calls decides in which thread and what
+happens on signals.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bayplan.apiserver.http.application import Application
+from bayplan.apiserver.http.server import Server, TlsFiles, listening_socket
+from bayplan.apiserver.registry.catalogue import Catalogue
+from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.storage.durable import StateFile
+from bayplan.apiserver.storage.entries import Document
+from bayplan.apiserver.storage.storage import Storage
+from bayplan.config.loading import Configuration, load_configuration
+from bayplan.config.scheduling import build_scheduler
+from bayplan.controllers.standard import standard_controllers
+from bayplan.worlds.bootstrap import bootstrap, create
+from bayplan.worlds.delays import Draws
+from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
+from bayplan.worlds.simulated import DecidingScheduler
+
+
+@dataclass(frozen=True, slots=True)
+class Hosting:
+    """How a cluster is to be run."""
+
+    token: str
+    host: str = "127.0.0.1"
+    port: int = 0
+    state: Path | None = None
+    speed: float = 1.0
+    with_scheduler: bool = True
+    with_controllers: bool = True
+    tls: TlsFiles | None = None
+    configuration: Configuration = field(default_factory=lambda: load_configuration(None))
+
+
+class HostedCluster:
+    """A cluster that can be served. Raises OSError if its address is taken, InvalidState for a bad file."""
+
+    def __init__(self, hosting: Hosting, documents: Iterable[Document] = ()) -> None:
+        self._hosting = hosting
+        self._state = None if hosting.state is None else StateFile(hosting.state)
+        self.storage = Storage(durable=self._state)
+        self.registry = Registry(self.storage, Catalogue())
+        if self._state is not None:
+            self.storage.restore(self._state.objects(), self._state.log())
+            self.registry.restore(time.time_ns())
+        bootstrap(self.registry, time.time_ns())
+        for document in documents:
+            create(self.registry, document, time.time_ns())
+        self._listening = listening_socket(hosting.host, hosting.port)
+        self.port: int = self._listening.getsockname()[1]
+        address = f"{hosting.host}:{self.port}"
+        self.application = Application(self.registry, hosting.token, time.time_ns, address)
+        self._server = Server(self.application, self._listening, hosting.tls)
+
+    @property
+    def url(self) -> str:
+        scheme = "http" if self._hosting.tls is None else "https"
+        return f"{scheme}://{self._hosting.host}:{self.port}"
+
+    async def run(self) -> None:
+        """Serves and lets the world go on, until `stop`."""
+        world = self._world()
+        living = asyncio.ensure_future(world.run())
+        serving = asyncio.ensure_future(self._server.serve())
+        try:
+            await asyncio.wait({living, serving}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self.stop()
+            living.cancel()
+            with suppress(asyncio.CancelledError):
+                await living
+            await serving
+            if self._state is not None:
+                self._state.close()
+
+    async def started(self) -> None:
+        """Returns once requests are answered."""
+        await self._server.started()
+
+    def stop(self) -> None:
+        self._server.stop()
+
+    def _world(self) -> EmbeddedWorld:
+        hosting = self._hosting
+        draws = Draws(0, embedded_latencies(hosting.speed))
+        scheduler: DecidingScheduler = NoScheduler()
+        if hosting.with_scheduler:
+            scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
+        controllers = [*standard_controllers(draws)] if hosting.with_controllers else []
+        return EmbeddedWorld(self.registry, scheduler, controllers, draws, time.time_ns)
