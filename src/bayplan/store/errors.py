@@ -10,8 +10,9 @@
     ├── AlreadyExists   409
     ├── Conflict        409  another write came first, or a precondition does not hold
     ├── Gone            410  the watch log no longer reaches back that far: list again
-    ├── TooLarge        413  more bytes than the server reads
+    ├── RequestEntityTooLarge  413  more bytes than the server reads
     ├── UnsupportedMediaType  415
+    ├── Unprocessable   422  a patch that cannot be applied
     ├── Invalid         422  the object's content is refused; `causes` name the fields
     ├── TooManyRequests 429  a disruption budget says no, for now
     ├── InternalError   500  refusals that the real server gives without a reason
@@ -28,7 +29,18 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 FORBIDDEN, REQUIRED = "FieldValueForbidden", "FieldValueRequired"
 INVALID, UNSUPPORTED = "FieldValueInvalid", "FieldValueNotSupported"
-_FIELD_PREFIXES = {FORBIDDEN: "Forbidden", REQUIRED: "Required value", INVALID: "Invalid value"}
+DUPLICATE, NOT_FOUND = "FieldValueDuplicate", "FieldValueNotFound"
+TOO_LONG, TOO_MANY = "FieldValueTooLong", "FieldValueTooMany"
+_FIELD_PREFIXES = {
+    FORBIDDEN: "Forbidden",
+    REQUIRED: "Required value",
+    INVALID: "Invalid value",
+    UNSUPPORTED: "Unsupported value",
+    DUPLICATE: "Duplicate value",
+    NOT_FOUND: "Not found",
+    TOO_LONG: "Too long",
+    TOO_MANY: "Too many",
+}
 
 
 class NamedResource(Protocol):
@@ -67,6 +79,7 @@ class ApiError(Exception):
 
     code: ClassVar[int] = 500
     reason: ClassVar[str] = ""
+    always_has_details: ClassVar[bool] = False  # a Status shows them even when they are empty
 
     def __init__(
         self, message: str, *, name: str = "", group: str = "", kind: str = "", causes: Sequence[Cause] = ()
@@ -99,7 +112,7 @@ class ApiError(Exception):
         if self.reason:
             body["reason"] = self.reason
         details = self.details()
-        if details:
+        if details or self.always_has_details:
             body["details"] = details
         body["code"] = self.code
         return body
@@ -224,10 +237,20 @@ class NotAcceptable(ApiError):  # noqa: N818
     code, reason = 406, "NotAcceptable"
 
 
-class TooLarge(ApiError):  # noqa: N818
+class RequestEntityTooLarge(ApiError):  # noqa: N818
     """More bytes than the server reads."""
 
     code, reason = 413, "RequestEntityTooLarge"
+
+
+class Unprocessable(ApiError):  # noqa: N818
+    """A patch that cannot be applied; the server does not say why."""
+
+    code, reason = 422, "Invalid"
+    always_has_details = True
+
+    def __init__(self) -> None:
+        super().__init__("the server rejected our request due to an error in our request")
 
 
 class UnsupportedMediaType(ApiError):  # noqa: N818

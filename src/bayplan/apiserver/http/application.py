@@ -181,7 +181,7 @@ def _request_of(scope: Scope) -> Request:
 
 
 async def _body_of(request: Request, receive: Receive) -> bytes:
-    """The whole body; raises TooLarge as soon as that is known."""
+    """The whole body; raises RequestEntityTooLarge as soon as that is known."""
     announced = request.header("content-length")
     if announced.isdigit():
         check_length(int(announced))

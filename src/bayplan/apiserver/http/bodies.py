@@ -14,7 +14,7 @@ from bayplan.apiserver.schema.resources import resource_of_kind
 from bayplan.apiserver.schema.strictness import checked
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.yaml_documents import YamlError, parse_yaml
-from bayplan.store.errors import UNSUPPORTED, BadRequest, Cause, Invalid, TooLarge, UnsupportedMediaType
+from bayplan.store.errors import UNSUPPORTED, BadRequest, Cause, Invalid, RequestEntityTooLarge, UnsupportedMediaType
 
 BODY_MAX = 3 * 1024 * 1024
 YAML, PROTOBUF = "application/yaml", "application/vnd.kubernetes.protobuf"
@@ -39,9 +39,9 @@ class Expected(NamedTuple):
 
 
 def check_length(length: int) -> None:
-    """Raises TooLarge for a body that is not read."""
+    """Raises RequestEntityTooLarge for a body that is not read."""
     if length > BODY_MAX:
-        raise TooLarge(f"Request entity too large: limit is {BODY_MAX}")
+        raise RequestEntityTooLarge(f"Request entity too large: limit is {BODY_MAX}")
 
 
 def media_type(request: Request) -> str:
