@@ -1,14 +1,20 @@
-"""A kubeconfig for a cluster of our own: its address, its token and, with TLS, its certificate."""
+"""A kubeconfig for a cluster of our own: its address, its token and, with TLS, its certificate.
+
+Without TLS the token is part of the address: kubectl does not send a user's token over a plain connection.
+"""
 
 from __future__ import annotations
 
 import base64
+
+from bayplan.apiserver.http.application import TOKEN_SEGMENT
 
 NAME = "bayplan"
 
 
 def kubeconfig(url: str, token: str, certificate: bytes = b"") -> str:
     """The text of a kubeconfig with one context."""
+    server = url if certificate else f"{url}/{TOKEN_SEGMENT}{token}"
     authority = ""
     if certificate:
         authority = f"\n    certificate-authority-data: {base64.b64encode(certificate).decode()}"
@@ -17,7 +23,7 @@ kind: Config
 clusters:
 - name: {NAME}
   cluster:
-    server: {url}{authority}
+    server: {server}{authority}
 contexts:
 - name: {NAME}
   context:

@@ -28,6 +28,8 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
+#: A path may begin with this and the token.
+TOKEN_SEGMENT: Final = "token="
 _NOT_FOUND: Final = Answer(404, b"404 page not found\n", TEXT)
 _API: Final = frozenset({"api", "apis"})
 _log = logging.getLogger(__name__)
@@ -54,7 +56,7 @@ class Application:
         assert scope["type"] == "http"
         request = _request_of(scope)
         try:
-            self._check_token(request)
+            request = self._admitted(request)
             request = request._replace(body=await _body_of(request, receive))
             answer = self.answer(request)
         except ApiError as error:
@@ -81,10 +83,20 @@ class Application:
             _log.exception("%s /%s failed", request.method, "/".join(request.segments))
             return error_answer(InternalError("Internal error occurred: the request could not be processed"))
 
-    def _check_token(self, request: Request) -> None:
-        scheme, _, token = request.header("authorization").partition(" ")
-        if scheme != "Bearer" or not hmac.compare_digest(token.strip().encode(), self._token):
+    def _admitted(self, request: Request) -> Request:
+        """The request, if it has the token: in a header, or in front of the path, where kubectl sends no header.
+
+        kubectl and others that are built on client-go send tokens over TLS only, whatever the address.
+        """
+        if request.segments and request.segments[0].startswith(TOKEN_SEGMENT):
+            given = request.segments[0].removeprefix(TOKEN_SEGMENT)
+            request = request._replace(segments=request.segments[1:])
+        else:
+            scheme, _, given = request.header("authorization").partition(" ")
+            given = given.strip() if scheme == "Bearer" else ""
+        if not hmac.compare_digest(given.encode(), self._token):
             raise Unauthorized("Unauthorized")
+        return request
 
     def _answer(self, request: Request) -> Answer | Stream:
         if request.method in ("GET", "HEAD"):

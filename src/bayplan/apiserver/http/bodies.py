@@ -11,7 +11,8 @@ from bayplan.apiserver.http.requests import JSON, Request
 from bayplan.apiserver.schema import protobuf
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.resources import resource_of_kind
-from bayplan.apiserver.schema.strictness import checked
+from bayplan.apiserver.schema.pruning import pruned
+from bayplan.apiserver.schema.strictness import check
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.yaml_documents import YamlError, parse_yaml
 from bayplan.store.errors import UNSUPPORTED, BadRequest, Cause, Invalid, RequestEntityTooLarge, UnsupportedMediaType
@@ -72,10 +73,14 @@ def checked_document(document: Document, expected: Expected, validation: str, ra
     message = message_of(expected.api_version, expected.kind)
     if message is None:
         return Decoded(document)
-    kept, unknown = checked(document, message, raw)
+    faults = check(document, message, raw)
+    if faults.wrong_type:
+        raise BadRequest(f"{_unhandled(document)} {expected.kind}: {faults.wrong_type}")
+    unknown = faults.strict
     if unknown and validation == "Strict":
-        faults = ", ".join(unknown)
-        raise BadRequest(f"{_unhandled(document)} {expected.kind}: strict decoding error: {faults}")
+        listed = ", ".join(unknown)
+        raise BadRequest(f"{_unhandled(document)} {expected.kind}: strict decoding error: {listed}")
+    kept = pruned(document, message) if unknown else document
     return Decoded(kept, tuple(unknown) if validation != "Ignore" else ())
 
 
