@@ -65,10 +65,10 @@ def decode(request: Request, expected: Expected, options_kind: str) -> Decoded:
             f"the body of the request was in an unknown format - accepted media types include: {_ACCEPTED}"
         )
     typed = _with_type(document, expected)
-    return checked_document(typed, expected, validation, request.body if media != PROTOBUF else b"")
+    return checked_document(typed, expected, validation, request.body if media == JSON else None)
 
 
-def checked_document(document: Document, expected: Expected, validation: str, raw: bytes) -> Decoded:
+def checked_document(document: Document, expected: Expected, validation: str, raw: bytes | None = None) -> Decoded:
     """The document without fields that its kind does not have; these are refused or warned of as asked."""
     message = message_of(expected.api_version, expected.kind)
     if message is None:

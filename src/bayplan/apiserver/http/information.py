@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any, Final
 
+import msgspec
+
 from bayplan.apiserver.http.requests import JSON, Answer, Request
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.schema import discovery, openapi_v2, openapi_v3
@@ -22,7 +24,7 @@ VERSION: Final = {
     "minCompatibilityMajor": "1",
     "minCompatibilityMinor": "35",
     "gitVersion": "v1.36.4",
-    "gitCommit": "0000000000000000000000000000000000000000",
+    "gitCommit": "$Format:%H$",
     "gitTreeState": "",
     "buildDate": "2026-01-01T00:00:00Z",
     "goVersion": "go1.27.3",
@@ -50,7 +52,7 @@ class Information:
         if segments[0] in _HEALTH:
             return Answer(200, b"ok", TEXT)
         if segments == ("version",):
-            return _json(VERSION)
+            return Answer(200, msgspec.json.format(encode_json(VERSION), indent=2))
         if segments[0] in ("api", "apis", "openapi"):
             return self._cached(request)
         return None

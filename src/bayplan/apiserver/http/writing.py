@@ -116,7 +116,7 @@ def patch(registry: Registry, request: Request, target: Target, form: Form, now:
 
     def wish(document: Document) -> Document:
         patched = change(document)
-        decoded = checked_document(patched, expected_of(target), validation, b"")
+        decoded = checked_document(patched, expected_of(target), validation)
         warnings.extend(decoded.warnings)
         return decoded.document
 
@@ -181,7 +181,7 @@ def _applied_configuration(request: Request, target: Target) -> Decoded:
     if not isinstance(document, dict):
         raise BadRequest("error decoding YAML: the body is not an object")
     expected = expected_of(target)
-    return checked_document(document, expected, field_validation(request, "PatchOptions"), request.body)
+    return checked_document(document, expected, field_validation(request, "PatchOptions"))
 
 
 def written(
