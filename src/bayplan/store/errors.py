@@ -8,6 +8,9 @@
     ├── Conflict        409  another write came first, or a precondition does not hold
     ├── Gone            410  the watch log no longer reaches back that far: list again
     ├── Invalid         422  the object's content is refused; `causes` name the fields
+    ├── Unprocessable   422  a patch that cannot be applied
+    ├── RequestEntityTooLarge  413
+    ├── UnsupportedMediaType   415
     ├── InternalError   500  refusals that the real server gives without a reason
     └── Timeout         504  a version that is still to come
 
@@ -44,6 +47,7 @@ class ApiError(Exception):
 
     code: ClassVar[int] = 500
     reason: ClassVar[str] = ""
+    always_has_details: ClassVar[bool] = False  # a Status shows them even when they are empty
 
     def __init__(
         self, message: str, *, name: str = "", group: str = "", kind: str = "", causes: Sequence[Cause] = ()
@@ -70,7 +74,7 @@ class ApiError(Exception):
         if self.reason:
             body["reason"] = self.reason
         details = self.details()
-        if details:
+        if details or self.always_has_details:
             body["details"] = details
         body["code"] = self.code
         return body
@@ -187,6 +191,28 @@ class Invalid(ApiError):  # noqa: N818
 def _invalid(kind: str, name: str, causes: Sequence[Cause]) -> str:
     faults = [f"{cause.field}: {cause.message}" for cause in causes]
     return f'{kind} "{name}" is invalid: {faults[0] if len(faults) == 1 else "[" + ", ".join(faults) + "]"}'
+
+
+class Unprocessable(ApiError):  # noqa: N818
+    """A patch that cannot be applied; the server does not say why."""
+
+    code, reason = 422, "Invalid"
+    always_has_details = True
+
+    def __init__(self) -> None:
+        super().__init__("the server rejected our request due to an error in our request")
+
+
+class RequestEntityTooLarge(ApiError):  # noqa: N818
+    """More than the server takes at once."""
+
+    code, reason = 413, "RequestEntityTooLarge"
+
+
+class UnsupportedMediaType(ApiError):  # noqa: N818
+    """A body, or a kind of patch, that the server does not take here."""
+
+    code, reason = 415, "UnsupportedMediaType"
 
 
 class InternalError(ApiError):
