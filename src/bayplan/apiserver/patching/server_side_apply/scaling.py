@@ -1,0 +1,26 @@
+"""Who owns the number of replicas after a write to an object's scale.
+
+Takes the object's `managedFields`, where its replicas are, and who wrote; gives the new `managedFields`. As in the
+server, the entry says nothing about when.
+"""
+
+from typing import Any
+
+from bayplan.apiserver.patching.server_side_apply.field_sets import Path, set_of_paths
+from bayplan.apiserver.patching.server_side_apply.managed_fields import UPDATE, Manager, Ownership, read, write
+from bayplan.apiserver.patching.server_side_apply.path_elements import FIELD
+from bayplan.apiserver.patching.server_side_apply.tracking import released
+
+_SCALE = "scale"
+REPLICAS: Path = (FIELD + "spec", FIELD + "replicas")
+"""Of built-in types; custom resources have them where their definition says."""
+
+
+def track_scaling(
+    entries: list[dict[str, Any]], api_version: str, manager: str, path: Path = REPLICAS
+) -> list[dict[str, Any]]:
+    """The entries after a write to the scale that changed the number of replicas."""
+    fields = set_of_paths(path)
+    owners = released(read(entries), fields)
+    owners[Manager.of(manager, UPDATE, api_version, _SCALE)] = Ownership(fields, api_version, "")
+    return write(owners)
