@@ -61,7 +61,6 @@ SCALARS = frozenset({*ZERO_OF_SCALAR, "bytes"})
 # Types with a JSON form of their own: not objects with fields, or not only.
 SPECIAL_TYPES = frozenset(
     {
-        "Duration",
         "ExtraValue",
         "FieldsV1",
         "IntOrString",
