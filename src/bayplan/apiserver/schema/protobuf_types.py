@@ -12,6 +12,7 @@ from google.protobuf.message import Message as ProtobufMessage
 from bayplan.apiserver.schema.messages import GROUPS, SCALARS, SPECIAL_TYPES, Field, Message, message, message_names
 
 SPECIAL_PREFIX = "special"
+GNOSTIC_PREFIX = "gnostic"  # messages of OpenAPI documents
 _PACKAGE = "bayplan.schema"
 _VERSIONS = ("v1", "v2")
 _Types = descriptor_pb2.FieldDescriptorProto
@@ -42,7 +43,7 @@ def _pool() -> descriptor_pool.DescriptorPool:
     """All types in one file, because they refer to each other across group versions in circles."""
     file = descriptor_pb2.FileDescriptorProto(name="bayplan/schema.proto", package=_PACKAGE, syntax="proto2")
     prefixes = [f"{name}.{version}" for name in GROUPS.values() for version in _VERSIONS]
-    for prefix in (SPECIAL_PREFIX, *prefixes):
+    for prefix in (SPECIAL_PREFIX, GNOSTIC_PREFIX, *prefixes):
         for name in message_names(prefix):
             _describe(message(name), file.message_type.add())
     pool = descriptor_pool.DescriptorPool()
