@@ -7,6 +7,7 @@ defaults admission sets, and which types custom resources have is decided elsewh
 The files are lists of types, a line for each field: `NUMBER NAME TYPE ATTRIBUTE=VALUE…`. `!` after the name: required;
 `+`: present even when empty. In front of the type: `*` may be absent, `[]` list, `{}` map from string. `~` instead of a
 name: the fields of that type appear among the fields of this one in JSON (in protobuf they are a message of their own).
+`_` in the values of an enum stands for a blank.
 """
 
 import json
@@ -61,7 +62,6 @@ SCALARS = frozenset({*ZERO_OF_SCALAR, "bytes"})
 # Types with a JSON form of their own: not objects with fields, or not only.
 SPECIAL_TYPES = frozenset(
     {
-        "Duration",
         "ExtraValue",
         "FieldsV1",
         "IntOrString",
@@ -91,6 +91,7 @@ class Field(msgspec.Struct, frozen=True):
     list_map_keys: tuple[str, ...] = ()
     map_type: str = ""  # "" and "granular": merged key by key | "atomic"
     default: Any = msgspec.UNSET  # OpenAPI's; server-side apply needs it for keys of lists (a port's protocol: TCP)
+    enum: tuple[str, ...] = ()  # values that OpenAPI lists for a text; validation has its own say
     go_type: str = ""  # Go's name of a named type, as error messages show it: "v1.RestartPolicy"
 
     @property
@@ -195,6 +196,7 @@ def _parse_field(prefix: str, number: int, name: str, type_text: str, attributes
         list_map_keys=_words(attributes.get("keys", "")),
         map_type=attributes.get("map", ""),
         default=default,
+        enum=tuple(value.replace("_", " ") for value in _words(attributes.get("enum", ""))),
         go_type=attributes.get("go", ""),
     )
 
