@@ -8,24 +8,29 @@ in the background is when there is none. Namespaces end when their content has, 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from bayplan.admission.priority import SYSTEM_CLASSES
 from bayplan.model.cluster import Namespace, NamespaceStatus
-from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.well_known import DEFAULT_NAMESPACE
-from bayplan.store.errors import UNSUPPORTED, Cause, Conflict, Forbidden, Invalid
-from bayplan.store.rules import KindRules
+from bayplan.store.errors import UNSUPPORTED, Cause, Conflict, Forbidden, Invalid, NamedResource
 
 FOREGROUND, BACKGROUND, ORPHAN = "Foreground", "Background", "Orphan"
 ORPHAN_FINALIZER, FOREGROUND_FINALIZER = "orphan", "foregroundDeletion"
 
 _LASTING_NAMESPACES = frozenset({DEFAULT_NAMESPACE, "kube-system", "kube-public"})
+
+
+class DeletionRules(NamedResource, Protocol):
+    """What a deletion has to know of a kind."""
+
+    @property
+    def orphans_by_default(self) -> bool: ...
 
 
 class Request(NamedTuple):
@@ -40,11 +45,11 @@ class Request(NamedTuple):
 class Outcome(NamedTuple):
     """The object as it is to be stored, itself when it stays as it is, and whether it goes thereafter."""
 
-    object: Object
+    object: Any
     goes: bool
 
 
-def outcome_of(obj: Object, request: Request, rules: KindRules, now: int) -> Outcome:
+def outcome_of(obj: Any, request: Request, rules: DeletionRules, now: int) -> Outcome:
     """What the request does to the object; raises what is refused."""
     # Upstream: registry/rest/delete.go BeforeDelete and registry/generic/registry/store.go Delete (v1.36).
     _check_request(obj, request, rules)
@@ -66,7 +71,7 @@ def may_go(old: ObjectMeta, new: ObjectMeta) -> bool:
     return not new.finalizers and old.deletion_timestamp is not None and old.deletion_grace_period_seconds == 0
 
 
-def _check_request(obj: Object, request: Request, rules: KindRules) -> None:
+def _check_request(obj: Any, request: Request, rules: DeletionRules) -> None:
     meta = obj.metadata
     if rules.kind == "PriorityClass" and meta.name in SYSTEM_CLASSES:
         raise Forbidden.because(rules, meta.name, "this is a system priority class and cannot be deleted")
@@ -99,7 +104,7 @@ def _mark_namespace(namespace: Namespace, now: int) -> Outcome:
     return Outcome(Namespace(metadata=meta, status=NamespaceStatus(phase="Terminating")), goes=False)
 
 
-def _shorten(obj: Object, finalizers: list[str], request: Request) -> Outcome:
+def _shorten(obj: Any, finalizers: list[str], request: Request) -> Outcome:
     """A grace period that runs may end earlier, never later."""
     meta = obj.metadata
     running = meta.deletion_grace_period_seconds
@@ -152,7 +157,7 @@ def _marked(meta: ObjectMeta, finalizers: list[str], now: int) -> ObjectMeta:
     return marked
 
 
-def _finalizers_for_dependents(meta: ObjectMeta, propagation: str | None, rules: KindRules) -> list[str]:
+def _finalizers_for_dependents(meta: ObjectMeta, propagation: str | None, rules: DeletionRules) -> list[str]:
     # Upstream: registry/generic/registry/store.go deletionFinalizersForGarbageCollection (v1.36).
     wanted = _dependents_finalizer(meta, propagation, rules)
     if not wanted and not meta.finalizers:
@@ -161,7 +166,7 @@ def _finalizers_for_dependents(meta: ObjectMeta, propagation: str | None, rules:
     return [*kept, *wanted] if sorted([*kept, *wanted]) != sorted(meta.finalizers) else meta.finalizers
 
 
-def _dependents_finalizer(meta: ObjectMeta, propagation: str | None, rules: KindRules) -> list[str]:
+def _dependents_finalizer(meta: ObjectMeta, propagation: str | None, rules: DeletionRules) -> list[str]:
     if propagation == ORPHAN:
         return [ORPHAN_FINALIZER]
     if propagation == FOREGROUND:

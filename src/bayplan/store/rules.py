@@ -69,8 +69,12 @@ class KindRules(KindInfo):
 
     def storage_key(self, namespace: str, name: str) -> str:
         """Where etcd would keep the object."""
-        parts = ("/registry", self.storage_prefix, namespace, name)
-        return "/".join(part for part in parts if part)
+        return storage_key(self.storage_prefix, namespace, name)
+
+
+def storage_key(prefix: str, namespace: str, name: str) -> str:
+    """Where etcd would keep an object of a kind with this prefix."""
+    return "/".join(part for part in ("/registry", prefix, namespace, name) if part)
 
 
 def _rules(info: KindInfo) -> KindRules:
