@@ -27,6 +27,7 @@ Refusal: TypeAlias = tuple[str, str]
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
 HIGHEST_USER_VALUE = 1_000_000_000
 SYSTEM_PREFIX = "system-"
+VALUE_CHANGED = "may not be changed in an update."
 SYSTEM_CLASSES = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
 
 
@@ -95,17 +96,25 @@ def _resolve_new(pod: Pod, classes: PriorityClasses) -> list[Refusal]:
 def _contradictions(pod: Pod, value: int, policy: str) -> Iterator[Refusal]:
     spec = pod.spec
     if spec.priority is not None and spec.priority != value:
-        yield (
-            "spec.priority",
-            f"the integer value of priority ({spec.priority}) must not be provided in pod spec; "
-            f"priority admission controller computed {value} from the given PriorityClass name",
-        )
+        yield "spec.priority", priority_contradiction(spec.priority, value)
     if spec.preemption_policy is not None and spec.preemption_policy != policy:
-        yield (
-            "spec.preemptionPolicy",
-            f"the string value of PreemptionPolicy ({spec.preemption_policy}) must not be provided in pod "
-            f"spec; priority admission controller computed {policy} from the given PriorityClass name",
-        )
+        yield "spec.preemptionPolicy", policy_contradiction(spec.preemption_policy, policy)
+
+
+def priority_contradiction(given: int, computed: int) -> str:
+    """A pod names another priority than its class has."""
+    return (
+        f"the integer value of priority ({given}) must not be provided in pod spec; "
+        f"priority admission controller computed {computed} from the given PriorityClass name"
+    )
+
+
+def policy_contradiction(given: str, computed: str) -> str:
+    """A pod names another policy of preemption than its class has."""
+    return (
+        f"the string value of PreemptionPolicy ({given}) must not be provided in pod spec; "
+        f"priority admission controller computed {computed} from the given PriorityClass name"
+    )
 
 
 def check_classes(arriving: Iterable[PriorityClass]) -> Iterator[tuple[PriorityClass, Refusal]]:
@@ -121,36 +130,39 @@ def check_classes(arriving: Iterable[PriorityClass]) -> Iterator[tuple[PriorityC
         refusals = [*_class_refusals(priority_class), *_update_refusals(before, priority_class)]
         if priority_class.global_default and not was_created(priority_class.metadata):
             if default is not None and default.metadata.name != priority_class.metadata.name:
-                refusals.append(("globalDefault", _second_default(default.metadata.name)))
+                refusals.append(("globalDefault", second_default(default.metadata.name)))
             default = default or priority_class
         yield from ((priority_class, refusal) for refusal in refusals)
         known[priority_class.metadata.name] = priority_class
 
 
-def _second_default(name: str) -> str:
+def second_default(name: str) -> str:
+    """A class wants to be the default while another one is."""
     return f"PriorityClass {name} is already marked as default. Only one default can exist"
 
 
 def _class_refusals(priority_class: PriorityClass) -> Iterator[Refusal]:
     name = priority_class.metadata.name
     if name.startswith(SYSTEM_PREFIX):
-        why = _why_not_system(priority_class)
-        if why:
-            yield (
-                "metadata.name",
-                f"priority class names with 'system-' prefix are reserved for system use only. error: {why}",
-            )
+        fault = system_class_fault(name, priority_class.value, priority_class.global_default)
+        if fault:
+            yield "metadata.name", fault
     elif priority_class.value > HIGHEST_USER_VALUE:
         yield "value", f"maximum allowed value of a user defined priority is {HIGHEST_USER_VALUE}"
 
 
-def _why_not_system(priority_class: PriorityClass) -> str:
-    name = priority_class.metadata.name
+def system_class_fault(name: str, value: int, is_default: bool) -> str:
+    """Why the class may not have a name that is reserved for the system's own; empty if it may."""
+    why = _why_not_system(name, value, is_default)
+    return f"priority class names with 'system-' prefix are reserved for system use only. error: {why}" if why else ""
+
+
+def _why_not_system(name: str, value: int, is_default: bool) -> str:
     if name not in SYSTEM_CLASSES:
         return f"{name} is not a known system priority class"
-    if priority_class.value != SYSTEM_CLASSES[name]:
+    if value != SYSTEM_CLASSES[name]:
         return f"value of {name} PriorityClass must be {SYSTEM_CLASSES[name]}"
-    if priority_class.global_default:
+    if is_default:
         return f"globalDefault of {name} PriorityClass must be false"
     return ""
 
@@ -159,7 +171,7 @@ def _update_refusals(before: PriorityClass | None, after: PriorityClass) -> Iter
     if before is None:
         return
     if before.value != after.value:
-        yield "value", "may not be changed in an update."
+        yield "value", VALUE_CHANGED
     if _policy(before) != _policy(after):
         yield "preemptionPolicy", "field is immutable"
 

@@ -38,6 +38,8 @@ from bayplan.store.rules import RULES, KindRules
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 
+VERSION_ON_CREATE = "resourceVersion should not be set on objects to be created"
+EMPTY_TIME_ZONE = "timeZone must be nil or non-empty string"
 _QUANTITY_FORMAT = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 
 
@@ -48,7 +50,7 @@ def arrived(obj: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) 
         cause = field_cause(REQUIRED, "metadata.name", "name or generateName is required")
         raise Invalid.of(rules, "", [cause])
     if meta.resource_version:
-        raise InternalError("resourceVersion should not be set on objects to be created")
+        raise InternalError(VERSION_ON_CREATE)
     made = replace(obj)
     made.metadata = replace(
         meta,
@@ -130,9 +132,14 @@ def check_time_zone(cron_job: CronJob) -> None:
     """Raises what is wrong with the zone of a new or changed CronJob."""
     name = cron_job.spec.time_zone
     if find_time_zone(name) is None:
-        why = f"unknown time zone {name}" if name else "timeZone must be nil or non-empty string"
+        why = unknown_time_zone(name) if name else EMPTY_TIME_ZONE
         cause = field_cause(INVALID, "spec.timeZone", f'"{name}": {why}')
         raise Invalid.of(RULES[CronJob], cron_job.metadata.name, [cause])
+
+
+def unknown_time_zone(name: str) -> str:
+    """A CronJob names a zone that nobody knows."""
+    return f"unknown time zone {name}"
 
 
 def set_default_class(claim: PersistentVolumeClaim, classes: Iterable[StorageClass]) -> None:

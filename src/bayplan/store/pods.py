@@ -24,13 +24,20 @@ POD_RULES = RULES[Pod]
 # Copied from the node to the pod that is bound to it.
 TOPOLOGY_LABELS = (ZONE, REGION)
 
-_GATED = "SchedulingGated"
-_GATED_MESSAGE = "Scheduling is blocked due to non-empty scheduling gates"
-_IMMUTABLE = (
+GATED = "SchedulingGated"
+GATED_MESSAGE = "Scheduling is blocked due to non-empty scheduling gates"
+SPEC_IMMUTABLE = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
     "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
     "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
 )
+TOLERATIONS_IMMUTABLE = "existing toleration can not be modified except its tolerationSeconds"
+BOUND_AND_NOMINATED = "may not be set on pods that are already bound to a node"
+
+
+def added_gate(name: str) -> str:
+    """A change adds a gate to a pod that exists."""
+    return f"only deletion is allowed, but found new scheduling gate '{name}'"
 
 
 def start_out(pod: Pod, now: int) -> None:
@@ -40,7 +47,7 @@ def start_out(pod: Pod, now: int) -> None:
     if pod.spec.node_name:
         text = "cannot be set until all schedulingGates have been cleared"
         raise _invalid(pod, [field_cause(FORBIDDEN, "spec.nodeName", text)])
-    gated = Condition(type=POD_SCHEDULED, status=FALSE, reason=_GATED, message=_GATED_MESSAGE)
+    gated = Condition(type=POD_SCHEDULED, status=FALSE, reason=GATED, message=GATED_MESSAGE)
     pod.status.conditions = with_condition(pod.status.conditions, gated, format_time(now))
 
 
@@ -87,8 +94,7 @@ def check_status_update(old: Pod, new: Pod) -> None:
     """Raises Invalid when a bound pod is nominated."""
     nominated = new.status.nominated_node_name
     if nominated and new.spec.node_name and nominated != old.status.nominated_node_name:
-        text = "may not be set on pods that are already bound to a node"
-        raise _invalid(new, [field_cause(FORBIDDEN, "status.nominatedNodeName", text)])
+        raise _invalid(new, [field_cause(FORBIDDEN, "status.nominatedNodeName", BOUND_AND_NOMINATED)])
 
 
 def check_spec_update(old: Pod, new: Pod) -> None:
@@ -109,7 +115,7 @@ def check_spec_update(old: Pod, new: Pod) -> None:
     if before.scheduling_gates:
         _allow_narrowing(allowed, spec)
     if allowed != spec:
-        raise _invalid(new, [field_cause(FORBIDDEN, "spec", _IMMUTABLE)])
+        raise _invalid(new, [field_cause(FORBIDDEN, "spec", SPEC_IMMUTABLE)])
 
 
 def _check_tolerations(old: Pod, new: Pod) -> None:
@@ -117,8 +123,7 @@ def _check_tolerations(old: Pod, new: Pod) -> None:
     # Upstream: apis/core/validation/validation.go validateOnlyAddedTolerations (v1.36).
     after = [replace(toleration, toleration_seconds=None) for toleration in new.spec.tolerations]
     if not all(replace(toleration, toleration_seconds=None) in after for toleration in old.spec.tolerations):
-        text = "existing toleration can not be modified except its tolerationSeconds"
-        raise _invalid(new, [field_cause(FORBIDDEN, "spec.tolerations", text)])
+        raise _invalid(new, [field_cause(FORBIDDEN, "spec.tolerations", TOLERATIONS_IMMUTABLE)])
 
 
 def _check_gates(old: Pod, new: Pod) -> None:
@@ -127,7 +132,7 @@ def _check_gates(old: Pod, new: Pod) -> None:
         field_cause(
             FORBIDDEN,
             f"spec.schedulingGates[{position}].name",
-            f"only deletion is allowed, but found new scheduling gate '{gate.name}'",
+            added_gate(gate.name),
         )
         for position, gate in enumerate(new.spec.scheduling_gates)
         if gate.name not in before

@@ -11,6 +11,7 @@ from bayplan.model.pod import Pod
 from bayplan.model.workloads import Job
 
 JOB_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
+CONTROLLER_UID_LABEL = "batch.kubernetes.io/controller-uid"
 COMPLETE, FAILED = "Complete", "Failed"
 
 
@@ -25,10 +26,14 @@ def is_indexed(job: Job) -> bool:
 
 def job_labels(job: Job) -> dict[str, str]:
     """What is written on every pod of the Job."""
-    name, uid = job.metadata.name, job.metadata.uid
+    return labels_of_job(job.metadata.name, job.metadata.uid)
+
+
+def labels_of_job(name: str, uid: str) -> dict[str, str]:
+    """As `job_labels`, for a Job of that name and uid."""
     labels = {"batch.kubernetes.io/job-name": name, "job-name": name}
     if uid:
-        labels |= {"batch.kubernetes.io/controller-uid": uid, "controller-uid": uid}
+        labels |= {CONTROLLER_UID_LABEL: uid, "controller-uid": uid}
     return labels
 
 

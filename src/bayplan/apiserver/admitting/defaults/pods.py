@@ -1,0 +1,192 @@
+"""Defaults of pods and of the templates of pods.
+
+Takes parts that are in wire form, completes them in place. A pod alone gets requests from its limits, host ports
+and `enableServiceLinks`; templates do not, as these come when their pods are made. Tolerations and priorities are
+admission's, not defaults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+
+from bayplan.admission.defaults import GRACE_SECONDS
+from bayplan.admission.resources import HUGEPAGES_PREFIX
+from bayplan.apiserver.admitting.defaults.storage import default_claim_spec, default_source
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.pod_resources import container_totals
+from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
+
+CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
+_PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
+_PROBE_DEFAULTS = (("timeoutSeconds", 1), ("periodSeconds", 10), ("successThreshold", 1), ("failureThreshold", 3))
+_HOOKS = ("postStart", "preStop")
+_FILE_MODE = 0o644
+_TOKEN_SECONDS = 3600
+
+
+def default_pod(pod: Document) -> None:
+    """All defaults of a pod."""
+    spec = pod["spec"]
+    default_pod_spec(spec)
+    for container in _all_containers(spec, ("initContainers", "containers")):
+        _request_limits(container["resources"])
+    if spec.get("resources"):
+        _default_pod_level(spec)
+    spec.setdefault("enableServiceLinks", True)
+    if spec.get("hostNetwork"):
+        for container in _all_containers(spec, ("initContainers", "containers")):
+            for port in container.get("ports", ()):
+                port.setdefault("hostPort", port["containerPort"])
+
+
+def default_template(template: Document) -> None:
+    """All defaults of a template of pods."""
+    default_pod_spec(template["spec"])
+
+
+def default_pod_spec(spec: Document) -> None:
+    """What pods and templates share."""
+    setdefault = spec.setdefault
+    setdefault("dnsPolicy", "ClusterFirst")
+    setdefault("restartPolicy", "Always")
+    setdefault("securityContext", {})
+    setdefault("terminationGracePeriodSeconds", GRACE_SECONDS)
+    setdefault("schedulerName", DEFAULT_SCHEDULER_NAME)
+    for container in _all_containers(spec, CONTAINER_LISTS):
+        _default_container(container)
+    for volume in spec.get("volumes", ()):
+        _default_volume(volume)
+
+
+def _all_containers(spec: Document, lists: Iterable[str]) -> Iterable[Document]:
+    for name in lists:
+        yield from spec.get(name) or ()
+
+
+def _default_container(container: Document) -> None:
+    setdefault = container.setdefault
+    setdefault("imagePullPolicy", _pull_policy(container.get("image", "")))
+    setdefault("terminationMessagePath", "/dev/termination-log")
+    setdefault("terminationMessagePolicy", "File")
+    for port in container.get("ports", ()):
+        port.setdefault("protocol", "TCP")
+    for name in _PROBES:
+        if name in container:
+            _default_probe(container[name])
+    if "lifecycle" in container:
+        for name in _HOOKS:
+            _default_http_get(container["lifecycle"].get(name, {}))
+    for variable in container.get("env", ()):
+        if "valueFrom" in variable:
+            _default_value_source(variable["valueFrom"])
+
+
+def _default_value_source(source: Document) -> None:
+    if "fieldRef" in source:
+        source["fieldRef"].setdefault("apiVersion", "v1")
+    if "resourceFieldRef" in source:
+        source["resourceFieldRef"].setdefault("divisor", "0")
+    if "fileKeyRef" in source:
+        source["fileKeyRef"].setdefault("optional", False)
+
+
+@lru_cache(maxsize=4096)
+def _pull_policy(image: str) -> str:
+    """Always for the tag latest, which is meant where an image names neither a tag nor a digest."""
+    without_digest, _, digest = image.partition("@")
+    repository, _, tag = without_digest.rpartition(":")
+    if not repository or "/" in tag:
+        tag = ""
+    return "Always" if tag == "latest" or (not tag and not digest and image) else "IfNotPresent"
+
+
+def _default_probe(probe: Document) -> None:
+    for name, value in _PROBE_DEFAULTS:
+        probe.setdefault(name, value)
+    _default_http_get(probe)
+    if "grpc" in probe and probe["grpc"].get("service") is None:
+        probe["grpc"]["service"] = ""
+
+
+def _default_http_get(handler: Document) -> None:
+    if "httpGet" in handler:
+        handler["httpGet"].setdefault("path", "/")
+        handler["httpGet"].setdefault("scheme", "HTTP")
+
+
+def _default_volume(volume: Document) -> None:
+    if len(volume) == 1:
+        volume["emptyDir"] = {}
+        return
+    default_source(volume)
+    for source, default in _VOLUME_SOURCES.items():
+        if source in volume:
+            default(volume[source])
+
+
+def _default_files(source: Document) -> None:
+    source.setdefault("defaultMode", _FILE_MODE)
+    _default_items(source)
+
+
+def _default_items(source: Document) -> None:
+    for item in source.get("items", ()):
+        _default_value_source(item)
+
+
+def _default_projected(source: Document) -> None:
+    source.setdefault("defaultMode", _FILE_MODE)
+    for projection in source.get("sources") or ():
+        if "serviceAccountToken" in projection:
+            projection["serviceAccountToken"].setdefault("expirationSeconds", _TOKEN_SECONDS)
+        if "downwardAPI" in projection:
+            _default_items(projection["downwardAPI"])
+
+
+def _default_ephemeral(source: Document) -> None:
+    if "volumeClaimTemplate" in source:
+        default_claim_spec(source["volumeClaimTemplate"]["spec"])
+
+
+def _default_image(source: Document) -> None:
+    source.setdefault("pullPolicy", _pull_policy(source.get("reference", "")))
+
+
+_VOLUME_SOURCES: dict[str, Callable[[Document], None]] = {
+    "secret": _default_files,
+    "configMap": _default_files,
+    "downwardAPI": _default_files,
+    "projected": _default_projected,
+    "ephemeral": _default_ephemeral,
+    "image": _default_image,
+}
+
+
+def _request_limits(resources: Document) -> None:
+    """A limit without a request is a request too."""
+    if "limits" in resources:
+        requests = resources.setdefault("requests", {})
+        for name, quantity in resources["limits"].items():
+            requests.setdefault(name, quantity)
+
+
+def _default_pod_level(spec: Document) -> None:
+    # Upstream: pkg/apis/core/v1/defaults.go defaultHugePagePodLimits, defaultPodRequests (v1.36).
+    resources = spec["resources"]
+    limits, requests = resources.get("limits", {}), resources.get("requests", {})
+    if not limits and not requests:
+        return
+    for name, total in container_totals(spec, "limits").items():
+        if name.startswith(HUGEPAGES_PREFIX) and name not in requests:
+            limits.setdefault(name, total)
+    if limits:
+        resources["limits"] = limits
+        for name, total in container_totals(spec, "requests").items():
+            if name in ("cpu", "memory"):
+                requests.setdefault(name, total)
+        for name, quantity in limits.items():
+            if name in ("cpu", "memory") or name.startswith(HUGEPAGES_PREFIX):
+                requests.setdefault(name, quantity)
+        if requests:
+            resources["requests"] = requests

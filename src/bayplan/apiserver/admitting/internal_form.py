@@ -1,0 +1,80 @@
+"""Parts of documents as an API server's own types show them, which some of its refusals print.
+
+`internal` takes a part and the name of its type and gives it under Go's names, with every field there is.
+`difference` compares two parts in that form, as the refusals of changes end with it. `internal_forms.txt` lists the
+types: a line for each field with Go's name, the name in documents, and the type. In front of a type: `*` may be
+absent, `[]` list, `{}` map. `^` in front of a name: the field is the parent's in documents; `~` instead of Go's name:
+metadata, whose fields are among the type's own. Only types that refusals print are there.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.schema.messages import message
+
+_ZEROS: dict[str, Any] = {"string": "", "bool": False, "int": 0, "quantity": "0", "int_or_string": 0}
+
+
+class _Field(NamedTuple):
+    go_name: str
+    name: str
+    type: str
+
+
+def internal(part: Document, type_name: str, parent: Document | None = None) -> Document:
+    """The part as the server's own type."""
+    made: Document = {}
+    for field in _fields(type_name):
+        if field.go_name == "~":
+            metadata = part.get("metadata", {})
+            made.update((name, metadata[name]) for name in message("meta.v1.ObjectMeta").fields if name in metadata)
+        else:
+            owner = (parent or {}) if field.name.startswith("^") else part
+            made[field.go_name] = _value(owner.get(field.name.removeprefix("^")), field.type, part)
+    return made
+
+
+def _value(value: Any, kind: str, parent: Document) -> Any:
+    if kind.startswith("[]"):
+        return [_value(item, kind[2:], parent) for item in value] if value is not None else None
+    if kind.startswith("{}"):
+        return {key: _value(value[key], kind[2:], parent) for key in sorted(value)} if value is not None else None
+    if kind.startswith("*"):
+        return _value(value, kind[1:], parent) if value is not None else None
+    if kind in _ZEROS:
+        return _ZEROS[kind] if value is None else value
+    if kind == "raw":
+        return value
+    return internal(value or {}, kind, parent)
+
+
+@cache
+def _fields(type_name: str) -> tuple[_Field, ...]:
+    return _types()[type_name]
+
+
+@cache
+def _types() -> dict[str, tuple[_Field, ...]]:
+    text = (resources.files(__package__) / "internal_forms.txt").read_text(encoding="utf-8")
+    found = {}
+    for paragraph in text.split("\n\n"):
+        name, *lines = paragraph.splitlines()
+        found[name] = tuple(_Field(*line.split()) for line in lines)
+    return found
+
+
+def difference(old: Document, new: Document, type_name: str) -> str:
+    """What changed between two parts, in the form of a patch."""
+    before, after = (_lines(internal(part, type_name)) for part in (old, new))
+    # The first two lines name files, which there are none of.
+    return "".join([*difflib.unified_diff(before, after)][2:])
+
+
+def _lines(part: Document) -> list[str]:
+    return [f"{line}\n" for line in json.dumps(part, indent=1, ensure_ascii=False).split("\n")]

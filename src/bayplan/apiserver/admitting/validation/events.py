@@ -1,0 +1,66 @@
+"""Checks of events, in both of their groups, which share one store and have different names for their fields.
+
+Upstream: pkg/apis/core/validation/events.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.validation.names import subdomain_faults
+from bayplan.model.names import label_key_faults
+from bayplan.model.well_known import DEFAULT_NAMESPACE
+
+_LENGTH_MAX = 128
+_NOTE_MAX = 1024
+_MISMATCH = "does not match event.namespace"
+
+
+def check_core_event(event: Document, faults: Faults) -> None:
+    """Of the core group, with the old names."""
+    _check_shared(event, event.get("involvedObject", {}), "reportingComponent", event.get("message", ""), faults)
+
+
+def check_new_event(event: Document, faults: Faults) -> None:
+    """Of events.k8s.io: the new names, and stricter."""
+    _check_shared(event, event.get("regarding", {}), "reportingController", event.get("note", ""), faults)
+    if not event.get("eventTime"):
+        faults.required("eventTime")
+    if event.get("type") not in ("Normal", "Warning"):
+        faults.invalid("type", "", f"has invalid value: {event.get('type', '')}")
+    for field, shown in (
+        ("deprecatedFirstTimestamp", "firstTimestamp"),
+        ("deprecatedLastTimestamp", "lastTimestamp"),
+        ("deprecatedCount", "count"),
+        ("deprecatedSource", "source"),
+    ):
+        if event.get(field):
+            faults.invalid(shown, "", "needs to be unset")
+
+
+def _check_shared(event: Document, subject: Document, reporter: str, note: str, faults: Faults) -> None:
+    namespace, subject_namespace = event["metadata"].get("namespace", ""), subject.get("namespace", "")
+    if not event.get("eventTime"):
+        expected = ("", DEFAULT_NAMESPACE) if not subject_namespace else (subject_namespace,)
+        if namespace not in expected:
+            faults.invalid("involvedObject.namespace", subject_namespace, _MISMATCH)
+    else:
+        if not subject_namespace and namespace not in (DEFAULT_NAMESPACE, "kube-system"):
+            faults.invalid("involvedObject.namespace", subject_namespace, _MISMATCH)
+        _check_reporter(event, reporter, note, faults)
+    faults.all_invalid("namespace", namespace, subdomain_faults(namespace))
+
+
+def _check_reporter(event: Document, reporter: str, note: str, faults: Faults) -> None:
+    name = event.get(reporter, "")
+    if not name:
+        faults.required(reporter)
+    faults.all_invalid(reporter, name, label_key_faults(name))
+    for field in ("reportingInstance", "action", "reason"):
+        text = event.get(field, "")
+        if not text:
+            faults.required(field)
+        if len(text) > _LENGTH_MAX:
+            faults.invalid(field, "", f"can have at most {_LENGTH_MAX} characters")
+    if len(note) > _NOTE_MAX:
+        faults.invalid("message", "", f"can have at most {_NOTE_MAX} characters")

@@ -1,0 +1,88 @@
+"""Faults of a document, collected as an API server words them.
+
+A `Faults` is filled by the checks of this package, in the server's order, and is the list of causes of an Invalid.
+Values are shown as Go shows them: texts in quotes, everything else as JSON. Which values are at fault is
+decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from bayplan.apiserver.admitting.documents import Path
+from bayplan.store.errors import (
+    DUPLICATE,
+    FORBIDDEN,
+    INVALID,
+    NOT_FOUND,
+    REQUIRED,
+    TOO_LONG,
+    TOO_MANY,
+    UNSUPPORTED,
+    Cause,
+    field_cause,
+)
+
+IMMUTABLE = "field is immutable"
+NEGATIVE = "must be greater than or equal to 0"
+NOT_POSITIVE = "must be greater than zero"
+
+
+class Faults(list[Cause]):
+    """The faults found so far."""
+
+    def required(self, path: Path, text: str = "") -> None:
+        self.append(Cause(REQUIRED, f"Required value: {text}" if text else "Required value", path))
+
+    def invalid(self, path: Path, value: Any, text: str) -> None:
+        self.append(field_cause(INVALID, path, f"{shown(value)}: {text}"))
+
+    def all_invalid(self, path: Path, value: Any, texts: Iterable[str]) -> None:
+        for text in texts:
+            self.invalid(path, value, text)
+
+    def forbidden(self, path: Path, text: str) -> None:
+        self.append(field_cause(FORBIDDEN, path, text))
+
+    def unsupported(self, path: Path, value: Any, supported: Iterable[str]) -> None:
+        listed = ", ".join(shown(choice) for choice in supported)
+        self.append(field_cause(UNSUPPORTED, path, f"{shown(value)}: supported values: {listed}"))
+
+    def duplicate(self, path: Path, value: Any, text: str = "") -> None:
+        self.append(field_cause(DUPLICATE, path, f"{shown(value)}: {text}" if text else shown(value)))
+
+    def not_found(self, path: Path, value: Any, text: str = "") -> None:
+        self.append(field_cause(NOT_FOUND, path, f"{shown(value)}: {text}" if text else shown(value)))
+
+    def too_long(self, path: Path, length_max: int) -> None:
+        self.append(field_cause(TOO_LONG, path, f"may not be more than {length_max} bytes"))
+
+    def too_many(self, path: Path, count: int, count_max: int) -> None:
+        items = "item" if count_max == 1 else "items"
+        self.append(field_cause(TOO_MANY, path, f"{count}: must have at most {count_max} {items}"))
+
+    def immutable(self, path: Path, new: Any, old: Any, value: Any = None) -> None:
+        """A fault where the two differ; `value` is what is shown in place of the new one."""
+        if new != old:
+            self.invalid(path, new if value is None else value, IMMUTABLE)
+
+    def not_negative(self, path: Path, number: int | None) -> None:
+        if number is not None and number < 0:
+            self.invalid(path, number, NEGATIVE)
+
+    def one_of(self, path: Path, value: str | None, supported: Iterable[str]) -> None:
+        """A fault unless the value is one of the supported ones; an empty one is missing."""
+        if not value:
+            self.required(path)
+        elif value not in supported:
+            self.unsupported(path, value, supported)
+
+
+def shown(value: Any) -> str:
+    """As Go writes it: compact JSON, in which Go escapes what could close a script."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if isinstance(value, str):
+        return text
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")

@@ -1,0 +1,166 @@
+"""Checks of metadata: names by the rule of their kind, labels, annotations, owners, finalizers, label selectors.
+
+Takes parts of documents and adds what is wrong with them to the faults. Upstream:
+apimachinery/pkg/api/validation/objectmeta.go (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.validation.names import label_faults, path_segment_faults, subdomain_faults
+from bayplan.apiserver.schema.resources import Resource
+from bayplan.model.names import label_key_faults, label_value_faults
+
+NameRule: TypeAlias = Callable[[str], tuple[str, ...]]
+
+_ANNOTATIONS_MAX = 256 * 1024
+_FINALIZER_ORPHAN, _FINALIZER_FOREGROUND = "orphan", "foregroundDeletion"
+# All others are named by an RFC 1123 subdomain.
+_NAME_RULES: dict[tuple[str, str], NameRule] = {
+    ("", "Namespace"): label_faults,
+    ("", "Service"): label_faults,
+    ("apps", "StatefulSet"): label_faults,
+    **dict.fromkeys(
+        [("rbac.authorization.k8s.io", kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")],
+        path_segment_faults,
+    ),
+    ("", "Event"): path_segment_faults,
+    ("events.k8s.io", "Event"): path_segment_faults,
+}
+
+
+def check_metadata(resource: Resource, metadata: Document, faults: Faults, path: Path = "metadata") -> None:
+    """Of a new object, whose name has been generated if it is to be."""
+    rule = _NAME_RULES.get((resource.group, resource.kind), subdomain_faults)
+    if "generateName" in metadata:
+        faults.all_invalid(f"{path}.generateName", metadata["generateName"], rule(_as_prefix(metadata["generateName"])))
+    name = metadata.get("name", "")
+    if not name:
+        faults.required(f"{path}.name", "name or generateName is required")
+    elif rule(name):
+        faults.all_invalid(f"{path}.name", name, rule(name))
+    if resource.namespaced:
+        if label_faults(metadata.get("namespace", "")):
+            _check_namespace(metadata.get("namespace", ""), faults, f"{path}.namespace")
+    elif metadata.get("namespace"):
+        faults.forbidden(f"{path}.namespace", "not allowed on this type")
+    faults.not_negative(f"{path}.generation", metadata.get("generation"))
+    _check_rest(metadata, faults, path)
+    if "finalizers" in metadata:
+        _check_finalizers(metadata["finalizers"], faults, f"{path}.finalizers")
+
+
+def _as_prefix(text: str) -> str:
+    """A prefix may end in a dash, as more will follow."""
+    return text[:-2] + "a" if len(text) > 1 and text.endswith("-") else text
+
+
+def _check_namespace(namespace: str, faults: Faults, path: Path) -> None:
+    if not namespace:
+        faults.required(path)
+    else:
+        faults.all_invalid(path, namespace, label_faults(namespace))
+
+
+def _check_rest(metadata: Document, faults: Faults, path: Path) -> None:
+    if "labels" in metadata:
+        check_labels(metadata["labels"], faults, f"{path}.labels")
+    if "annotations" in metadata:
+        check_annotations(metadata["annotations"], faults, f"{path}.annotations")
+    if "ownerReferences" in metadata:
+        _check_owners(metadata["ownerReferences"], faults, f"{path}.ownerReferences")
+
+
+def check_labels(labels: Mapping[str, str], faults: Faults, path: Path) -> None:
+    for key, value in labels.items():
+        if label_key_faults(key):
+            faults.all_invalid(path, key, label_key_faults(key))
+        if label_value_faults(value):
+            faults.all_invalid(path, value, label_value_faults(value))
+
+
+def check_annotations(annotations: Mapping[str, str], faults: Faults, path: Path) -> None:
+    size = 0
+    for key, value in annotations.items():
+        if label_key_faults(key.lower()):
+            faults.all_invalid(path, key, label_key_faults(key.lower()))
+        size += len(key) + len(value)
+    if size > _ANNOTATIONS_MAX:
+        faults.too_long(path, _ANNOTATIONS_MAX)
+
+
+def _check_owners(owners: list[Document], faults: Faults, path: Path) -> None:
+    controller = ""
+    for owner in owners:
+        if not owner["apiVersion"].rpartition("/")[2]:
+            faults.invalid(f"{path}.apiVersion", owner["apiVersion"], "version must not be empty")
+        for field in ("kind", "name", "uid"):
+            if not owner[field]:
+                faults.invalid(f"{path}.{field}", owner[field], "must not be empty")
+        if (owner["apiVersion"], owner["kind"]) == ("v1", "Event"):
+            faults.invalid(path, owner, "/v1, Kind=Event is disallowed from being an owner")
+        if owner.get("controller"):
+            named = f"{owner['kind']}/{owner['name']}"
+            if controller:
+                text = 'Only one reference can have Controller set to true. Found "true" in references for '
+                faults.invalid(path, owners, f"{text}{controller} and {named}")
+            else:
+                controller = named
+
+
+def _check_finalizers(finalizers: list[str], faults: Faults, path: Path) -> None:
+    for finalizer in finalizers:
+        faults.all_invalid(path, finalizer, label_key_faults(finalizer))
+    if _FINALIZER_ORPHAN in finalizers and _FINALIZER_FOREGROUND in finalizers:
+        text = f"finalizer {_FINALIZER_ORPHAN} and {_FINALIZER_FOREGROUND} cannot be both set"
+        faults.invalid(path, finalizers, text)
+
+
+def check_metadata_update(new: Document, old: Document, faults: Faults, path: Path = "metadata") -> None:
+    """Of an object that replaces another, its identity already filled in."""
+    if old.get("deletionTimestamp") is not None:
+        _check_added_finalizers(new.get("finalizers", []), old.get("finalizers", []), faults, path)
+    for field in ("name", "namespace", "uid", "deletionGracePeriodSeconds"):
+        faults.immutable(f"{path}.{field}", new.get(field), old.get(field))
+    _check_rest(new, faults, path)
+
+
+def _check_added_finalizers(new: list[str], old: list[str], faults: Faults, path: Path) -> None:
+    added = sorted({*new} - {*old})
+    if added:
+        listed = ", ".join(f'"{finalizer}"' for finalizer in added)
+        text = "no new finalizers can be added if the object is being deleted, found new finalizers "
+        faults.forbidden(f"{path}.finalizers", f"{text}[]string{{{listed}}}")
+
+
+def check_label_selector(selector: Document | None, faults: Faults, path: Path) -> None:
+    """Of a selector with matchLabels and matchExpressions."""
+    if not selector:
+        return
+    check_labels(selector.get("matchLabels", {}), faults, f"{path}.matchLabels")
+    for position, requirement in enumerate(selector.get("matchExpressions", ())):
+        _check_requirement(requirement, faults, f"{path}.matchExpressions[{position}]")
+
+
+def _check_requirement(requirement: Document, faults: Faults, path: Path) -> None:
+    operator, values = requirement["operator"], requirement.get("values", ())
+    check_operator(operator, values, faults, path)
+    faults.all_invalid(f"{path}.key", requirement["key"], label_key_faults(requirement["key"]))
+    for position, value in enumerate(values):
+        faults.all_invalid(f"{path}.values[{position}]", value, label_value_faults(value))
+
+
+def check_operator(operator: str, values: Any, faults: Faults, path: Path) -> None:
+    """Whether the values fit one of the four operators that all selectors have."""
+    if operator in ("In", "NotIn"):
+        if not values:
+            faults.required(f"{path}.values", "must be specified when `operator` is 'In' or 'NotIn'")
+    elif operator in ("Exists", "DoesNotExist"):
+        if values:
+            faults.forbidden(f"{path}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+    else:
+        faults.invalid(f"{path}.operator", operator, "not a valid selector operator")

@@ -1,0 +1,183 @@
+"""Which names Kubernetes accepts for what: objects, ports, keys, variables. Gives the complaints in its words.
+
+Label keys and values are in `bayplan.model.names`, whose limits are counted in bytes where these say characters.
+Verdicts are cached: the same names come again and again.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from ipaddress import ip_address, ip_network
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_CONFIG_KEY = "[-._a-zA-Z0-9]+"
+_PERCENT = "[0-9]+%"
+_HEADER = "[-A-Za-z0-9]+"
+_WILDCARD = rf"\*\.{_SUBDOMAIN}"
+_LABEL_MAX, _SUBDOMAIN_MAX, _PORT_NAME_MAX = 63, 253, 15
+_ID_MAX = 2**31 - 1
+
+
+def _regex_error(text: str, pattern: str, *examples: str) -> str:
+    listed = " or ".join(f"'{example}', " for example in examples)
+    return f"{text} (e.g. {listed}regex used for validation is '{pattern}')"
+
+
+_LABEL_ERROR = _regex_error(
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
+    "and must start and end with an alphanumeric character",
+    _LABEL,
+    "my-name",
+    "123-abc",
+)
+_SUBDOMAIN_ERROR = _regex_error(
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+    "and must start and end with an alphanumeric character",
+    _SUBDOMAIN,
+    "example.com",
+)
+_WILDCARD_ERROR = _regex_error(
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
+    "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+    _WILDCARD,
+    "*.example.com",
+)
+_CONFIG_KEY_ERROR = _regex_error(
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
+    _CONFIG_KEY,
+    "key.name",
+    "KEY_NAME",
+    "key-name",
+)
+_PERCENT_ERROR = _regex_error(
+    "a valid percent string must be a numeric string followed by an ending '%'", _PERCENT, "1%", "93%"
+)
+_HEADER_ERROR = _regex_error(
+    "a valid HTTP header must consist of alphanumeric characters or '-'", _HEADER, "X-Header-Name"
+)
+_VARIABLE_ERROR = "a valid environment variable name must consist only of printable ASCII characters other than '='"
+
+_is_label = re.compile(_LABEL).fullmatch
+_is_subdomain = re.compile(_SUBDOMAIN).fullmatch
+_is_wildcard = re.compile(_WILDCARD).fullmatch
+_is_config_key = re.compile(_CONFIG_KEY).fullmatch
+_is_percent = re.compile(_PERCENT).fullmatch
+_is_header = re.compile(_HEADER).fullmatch
+_is_port_name = re.compile("[-a-z0-9]+").fullmatch
+_has_letter = re.compile("[a-z]").search
+
+
+def _too_long(text: str, length_max: int) -> list[str]:
+    return [f"must be no more than {length_max} characters"] if len(text.encode()) > length_max else []
+
+
+@lru_cache(maxsize=65_536)
+def label_faults(text: str) -> tuple[str, ...]:
+    """Of an RFC 1123 label: names of containers, volumes, namespaces."""
+    faults = _too_long(text, _LABEL_MAX)
+    if not _is_label(text):
+        faults.append("must not contain dots" if _is_subdomain(text) else _LABEL_ERROR)
+    return tuple(faults)
+
+
+@lru_cache(maxsize=65_536)
+def subdomain_faults(text: str) -> tuple[str, ...]:
+    """Of an RFC 1123 subdomain: names of most objects."""
+    faults = _too_long(text, _SUBDOMAIN_MAX)
+    if not _is_subdomain(text):
+        faults.append(_SUBDOMAIN_ERROR)
+    return tuple(faults)
+
+
+def wildcard_faults(text: str) -> tuple[str, ...]:
+    """Of a subdomain behind a star."""
+    faults = _too_long(text, _SUBDOMAIN_MAX)
+    if not _is_wildcard(text):
+        faults.append(_WILDCARD_ERROR)
+    return tuple(faults)
+
+
+@lru_cache(maxsize=4096)
+def path_segment_faults(text: str) -> tuple[str, ...]:
+    """Of a name that may be anything that fits into a URL: roles and their bindings."""
+    if text in (".", ".."):
+        return (f"may not be '{text}'",)
+    return tuple(f"may not contain '{illegal}'" for illegal in ("/", "%") if illegal in text)
+
+
+@lru_cache(maxsize=65_536)
+def config_key_faults(text: str) -> tuple[str, ...]:
+    """Of a key in a ConfigMap or Secret."""
+    faults = _too_long(text, _SUBDOMAIN_MAX)
+    if not _is_config_key(text):
+        faults.append(_CONFIG_KEY_ERROR)
+    elif text in (".", ".."):
+        faults.append(f"must not be '{text}'")
+    elif text.startswith(".."):
+        faults.append("must not start with '..'")
+    return tuple(faults)
+
+
+@lru_cache(maxsize=4096)
+def variable_faults(text: str) -> tuple[str, ...]:
+    """Of an environment variable."""
+    if not text:
+        return ("environment variable name must be non-empty",)
+    is_valid = all(" " <= letter <= "~" and letter != "=" for letter in text)
+    return () if is_valid else (_VARIABLE_ERROR,)
+
+
+@lru_cache(maxsize=4096)
+def port_name_faults(text: str) -> tuple[str, ...]:
+    """Of a container's port, and of whatever refers to one."""
+    faults = _too_long(text, _PORT_NAME_MAX)
+    if not _is_port_name(text):
+        faults.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not _has_letter(text):
+        faults.append("must contain at least one letter (a-z)")
+    if "--" in text:
+        faults.append("must not contain consecutive hyphens")
+    if text.startswith("-") or text.endswith("-"):
+        faults.append("must not begin or end with a hyphen")
+    return tuple(faults)
+
+
+def port_number_faults(number: int) -> tuple[str, ...]:
+    return range_faults(number, 1, 65_535)
+
+
+def id_faults(number: int) -> tuple[str, ...]:
+    """Of a user or a group."""
+    return range_faults(number, 0, _ID_MAX)
+
+
+def range_faults(number: int, least: int, most: int) -> tuple[str, ...]:
+    return () if least <= number <= most else (f"must be between {least} and {most}, inclusive",)
+
+
+def percent_faults(text: str) -> tuple[str, ...]:
+    return () if _is_percent(text) else (_PERCENT_ERROR,)
+
+
+def header_faults(text: str) -> tuple[str, ...]:
+    return () if _is_header(text) else (_HEADER_ERROR,)
+
+
+def is_address(text: str) -> bool:
+    """Whether it is an IP address of either family."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def is_network(text: str) -> bool:
+    """Whether it is a range of addresses such as 10.0.0.0/8."""
+    try:
+        ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return "/" in text

@@ -1,0 +1,204 @@
+"""Checks of containers: names, images, ports, variables, mounts, resources, restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any, NamedTuple
+
+from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.validation.names import (
+    id_faults,
+    label_faults,
+    port_name_faults,
+    port_number_faults,
+)
+from bayplan.apiserver.admitting.validation.pods.environment import check_environment
+from bayplan.apiserver.admitting.validation.pods.probes import check_lifecycle, check_probes
+from bayplan.apiserver.admitting.validation.pods.resources import check_requirements
+from bayplan.apiserver.admitting.validation.pods.volumes import check_mounts
+
+PROTOCOLS = ("SCTP", "TCP", "UDP")
+_PULL_POLICIES = ("Always", "IfNotPresent", "Never")
+_MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
+_RESTART_POLICIES = ("Always", "Never", "OnFailure")
+_RESIZE_POLICIES = ("NotRequired", "RestartContainer")
+_RESIZABLE = ("cpu", "memory")
+_NOT_FOR_INIT = "may not be set for init containers without restartPolicy=Always"
+_NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
+_EPHEMERAL_FORBIDDEN = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "ports", "resizePolicy")
+
+
+class _Surroundings(NamedTuple):
+    """What a container may refer to in its pod."""
+
+    volumes: Mapping[str, Document]
+    claim_names: Set[str]
+    restart_policy: str
+
+
+def check_all_containers(
+    spec: Document, volumes: Mapping[str, Document], claim_names: Set[str], faults: Faults, path: Path
+) -> None:
+    """Of all three lists."""
+    around = _Surroundings(volumes, claim_names, spec.get("restartPolicy", ""))
+    containers = spec.get("containers") or []
+    if not containers:
+        faults.required(f"{path}.containers")
+    _check_containers(containers, around, faults, f"{path}.containers")
+    if "initContainers" in spec:
+        _check_init_containers(spec["initContainers"], containers, around, faults, f"{path}.initContainers")
+    if "ephemeralContainers" in spec:
+        others = [*containers, *spec.get("initContainers", ())]
+        _check_ephemeral(spec["ephemeralContainers"], others, around, faults, f"{path}.ephemeralContainers")
+
+
+def _check_containers(containers: list[Document], around: _Surroundings, faults: Faults, path: Path) -> None:
+    names: set[str] = set()
+    for position, container in enumerate(containers):
+        at = f"{path}[{position}]"
+        _check_container(container, around, faults, at)
+        if container["name"] in names:
+            faults.duplicate(f"{at}.name", container["name"])
+        names.add(container["name"])
+        if "lifecycle" in container:
+            check_lifecycle(container["lifecycle"], faults, f"{at}.lifecycle")
+        check_probes(container, faults, at)
+        _check_restarts(container, faults, at)
+    _check_host_ports(containers, faults, path)
+
+
+def _check_init_containers(
+    containers: list[Document], regular: list[Document], around: _Surroundings, faults: Faults, path: Path
+) -> None:
+    names = {container["name"] for container in regular}
+    for position, container in enumerate(containers):
+        at = f"{path}[{position}]"
+        _check_container(container, around, faults, at)
+        _check_restarts(container, faults, at)
+        if container["name"] in names:
+            faults.duplicate(f"{at}.name", container["name"])
+        names.add(container["name"])
+        _check_host_ports([container], faults, path)
+        if container.get("restartPolicy") == "Always":
+            if "lifecycle" in container:
+                check_lifecycle(container["lifecycle"], faults, f"{at}.lifecycle")
+            check_probes(container, faults, at)
+        else:
+            for field in ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe"):
+                if field in container:
+                    faults.forbidden(f"{at}.{field}", _NOT_FOR_INIT)
+
+
+def _check_ephemeral(
+    containers: list[Document], others: list[Document], around: _Surroundings, faults: Faults, path: Path
+) -> None:
+    targets = {container["name"] for container in others}
+    names = set(targets)
+    for position, container in enumerate(containers):
+        at = f"{path}[{position}]"
+        _check_container(container, around, faults, at)
+        if container["name"] in names:
+            faults.duplicate(f"{at}.name", container["name"])
+        names.add(container["name"])
+        target = container.get("targetContainerName")
+        if target and target not in targets:
+            faults.not_found(f"{at}.targetContainerName", target)
+        for field in _EPHEMERAL_FORBIDDEN:
+            if container.get(field):
+                faults.forbidden(f"{at}.{field}", _NOT_EPHEMERAL)
+        if container.get("resources"):
+            faults.forbidden(f"{at}.resources", _NOT_EPHEMERAL)
+
+
+def _check_container(container: Document, around: _Surroundings, faults: Faults, path: Path) -> None:
+    name = container["name"]
+    if not name:
+        faults.required(f"{path}.name")
+    elif label_faults(name):
+        faults.all_invalid(f"{path}.name", name, label_faults(name))
+    if not container.get("image"):
+        faults.required(f"{path}.image")
+    faults.one_of(f"{path}.terminationMessagePolicy", container.get("terminationMessagePolicy"), _MESSAGE_POLICIES)
+    if "ports" in container:
+        _check_ports(container["ports"], faults, f"{path}.ports")
+    check_environment(container, faults, path)
+    if "volumeMounts" in container or "volumeDevices" in container:
+        check_mounts(container, around.volumes, faults, path)
+    faults.one_of(f"{path}.imagePullPolicy", container.get("imagePullPolicy"), _PULL_POLICIES)
+    resources = container["resources"]
+    if resources:
+        check_requirements(resources, around.claim_names, faults, f"{path}.resources")
+    if "resizePolicy" in container:
+        _check_resize_policies(container["resizePolicy"], around.restart_policy, faults, f"{path}.resizePolicy")
+    if "securityContext" in container:
+        _check_security(container["securityContext"], faults, f"{path}.securityContext")
+
+
+def _check_ports(ports: list[Document], faults: Faults, path: Path) -> None:
+    names: set[str] = set()
+    for position, port in enumerate(ports):
+        at = f"{path}[{position}]"
+        name = port.get("name")
+        if name:
+            if port_name_faults(name):
+                faults.all_invalid(f"{at}.name", name, port_name_faults(name))
+            elif name in names:
+                faults.duplicate(f"{at}.name", name)
+            names.add(name)
+        if not port["containerPort"]:
+            faults.required(f"{at}.containerPort")
+        else:
+            faults.all_invalid(f"{at}.containerPort", port["containerPort"], port_number_faults(port["containerPort"]))
+        if port.get("hostPort"):
+            faults.all_invalid(f"{at}.hostPort", port["hostPort"], port_number_faults(port["hostPort"]))
+        faults.one_of(f"{at}.protocol", port.get("protocol"), PROTOCOLS)
+
+
+def _check_host_ports(containers: list[Document], faults: Faults, path: Path) -> None:
+    seen: set[str] = set()
+    for index, container in enumerate(containers):
+        for position, port in enumerate(container.get("ports", ())):
+            if port.get("hostPort"):
+                taken = f"{port.get('protocol', '')}/{port.get('hostIP', '')}/{port['hostPort']}"
+                if taken in seen:
+                    faults.duplicate(f"{path}[{index}].ports[{position}].hostPort", taken)
+                seen.add(taken)
+
+
+def _check_restarts(container: Document, faults: Faults, path: Path) -> None:
+    policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules", ())
+    if policy is None:
+        if rules:
+            faults.required(f"{path}.restartPolicy", "must specify restartPolicy when restart rules are used")
+    elif policy not in _RESTART_POLICIES:
+        faults.unsupported(f"{path}.restartPolicy", policy, _RESTART_POLICIES)
+    for position, rule in enumerate(rules):
+        if "exitCodes" not in rule:
+            faults.required(f"{path}.restartPolicyRules[{position}].exitCodes", "must be specified")
+
+
+def _check_resize_policies(policies: list[Document], restart_policy: str, faults: Faults, path: Path) -> None:
+    seen: set[str] = set()
+    for position, policy in enumerate(policies):
+        name, restart = policy["resourceName"], policy["restartPolicy"]
+        if name in seen:
+            faults.duplicate(f"{path}[{position}]", name)
+        seen.add(name)
+        faults.one_of(path, name, _RESIZABLE)
+        faults.one_of(path, restart, _RESIZE_POLICIES)
+        if restart_policy == "Never" and restart != "NotRequired":
+            faults.invalid(path, restart, "must be 'NotRequired' when pod `restartPolicy` is 'Never'")
+
+
+def _check_security(context: dict[str, Any], faults: Faults, path: Path) -> None:
+    for field in ("runAsUser", "runAsGroup"):
+        if field in context:
+            faults.all_invalid(f"{path}.{field}", context[field], id_faults(context[field]))
+    if context.get("allowPrivilegeEscalation") is False:
+        if context.get("privileged"):
+            text = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
+            faults.invalid(path, context, text)
+        if "CAP_SYS_ADMIN" in context.get("capabilities", {}).get("add", ()):
+            text = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
+            faults.invalid(path, context, text)

@@ -1,0 +1,214 @@
+"""Checks of the spec of a pod or a template as a whole, and of a new pod."""
+
+from __future__ import annotations
+
+from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_labels
+from bayplan.apiserver.admitting.validation.names import (
+    id_faults,
+    is_address,
+    label_faults,
+    range_faults,
+    subdomain_faults,
+)
+from bayplan.apiserver.admitting.validation.pods.containers import check_all_containers
+from bayplan.apiserver.admitting.validation.pods.placement import (
+    check_affinity,
+    check_spread_constraints,
+    check_tolerations,
+)
+from bayplan.apiserver.admitting.validation.pods.resources import check_amounts, check_pod_resources
+from bayplan.apiserver.admitting.validation.pods.volumes import check_volumes
+from bayplan.model.names import label_key_faults
+
+RESTART_POLICIES = ("Always", "OnFailure", "Never")
+_DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
+_PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
+_INT32_MAX = 2**31 - 1
+_NAMESERVERS_MAX, _SEARCHES_MAX = 3, 32
+_GATED_NODE = "cannot be set until all schedulingGates have been cleared"
+
+
+def check_new_pod(pod: Document, faults: Faults) -> None:
+    """All but the metadata of a pod that is created."""
+    check_pod(pod, faults)
+    spec = pod["spec"]
+    if spec.get("ephemeralContainers"):
+        faults.forbidden("spec.ephemeralContainers", "cannot be set on create")
+    if spec.get("nodeName") and spec.get("schedulingGates"):
+        faults.forbidden("spec.nodeName", _GATED_NODE)
+
+
+def check_pod(pod: Document, faults: Faults) -> None:
+    """What holds for every pod, new or changed."""
+    spec = pod["spec"]
+    check_pod_spec(spec, faults, "spec", name=pod["metadata"].get("name", ""), is_pod=True)
+    for field in ("containers", "initContainers"):
+        for position, container in enumerate(spec.get(field) or ()):
+            image = container.get("image", "")
+            if image != image.strip():
+                text = "must not have leading or trailing whitespace"
+                faults.invalid(f"spec.{field}[{position}].image", image, text)
+
+
+def check_template(template: Document, faults: Faults, path: Path) -> None:
+    """Of a template in a workload."""
+    metadata = template.get("metadata", {})
+    check_labels(metadata.get("labels", {}), faults, f"{path}.labels")
+    check_annotations(metadata.get("annotations", {}), faults, f"{path}.annotations")
+    check_pod_spec(template["spec"], faults, f"{path}.spec")
+    if template["spec"].get("ephemeralContainers"):
+        faults.forbidden(f"{path}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template")
+
+
+def check_pod_spec(spec: Document, faults: Faults, path: Path, *, name: str = "", is_pod: bool = False) -> None:
+    """Of a pod, or of a template, whose pods have no name yet."""
+    volumes = check_volumes(spec.get("volumes", ()), name, faults, f"{path}.volumes")
+    claim_names = _check_resource_claims(spec.get("resourceClaims", ()), faults, f"{path}.resourceClaims")
+    check_all_containers(spec, volumes, claim_names, faults, path)
+    if "resources" in spec:
+        check_pod_resources(spec, claim_names, faults, path)
+    _check_host_network(spec, faults, path, is_pod)
+    faults.one_of(f"{path}.restartPolicy", spec.get("restartPolicy"), RESTART_POLICIES)
+    faults.one_of(f"{path}.dnsPolicy", spec.get("dnsPolicy"), _DNS_POLICIES)
+    if "nodeSelector" in spec:
+        check_labels(spec["nodeSelector"], faults, f"{path}.nodeSelector")
+    _check_security(spec.get("securityContext") or {}, spec, faults, f"{path}.securityContext")
+    if "affinity" in spec:
+        check_affinity(spec["affinity"], faults, f"{path}.affinity")
+    _check_dns(spec, faults, f"{path}.dnsConfig")
+    for position, gate in enumerate(spec.get("readinessGates", ())):
+        at = f"{path}.readinessGates[{position}].conditionType"
+        faults.all_invalid(at, gate["conditionType"], label_key_faults(gate["conditionType"]))
+    if "schedulingGates" in spec:
+        _check_scheduling_gates(spec["schedulingGates"], faults, f"{path}.schedulingGates")
+    if "topologySpreadConstraints" in spec:
+        check_spread_constraints(spec["topologySpreadConstraints"], faults, f"{path}.topologySpreadConstraints")
+    _check_names(spec, faults, path)
+    deadline = spec.get("activeDeadlineSeconds")
+    if deadline is not None:
+        faults.all_invalid(f"{path}.activeDeadlineSeconds", deadline, range_faults(deadline, 1, _INT32_MAX))
+    _check_rest(spec, faults, path)
+
+
+def _check_resource_claims(claims: list[Document], faults: Faults, path: Path) -> set[str]:
+    names: set[str] = set()
+    for position, claim in enumerate(claims):
+        at = f"{path}[{position}]"
+        name = claim["name"]
+        if name in names:
+            faults.duplicate(at, name)
+        names.add(name)
+        if not name:
+            faults.required(f"{at}.name")
+        else:
+            faults.all_invalid(f"{at}.name", name, label_faults(name))
+        sources = [field for field in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(field)]
+        if len(sources) > 1:
+            faults.invalid(
+                at, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+            )
+        if not sources:
+            faults.invalid(at, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+        for field in sources:
+            faults.all_invalid(f"{at}.{field}", claim[field], subdomain_faults(claim[field]))
+    return names
+
+
+def _check_host_network(spec: Document, faults: Faults, path: Path, is_pod: bool) -> None:
+    if not spec.get("hostNetwork"):
+        return
+    for index, container in enumerate(spec.get("containers") or ()):
+        for position, port in enumerate(container.get("ports", ())):
+            host_port = port.get("hostPort", 0)
+            if (is_pod or host_port) and host_port != port["containerPort"]:
+                text = "must match `containerPort` when `hostNetwork` is true"
+                faults.invalid(f"{path}.containers[{index}].ports[{position}].hostPort", host_port, text)
+
+
+def _check_security(context: Document, spec: Document, faults: Faults, path: Path) -> None:
+    for field in ("fsGroup", "runAsUser", "runAsGroup"):
+        if field in context:
+            faults.all_invalid(f"{path}.{field}", context[field], id_faults(context[field]))
+    for position, group in enumerate(context.get("supplementalGroups", ())):
+        faults.all_invalid(f"{path}.supplementalGroups[{position}]", group, id_faults(group))
+    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
+        text = "ShareProcessNamespace and HostPID cannot both be enabled"
+        faults.invalid(f"{path}.shareProcessNamespace", True, text)
+    policy = context.get("fsGroupChangePolicy")
+    if policy is not None and policy not in ("Always", "OnRootMismatch"):
+        faults.unsupported(f"{path}.fsGroupChangePolicy", policy, ("Always", "OnRootMismatch"))
+
+
+def _check_dns(spec: Document, faults: Faults, path: Path) -> None:
+    config = spec.get("dnsConfig")
+    if spec.get("dnsPolicy") == "None":
+        if config is None:
+            faults.required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
+            return
+        if not config.get("nameservers"):
+            text = "must provide at least one DNS nameserver when `dnsPolicy` is None"
+            faults.required(f"{path}.nameservers", text)
+            return
+    if config is None:
+        return
+    servers, searches = config.get("nameservers", []), config.get("searches", [])
+    if len(servers) > _NAMESERVERS_MAX:
+        faults.invalid(f"{path}.nameservers", servers, f"must not have more than {_NAMESERVERS_MAX} nameservers")
+    for position, server in enumerate(servers):
+        check_address(server, faults, f"{path}.nameservers[{position}]")
+    if len(searches) > _SEARCHES_MAX:
+        faults.invalid(f"{path}.searches", searches, f"must not have more than {_SEARCHES_MAX} search paths")
+    for position, option in enumerate(config.get("options", ())):
+        if not option.get("name"):
+            faults.required(f"{path}.options[{position}]", "must not be empty")
+
+
+def check_address(text: str, faults: Faults, path: Path) -> None:
+    """Of an IP address of either family."""
+    if not is_address(text):
+        faults.invalid(path, text, "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")
+
+
+def _check_scheduling_gates(gates: list[Document], faults: Faults, path: Path) -> None:
+    seen: set[str] = set()
+    for position, gate in enumerate(gates):
+        name = gate["name"]
+        faults.all_invalid(f"{path}[{position}]", name, label_key_faults(name))
+        if name in seen:
+            faults.duplicate(f"{path}[{position}]", name)
+        seen.add(name)
+
+
+def _check_names(spec: Document, faults: Faults, path: Path) -> None:
+    for field, rule in (
+        ("serviceAccountName", subdomain_faults),
+        ("nodeName", subdomain_faults),
+        ("hostname", label_faults),
+        ("subdomain", label_faults),
+    ):
+        name = spec.get(field)
+        if name and rule(name):
+            faults.all_invalid(f"{path}.{field}", name, rule(name))
+
+
+def _check_rest(spec: Document, faults: Faults, path: Path) -> None:
+    if "tolerations" in spec:
+        check_tolerations(spec["tolerations"], faults, f"{path}.tolerations")
+    for position, alias in enumerate(spec.get("hostAliases", ())):
+        check_address(alias["ip"], faults, f"{path}.hostAliases[{position}].ip")
+        for index, hostname in enumerate(alias.get("hostnames", ())):
+            at = f"{path}.hostAliases[{position}].hostnames[{index}]"
+            faults.all_invalid(at, hostname, subdomain_faults(hostname))
+    for field in ("priorityClassName", "runtimeClassName"):
+        name = spec.get(field)
+        if name and subdomain_faults(name):
+            faults.all_invalid(f"{path}.{field}", name, subdomain_faults(name))
+    policy = spec.get("preemptionPolicy")
+    if policy is not None:
+        faults.one_of(f"{path}.preemptionPolicy", policy, _PREEMPTION_POLICIES)
+    if "overhead" in spec:
+        check_amounts({"limits": spec["overhead"]}, faults, f"{path}.overhead")
+    if "os" in spec and spec["os"]["name"] not in ("linux", "windows"):
+        faults.one_of(f"{path}.os.name", spec["os"]["name"], ("linux", "windows"))

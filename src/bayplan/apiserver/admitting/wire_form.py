@@ -1,0 +1,120 @@
+"""What remains of a client's document once it has been read into a server's types and written out again.
+
+Takes a document and the name of its message; gives a new document, sharing nothing that can change with the old
+one, so that whoever gets it may complete it in place. Fields that are unknown or null go, and so do zero values that
+the type leaves out (`hostNetwork: false`); those that it always shows are added (`resources: {}`). Quantities
+and times get their one way of being written. That the types are right is checked before
+(`apiserver.schema.strictness`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple, TypeAlias
+
+from bayplan.apiserver.admitting.documents import Document
+from bayplan.apiserver.admitting.quantities import canonical, canonical_amount
+from bayplan.apiserver.schema.messages import Field, message
+from bayplan.model.timestamps import format_time, parse_time
+
+_LEFT_OUT = object()
+_SECONDS_LENGTH = len("2006-01-02T15:04:05Z")
+_ZERO_TEXTS = {"Quantity": "0", "Duration": "0s"}
+
+_Action: TypeAlias = Callable[[Any], Any]
+
+
+class _Form(NamedTuple):
+    """How a message is written: what happens to each field, and what is shown of those that are missing."""
+
+    actions: dict[str, _Action]
+    always: tuple[tuple[str, Callable[[], Any]], ...]
+
+
+def in_wire_form(document: Document, message_name: str) -> Document:
+    """The document as a server would write it."""
+    return _written(document, _form(message_name))
+
+
+def _written(document: Document, form: _Form) -> Document:
+    made: Document = {}
+    actions = form.actions
+    for name, value in document.items():
+        if value is not None:
+            action = actions.get(name)
+            if action is not None:
+                kept = action(value)
+                if kept is not _LEFT_OUT:
+                    made[name] = kept
+    for name, make in form.always:
+        if name not in made:
+            made[name] = make()
+    return made
+
+
+@cache
+def _form(message_name: str) -> _Form:
+    fields = message(message_name).fields
+    actions = {name: _action(field) for name, field in fields.items()}
+    always = tuple((name, _absent(field)) for name, field in fields.items() if field.always_present)
+    return _Form(actions, always)
+
+
+def _absent(field: Field) -> Callable[[], Any]:
+    value = _ZERO_TEXTS.get(field.type, field.absent_value)
+    if value == {}:
+        return lambda: _written({}, _form(field.type))
+    return lambda: value
+
+
+def _action(field: Field) -> _Action:
+    if field.container == "list":
+        return _list_action(_one(field), [] if field.always_present else _LEFT_OUT)
+    if field.container == "map":
+        one = canonical_amount if field.type == "Quantity" else _one(field)
+        return _map_action(one, {} if field.always_present else _LEFT_OUT)
+    one = _one(field)
+    if field.pointer or field.always_present:
+        return one or _same
+    return _omitting(one)
+
+
+def _one(field: Field) -> _Action | None:
+    """What happens to one value of the field's type; None if nothing does."""
+    if field.type == "Quantity":
+        return canonical
+    if field.type == "Time":
+        return _time
+    if not field.is_message:
+        return None
+    name = field.type
+    return lambda value: _written(value, _form(name))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _omitting(one: _Action | None) -> _Action:
+    if one is None:
+        return lambda value: value or _LEFT_OUT
+    return lambda value: one(value) or _LEFT_OUT
+
+
+def _list_action(one: _Action | None, empty: Any) -> _Action:
+    if one is None:
+        return lambda values: list(values) if values else empty
+    return lambda values: [one({} if value is None else value) for value in values] if values else empty
+
+
+def _map_action(one: _Action | None, empty: Any) -> _Action:
+    if one is None:
+        return lambda values: dict(values) if values else empty
+    return lambda values: {key: one(value) for key, value in values.items()} if values else empty
+
+
+def _time(text: str) -> str:
+    if len(text) == _SECONDS_LENGTH and text[-1] == "Z":
+        return text
+    return format_time(parse_time(text))
