@@ -32,3 +32,6 @@ BETA_STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 POD_SCHEDULED: Final = "PodScheduled"
 READY: Final = "Ready"
 DISRUPTION_TARGET: Final = "DisruptionTarget"
+
+# The reason of PodScheduled while a pod has scheduling gates.
+SCHEDULING_GATED: Final = "SchedulingGated"

@@ -282,7 +282,8 @@ class Invalid(ApiError):  # noqa: N818
 
 
 def _invalid(kind: str, name: str, causes: Sequence[Cause]) -> str:
-    faults = [f"{cause.field}: {cause.message}" for cause in causes]
+    # A fault that several checks found is one in the message, and stays several causes.
+    faults = list(dict.fromkeys(f"{cause.field}: {cause.message}" for cause in causes))
     return f'{kind} "{name}" is invalid: {faults[0] if len(faults) == 1 else "[" + ", ".join(faults) + "]"}'
 
 

@@ -16,7 +16,7 @@ from bayplan.model.node import Node
 from bayplan.model.pod import Affinity, Container, NodeSelectorTerm, Pod, PodSpec
 from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
-from bayplan.model.well_known import POD_SCHEDULED, REGION, ZONE
+from bayplan.model.well_known import POD_SCHEDULED, REGION, SCHEDULING_GATED, ZONE
 from bayplan.store.errors import FORBIDDEN, Cause, Conflict, Invalid, field_cause
 from bayplan.store.rules import RULES
 
@@ -24,7 +24,6 @@ POD_RULES = RULES[Pod]
 # Copied from the node to the pod that is bound to it.
 TOPOLOGY_LABELS = (ZONE, REGION)
 
-GATED = "SchedulingGated"
 GATED_MESSAGE = "Scheduling is blocked due to non-empty scheduling gates"
 SPEC_IMMUTABLE = (
     "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
@@ -47,7 +46,7 @@ def start_out(pod: Pod, now: int) -> None:
     if pod.spec.node_name:
         text = "cannot be set until all schedulingGates have been cleared"
         raise _invalid(pod, [field_cause(FORBIDDEN, "spec.nodeName", text)])
-    gated = Condition(type=POD_SCHEDULED, status=FALSE, reason=GATED, message=GATED_MESSAGE)
+    gated = Condition(type=POD_SCHEDULED, status=FALSE, reason=SCHEDULING_GATED, message=GATED_MESSAGE)
     pod.status.conditions = with_condition(pod.status.conditions, gated, format_time(now))
 
 

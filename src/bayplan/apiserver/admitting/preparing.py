@@ -18,8 +18,8 @@ from bayplan.apiserver.schema.resources import Resource
 from bayplan.controllers.workloads.job_pods import CONTROLLER_UID_LABEL, labels_of_job
 from bayplan.model.conditions import FALSE
 from bayplan.model.timestamps import format_time
-from bayplan.model.well_known import POD_SCHEDULED
-from bayplan.store.pods import GATED, GATED_MESSAGE
+from bayplan.model.well_known import POD_SCHEDULED, SCHEDULING_GATED
+from bayplan.store.pods import GATED_MESSAGE
 
 _KUBERNETES = "kubernetes"
 _SNAPSHOTS = "snapshot.storage.k8s.io"
@@ -94,7 +94,7 @@ def _create_pod(pod: Document, now: int) -> None:
                 "status": FALSE,
                 "lastProbeTime": None,
                 "lastTransitionTime": format_time(now),
-                "reason": GATED,
+                "reason": SCHEDULING_GATED,
                 "message": GATED_MESSAGE,
             }
         ]

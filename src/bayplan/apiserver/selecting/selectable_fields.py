@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from bayplan.apiserver.json_paths import PathError, parse_path, value_text
 from bayplan.apiserver.schema.resources import Resource
 
 Getter = Callable[[Mapping[str, Any]], str]
 """The text of one field of a document."""
-
-NAME: Final = "metadata.name"
-NAMESPACE: Final = "metadata.namespace"
 
 
 class SelectableFields:
@@ -71,9 +68,11 @@ def _first_pod_address(pod: Mapping[str, Any]) -> str:
     return (addresses[0].get("ip") if addresses else "") or ""
 
 
-_METADATA = _fields(NAME, NAMESPACE)
-_NAME_ONLY = _fields(NAME)
-_DEFAULT = SelectableFields(_METADATA, f'{{quoted}} is not a known field selector: only "{NAME}", "{NAMESPACE}"')
+_METADATA = _fields("metadata.name", "metadata.namespace")
+_NAME_ONLY = _fields("metadata.name")
+_DEFAULT = SelectableFields(
+    _METADATA, '{quoted} is not a known field selector: only "metadata.name", "metadata.namespace"'
+)
 
 
 def _pod_fields() -> dict[str, Getter]:

@@ -12,10 +12,10 @@ from typing import Any
 from bayplan.apiserver.tables.ages import age, since
 from bayplan.apiserver.tables.columns import AGE, NAME, Cells, Column, Document, Printer, wide
 from bayplan.apiserver.tables.wording import NONE, is_true
-from bayplan.model.well_known import POD_SCHEDULED, READY
+from bayplan.model.well_known import POD_SCHEDULED, READY, SCHEDULING_GATED
 
 _Status = Mapping[str, Any]
-_COMPLETED, _TERMINATING, _SCHEDULING_GATED = "Completed", "Terminating", "SchedulingGated"
+_COMPLETED, _TERMINATING = "Completed", "Terminating"
 _TERMINAL = ("Succeeded", "Failed")
 
 COLUMNS = (
@@ -34,11 +34,11 @@ COLUMNS = (
 class _Summary:
     """What is gathered from the containers of one pod."""
 
-    __slots__ = ("last_restart", "ready", "reason", "restarts")
+    __slots__ = ("last_restart", "ready_count", "reason", "restarts")
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
-        self.ready = 0
+        self.ready_count = 0
         self.restarts = 0
         self.last_restart = ""
         """RFC 3339 in UTC and whole seconds, so later times are larger texts."""
@@ -60,7 +60,7 @@ def pod_cells(pod: Document, now: int) -> Cells:
         total += sum(container.get("restartPolicy") == "Always" for container in spec["initContainers"])
     return [
         metadata.get("name", ""),
-        f"{summary.ready}/{total}",
+        f"{summary.ready_count}/{total}",
         _state_of_deleted(status) or summary.reason if metadata.get("deletionTimestamp") else summary.reason,
         _restarts(summary, now),
         age(pod, now),
@@ -90,8 +90,8 @@ def _summary(spec: _Status, status: _Status) -> _Summary:
 def _first_reason(status: _Status) -> str:
     """What is shown unless a container says more."""
     for condition in status.get("conditions") or ():
-        if condition.get("reason") == _SCHEDULING_GATED and condition.get("type") == POD_SCHEDULED:
-            return _SCHEDULING_GATED
+        if condition.get("reason") == SCHEDULING_GATED and condition.get("type") == POD_SCHEDULED:
+            return SCHEDULING_GATED
     return status.get("reason") or status.get("phase") or ""
 
 
@@ -109,7 +109,7 @@ def _add_init_containers(
         if terminated is not None and not terminated.get("exitCode"):
             continue
         if is_sidecar and container.get("started"):
-            summary.ready += bool(container.get("ready"))
+            summary.ready_count += bool(container.get("ready"))
             continue
         summary.reason = f"Init:{_init_reason(state) or f'{position}/{total}'}"
         return True
@@ -146,7 +146,7 @@ def _add_containers(summary: _Summary, status: _Status) -> None:
                 failure = summary.reason
         elif container.get("ready") and state.get("running") is not None:
             is_running = True
-            summary.ready += 1
+            summary.ready_count += 1
     if summary.reason == _COMPLETED:
         summary.reason = _reason_of_completed(status, failure, is_running=is_running)
 
