@@ -1,8 +1,8 @@
 """Replays recorded kubectl commands against a running `bayplan up`, and says which answers are the same.
 
 Takes the recording (commands with what a real cluster answered), a kubectl and a kubeconfig; runs one command after
-another. Names that were made up by the recorded server are replaced by those that stand in the same place here. A command
-that only reads is tried again for a while: the recorded one may have been asked a little later.
+another. Names that were made up by the recorded server are replaced by those that stand in the same place here. A
+command that only reads is tried again for a while: the recorded one may have been asked a little later.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ class Replayer:
             **recorded.env,
         }
         process = subprocess.Popen(
-            ["bash", "-c", f"kubectl() {{ {shlex.quote(self._kubectl)} \"$@\"; }}; {script}"],
+            ["bash", "-c", f'kubectl() {{ {shlex.quote(self._kubectl)} "$@"; }}; {script}'],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

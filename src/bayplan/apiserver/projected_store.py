@@ -1,8 +1,8 @@
 """The store that scheduler and controllers work with, when the objects are documents of an API server.
 
-Reads are those of `Store`, on structs that follow the documents. Writes are said with structs too, but made to documents:
-what differs between the stored struct and the wished one is laid over the document, so that fields which structs do not
-know stay as they were. What is written here is seen by clients, and the other way round, at once.
+Reads are those of `Store`, on structs that follow the documents. Writes are said with structs too, but made to
+documents: what differs between the stored struct and the wished one is laid over the document, so that fields which
+structs do not know stay as they were. What is written here is seen by clients, and the other way round, at once.
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ class ProjectedStore(Store):
         if reference is None:
             return document
         resource = self._registry.catalogue.of_kind(reference.api_version, reference.kind)
-        owner = resource and self._registry.find(resource, obj.metadata.namespace, reference.name)
+        owner = None
+        if resource is not None:
+            owner = self._registry.find(resource, obj.metadata.namespace, reference.name)
         return document if owner is None else full_document(document, owner)
 
     def load(self, objects: Iterable[Object], now: int) -> None:
@@ -67,11 +69,13 @@ class ProjectedStore(Store):
 
     def replace(self, obj: ObjectT, now: int) -> ObjectT:
         meta = obj.metadata
-        return self.modify(type(obj), meta.namespace, meta.name, lambda _: obj, now)
+        made: ObjectT = self.modify(type(obj), meta.namespace, meta.name, lambda _: obj, now)
+        return made
 
     def update_status(self, obj: ObjectT, now: int) -> ObjectT:
         meta = obj.metadata
-        return self.modify_status(type(obj), meta.namespace, meta.name, lambda _: obj, now)
+        made: ObjectT = self.modify_status(type(obj), meta.namespace, meta.name, lambda _: obj, now)
+        return made
 
     def modify(self, kind: Any, namespace: str, name: str, change: Callable[[Any], Any], now: int) -> Any:
         return self._lay_over(kind, namespace, name, change, now, "")
@@ -108,7 +112,7 @@ class ProjectedStore(Store):
         before: Any = self.get(kind, namespace, name)
         request = Request(grace_seconds, uid, resource_version, propagation)
         gone = self._registry.delete(self._resource(kind), namespace, name, request, now).gone
-        return Deletion(before if gone else self.get(kind, namespace, name), gone)  # type: ignore[arg-type]
+        return Deletion(before if gone else self.get(kind, namespace, name), gone)
 
     def bind(
         self,

@@ -6,7 +6,6 @@ import asyncio
 import secrets
 import signal
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -36,16 +35,28 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     callback=_address,
     help="Where to listen; port 0 picks a free one.",
 )
-@click.option("--nodes", default="3", show_default=True, help="How many nodes to start with, or nodes such as 8cpu,32Gi=5.")
-@click.option("--state", type=click.Path(path_type=Path, dir_okay=False), help="Keep everything in this file, across restarts.")
-@click.option("--kubeconfig", "kubeconfig_file", type=click.Path(path_type=Path, dir_okay=False), help="Write a kubeconfig here.")
-@click.option("--speed", type=click.Choice(list(_SPEEDS)), default="1x", show_default=True, help="How fast kubelets start and stop pods.")
+@click.option(
+    "--nodes", default="3", show_default=True, help="How many nodes to start with, or nodes such as 8cpu,32Gi=5."
+)
+@click.option(
+    "--state", type=click.Path(path_type=Path, dir_okay=False), help="Keep everything in this file, across restarts."
+)
+@click.option(
+    "--kubeconfig", "kubeconfig_file", type=click.Path(path_type=Path, dir_okay=False), help="Write a kubeconfig here."
+)
+@click.option(
+    "--speed",
+    type=click.Choice(list(_SPEEDS)),
+    default="1x",
+    show_default=True,
+    help="How fast kubelets start and stop pods.",
+)
 @click.option("--token", help="Token that every request must carry. Default: a random one.")
 @click.option("--no-scheduler", is_flag=True, help="Leave pods to another scheduler.")
 @click.option("--no-controllers", is_flag=True, help="Run no controllers and no kubelets.")
 @config_option
 @feature_gates_option
-def command(  # noqa: PLR0913 - one for each option
+def command(
     listen: tuple[str, int],
     nodes: str,
     state: Path | None,
@@ -86,8 +97,7 @@ async def _run(cluster: HostedCluster, path: Path) -> None:
     await asyncio.wait({running, starting}, return_when=asyncio.FIRST_COMPLETED)
     if not running.done():
         _announce(cluster, path)
-    result: Any = await running
-    return result
+    await running
 
 
 def _announce(cluster: HostedCluster, path: Path) -> None:

@@ -53,9 +53,11 @@ class NamedResource(Protocol):
     @property
     def resource(self) -> str:
         """`pods`."""
+
     @property
     def qualified_resource(self) -> str:
         """`pods`, `deployments.apps`: how most refusals name it."""
+
     @property
     def qualified_kind(self) -> str:
         """`Pod`, `Deployment.apps`: how refusals of a content name it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from bayplan.admission.priority import SYSTEM_CLASSES
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
@@ -26,18 +28,15 @@ def create(registry: Registry, document: Document, now: int, options: WriteOptio
     resource = registry.catalogue.of_kind(document["apiVersion"], document["kind"])
     assert resource is not None, document
     namespace = document["metadata"].get("namespace", "default") if resource.namespaced else ""
-    try:
+    with suppress(AlreadyExists):
         registry.create(resource, namespace, document, options, now)
-    except AlreadyExists:
-        pass
 
 
 def _priority_class(name: str, value: int) -> Document:
-    description = (
-        "Used for system critical pods that must not be moved from their current node."
-        if name == "system-node-critical"
-        else "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary."
-    )
+    description = "Used for system critical pods that must not be moved from their current node."
+    if name != "system-node-critical":
+        where = "must run in the cluster, but can be moved to another node if necessary"
+        description = f"Used for system critical pods that {where}."
     return {
         "apiVersion": "scheduling.k8s.io/v1",
         "kind": "PriorityClass",

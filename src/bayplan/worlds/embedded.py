@@ -1,8 +1,8 @@
 """A cluster in one process, on the system clock: the simulated world, let run as real time passes.
 
 Takes a registry, whose documents clients change over HTTP at the same time, and what the simulation takes: a scheduler
-and controllers. The world runs in short turns between requests, so that neither keeps the other waiting; when nothing is
-due it sleeps until something is, or until somebody writes.
+and controllers. The world runs in short turns between requests, so that neither keeps the other waiting; when nothing
+is due it sleeps until something is, or until somebody writes.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class _Same(NamedTuple):
 
 class _Written(NamedTuple):
     name: str
-    count: int
+    times: int
     last: int
 
 
@@ -71,7 +71,7 @@ class EventWriter:
 
     def _count_up(self, event: EmittedEvent, known: _Written) -> _Written:
         namespace = event.pod.partition("/")[0]
-        series = {"count": known.count + 1, "lastObservedTime": format_micro_time(event.at)}
+        series = {"count": known.times + 1, "lastObservedTime": format_micro_time(event.at)}
         self._registry.update(
             self._events,
             namespace,
@@ -80,7 +80,7 @@ class EventWriter:
             self._options,
             event.at,
         )
-        return _Written(known.name, known.count + 1, event.at)
+        return _Written(known.name, known.times + 1, event.at)
 
     def _version_of(self, event: EmittedEvent) -> str:
         namespace, name = event.pod.split("/")

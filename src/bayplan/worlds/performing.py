@@ -77,7 +77,9 @@ class Performer:
     def emit(self, event: Emit, now: int) -> None:
         """Hand the event to whoever records events."""
         if self._on_emitted is not None:
-            self._on_emitted(EmittedEvent(now, event.pod, event.type, event.reason, event.note, event.uid, event.action))
+            self._on_emitted(
+                EmittedEvent(now, event.pod, event.type, event.reason, event.note, event.uid, event.action)
+            )
 
     def _try(self, write: Callable[[], object]) -> str:
         try:

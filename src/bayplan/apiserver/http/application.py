@@ -12,8 +12,8 @@ import logging
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, TypeAlias
 
-from bayplan.apiserver.http import reading, reviews, subresources, writing
 from bayplan.apiserver.http import deleting as deletions
+from bayplan.apiserver.http import reading, reviews, subresources, writing
 from bayplan.apiserver.http.accepting import form_of
 from bayplan.apiserver.http.bodies import check_length
 from bayplan.apiserver.http.information import TEXT, Information

@@ -10,8 +10,8 @@ from bayplan.apiserver.http.go_json import json_fault
 from bayplan.apiserver.http.requests import JSON, Request
 from bayplan.apiserver.schema import protobuf
 from bayplan.apiserver.schema.messages import message_of
-from bayplan.apiserver.schema.resources import resource_of_kind
 from bayplan.apiserver.schema.pruning import pruned
+from bayplan.apiserver.schema.resources import resource_of_kind
 from bayplan.apiserver.schema.strictness import check
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.yaml_documents import YamlError, parse_yaml
@@ -121,9 +121,7 @@ def _from_yaml(body: bytes, expected: Expected) -> Document:
 def _an_object(document: Any, body: bytes, expected: Expected) -> Document:
     if isinstance(document, dict):
         return document
-    go_type = (
-        'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-    )
+    go_type = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
     what = "array" if isinstance(document, list) else _go_name(document)
     fault = f"json: cannot unmarshal {what} into Go value of type {go_type}"
     raise BadRequest(f"{_unrecognized(expected)}: {fault} ({_shown(body)})")

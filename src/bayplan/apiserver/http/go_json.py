@@ -11,7 +11,7 @@ _END = "unexpected end of JSON input"
 DEPTH_MAX: Final = 10_000
 
 
-class _Fault(Exception):
+class _Fault(Exception):  # noqa: N818 - what it says is no error of ours
     """The text ends or goes wrong here."""
 
 

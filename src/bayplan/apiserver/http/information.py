@@ -9,7 +9,8 @@ import msgspec
 
 from bayplan.apiserver.http.requests import JSON, Answer, Request
 from bayplan.apiserver.registry.catalogue import Catalogue
-from bayplan.apiserver.schema import discovery, openapi_v2, openapi_v3
+from bayplan.apiserver.registry.generations import is_custom
+from bayplan.apiserver.schema import discovery, openapi_v2, openapi_v2_protobuf, openapi_v3
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import encode_json
 from bayplan.store.errors import NotFound
@@ -81,9 +82,7 @@ class Information:
         if len(segments) == 1 and wants:
             version: Any = wants
             body = discovery.aggregated(resources, core=segments[0] == "api", version=version)
-            return _json(body)._replace(
-                content_type=f"{JSON};g=apidiscovery.k8s.io;v={wants};as=APIGroupDiscoveryList"
-            )
+            return _json(body)._replace(content_type=f"{JSON};g=apidiscovery.k8s.io;v={wants};as=APIGroupDiscoveryList")
         if segments == ("api",):
             return _json(discovery.api_versions(self._address))
         if segments == ("apis",):
@@ -92,13 +91,22 @@ class Information:
 
     def _openapi(self, segments: tuple[str, ...], resources: tuple[Resource, ...], protobuf: str) -> Answer | None:
         if segments == ("openapi", "v2"):
+            document = openapi_v2.document(resources, {})
             if protobuf:
-                return Answer(200, openapi_v2.protobuf_document(resources), OPENAPI_V2_PROTOBUF)
-            return _json(openapi_v2.document(resources))
+                return Answer(200, openapi_v2_protobuf.encode_document(document), OPENAPI_V2_PROTOBUF)
+            return _json(document)
+        paths = dict.fromkeys(openapi_v3.document_path(resource) for resource in resources)
         if segments == ("openapi", "v3"):
-            return _json(openapi_v3.index(resources))._replace(content_type=TEXT)
-        document = openapi_v3.document("/".join(segments[2:]), resources)
-        return None if document is None else _json(document)
+            # What a document says follows from what is served, so that none need be made to tell whether it changed.
+            marks = {path: f"{path} {self._generation}".encode() for path in paths}
+            return _json(openapi_v3.index(marks))._replace(content_type=TEXT)
+        path = "/".join(segments[2:])
+        if path not in paths:
+            return None
+        served = [resource for resource in resources if openapi_v3.document_path(resource) == path]
+        if is_custom(served[0]):
+            return _json(openapi_v3.custom_document(served, {}))
+        return _json(openapi_v3.built_in_document(served))
 
     def _paths(self) -> list[str]:
         found = {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/openapi/v2", "/openapi/v3", "/readyz", "/version"}

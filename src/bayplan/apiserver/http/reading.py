@@ -177,7 +177,9 @@ def _token_of(request: Request) -> _Token | None:
     except (binascii.Error, ValueError) as error:
         raise BadRequest(f"invalid continue token: continue key is not valid: {error}") from None
     if token.v != _TOKEN_VERSION or not token.start:
-        raise BadRequest("invalid continue token: continue key is not valid: server does not recognize this encoded version")
+        raise BadRequest(
+            "invalid continue token: continue key is not valid: server does not recognize this encoded version"
+        )
     return token
 
 

@@ -13,7 +13,13 @@ from bayplan.apiserver.registry.generations import is_custom
 from bayplan.apiserver.registry.versions import served_form
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document, Entry, encode_json, with_type
-from bayplan.apiserver.tables.building import check_include_object, one_row_table, partial_metadata, partial_metadata_list, table
+from bayplan.apiserver.tables.building import (
+    check_include_object,
+    one_row_table,
+    partial_metadata,
+    partial_metadata_list,
+    table,
+)
 from bayplan.apiserver.tables.columns import Printer
 
 YAML = "application/yaml"
@@ -70,9 +76,7 @@ def list_answer(
         if form.shape == PARTIAL:
             return document_answer(partial_metadata_list(documents, metadata, form.version), form)
         shown = check_include_object(include_object)
-        made = table(
-            printer, documents, now, include_object=shown, list_metadata=metadata, version=form.version
-        )
+        made = table(printer, documents, now, include_object=shown, list_metadata=metadata, version=form.version)
         return document_answer(made, form)
     if form.yaml:
         items = [served_form(resource, entry.document) for entry in entries]

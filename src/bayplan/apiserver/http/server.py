@@ -69,7 +69,7 @@ class Server:
 
     async def serve(self) -> None:
         """Serves until `stop`."""
-        await self._server._serve([self._listening])  # noqa: SLF001 - `serve` would take over the signals
+        await self._server._serve([self._listening])
 
     async def started(self) -> None:
         """Returns once requests are answered."""

@@ -21,9 +21,7 @@ from bayplan.store.errors import BadRequest, InternalError, MethodNotAllowed, No
 
 Handler: TypeAlias = Callable[[Registry, Request, Target, Form, int], Answer]
 
-_SUCCESS: Final = encode_json(
-    {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
-)
+_SUCCESS: Final = encode_json({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
 _HALVES: Final = frozenset({"status", "ephemeralcontainers", "resize", "approval"})
 _NEED_A_KUBELET: Final = frozenset({"log", "exec", "attach", "portforward", "proxy"})
 
@@ -41,9 +39,7 @@ def handler_of(target: Target, verb: str) -> Handler:
     return found
 
 
-def _not_in_this_cluster(
-    registry: Registry, request: Request, target: Target, form: Form, now: int  # noqa: ARG001
-) -> Answer:
+def _not_in_this_cluster(registry: Registry, _request: Request, target: Target, _form: Form, _now: int) -> Answer:
     registry.entry(target.resource, target.namespace, target.name)
     what = {"log": "logs", "portforward": "port-forward"}.get(target.subresource, target.subresource)
     raise NotImplementedHere(f"{what} is not in this cluster: its nodes are simulated and run no containers")
@@ -95,9 +91,7 @@ def _write_scale(registry: Registry, request: Request, target: Target, form: For
         after = wished(before)
         return scaled(document, after, paths)
 
-    entry = registry.update(
-        target.resource, target.namespace, target.name, wish, options, now, subresource="scale"
-    )
+    entry = registry.update(target.resource, target.namespace, target.name, wish, options, now, subresource="scale")
     return document_answer(scale_of(served_form(target.resource, entry.document), paths), form)
 
 

@@ -64,7 +64,9 @@ class Watch:
         self._is_over = True
         self._news.set()
 
-    async def pieces(self, begin: Callable[[Watch], None], timeout_s: float, *, bookmarks: bool) -> AsyncIterator[bytes]:
+    async def pieces(
+        self, begin: Callable[[Watch], None], timeout_s: float, *, bookmarks: bool
+    ) -> AsyncIterator[bytes]:
         """The lines of the watch as they come, until it is over."""
         stop = self._registry.storage.follow(self._note, storage_name(self._target.resource))
         ends_at = asyncio.get_running_loop().time() + timeout_s

@@ -6,7 +6,15 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from bayplan.apiserver.http.accepting import Form
-from bayplan.apiserver.http.bodies import Decoded, Expected, checked_document, decode, field_validation, media_type, parse_json
+from bayplan.apiserver.http.bodies import (
+    Decoded,
+    Expected,
+    checked_document,
+    decode,
+    field_validation,
+    media_type,
+    parse_json,
+)
 from bayplan.apiserver.http.rendering import object_answer
 from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
@@ -185,7 +193,14 @@ def _applied_configuration(request: Request, target: Target) -> Decoded:
 
 
 def written(
-    registry: Registry, entry: Entry, target: Target, form: Form, now: int, warnings: tuple[str, ...] = (), *, status: int = 200
+    registry: Registry,
+    entry: Entry,
+    target: Target,
+    form: Form,
+    now: int,
+    warnings: tuple[str, ...] = (),
+    *,
+    status: int = 200,
 ) -> Answer:
     """The answer to a write: the object as it now is, and what is to be warned of."""
     headers = tuple(("warning", f"299 - {_quoted(warning)}") for warning in warnings)

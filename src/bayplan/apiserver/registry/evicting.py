@@ -1,7 +1,7 @@
 """Evictions: deletions that ask the disruption budgets first.
 
-Takes the pod and the budgets of its namespace; gives the budget's status with the pod noted as disrupted, or raises what
-the real server answers. Whether the pod then goes gracefully is the deletion's business.
+Takes the pod and the budgets of its namespace; gives the budget's status with the pod noted as disrupted, or raises
+what the real server answers. Whether the pod then goes gracefully is the deletion's business.
 """
 
 from __future__ import annotations

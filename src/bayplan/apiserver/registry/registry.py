@@ -89,9 +89,7 @@ class Registry:
 
     # Writing.
 
-    def create(
-        self, resource: Resource, namespace: str, document: Document, options: WriteOptions, now: int
-    ) -> Entry:
+    def create(self, resource: Resource, namespace: str, document: Document, options: WriteOptions, now: int) -> Entry:
         """Admits a new object."""
         stored_as = storage_name(resource)
         placed = creating.located(resource, namespace, document)
@@ -234,9 +232,7 @@ class Registry:
         made = ownership.after_update(entry.document, made, PODS, options.manager, "binding", now)
         return self._write(PODS, entry, made, options, now)
 
-    def evict(
-        self, namespace: str, name: str, request: Request, options: WriteOptions, now: int
-    ) -> None:
+    def evict(self, namespace: str, name: str, request: Request, options: WriteOptions, now: int) -> None:
         """Deletes the pod if its disruption budget allows that."""
         entry = self.entry(PODS, namespace, name)
         pod = self.typed.content.find("Pod", namespace, name)

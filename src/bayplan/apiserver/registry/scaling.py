@@ -1,7 +1,7 @@
 """The scale subresource: one object for everything that has replicas.
 
-Takes the document of a workload, or of a custom resource with the paths that its definition names; gives a Scale, or the
-document with the replicas that a Scale asks for.
+Takes the document of a workload, or of a custom resource with the paths that its definition names; gives a Scale, or
+the document with the replicas that a Scale asks for.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ def _selector_text(selector: Any) -> str:
     if not {"matchLabels", "matchExpressions"} & selector.keys():  # of a ReplicationController
         return ",".join(f"{key}={selector[key]}" for key in sorted(selector))
     terms = [(key, f"{key}={value}") for key, value in (selector.get("matchLabels") or {}).items()]
-    for requirement in selector.get("matchExpressions") or []:
-        terms.append((requirement["key"], _requirement_text(requirement)))
+    requirements = selector.get("matchExpressions") or []
+    terms += [(requirement["key"], _requirement_text(requirement)) for requirement in requirements]
     return ",".join(text for _, text in sorted(terms))
 
 

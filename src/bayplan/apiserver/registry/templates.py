@@ -1,8 +1,8 @@
 """Full documents for what controllers create: with everything that their owner's template says.
 
-Controllers work with narrow structs, which know nothing of probes, environments or security contexts. So what they create
-is seen as a difference to the narrow view of the template that it was made from, and that difference is laid over the
-template as its owner's document has it.
+Controllers work with narrow structs, which know nothing of probes, environments or security contexts. So what they
+create is seen as a difference to the narrow view of the template that it was made from, and that difference is laid
+over the template as its owner's document has it.
 """
 
 from __future__ import annotations

@@ -26,9 +26,7 @@ _KEPT_BY_STATUS: Final = {
     "deployments.apps": ("labels",),
     "resourceclaims.resource.k8s.io": ("labels", "annotations", "finalizers", "ownerReferences"),
 }
-_NEEDS_VERSION: Final = frozenset(
-    rules.qualified_resource for rules in RULES.values() if rules.update_needs_version
-)
+_NEEDS_VERSION: Final = frozenset(rules.qualified_resource for rules in RULES.values() if rules.update_needs_version)
 
 
 def check_preconditions(old: Document, new: Document, resource: Resource, *, must_name_version: bool) -> None:

@@ -1,8 +1,8 @@
 """Resources that are served in more than one version, or in two groups, and stored in one form.
 
 Takes a resource as it is served and a document; converts between the form that is served and the one that is stored:
-Events in the core group's form, autoscalers in that of autoscaling/v2. Custom resources only differ in their apiVersion,
-as the conversion strategy None has it.
+Events in the core group's form, autoscalers in that of autoscaling/v2. Custom resources only differ in their
+apiVersion, as the conversion strategy None has it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.storage.entries import Document
 
 _NEW_EVENTS, _OLD_EVENTS = "events.events.k8s.io", "events"
 #: Fields of events.k8s.io/v1 whose names differ from the core group's.

@@ -9,9 +9,7 @@ from bayplan.apiserver.schema.messages import SCALARS, SPECIAL_TYPES, Field, Mes
 
 def pruned(document: dict[str, Any], kind: Message) -> dict[str, Any]:
     """The document without fields that its type does not have, at any depth."""
-    return {
-        name: _pruned_value(value, kind.fields[name]) for name, value in document.items() if name in kind.fields
-    }
+    return {name: _pruned_value(value, kind.fields[name]) for name, value in document.items() if name in kind.fields}
 
 
 def _pruned_value(value: Any, field: Field) -> Any:
