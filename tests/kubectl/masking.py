@@ -9,7 +9,7 @@ _SAFE = "bcdfghjklmnpqrstvwxz2456789"
 #: `web-584f8d958d-gq99g`, `web-584f8d958d`, `once-77rq7`, `gen-zbhtv`: names with parts that controllers or the server
 #: made up. A hash has eight to ten of the safe letters, a suffix five.
 _GENERATED = re.compile(
-    rf"\b((?:[a-z0-9]+-)*[a-z][a-z0-9]*?)-([{_SAFE}]{{8,10}}-[{_SAFE}]{{5}}|[{_SAFE}]{{8,10}}|[{_SAFE}]{{5}})\b"
+    rf"\b((?:[a-z0-9]+-)*?[a-z][a-z0-9]*?)-([{_SAFE}]{{8,10}}-[{_SAFE}]{{5}}|[{_SAFE}]{{8,10}}|[{_SAFE}]{{5}})\b"
 )
 _MASKS = [
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UID"),
@@ -18,7 +18,6 @@ _MASKS = [
     (re.compile(r'(resourceVersion"?: ?"?)\d+'), r"\1VERSION"),
     (re.compile(r"https?://\d+\.\d+\.\d+\.\d+:\d+(/token=[\w-]+)?"), "SERVER"),
     (re.compile(r"\b127\.0\.0\.1:\d+\b|\b192\.0\.2\.\d+:\d+\b"), "SERVER"),
-    (re.compile(r"\b\w+-[0-9a-f]{10}\b(?= +)"), "NAME"),
     (
         re.compile(
             r"(?<![\w.-])(\d+d)?(\d+h)?(\d+m)?\d+(\.\d+)?(ms|s)(?![\w.])|(?<![\w.-])\d+m(?![\w.])(?= *$)", re.MULTILINE

@@ -248,14 +248,17 @@ def _keep_system_metadata(resource: Resource, new: Document, old: Document) -> N
 
 
 def _count_change(resource: Resource, new: Document, old: Document) -> None:
-    watched = _WATCHED_FIELDS.get((resource.group, resource.kind))
-    if watched is None:
-        return
-    changed = any(new.get(name) != old.get(name) for name in watched)
-    metadata, before = new["metadata"], old["metadata"]
+    if means_more_work(resource, new, old):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def means_more_work(resource: Resource, new: Document, old: Document) -> bool:
+    """Whether controllers must act upon the change, which a new generation tells them."""
+    watched = _WATCHED_FIELDS.get((resource.group, resource.kind), ())
+    if any(new.get(name) != old.get(name) for name in watched):
+        return True
     if resource.kind == "Deployment":
-        changed = changed or metadata.get("annotations") != before.get("annotations")
-    elif resource.kind == "EndpointSlice":
-        changed = changed or metadata.get("labels") != before.get("labels")
-    if changed:
-        metadata["generation"] = before.get("generation", 0) + 1
+        return bool(new["metadata"].get("annotations") != old["metadata"].get("annotations"))
+    if resource.kind == "EndpointSlice":
+        return bool(new["metadata"].get("labels") != old["metadata"].get("labels"))
+    return False

@@ -9,7 +9,7 @@ import msgspec
 
 from bayplan.apiserver.http.requests import JSON, Answer, Request
 from bayplan.apiserver.registry.catalogue import Catalogue
-from bayplan.apiserver.registry.generations import is_custom
+from bayplan.apiserver.registry.documents import is_custom
 from bayplan.apiserver.schema import discovery, openapi_v2, openapi_v2_protobuf, openapi_v3
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import encode_json

@@ -9,7 +9,7 @@ import yaml
 
 from bayplan.apiserver.http.accepting import PARTIAL, TABLE, Form
 from bayplan.apiserver.http.requests import JSON, Answer
-from bayplan.apiserver.registry.generations import is_custom
+from bayplan.apiserver.registry.documents import is_custom
 from bayplan.apiserver.registry.versions import served_form
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document, Entry, encode_json, with_type

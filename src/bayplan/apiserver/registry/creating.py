@@ -9,8 +9,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable
 
-from bayplan.apiserver.registry.documents import metadata_of, with_metadata
-from bayplan.apiserver.registry.generations import starts_with_generation
+from bayplan.apiserver.registry.documents import is_custom, metadata_of, with_metadata
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.timestamps import format_time
@@ -52,7 +51,7 @@ def stamped(resource: Resource, document: Document, now: int) -> Document:
         document,
         uid=metadata.get("uid") if resource.kind == "Binding" else str(uuid.uuid4()),
         creationTimestamp=format_time(now),
-        generation=1 if starts_with_generation(resource) else metadata.get("generation"),
+        generation=1 if is_custom(resource) else metadata.get("generation"),
         deletionTimestamp=None,
         deletionGracePeriodSeconds=None,
         selfLink=None,

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from bayplan.apiserver.schema.messages import message_of
+from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
+
+
+def is_custom(resource: Resource) -> bool:
+    """Whether a CustomResourceDefinition defines the resource: no built-in type describes it."""
+    return message_of(resource.api_version, resource.kind) is None
 
 
 def metadata_of(document: Document) -> dict[str, Any]:

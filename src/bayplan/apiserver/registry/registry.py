@@ -16,7 +16,8 @@ from bayplan.apiserver.patching.server_side_apply.tracking import with_old_times
 from bayplan.apiserver.registry import creating, deleting, evicting, ownership, updating
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.definitions import Definitions
-from bayplan.apiserver.registry.documents import metadata_of, with_metadata
+from bayplan.apiserver.registry.documents import is_custom, metadata_of, with_metadata
+from bayplan.apiserver.registry.generations import counted
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.typed import TypedContent, narrow_document
 from bayplan.apiserver.registry.versions import served_form, storage_name, stored_form
@@ -99,7 +100,8 @@ class Registry:
             lambda name: self.storage.find(stored_as, namespace, name) is not None,
         )
         made = creating.stamped(resource, stored_form(resource, made), now)
-        made = admit_create(resource, made, self, now)
+        if not is_custom(resource):
+            made = admit_create(resource, made, self, now)
         made = ownership.after_create(made, resource, options.manager, now)
         if self.storage.find(stored_as, namespace, made["metadata"]["name"]) is not None:
             raise AlreadyExists.of(resource, made["metadata"]["name"])
@@ -130,9 +132,10 @@ class Registry:
         old, new = entry.document, stored_form(resource, wished)
         half = updating.updated_status if subresource == "status" else updating.updated
         made = half(old, new, resource)
-        if not options.trusted:
+        if options.trusted or is_custom(resource):
+            made = counted(old, made, resource)
+        else:
             made = admit_update(resource, made, old, self, now, subresource=subresource)
-        made = updating.counted(old, made, resource)
         made = ownership.after_update(old, made, resource, options.manager, subresource, now)
         return self._write(resource, entry, made, options, now)
 
@@ -171,8 +174,10 @@ class Registry:
         half = updating.updated_status if subresource == "status" else updating.updated
         old = entry.document
         made = half(old, stored_form(resource, wished), resource)
-        made = admit_update(resource, made, old, self, now, subresource=subresource)
-        made = updating.counted(old, made, resource)
+        if is_custom(resource):
+            made = counted(old, made, resource)
+        else:
+            made = admit_update(resource, made, old, self, now, subresource=subresource)
         return self._write(resource, entry, with_old_times(old, made), options, now), False
 
     def _apply_new(

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from bayplan.apiserver.registry.documents import metadata_of, with_metadata, with_part
-from bayplan.apiserver.registry.generations import is_custom, means_more_work
+from bayplan.apiserver.registry.documents import is_custom, metadata_of, with_part
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.store.errors import INVALID, BadRequest, Conflict, Invalid, field_cause
@@ -77,13 +76,6 @@ def updated_status(old: Document, new: Document, resource: Resource) -> Document
         else:
             metadata.pop(field, None)
     return with_part({**old, "metadata": metadata}, "status", new)
-
-
-def counted(old: Document, new: Document, resource: Resource) -> Document:
-    """The document with a new generation if it means more work."""
-    if not means_more_work(resource, old, new):
-        return new
-    return with_metadata(new, generation=old["metadata"].get("generation", 0) + 1)
 
 
 def _next_metadata(old: Document, new: Document) -> dict[str, Any]:

@@ -183,7 +183,8 @@ class _Family:
             annotations = {**stored.metadata.annotations, REVISION: revision}
             return with_metadata(stored, annotations=annotations)
 
-        self.deployment = self._store.modify(Deployment, meta.namespace, meta.name, change, self._now)
+        # With the status, as upstream: a revision is no change that anybody has to act upon.
+        self.deployment = self._store.modify_status(Deployment, meta.namespace, meta.name, change, self._now)
 
     # Rolling out.
 
