@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from bayplan.apiserver.schema import openapi_schemas
+from bayplan.apiserver.schema.messages import message
 from bayplan.apiserver.schema.openapi_schemas import V2, V3, Form, Schema, definition_name, schemas
 
 POD_SPEC = "io.k8s.api.core.v1.PodSpec"
@@ -99,3 +103,18 @@ def references(value: object, form: Form) -> set[str]:
     if isinstance(value, list):
         return set().union(*(references(each, form) for each in value)) if value else set()
     return set()
+
+
+def test_descriptions_are_about_types_and_fields_that_exist() -> None:
+    described = Path(openapi_schemas.__file__).parent / "data" / "descriptions.txt"
+    names = [line.split(" ", 1)[0] for line in described.read_text().splitlines()]
+    assert len(names) == len(set(names))
+    for name in names:
+        type_name, field = name.rsplit(".", 1) if name.count(".") == 3 else (name, None)
+        assert field is None or field in message(type_name).fields, name
+        assert message(type_name).name == type_name
+
+
+def test_a_described_field_carries_its_description(v3: dict[str, Schema]) -> None:
+    assert "scheduler" in v3[POD_SPEC]["properties"]["nodeName"]["description"]
+    assert v3["io.k8s.api.core.v1.Pod"]["description"]
