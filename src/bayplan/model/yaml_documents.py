@@ -7,7 +7,7 @@ except that times stay text and that digits with colons are not numbers. Values 
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import yaml
 from yaml.cyaml import CParser  # type: ignore[attr-defined] # the stubs do not say that it is exported
@@ -36,39 +36,47 @@ class YamlError(ValueError):
         super().__init__(where + problem)
 
 
-def parse_yaml(data: bytes) -> Iterator[Any]:
-    """The documents in order, None for an empty one; YamlError if the text is malformed."""
+class RepeatedKey(NamedTuple):
+    key: str
+    line: int  # of its value, counted from 1
+
+
+def parse_yaml(data: bytes, repeated_keys: list[RepeatedKey] | None = None) -> Iterator[Any]:
+    """The documents in order, None for an empty one; YamlError if the text is malformed.
+
+    A key that its map already has is an error too, unless there is a list to collect it: then the last value counts.
+    """
     parser = CParser(data)
     try:
-        yield from _documents(parser)
+        yield from _documents(parser, repeated_keys)
     except yaml.MarkedYAMLError as error:
         problem = error.problem or "not well formed"
-        raise YamlError(problem, error.problem_mark or error.context_mark) from None
+        raise YamlError(problem, error.problem_mark or error.context_mark) from error
     except yaml.reader.ReaderError as error:
-        raise YamlError(f"{error.reason} (at byte {error.position})") from None
+        raise YamlError(f"{error.reason} (at byte {error.position})") from error
     finally:
         parser.dispose()
 
 
-def _documents(parser: Any) -> Iterator[Any]:
+def _documents(parser: Any, repeated_keys: list[RepeatedKey] | None) -> Iterator[Any]:
     plain_scalars: dict[str, Any] = {}
     while True:
         event = parser.get_event()
         if isinstance(event, yaml.StreamEndEvent):
             return
         if isinstance(event, yaml.DocumentStartEvent):
-            yield _Document(parser, plain_scalars).build()
+            yield _Document(parser, plain_scalars, repeated_keys).build()
 
 
 class _Frame:
     """A map or list under construction."""
 
-    __slots__ = ("anchor", "container", "is_map", "key", "merges", "nodes_before")
+    __slots__ = ("container", "is_map", "key", "merges", "nodes_before", "opening")
 
-    def __init__(self, is_map: bool, anchor: str | None, nodes_before: int) -> None:
+    def __init__(self, is_map: bool, opening: Any, nodes_before: int) -> None:
         self.is_map = is_map
         self.container: Any = {} if is_map else []
-        self.anchor = anchor
+        self.opening = opening  # the event
         self.nodes_before = nodes_before
         self.key: Any = _NO_KEY
         self.merges: list[dict[str, Any]] = []
@@ -77,8 +85,9 @@ class _Frame:
 class _Document:
     """Turns the events of one document into a value, without recursion."""
 
-    def __init__(self, parser: Any, plain_scalars: dict[str, Any]) -> None:
+    def __init__(self, parser: Any, plain_scalars: dict[str, Any], repeated_keys: list[RepeatedKey] | None) -> None:
         self.parser = parser
+        self.repeated_keys = repeated_keys
         self.plain_scalars = plain_scalars
         self.frames: list[_Frame] = []
         # Each anchored value with the number of nodes it has when written out.
@@ -97,7 +106,7 @@ class _Document:
             elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
                 self._open(event, kind is yaml.MappingStartEvent)
             elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-                self._close(event)
+                self._close()
             elif kind is yaml.AliasEvent:
                 self._alias(event)
             else:
@@ -130,17 +139,17 @@ class _Document:
             raise YamlError(f"tag {event.tag!r} is not supported", event.start_mark)
         if len(self.frames) >= DEPTH_MAX:
             raise YamlError(f"nested more than {DEPTH_MAX} levels deep", event.start_mark)
-        self.frames.append(_Frame(is_map, event.anchor, self.nodes))
+        self.frames.append(_Frame(is_map, event, self.nodes))
         self.nodes += 1
 
-    def _close(self, event: Any) -> None:
+    def _close(self) -> None:
         frame = self.frames.pop()
         for merged in frame.merges:
             for key, value in merged.items():
                 frame.container.setdefault(key, value)
-        if frame.anchor is not None:
-            self.anchors[frame.anchor] = (frame.container, self.nodes - frame.nodes_before)
-        self._add(frame.container, event)
+        if frame.opening.anchor is not None:
+            self.anchors[frame.opening.anchor] = (frame.container, self.nodes - frame.nodes_before)
+        self._add(frame.container, frame.opening)
 
     def _alias(self, event: Any) -> None:
         found = self.anchors.get(event.anchor)
@@ -170,10 +179,12 @@ class _Document:
         frame.key = _NO_KEY
         if key is _MERGE:
             frame.merges += _mergeable(value, event)
-        elif key in frame.container:
-            raise YamlError(f"duplicate key {key!r}", event.start_mark)
-        else:
-            frame.container[key] = value
+            return
+        if key in frame.container:
+            if self.repeated_keys is None:
+                raise YamlError(f"duplicate key {key!r}", event.start_mark)
+            self.repeated_keys.append(RepeatedKey(key, event.start_mark.line + 1))
+        frame.container[key] = value
 
 
 _MERGE: Final = object()

@@ -7,7 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayplan.model.yaml_documents import YamlError, parse_yaml, resolve_plain
+from bayplan.model.yaml_documents import RepeatedKey, YamlError, parse_yaml, resolve_plain
 
 
 def parse(text: str) -> list[Any]:
@@ -140,3 +140,10 @@ PLAIN = st.recursive(
 def test_round_trip(value: Any) -> None:
     """What another library writes is read back unchanged."""
     assert parse(yaml.safe_dump(value)) == [value]
+
+
+def test_repeated_keys_are_collected_on_request_and_the_last_value_counts() -> None:
+    repeated: list[RepeatedKey] = []
+    (document,) = parse_yaml(b"a: 1\nb:\n  c: 1\na:\n  d: 2\n", repeated)
+    assert document == {"a": {"d": 2}, "b": {"c": 1}}
+    assert repeated == [RepeatedKey("a", 5)]
