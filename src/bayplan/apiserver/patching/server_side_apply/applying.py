@@ -94,7 +94,7 @@ def _applied(request: _Request, *, force: bool) -> tuple[_Document, Owners]:
     )
     others = {manager: ownership for manager, ownership in request.owners.items() if manager != who}
     document = merged(live, request.applied, scope.shape)
-    if last is not None:
+    if last is not None and difference(last.fields, mine.fields):
         document = _pruned(document, last.fields, {**others, who: mine}, scope.shape)
     comparison = compare(live, document, scope.shape)
     changed, removed = scope.counting(comparison.changed), scope.counting(comparison.removed)

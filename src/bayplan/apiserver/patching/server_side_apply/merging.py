@@ -9,7 +9,6 @@ from typing import Any
 
 from bayplan.apiserver.patching.merge_patch import without_nulls
 from bayplan.apiserver.patching.server_side_apply.field_sets import FieldSet, is_in_set
-from bayplan.apiserver.patching.server_side_apply.list_items import element_maker
 from bayplan.apiserver.patching.server_side_apply.path_elements import FIELD
 from bayplan.apiserver.patching.server_side_apply.shapes import IGNORED, Shape
 
@@ -40,7 +39,7 @@ def _merged_items(live: list[Any], applied: list[Any], shape: Shape) -> list[Any
     Going through the live items, those not mentioned are taken, and each applied item is waited for in turn: when the
     next one comes up it is taken, after those in front of it that are new.
     """
-    element_of = element_maker(shape)
+    element_of = shape.element_of
     mine = {element_of(item): item for item in applied}
     theirs = [(element_of(item), item) for item in live]
     live_elements = [element for element, _ in theirs]
@@ -84,7 +83,7 @@ def _without(value: Any, fields: FieldSet, shape: Shape) -> Any:
 
 
 def _without_items(items: list[Any], fields: FieldSet, shape: Shape) -> list[Any]:
-    element_of, inner = element_maker(shape), shape.item
+    element_of, inner = shape.element_of, shape.item
     result = []
     for item in items:
         node = fields.get(element_of(item))

@@ -35,7 +35,7 @@ def track(scope: Scope, live: _Document | None, new: _Document, manager: str, no
     if not owners and before.get("metadata", {}).get("uid"):
         return with_owners(new, {})  # somebody gave up tracking this object, and so it stays
     try:
-        comparison = compare(before, new, scope.shape)
+        comparison = compare(before, new, scope.compared)
     except Untypable:
         return with_owners(new, {})
     changed, removed = scope.counting(comparison.changed), scope.counting(comparison.removed)
