@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from typing import Any
 
@@ -262,3 +263,32 @@ def test_a_difference_leads_to_its_target(old: Object, new: Object) -> None:
     once = patched({"spec": old}, patch)
     assert once == {"spec": new}
     assert patched(once, patch) == once
+
+
+WORDS = st.sampled_from(
+    [
+        *("spec", "containers", "name", "env", "metadata", "finalizers", "$patch", "$retainKeys"),
+        *("$setElementOrder/containers", "$setElementOrder/finalizers", "$deleteFromPrimitiveList/finalizers"),
+    ]
+)
+NONSENSE = st.recursive(
+    st.none() | st.booleans() | st.integers(-1, 2) | st.sampled_from(["", "a", "delete", "replace"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(SPECS, st.dictionaries(WORDS, NONSENSE, max_size=3))
+def test_nonsense_is_refused_or_goes_through(spec: Object, patch: Object) -> None:
+    document = {"metadata": {"finalizers": ["a"]}, "spec": spec}
+    with contextlib.suppress(ApiError):
+        assert isinstance(patched(document, patch), dict)
+
+
+def test_long_lists_take_no_longer_than_their_length_says() -> None:
+    count = 20_000
+    document = pod(*(container(f"c{number}") for number in range(count)))
+    order = [{"name": f"c{number}"} for number in reversed(range(count))]
+    changes = [container(f"c{number}", image="x") for number in reversed(range(count))]
+    result = patched(document, {"spec": {"containers": changes, "$setElementOrder/containers": order}})
+    assert result["spec"]["containers"] == changes

@@ -6,6 +6,7 @@ what does not fit the shape, in the server's words.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -49,9 +50,10 @@ def _members_of(value: dict[str, Any], shape: Shape) -> FieldSet:
 def _items_of(items: list[Any], shape: Shape) -> FieldSet:
     element_of, inner = shape.element_of, shape.item
     elements = [element_of(item) for item in items]
+    counts = Counter(elements)
     return in_order(
         {
-            element: LEAF if elements.count(element) > 1 else with_self(_node_of(item, inner))
+            element: LEAF if counts[element] > 1 else with_self(_node_of(item, inner))
             for element, item in zip(elements, items, strict=True)
         }
     )

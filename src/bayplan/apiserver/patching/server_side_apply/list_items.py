@@ -31,7 +31,10 @@ def element_maker(keys: tuple[str, ...], defaults: tuple[Any, ...]) -> Callable[
             names = "[" + " ".join(f'"{key}"' for key in keys) + "]"
             fault = f"has an element that omits all key fields {names}"
             raise Untypable(f"associative list with keys {fault} (and doesn't have default values for any key fields)")
-        return key_element(keys, *values)
+        try:
+            return key_element(keys, *values)
+        except TypeError:  # the value of a key is an object or a list
+            raise Untypable("associative list with keys has an element with key fields that are no scalars") from None
 
     return element_of
 

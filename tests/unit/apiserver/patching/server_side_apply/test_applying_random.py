@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, NamedTuple
 
 from hypothesis import given
@@ -13,7 +14,7 @@ from bayplan.apiserver.patching.server_side_apply.field_sets import paths_of
 from bayplan.apiserver.patching.server_side_apply.scopes import Scope, scope_of
 from bayplan.apiserver.patching.server_side_apply.tracking import track
 from bayplan.apiserver.schema.resources import RESOURCES
-from bayplan.store.errors import Conflict
+from bayplan.store.errors import ApiError, Conflict
 
 Object = dict[str, Any]
 MANAGERS = ("one", "two", "three")
@@ -185,3 +186,40 @@ def test_what_only_one_manager_applied_goes_when_it_stops(first: Any, second: An
     theirs = applied_by_others(live, "one")
     live = performed(live, Write("force", "one", second), where, {"spec": {"containers": second}})
     assert fields_in(live, where) == theirs | fields_in({"spec": {"containers": second}}, where)
+
+
+# -- nonsense
+
+WORDS = st.sampled_from(
+    ["spec", "containers", "name", "env", "ports", "containerPort", "labels", "finalizers", "status"]
+)
+NONSENSE = st.recursive(
+    st.none() | st.booleans() | st.integers(-1, 2) | st.sampled_from(["", "a"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(CONTAINERS, st.sampled_from(["apply", "force", "update"]), st.dictionaries(WORDS, NONSENSE, max_size=3))
+def test_nonsense_is_refused_or_goes_through(containers: Any, verb: str, content: Object) -> None:
+    where = scope("pods")
+    live = performed(None, Write("force", "one", containers), where, {"spec": {"containers": containers}})
+    with contextlib.suppress(ApiError):
+        assert performed(live, Write(verb, "two", None), where, content)["metadata"]["name"] == "x"
+
+
+@given(NONSENSE)
+def test_nonsense_about_owners_changes_no_owner(nonsense: Any) -> None:
+    where = scope("configmaps")
+    live = performed(None, Write("apply", "one", None), where, {"data": {"a": "1"}})
+    new = {**live, "metadata": {"name": "x", "uid": "u", "managedFields": nonsense}}
+    entries = track(where, live, new, "two", 0)["metadata"].get("managedFields", [])
+    assert entries == ([] if nonsense in ([], [{}]) else live["metadata"]["managedFields"])
+
+
+def test_long_lists_take_no_longer_than_their_length_says() -> None:
+    containers = [{"name": f"c{number}"} for number in range(5_000)]
+    where = scope("pods")
+    live = performed(None, Write("apply", "one", None), where, {"spec": {"containers": containers}})
+    turned = performed(live, Write("apply", "one", None), where, {"spec": {"containers": containers[::-2]}})
+    assert turned["spec"]["containers"] == containers[::-2]
