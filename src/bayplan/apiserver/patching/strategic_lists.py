@@ -4,9 +4,10 @@ Takes lists as they are in a document or a patch and a merge key (empty for scal
 merge is decided in `strategic_merge`.
 """
 
+from collections import deque
 from typing import Any
 
-from bayplan.apiserver.patching.go_values import go_text
+from bayplan.apiserver.patching.go_values import go_json, go_text
 from bayplan.store.errors import InternalError
 
 DIRECTIVE = "$patch"
@@ -21,14 +22,18 @@ def unknown_directive(patch: dict[str, Any]) -> InternalError:
 
 
 def key_of(item: Any, merge_key: str) -> Any:
-    """What tells the item from others: its merge key's value, or itself."""
+    """What tells the item from others, as something hashable: its merge key's value, or itself."""
     if not merge_key:
-        return item
+        return _hashable(item)
     if not isinstance(item, dict):
         raise InternalError("expected a map[string]interface {}, but received a " + type(item).__name__)
     if merge_key not in item:
         raise InternalError(f"map: {go_text(item)} does not contain declared merge key: {merge_key}")
-    return item[merge_key]
+    return _hashable(item[merge_key])
+
+
+def _hashable(value: Any) -> Any:
+    return go_json(value) if isinstance(value, dict | list) else value
 
 
 def without_directives(value: Any) -> Any:
@@ -52,7 +57,7 @@ def without_deleted(
                 continue
             case "delete":
                 deleted = key_of(item, merge_key)
-                original = [candidate for candidate in original if candidate.get(merge_key) != deleted]
+                original = [item for item in original if _hashable(item.get(merge_key)) != deleted]
             case "replace":
                 replaces = True
             case "merge":
@@ -68,19 +73,27 @@ def put_in_order(items: list[Any], wanted: list[Any], live: list[Any], merge_key
     Each unmentioned item goes before the first mentioned one, from the last insertion on, that stands behind it in the
     live list.
     """
-    wanted_keys = [key_of(item, merge_key) for item in wanted]
-    live_keys = [key_of(item, merge_key) for item in live]
+    places, live_places = _places(wanted, merge_key), _places(live, merge_key)
     keyed = [(key_of(item, merge_key), item) for item in items]
-    mentioned = sorted((pair for pair in keyed if pair[0] in wanted_keys), key=lambda pair: wanted_keys.index(pair[0]))
-    others = [pair for pair in keyed if pair[0] not in wanted_keys]
-    others.sort(key=lambda pair: live_keys.index(pair[0]) if pair[0] in live_keys else len(live_keys))
+    mentioned = sorted((pair for pair in keyed if pair[0] in places), key=lambda pair: places[pair[0]])
+    others = deque(
+        sorted(
+            (pair for pair in keyed if pair[0] not in places),
+            key=lambda pair: live_places.get(pair[0], len(live_places)),
+        )
+    )
     ordered = []
     for key, item in mentioned:
-        while others and _stands_before(others[0][0], key, live_keys):
-            ordered.append(others.pop(0)[1])
+        place = live_places.get(key, -1)
+        while others and live_places.get(others[0][0], place) < place:
+            ordered.append(others.popleft()[1])
         ordered.append(item)
     return ordered + [item for _, item in others]
 
 
-def _stands_before(first: Any, second: Any, keys: list[Any]) -> bool:
-    return first in keys and second in keys and keys.index(first) < keys.index(second)
+def _places(items: list[Any], merge_key: str) -> dict[Any, int]:
+    """The first place of each key."""
+    places: dict[Any, int] = {}
+    for place, item in enumerate(items):
+        places.setdefault(key_of(item, merge_key), place)
+    return places

@@ -119,19 +119,23 @@ def _merged_list(original: list[Any], patch: list[Any], field: Field | None) -> 
     if not merge_key:
         raise InternalError(f"cannot merge lists without merge key for {field.type.rpartition('.')[2]}")
     original, patch = without_deleted(original, patch, merge_key)
-    merged = list(original)
-    for item in patch:
-        _merge_item(merged, item, merge_key, _message_in(field))
+    merged = _merged_items(original, patch, merge_key, _message_in(field))
     return put_in_order(merged, patch, original, merge_key)
 
 
-def _merge_item(merged: list[Any], item: _Object, merge_key: str, kind: Message | None) -> None:
-    wanted = key_of(item, merge_key)
-    for position, candidate in enumerate(merged):
-        if candidate.get(merge_key) == wanted:
-            merged[position] = _merged_object(candidate, item, kind)
-            return
-    merged.append(without_nulls(item))
+def _merged_items(original: list[_Object], patch: list[_Object], merge_key: str, kind: Message | None) -> list[_Object]:
+    merged = list(original)
+    places: dict[Any, int] = {}
+    for place, item in enumerate(original):
+        places.setdefault(key_of(item, merge_key), place)
+    for item in patch:
+        key = key_of(item, merge_key)
+        if key in places:
+            merged[places[key]] = _merged_object(merged[places[key]], item, kind)
+        else:
+            places[key] = len(merged)
+            merged.append(without_nulls(item))
+    return merged
 
 
 def _has_objects(*lists: list[Any]) -> bool:

@@ -19,7 +19,7 @@ from bayplan.apiserver.patching.server_side_apply.managed_fields import APPLY, U
 from bayplan.apiserver.patching.server_side_apply.merging import merged, without_fields
 from bayplan.apiserver.patching.server_side_apply.scopes import Scope
 from bayplan.apiserver.patching.server_side_apply.shapes import Shape
-from bayplan.apiserver.patching.server_side_apply.tracking import released, with_owners
+from bayplan.apiserver.patching.server_side_apply.tracking import metadata_of, released, with_owners
 from bayplan.model.timestamps import format_time
 from bayplan.store.errors import BadRequest, InternalError
 
@@ -77,7 +77,7 @@ def _check(scope: Scope, applied: _Document) -> None:
 def _owners_before(request: _Request) -> Owners:
     """The owners of the live object; if nobody was tracked, all of it belongs to an owner made up for that."""
     scope, live = request.scope, request.live
-    owners = read(live.get("metadata", {}).get("managedFields"))
+    owners = read(metadata_of(live).get("managedFields"))
     fields = {} if owners else scope.counting(compare({}, live, scope.shape).changed)
     if not fields:
         return owners
@@ -94,7 +94,7 @@ def _applied(request: _Request, *, force: bool) -> tuple[_Document, Owners]:
     )
     others = {manager: ownership for manager, ownership in request.owners.items() if manager != who}
     document = merged(live, request.applied, scope.shape)
-    if last is not None:
+    if last is not None and difference(last.fields, mine.fields):
         document = _pruned(document, last.fields, {**others, who: mine}, scope.shape)
     comparison = compare(live, document, scope.shape)
     changed, removed = scope.counting(comparison.changed), scope.counting(comparison.removed)
@@ -128,7 +128,7 @@ def _pruned(document: _Document, last: FieldSet, owners: Owners, shape: Shape) -
 
 
 def _last_applied(document: _Document) -> str:
-    annotations = document.get("metadata", {}).get("annotations") or {}
+    annotations = metadata_of(document).get("annotations") or {}
     return str(annotations.get(_LAST_APPLIED, ""))
 
 
@@ -150,7 +150,7 @@ def _taken_over(request: _Request) -> FieldSet:
 
 
 def _with_last_applied(document: _Document, applied: _Document) -> _Document:
-    metadata = dict(applied["metadata"])
+    metadata = dict(metadata_of(applied))
     if metadata.get("annotations") is not None:
         metadata["annotations"] = {
             name: value for name, value in metadata["annotations"].items() if name != _LAST_APPLIED

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bayplan.apiserver.patching.server_side_apply.field_sets import LEAF, FieldSet, in_order, with_self
-from bayplan.apiserver.patching.server_side_apply.list_items import element_maker
 from bayplan.apiserver.patching.server_side_apply.path_elements import FIELD, SELF
 from bayplan.apiserver.patching.server_side_apply.shapes import Shape
 
@@ -36,7 +35,7 @@ def everything_in(value: Any, shape: Shape) -> FieldSet:
         inner = shape.item
         below = {
             element: everything_in(same[0], inner) if len(same) == 1 else LEAF
-            for element, same in _by_element(value, element_maker(shape)).items()
+            for element, same in _by_element(value, shape.element_of).items()
         }
         return with_self(in_order(below))
     return LEAF
@@ -117,7 +116,7 @@ def _compare_values(old: Any, new: Any, shape: Shape) -> Comparison | None:
 
 
 def _compare_items(old: Sequence[Any], new: Sequence[Any], shape: Shape) -> Comparison:
-    element_of, inner = element_maker(shape), shape.item
+    element_of, inner = shape.element_of, shape.item
     old_items, new_items = _by_element(old, element_of), _by_element(new, element_of)
     changed: FieldSet = {}
     removed: FieldSet = {}

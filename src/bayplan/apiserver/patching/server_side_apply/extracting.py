@@ -6,18 +6,22 @@ what does not fit the shape, in the server's words.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from bayplan.apiserver.patching.go_values import go_text
-from bayplan.apiserver.patching.server_side_apply.field_sets import LEAF, FieldSet, in_order, with_self
-from bayplan.apiserver.patching.server_side_apply.list_items import Untypable, element_maker
+from bayplan.apiserver.patching.server_side_apply.field_sets import LEAF, FieldSet, difference, in_order, with_self
+from bayplan.apiserver.patching.server_side_apply.list_items import Untypable
 from bayplan.apiserver.patching.server_side_apply.path_elements import FIELD, KEY, SELF, readable
 from bayplan.apiserver.patching.server_side_apply.shapes import Shape
 
+_METADATA_ITSELF: FieldSet = {FIELD + "metadata": LEAF}
+"""Every object has metadata, so nobody owns that it does."""
+
 
 def fields_of(document: dict[str, Any], shape: Shape) -> FieldSet:
-    return _members_of(document, shape)
+    return difference(_members_of(document, shape), _METADATA_ITSELF)
 
 
 def _node_of(value: Any, shape: Shape) -> FieldSet | None:
@@ -44,11 +48,12 @@ def _members_of(value: dict[str, Any], shape: Shape) -> FieldSet:
 
 
 def _items_of(items: list[Any], shape: Shape) -> FieldSet:
-    element_of, inner = element_maker(shape), shape.item
+    element_of, inner = shape.element_of, shape.item
     elements = [element_of(item) for item in items]
+    counts = Counter(elements)
     return in_order(
         {
-            element: LEAF if elements.count(element) > 1 else with_self(_node_of(item, inner))
+            element: LEAF if counts[element] > 1 else with_self(_node_of(item, inner))
             for element, item in zip(elements, items, strict=True)
         }
     )
@@ -141,7 +146,7 @@ def _faults_of_members(value: dict[str, Any], shape: Shape) -> Iterator[tuple[st
 
 def _faults_of_items(items: list[Any], shape: Shape) -> Iterator[tuple[str, str]]:
     inner = shape.element
-    element_of = element_maker(shape) if shape.splits_by_item else None
+    element_of = shape.element_of if shape.splits_by_item else None
     seen = set()
     for index, item in enumerate(items):
         place = f"[{index}]"

@@ -35,14 +35,6 @@ def with_self(node: FieldSet | None) -> FieldSet:
     return node if node is not None and SELF in node else {SELF: LEAF, **node} if node else LEAF
 
 
-def has_path(fields: FieldSet, path: Path) -> bool:
-    node: FieldSet | None = fields
-    for element in path:
-        if not node or (node := node.get(element)) is None:
-            return False
-    return node is not None and is_in_set(node)
-
-
 def set_of_paths(*paths: Path) -> FieldSet:
     result: FieldSet = {}
     for path in paths:

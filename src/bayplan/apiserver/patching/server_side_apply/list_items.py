@@ -1,7 +1,7 @@
 """How items of lists are told from each other: the path element of an item.
 
-Takes the shape of a list that is a set or a map; gives a function from items to elements, which raises `Untypable` for
-items that cannot have one, in the server's words.
+Takes the keys of a list that is a map, or none for a list that is a set, and their defaults; gives a function from
+items to elements, which raises `Untypable` for items that cannot have one, in the server's words.
 """
 
 from collections.abc import Callable
@@ -10,17 +10,15 @@ from typing import Any
 import msgspec
 
 from bayplan.apiserver.patching.server_side_apply.path_elements import key_element, value_element
-from bayplan.apiserver.patching.server_side_apply.shapes import Shape, Split
 
 
 class Untypable(ValueError):  # noqa: N818 - says what the value is
     """A value that does not fit its type."""
 
 
-def element_maker(shape: Shape) -> Callable[[Any], str]:
-    if shape.split is Split.BY_VALUE:
+def element_maker(keys: tuple[str, ...], defaults: tuple[Any, ...]) -> Callable[[Any], str]:
+    if not keys:
         return _element_of_set_item
-    keys, defaults = shape.keys, shape.defaults
     pairs = tuple(zip(keys, defaults, strict=True))
     has_defaults = any(default is not msgspec.UNSET for default in defaults)
 
@@ -33,7 +31,10 @@ def element_maker(shape: Shape) -> Callable[[Any], str]:
             names = "[" + " ".join(f'"{key}"' for key in keys) + "]"
             fault = f"has an element that omits all key fields {names}"
             raise Untypable(f"associative list with keys {fault} (and doesn't have default values for any key fields)")
-        return key_element(keys, *values)
+        try:
+            return key_element(keys, *values)
+        except TypeError:  # the value of a key is an object or a list
+            raise Untypable("associative list with keys has an element with key fields that are no scalars") from None
 
     return element_of
 

@@ -66,7 +66,7 @@ def read_foreign(entries: Any) -> Owners | None:
     """The owners that a client names; None if the list is broken."""
     try:
         checked = [_checked(entry) for entry in entries]
-    except (TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError):
         return None
     return read(checked)
 

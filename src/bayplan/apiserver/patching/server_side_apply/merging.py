@@ -5,11 +5,11 @@ fields are never lost. `without_fields` takes a document and a set of fields and
 mean absent: they are not in results.
 """
 
+from collections import Counter, deque
 from typing import Any
 
 from bayplan.apiserver.patching.merge_patch import without_nulls
 from bayplan.apiserver.patching.server_side_apply.field_sets import FieldSet, is_in_set
-from bayplan.apiserver.patching.server_side_apply.list_items import element_maker
 from bayplan.apiserver.patching.server_side_apply.path_elements import FIELD
 from bayplan.apiserver.patching.server_side_apply.shapes import IGNORED, Shape
 
@@ -40,21 +40,23 @@ def _merged_items(live: list[Any], applied: list[Any], shape: Shape) -> list[Any
     Going through the live items, those not mentioned are taken, and each applied item is waited for in turn: when the
     next one comes up it is taken, after those in front of it that are new.
     """
-    element_of = element_maker(shape)
+    element_of = shape.element_of
     mine = {element_of(item): item for item in applied}
     theirs = [(element_of(item), item) for item in live]
-    live_elements = [element for element, _ in theirs]
-    unique = {element: item for element, item in theirs if live_elements.count(element) == 1}
-    taken = [(element, _merged_value(unique.get(element), item, shape.item)) for element, item in mine.items()]
+    counts = Counter(element for element, _ in theirs)
+    unique = {element: item for element, item in theirs if counts[element] == 1}
+    taken = [_merged_value(unique.get(element), item, shape.item) for element, item in mine.items()]
+    shared_places = deque((place, element) for place, element in enumerate(mine) if element in counts)
     result: list[Any] = []
+    done = 0
     for element, item in theirs:
         if element not in mine:
             result.append(item)
-        elif element == next((each for each, _ in taken if each in live_elements), None):
-            count = 1 + [each for each, _ in taken].index(element)
-            result += [each for _, each in taken[:count]]
-            taken = taken[count:]
-    return result + [item for _, item in taken]
+        elif shared_places and shared_places[0][1] == element:
+            place, _ = shared_places.popleft()
+            result += taken[done : place + 1]
+            done = place + 1
+    return result + taken[done:]
 
 
 def without_fields(document: dict[str, Any], fields: FieldSet, shape: Shape) -> dict[str, Any]:
@@ -84,7 +86,7 @@ def _without(value: Any, fields: FieldSet, shape: Shape) -> Any:
 
 
 def _without_items(items: list[Any], fields: FieldSet, shape: Shape) -> list[Any]:
-    element_of, inner = element_maker(shape), shape.item
+    element_of, inner = shape.element_of, shape.item
     result = []
     for item in items:
         node = fields.get(element_of(item))

@@ -5,8 +5,9 @@ gets to own a field by a write that does not change it. `scope_of` knows these f
 `custom_scope` makes them for custom ones.
 """
 
-from functools import cache
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any
 
 from bayplan.apiserver.patching.server_side_apply.field_sets import FieldSet, Path, recursive_difference, set_of_paths
 from bayplan.apiserver.patching.server_side_apply.path_elements import FIELD, SELF
@@ -53,15 +54,22 @@ _ONLY: dict[tuple[str, str], tuple[Path, ...]] = {
 }
 
 
-class Scope(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Scope:
     api_version: str
     kind: str
     shape: Shape
     subresource: str = ""
-    reset: FieldSet = {}
+    reset: FieldSet = field(default_factory=dict)
     """Fields that a write cannot change, with all that is in them."""
     only: tuple[Path, ...] = ()
     """The only fields that a write can change; empty: there is no such limit."""
+
+    @cached_property
+    def compared(self) -> Shape:
+        """The shape without fields that are reset as a whole, so that tracking need not look into them."""
+        names = tuple(element.removeprefix(FIELD) for element, node in self.reset.items() if not node)
+        return self.shape.ignoring(names)
 
     def counting(self, fields: FieldSet) -> FieldSet:
         """Those fields of the set that the request can own."""

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from bayplan.apiserver.patching.server_side_apply.list_items import element_maker
 from bayplan.apiserver.schema.messages import Field, Message, message
 
 UNSET = msgspec.UNSET
@@ -72,7 +73,6 @@ class Shape:
         keys: tuple[str, ...] = (),
         defaults: tuple[Any, ...] = (),
         absent: Any = UNSET,
-        default: Any = UNSET,
     ) -> None:
         self.split = split
         self.splits_by_name = split in (Split.BY_NAME, Split.DEDUCED)
@@ -82,7 +82,6 @@ class Shape:
         self.keys = keys  # of items of lists
         self.defaults = defaults  # of the keys, UNSET where there is none
         self.absent = absent  # what an absent value stands for, because the server always has one; UNSET: nothing
-        self.default = default
         self._make_fields = fields
         self._make_element = element
 
@@ -108,6 +107,16 @@ class Shape:
         """None as well if nobody can own it."""
         member = self.fields.get(name) or self.element
         return None if member is IGNORED else member
+
+    @cached_property
+    def element_of(self) -> Callable[[Any], str]:
+        """The path element of an item of a list that splits."""
+        return element_maker(self.keys, self.defaults)
+
+    def ignoring(self, names: tuple[str, ...]) -> Shape:
+        """The same shape, but nobody owns these fields."""
+        fields = {**self.fields, **dict.fromkeys(names, IGNORED)}
+        return Shape(self.split, expected=self.expected, fields=lambda: fields, element=self._make_element)
 
     @property
     def item(self) -> Shape:
@@ -159,10 +168,12 @@ def _shape_of_field(field: Field) -> Shape:
         split = Split.WHOLE if field.map_type == "atomic" else Split.BY_NAME
         return Shape(split, expected="map", element=lambda: _shape_of_item(field), absent=absent)
     if field.is_message:
-        if field.map_type == "atomic":
-            return Shape(Split.WHOLE, expected="map", fields=lambda: _shape_of_item(field).fields, absent=absent)
-        return _shape_of_message(field.type, () if absent == {} else absent)
-    return Shape(Split.WHOLE, expected=_expected_of(field.type), absent=absent, default=field.default)
+        by_type = _shape_of_message(field.type, () if absent == {} else absent)
+        if not field.map_type:
+            return by_type
+        split = Split.WHOLE if field.map_type == "atomic" else Split.BY_NAME  # the field knows better than its type
+        return Shape(split, expected="map", fields=lambda: by_type.fields, absent=absent)
+    return Shape(Split.WHOLE, expected=_expected_of(field.type), absent=absent)
 
 
 def _shape_of_list(field: Field, absent: Any) -> Shape:
@@ -223,7 +234,7 @@ def _shape_of_schema(schema: Mapping[str, Any]) -> Shape:
         return _shape_of_list_schema(schema)
     if not kind:
         return DEDUCED if schema.get("x-kubernetes-preserve-unknown-fields") else _ANYTHING
-    return Shape(Split.WHOLE, expected=_SCALAR_OF[kind], default=schema.get("default", UNSET))
+    return Shape(Split.WHOLE, expected=_SCALAR_OF[kind])
 
 
 def _shape_of_object_schema(schema: Mapping[str, Any]) -> Shape:

@@ -32,10 +32,10 @@ def track(scope: Scope, live: _Document | None, new: _Document, manager: str, no
     """The new document with the owners of its fields; `live` is None on create."""
     before = live or {}
     owners = _owners_to_start_from(scope, before, new)
-    if not owners and before.get("metadata", {}).get("uid"):
+    if not owners and metadata_of(before).get("uid"):
         return with_owners(new, {})  # somebody gave up tracking this object, and so it stays
     try:
-        comparison = compare(before, new, scope.shape)
+        comparison = compare(before, new, scope.compared)
     except Untypable:
         return with_owners(new, {})
     changed, removed = scope.counting(comparison.changed), scope.counting(comparison.removed)
@@ -61,8 +61,8 @@ def released(owners: Owners, *released_fields: FieldSet) -> Owners:
 
 def _owners_to_start_from(scope: Scope, live: _Document, new: _Document) -> Owners:
     """The owners that the request names, if it may; a client that does not know of them cannot remove them."""
-    stored = live.get("metadata", {}).get("managedFields")
-    given = new.get("metadata", {}).get("managedFields")
+    stored = metadata_of(live).get("managedFields")
+    given = metadata_of(new).get("managedFields")
     if scope.subresource or given is None or given is stored or given == stored:
         return read(stored)
     if given in ([], [{}]):
@@ -70,8 +70,12 @@ def _owners_to_start_from(scope: Scope, live: _Document, new: _Document) -> Owne
     return read_foreign(given) or read(stored)
 
 
+def metadata_of(document: _Document) -> _Document:
+    return document.get("metadata") or {}
+
+
 def with_owners(document: _Document, owners: Owners) -> _Document:
-    metadata = {name: value for name, value in document.get("metadata", {}).items() if name != "managedFields"}
+    metadata = {name: value for name, value in metadata_of(document).items() if name != "managedFields"}
     if owners:
         metadata["managedFields"] = write(owners)
     return {**document, "metadata": metadata}
