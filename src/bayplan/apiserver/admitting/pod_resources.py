@@ -13,7 +13,7 @@ from bayplan.apiserver.admitting.quantities import added, written
 from bayplan.model.meta import RawQuantity
 from bayplan.model.quantity import parse_quantity
 
-_QOS_RESOURCES = ("cpu", "memory")
+QOS_RESOURCES = ("cpu", "memory")
 
 
 def container_totals(spec: Document, which: str) -> dict[str, str]:
@@ -88,13 +88,13 @@ def _counted(resources: Iterable[Document], which: str) -> Iterable[tuple[str, i
     for given in resources:
         for name, raw in given.get(which, {}).items():
             nano = parse_quantity(raw)
-            if name in _QOS_RESOURCES and nano > 0:
+            if name in QOS_RESOURCES and nano > 0:
                 yield name, nano
 
 
 def _limits_all(given: Document) -> bool:
     limits = given.get("limits", {})
-    return all(name in limits and parse_quantity(limits[name]) > 0 for name in _QOS_RESOURCES)
+    return all(name in limits and parse_quantity(limits[name]) > 0 for name in QOS_RESOURCES)
 
 
 def _totals(amounts: Iterable[tuple[str, int]]) -> dict[str, int]:

@@ -9,7 +9,7 @@ from bayplan.apiserver.admitting.defaults.pods import default_template
 from bayplan.apiserver.admitting.defaults.storage import default_claim
 from bayplan.apiserver.admitting.documents import Document
 
-_ROLLING_UPDATE = "RollingUpdate"
+ROLLING_UPDATE = "RollingUpdate"
 _REVISIONS = 10
 _QUARTER = "25%"
 _DEADLINE_SECONDS = 600
@@ -19,7 +19,7 @@ def default_deployment(deployment: Document) -> None:
     spec = deployment["spec"]
     spec.setdefault("replicas", 1)
     strategy = spec["strategy"]
-    if strategy.setdefault("type", _ROLLING_UPDATE) == _ROLLING_UPDATE:
+    if strategy.setdefault("type", ROLLING_UPDATE) == ROLLING_UPDATE:
         rolling = strategy.setdefault("rollingUpdate", {})
         rolling.setdefault("maxUnavailable", _QUARTER)
         rolling.setdefault("maxSurge", _QUARTER)
@@ -37,7 +37,7 @@ def default_replica_set(replica_set: Document) -> None:
 def default_daemon_set(daemon_set: Document) -> None:
     spec = daemon_set["spec"]
     strategy = spec["updateStrategy"]
-    if strategy.setdefault("type", _ROLLING_UPDATE) == _ROLLING_UPDATE:
+    if strategy.setdefault("type", ROLLING_UPDATE) == ROLLING_UPDATE:
         rolling = strategy.setdefault("rollingUpdate", {})
         rolling.setdefault("maxUnavailable", 1)
         rolling.setdefault("maxSurge", 0)
@@ -63,7 +63,7 @@ def default_stateful_set(stateful_set: Document) -> None:
 
 def _default_stateful_strategy(strategy: Document) -> None:
     if "type" not in strategy:
-        strategy["type"] = _ROLLING_UPDATE
+        strategy["type"] = ROLLING_UPDATE
         strategy.setdefault("rollingUpdate", {})
-    if strategy["type"] == _ROLLING_UPDATE and "rollingUpdate" in strategy:
+    if strategy["type"] == ROLLING_UPDATE and "rollingUpdate" in strategy:
         strategy["rollingUpdate"].setdefault("partition", 0)

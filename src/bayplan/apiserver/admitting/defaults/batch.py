@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from bayplan.apiserver.admitting.defaults.pods import default_template
 from bayplan.apiserver.admitting.documents import Document
+from bayplan.model.meta import INT32_MAX
 
 _BACKOFF_LIMIT = 6
-_NO_BACKOFF_LIMIT = 2**31 - 1
 
 
 def default_job(job: Document) -> None:
@@ -24,7 +24,7 @@ def _default_job_spec(spec: Document) -> None:
     if "parallelism" not in spec:
         spec.setdefault("completions", 1)
     spec.setdefault("parallelism", 1)
-    spec.setdefault("backoffLimit", _NO_BACKOFF_LIMIT if "backoffLimitPerIndex" in spec else _BACKOFF_LIMIT)
+    spec.setdefault("backoffLimit", INT32_MAX if "backoffLimitPerIndex" in spec else _BACKOFF_LIMIT)
     spec.setdefault("completionMode", "NonIndexed")
     spec.setdefault("suspend", False)
     spec.setdefault("podReplacementPolicy", "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed")

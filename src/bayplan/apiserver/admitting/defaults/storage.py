@@ -6,15 +6,14 @@ Takes documents in wire form, completes them in place. Which storage class a cla
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document
-
-_FILESYSTEM = "Filesystem"
+from bayplan.core.plugins.volume_matching import FILESYSTEM
 
 
 def default_volume(volume: Document) -> None:
     volume["status"].setdefault("phase", "Pending")
     spec = volume["spec"]
     spec.setdefault("persistentVolumeReclaimPolicy", "Retain")
-    spec.setdefault("volumeMode", _FILESYSTEM)
+    spec.setdefault("volumeMode", FILESYSTEM)
     default_source(spec)
 
 
@@ -42,7 +41,7 @@ def default_claim(claim: Document) -> None:
 
 def default_claim_spec(spec: Document) -> None:
     """Of a claim and of every template of one."""
-    spec.setdefault("volumeMode", _FILESYSTEM)
+    spec.setdefault("volumeMode", FILESYSTEM)
 
 
 def default_storage_class(storage_class: Document) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from bayplan.apiserver.admitting.defaults.rbac import RBAC_GROUP
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.validation import (
     batch,
@@ -34,7 +35,6 @@ from bayplan.store.errors import Cause
 _Check: TypeAlias = Callable[[Document, Faults], None]
 _Comparison: TypeAlias = Callable[[Document, Document, Faults], None]
 
-_RBAC = "rbac.authorization.k8s.io"
 _CREATE: dict[tuple[str, str], _Check] = {
     ("", "Pod"): pods.check_new_pod,
     ("", "PodTemplate"): workloads.check_pod_template,
@@ -62,10 +62,10 @@ _CREATE: dict[tuple[str, str], _Check] = {
     ("coordination.k8s.io", "Lease"): core.check_lease,
     ("networking.k8s.io", "Ingress"): networking.check_ingress,
     ("networking.k8s.io", "NetworkPolicy"): networking.check_network_policy,
-    (_RBAC, "Role"): rbac.check_role,
-    (_RBAC, "ClusterRole"): rbac.check_role,
-    (_RBAC, "RoleBinding"): rbac.check_binding,
-    (_RBAC, "ClusterRoleBinding"): rbac.check_binding,
+    (RBAC_GROUP, "Role"): rbac.check_role,
+    (RBAC_GROUP, "ClusterRole"): rbac.check_role,
+    (RBAC_GROUP, "RoleBinding"): rbac.check_binding,
+    (RBAC_GROUP, "ClusterRoleBinding"): rbac.check_binding,
     ("resource.k8s.io", "ResourceClaim"): devices.check_claim,
     ("resource.k8s.io", "ResourceClaimTemplate"): devices.check_claim_template,
     ("resource.k8s.io", "DeviceClass"): devices.check_device_class,
@@ -87,8 +87,8 @@ _UPDATE: dict[tuple[str, str], _Comparison] = {
     ("batch", "CronJob"): batch.check_cron_job_update,
     ("scheduling.k8s.io", "PriorityClass"): policies.check_priority_class_update,
     ("storage.k8s.io", "StorageClass"): volumes.check_storage_class_update,
-    (_RBAC, "RoleBinding"): rbac.check_binding_update,
-    (_RBAC, "ClusterRoleBinding"): rbac.check_binding_update,
+    (RBAC_GROUP, "RoleBinding"): rbac.check_binding_update,
+    (RBAC_GROUP, "ClusterRoleBinding"): rbac.check_binding_update,
     ("resource.k8s.io", "ResourceClaim"): devices.check_claim_update,
     ("resource.k8s.io", "ResourceClaimTemplate"): devices.check_claim_template_update,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): extending.check_definition_update,

@@ -9,23 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from bayplan.apiserver.admitting.defaults.rbac import RBAC_GROUP
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import label_faults, path_segment_faults, subdomain_faults
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.model.names import label_key_faults, label_value_faults
+from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 
 NameRule: TypeAlias = Callable[[str], tuple[str, ...]]
 
 _ANNOTATIONS_MAX = 256 * 1024
-_FINALIZER_ORPHAN, _FINALIZER_FOREGROUND = "orphan", "foregroundDeletion"
 # All others are named by an RFC 1123 subdomain.
 _NAME_RULES: dict[tuple[str, str], NameRule] = {
     ("", "Namespace"): label_faults,
     ("", "Service"): label_faults,
     ("apps", "StatefulSet"): label_faults,
     **dict.fromkeys(
-        [("rbac.authorization.k8s.io", kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")],
+        [(RBAC_GROUP, kind) for kind in ("Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding")],
         path_segment_faults,
     ),
     ("", "Event"): path_segment_faults,
@@ -115,8 +116,8 @@ def _check_owners(owners: list[Document], faults: Faults, path: Path) -> None:
 def _check_finalizers(finalizers: list[str], faults: Faults, path: Path) -> None:
     for finalizer in finalizers:
         faults.all_invalid(path, finalizer, label_key_faults(finalizer))
-    if _FINALIZER_ORPHAN in finalizers and _FINALIZER_FOREGROUND in finalizers:
-        text = f"finalizer {_FINALIZER_ORPHAN} and {_FINALIZER_FOREGROUND} cannot be both set"
+    if ORPHAN_FINALIZER in finalizers and FOREGROUND_FINALIZER in finalizers:
+        text = f"finalizer {ORPHAN_FINALIZER} and {FOREGROUND_FINALIZER} cannot be both set"
         faults.invalid(path, finalizers, text)
 
 

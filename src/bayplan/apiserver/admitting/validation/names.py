@@ -10,6 +10,8 @@ import re
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 
+from bayplan.model.meta import INT32_MAX
+
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
@@ -17,7 +19,6 @@ _PERCENT = "[0-9]+%"
 _HEADER = "[-A-Za-z0-9]+"
 _WILDCARD = rf"\*\.{_SUBDOMAIN}"
 _LABEL_MAX, _SUBDOMAIN_MAX, _PORT_NAME_MAX = 63, 253, 15
-_ID_MAX = 2**31 - 1
 
 
 def _regex_error(text: str, pattern: str, *examples: str) -> str:
@@ -150,7 +151,7 @@ def port_number_faults(number: int) -> tuple[str, ...]:
 
 def id_faults(number: int) -> tuple[str, ...]:
     """Of a user or a group."""
-    return range_faults(number, 0, _ID_MAX)
+    return range_faults(number, 0, INT32_MAX)
 
 
 def range_faults(number: int, least: int, most: int) -> tuple[str, ...]:

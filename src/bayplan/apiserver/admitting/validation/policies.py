@@ -11,10 +11,10 @@ from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import path_segment_faults
+from bayplan.apiserver.admitting.validation.pods.spec import PREEMPTION_POLICIES
 from bayplan.apiserver.admitting.validation.workloads import check_int_or_percent, check_percent_at_most_100
 
 _EVICTION_POLICIES = ("AlwaysAllow", "IfHealthyBudget")
-_PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 _METRIC_SOURCES = {
     "Object": "object",
     "Pods": "pods",
@@ -48,7 +48,7 @@ def check_priority_class(priority_class: Document, faults: Faults) -> None:
     elif value > HIGHEST_USER_VALUE:
         text = f"maximum allowed value of a user defined priority is {HIGHEST_USER_VALUE}"
         faults.forbidden("value", text)
-    faults.one_of("preemptionPolicy", priority_class.get("preemptionPolicy"), _PREEMPTION_POLICIES)
+    faults.one_of("preemptionPolicy", priority_class.get("preemptionPolicy"), PREEMPTION_POLICIES)
 
 
 def check_priority_class_update(new: Document, old: Document, faults: Faults) -> None:

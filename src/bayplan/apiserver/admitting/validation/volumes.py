@@ -12,6 +12,7 @@ from bayplan.apiserver.admitting.validation.faults import NOT_POSITIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import subdomain_faults
 from bayplan.apiserver.admitting.validation.pods.placement import check_node_selector
+from bayplan.core.plugins.volume_restrictions import READ_WRITE_ONCE_POD
 from bayplan.model.names import label_key_faults
 from bayplan.model.quantity import parse_quantity
 
@@ -20,7 +21,6 @@ _VOLUME_MODES = ("Block", "Filesystem")
 _VOLUME_RECLAIM = ("Delete", "Recycle", "Retain")
 _CLASS_RECLAIM = ("Delete", "Retain")
 _BINDING_MODES = ("Immediate", "WaitForFirstConsumer")
-_ONE_POD = "ReadWriteOncePod"
 _CLAIM_IMMUTABLE = (
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
 )
@@ -69,7 +69,7 @@ def _check_access_modes(modes: list[str], faults: Faults, path: Path) -> None:
     for mode in modes:
         if mode not in _ACCESS_MODES:
             faults.unsupported(path, mode, _ACCESS_MODES)
-    if _ONE_POD in modes and any(mode in _ACCESS_MODES and mode != _ONE_POD for mode in modes):
+    if READ_WRITE_ONCE_POD in modes and any(mode in _ACCESS_MODES and mode != READ_WRITE_ONCE_POD for mode in modes):
         faults.forbidden(path, "may not use ReadWriteOncePod with other access modes")
 
 

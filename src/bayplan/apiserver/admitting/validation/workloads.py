@@ -5,6 +5,7 @@ Upstream: pkg/apis/apps/validation/validation.go (v1.36).
 
 from __future__ import annotations
 
+from bayplan.apiserver.admitting.defaults.apps import ROLLING_UPDATE
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.selecting_labels import matches
@@ -14,7 +15,6 @@ from bayplan.apiserver.admitting.validation.names import label_faults, percent_f
 from bayplan.apiserver.admitting.validation.pods.spec import check_template
 from bayplan.apiserver.admitting.validation.volumes import check_claim_spec
 
-_ROLLING = "RollingUpdate"
 _STATEFUL_CHANGES = (
     *("replicas", "template", "updateStrategy", "minReadySeconds", "ordinals", "revisionHistoryLimit"),
     "persistentVolumeClaimRetentionPolicy",
@@ -36,10 +36,10 @@ def check_deployment(deployment: Document, faults: Faults) -> None:
         if "rollingUpdate" in strategy:
             text = "may not be specified when strategy `type` is 'Recreate'"
             faults.forbidden("spec.strategy.rollingUpdate", text)
-    elif strategy["type"] == _ROLLING:
+    elif strategy["type"] == ROLLING_UPDATE:
         _check_rolling_deployment(strategy["rollingUpdate"], faults, "spec.strategy.rollingUpdate")
     else:
-        faults.unsupported("spec.strategy", internal(strategy, "DeploymentStrategy"), ("Recreate", _ROLLING))
+        faults.unsupported("spec.strategy", internal(strategy, "DeploymentStrategy"), ("Recreate", ROLLING_UPDATE))
     faults.not_negative("spec.minReadySeconds", spec.get("minReadySeconds"))
     faults.not_negative("spec.revisionHistoryLimit", spec.get("revisionHistoryLimit"))
     deadline = spec.get("progressDeadlineSeconds")
@@ -140,8 +140,8 @@ def check_daemon_set(daemon_set: Document, faults: Faults) -> None:
 def _check_daemon_strategy(strategy: Document, faults: Faults, path: Path) -> None:
     if strategy["type"] == "OnDelete":
         return
-    if strategy["type"] != _ROLLING:
-        faults.unsupported(path, internal(strategy, "DaemonSetUpdateStrategy"), (_ROLLING, "OnDelete"))
+    if strategy["type"] != ROLLING_UPDATE:
+        faults.unsupported(path, internal(strategy, "DaemonSetUpdateStrategy"), (ROLLING_UPDATE, "OnDelete"))
         return
     rolling = strategy["rollingUpdate"]
     for field in ("maxUnavailable", "maxSurge"):
@@ -162,11 +162,11 @@ def check_stateful_set(stateful_set: Document, faults: Faults, *, is_new: bool =
         text = "must be 'OrderedReady' or 'Parallel'"
         faults.invalid("spec.podManagementPolicy", spec["podManagementPolicy"], text)
     strategy = spec["updateStrategy"]
-    if strategy["type"] not in (_ROLLING, "OnDelete"):
+    if strategy["type"] not in (ROLLING_UPDATE, "OnDelete"):
         shown = internal(strategy, "StatefulSetUpdateStrategy")
-        faults.invalid("spec.updateStrategy", shown, f"must be '{_ROLLING}' or 'OnDelete'")
+        faults.invalid("spec.updateStrategy", shown, f"must be '{ROLLING_UPDATE}' or 'OnDelete'")
     elif strategy["type"] == "OnDelete" and "rollingUpdate" in strategy:
-        text = f"only allowed for updateStrategy '{_ROLLING}'"
+        text = f"only allowed for updateStrategy '{ROLLING_UPDATE}'"
         faults.invalid("spec.updateStrategy.rollingUpdate", strategy["rollingUpdate"], text)
     for field in ("whenDeleted", "whenScaled"):
         policy = spec["persistentVolumeClaimRetentionPolicy"][field]

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 from typing import Any, NamedTuple
 
 from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.pod_resources import QOS_RESOURCES
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import (
     id_faults,
@@ -23,7 +24,7 @@ _PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _RESTART_POLICIES = ("Always", "Never", "OnFailure")
 _RESIZE_POLICIES = ("NotRequired", "RestartContainer")
-_RESIZABLE = ("cpu", "memory")
+RESIZABLE = QOS_RESOURCES
 _NOT_FOR_INIT = "may not be set for init containers without restartPolicy=Always"
 _NOT_EPHEMERAL = "cannot be set for an Ephemeral Container"
 _EPHEMERAL_FORBIDDEN = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "ports", "resizePolicy")
@@ -185,7 +186,7 @@ def _check_resize_policies(policies: list[Document], restart_policy: str, faults
         if name in seen:
             faults.duplicate(f"{path}[{position}]", name)
         seen.add(name)
-        faults.one_of(path, name, _RESIZABLE)
+        faults.one_of(path, name, RESIZABLE)
         faults.one_of(path, restart, _RESIZE_POLICIES)
         if restart_policy == "Never" and restart != "NotRequired":
             faults.invalid(path, restart, "must be 'NotRequired' when pod `restartPolicy` is 'Never'")

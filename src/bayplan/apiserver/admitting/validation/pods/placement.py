@@ -6,13 +6,14 @@ from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import NOT_POSITIVE, Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector, check_operator
 from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
+from bayplan.model.checks import INCLUSION_POLICIES, UNSATISFIABLE_ACTIONS
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.model.pod import PREFERRED, REQUIRED
 from bayplan.model.tolerations import NO_EXECUTE
 from bayplan.model.well_known import TAINT_EFFECTS
 
-_ACTIONS = ("DoNotSchedule", "ScheduleAnyway")
-_INCLUSION = ("Honor", "Ignore")
+_ACTIONS = tuple(sorted(UNSATISFIABLE_ACTIONS))
+_INCLUSION = tuple(sorted(INCLUSION_POLICIES))
 _ANY_KEY = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
 _UNSELECTED = "must not be specified when labelSelector is not set"
 

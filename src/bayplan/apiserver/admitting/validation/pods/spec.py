@@ -20,12 +20,12 @@ from bayplan.apiserver.admitting.validation.pods.placement import (
 )
 from bayplan.apiserver.admitting.validation.pods.resources import check_amounts, check_pod_resources
 from bayplan.apiserver.admitting.validation.pods.volumes import check_volumes
+from bayplan.model.meta import INT32_MAX
 from bayplan.model.names import label_key_faults
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 _DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
-_PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
-_INT32_MAX = 2**31 - 1
+PREEMPTION_POLICIES = ("PreemptLowerPriority", "Never")
 _NAMESERVERS_MAX, _SEARCHES_MAX = 3, 32
 _GATED_NODE = "cannot be set until all schedulingGates have been cleared"
 
@@ -88,7 +88,7 @@ def check_pod_spec(spec: Document, faults: Faults, path: Path, *, name: str = ""
     _check_names(spec, faults, path)
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None:
-        faults.all_invalid(f"{path}.activeDeadlineSeconds", deadline, range_faults(deadline, 1, _INT32_MAX))
+        faults.all_invalid(f"{path}.activeDeadlineSeconds", deadline, range_faults(deadline, 1, INT32_MAX))
     _check_rest(spec, faults, path)
 
 
@@ -207,7 +207,7 @@ def _check_rest(spec: Document, faults: Faults, path: Path) -> None:
             faults.all_invalid(f"{path}.{field}", name, subdomain_faults(name))
     policy = spec.get("preemptionPolicy")
     if policy is not None:
-        faults.one_of(f"{path}.preemptionPolicy", policy, _PREEMPTION_POLICIES)
+        faults.one_of(f"{path}.preemptionPolicy", policy, PREEMPTION_POLICIES)
     if "overhead" in spec:
         check_amounts({"limits": spec["overhead"]}, faults, f"{path}.overhead")
     if "os" in spec and spec["os"]["name"] not in ("linux", "windows"):

@@ -6,7 +6,9 @@ from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.internal_form import difference
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import range_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.pods.containers import RESIZABLE
 from bayplan.apiserver.admitting.validation.pods.spec import check_pod
+from bayplan.model.meta import INT32_MAX
 from bayplan.model.pod import REQUIRED
 from bayplan.store.pods import (
     BOUND_AND_NOMINATED,
@@ -15,8 +17,6 @@ from bayplan.store.pods import (
     added_gate,
 )
 
-_INT32_MAX = 2**31 - 1
-_RESIZABLE = ("cpu", "memory")
 _RESIZE_ONLY = "only cpu and memory resources are mutable"
 
 
@@ -48,8 +48,8 @@ def _check_deadline(deadline: int | None, before: int | None, faults: Faults) ->
         if before is not None:
             faults.invalid(path, None, "must not update from a positive integer to nil value")
         return True
-    if range_faults(deadline, 0, _INT32_MAX):
-        faults.all_invalid(path, deadline, range_faults(deadline, 0, _INT32_MAX))
+    if range_faults(deadline, 0, INT32_MAX):
+        faults.all_invalid(path, deadline, range_faults(deadline, 0, INT32_MAX))
         return False
     if before is not None and before < deadline:
         faults.invalid(path, deadline, "must be less than or equal to previous value")
@@ -160,8 +160,8 @@ def check_pod_resize(new: Document, old: Document, faults: Faults) -> None:
 def _with_amounts_of(container: Document, other: Document) -> Document:
     resources = dict(container["resources"])
     for which in ("limits", "requests"):
-        amounts = {k: v for k, v in resources.get(which, {}).items() if k not in _RESIZABLE}
-        amounts |= {k: v for k, v in other["resources"].get(which, {}).items() if k in _RESIZABLE}
+        amounts = {k: v for k, v in resources.get(which, {}).items() if k not in RESIZABLE}
+        amounts |= {k: v for k, v in other["resources"].get(which, {}).items() if k in RESIZABLE}
         resources.pop(which, None)
         if amounts:
             resources[which] = amounts
