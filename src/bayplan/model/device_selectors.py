@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from bayplan.model.cel.environment import new_environment
 from bayplan.model.cel.evaluation import compile_tree
-from bayplan.model.cel.extensions import declarations
 from bayplan.model.cel.operators import type_name
 from bayplan.model.cel.syntax import Call, Comprehension, Constant, Ident, ListLiteral, MapLiteral, Node, Select, decode
 from bayplan.model.cel.values import CelError, DefaultMap, Quantity, Semver
@@ -192,30 +192,17 @@ def _checked_tree(expression: str) -> Node:
 
 @lru_cache(maxsize=1)
 def _environment() -> Any:
-    from cel_expr_python import cel  # noqa: PLC0415 - loaded when the first selector is
-    from cel_expr_python.ext import ext_bindings, ext_optional  # noqa: PLC0415
+    return new_environment(_variables)
 
-    types = cel.Type
-    quantity, semver = types.AbstractType("kubernetes.Quantity"), types.AbstractType("kubernetes.Semver")
-    functions = [
-        cel.FunctionDecl(
-            name,
-            [
-                cel.Overload(f"{name}_{place}", result, parameters, is_member)
-                for place, (is_member, parameters, result) in enumerate(overloads)
-            ],
-        )
-        for name, overloads in declarations(types, quantity, semver)
-    ]
-    variables = {
+
+def _variables(types: Any, quantity: Any) -> dict[str, Any]:
+    return {
         "device": types.Map(types.STRING, types.DYN),
         "device.driver": types.STRING,
         "device.allowMultipleAllocations": types.BOOL,
         "device.attributes": types.Map(types.STRING, types.Map(types.STRING, types.DYN)),
         "device.capacity": types.Map(types.STRING, types.Map(types.STRING, quantity)),
     }
-    extensions = [ext_bindings.ExtBindings(), ext_optional.ExtOptional()]
-    return cel.NewEnv(variables=variables, extensions=extensions, functions=functions)
 
 
 def _compiler_words(text: str) -> str:

@@ -1,0 +1,70 @@
+"""Faults of custom resources as causes, in the words of the API server.
+
+A path is written as clients know it (`spec.ports[0]`); the object as a whole is `<nil>`, as upstream writes it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Final
+
+from bayplan.apiserver.json_paths import value_text
+from bayplan.store.errors import FORBIDDEN, INVALID, REQUIRED, UNSUPPORTED, Cause, field_cause
+
+DUPLICATE: Final = "FieldValueDuplicate"
+TOO_LONG: Final = "FieldValueTooLong"
+TOO_MANY: Final = "FieldValueTooMany"
+TYPE_INVALID: Final = "FieldValueTypeInvalid"
+
+
+def shown(value: Any) -> str:
+    """A value in a message: text in quotes, numbers as they are, anything else as JSON."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return "null" if value is None else value_text(value)
+
+
+def _at(path: str) -> str:
+    return path.removeprefix(".") or "<nil>"
+
+
+def invalid(path: str, value: Any, detail: str) -> Cause:
+    return field_cause(INVALID, _at(path), f"{shown(value)}: {detail}")
+
+
+def invalid_part(path: str, detail: str) -> Cause:
+    """Of an object or a list, which is not shown."""
+    return field_cause(INVALID, _at(path), detail)
+
+
+def type_invalid(path: str, value: str, detail: str) -> Cause:
+    return Cause(TYPE_INVALID, f"Invalid value: {shown(value)}: {detail}", _at(path))
+
+
+def required(path: str, detail: str = "") -> Cause:
+    return Cause(REQUIRED, f"Required value: {detail}" if detail else "Required value", _at(path))
+
+
+def forbidden(path: str, detail: str) -> Cause:
+    return field_cause(FORBIDDEN, _at(path), detail)
+
+
+def unsupported(path: str, value: Any, supported: Iterable[Any]) -> Cause:
+    texts = (item if isinstance(item, str) else value_text(item) for item in supported)
+    listed = ", ".join(json.dumps(text, ensure_ascii=False) for text in texts)
+    return Cause(UNSUPPORTED, f"Unsupported value: {shown(value)}: supported values: {listed}", _at(path))
+
+
+def too_long(path: str, length_max: int) -> Cause:
+    unit = "byte" if length_max == 1 else "bytes"
+    return Cause(TOO_LONG, f"Too long: may not be more than {length_max} {unit}", _at(path))
+
+
+def too_many(path: str, count: int, count_max: int) -> Cause:
+    unit = "item" if count_max == 1 else "items"
+    return Cause(TOO_MANY, f"Too many: {count}: must have at most {count_max} {unit}", _at(path))
+
+
+def duplicate(path: str, value: Any) -> Cause:
+    return Cause(DUPLICATE, f"Duplicate value: {shown(value)}", _at(path))

@@ -1,0 +1,137 @@
+"""Formats of text that schemas may ask for, and patterns in Go's syntax of regular expressions.
+
+Formats that nobody uses for clusters (ISBN, credit cards, colors) take any text. Patterns are carried out by Python
+where the two syntaxes agree, otherwise by the CEL library's RE2.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import ipaddress
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from bayplan.model.cel.library import by_library
+from bayplan.model.durations import parse_duration
+from bayplan.model.timestamps import parse_time
+
+_UUID = r"[0-9a-f]{8}-?[0-9a-f]{4}-?%s[0-9a-f]{3}-?%s[0-9a-f]{3}-?[0-9a-f]{12}"
+_ANY_HEX = "[0-9a-f]"
+_HOSTNAME = re.compile(r"[^\W_]([^\W_]|-)*(\.[^\W_]([^\W_]|-)*)*")
+_MAC = re.compile(r"[0-9a-fA-F]{2}(([:-])[0-9a-fA-F]{2}){5,19}|[0-9a-fA-F]{4}(\.[0-9a-fA-F]{4}){2,9}")
+_SHORT_NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_WORDED_DURATION = re.compile(
+    r"\d+\s*(ns|nano|us|µs|micro|ms|milli|s|sec|m|min|h|hr|hour|d|day|w|wk|week)", re.IGNORECASE
+)
+_EMAIL = re.compile(r"[^@\s<>]+@[^@\s<>]+|[^<>]*<[^@\s<>]+@[^@\s<>]+>")
+
+
+def _is_date(text: str) -> bool:
+    return _reads(lambda: parse_time(f"{text}T00:00:00Z"))
+
+
+def _is_date_time(text: str) -> bool:
+    return _reads(lambda: parse_time(text))
+
+
+def _is_duration(text: str) -> bool:
+    return _reads(lambda: parse_duration(text)) or _WORDED_DURATION.search(text) is not None
+
+
+def _is_ipv4(text: str) -> bool:
+    return _reads(lambda: ipaddress.IPv4Address(text))
+
+
+def _is_ipv6(text: str) -> bool:
+    return _reads(lambda: ipaddress.IPv6Address(text))
+
+
+def _is_cidr(text: str) -> bool:
+    return "/" in text and _reads(lambda: ipaddress.ip_interface(text))
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return bool(text)
+
+
+def _is_uri(text: str) -> bool:
+    return text.startswith("/") or (_reads(lambda: urlsplit(text)) and bool(urlsplit(text).scheme))
+
+
+def _is_hostname(text: str) -> bool:
+    labels = text.split(".")
+    return len(text) <= 255 and all(len(label) <= 63 for label in labels) and _HOSTNAME.fullmatch(text) is not None
+
+
+def _reads(read: Callable[[], object]) -> bool:
+    try:
+        read()
+    except ValueError:
+        return False
+    return True
+
+
+def _full(pattern: str, length_max: int = 10_000) -> Callable[[str], bool]:
+    compiled = re.compile(pattern, re.IGNORECASE if "[0-9a-f]" in pattern else 0)
+    return lambda text: len(text) <= length_max and compiled.fullmatch(text) is not None
+
+
+def _anything(_text: str) -> bool:
+    return True
+
+
+FORMATS: dict[str, Callable[[str], bool]] = {
+    "byte": _is_base64,
+    "cidr": _is_cidr,
+    "date": _is_date,
+    "datetime": _is_date_time,
+    "duration": _is_duration,
+    "email": lambda text: _EMAIL.fullmatch(text) is not None,
+    "hostname": _is_hostname,
+    "ipv4": _is_ipv4,
+    "ipv6": _is_ipv6,
+    "k8sshortname": _full(_SHORT_NAME, 63),
+    "k8slongname": _full(rf"{_SHORT_NAME}(\.{_SHORT_NAME})*", 253),
+    "mac": lambda text: _MAC.fullmatch(text) is not None,
+    "uri": _is_uri,
+    "uuid": _full(_UUID % (_ANY_HEX, _ANY_HEX)),
+    "uuid3": _full(_UUID % ("3", _ANY_HEX)),
+    "uuid4": _full(_UUID % ("4", "[89ab]")),
+    "uuid5": _full(_UUID % ("5", "[89ab]")),
+    **dict.fromkeys(
+        ("bsonobjectid", "creditcard", "hexcolor", "isbn", "isbn10", "isbn13", "password", "rgbcolor", "ssn"), _anything
+    ),
+}
+"""By name without dashes."""
+
+
+def has_format(text: str, name: str) -> bool:
+    return FORMATS[name.replace("-", "")](text)
+
+
+def matches_pattern(text: str, pattern: str) -> bool:
+    """Whether the pattern is found anywhere in the text."""
+    compiled = _compiled(pattern)
+    return bool(by_library("matches", text, pattern)) if compiled is None else compiled.search(text) is not None
+
+
+_PIECES = re.compile(r"\\.|\[\^?\]?(?:\\.|\[:|[^\]\\])*\]|.", re.DOTALL)
+
+
+@lru_cache(maxsize=4_096)
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    """In Python's syntax, where `$` would also match before a last newline; None if Python cannot read it."""
+    if "[:" in pattern or r"\p" in pattern or r"\P" in pattern:
+        return None
+    pieces = ({"$": r"\Z", r"\z": r"\Z"}.get(piece, piece) for piece in _PIECES.findall(pattern))
+    try:
+        return re.compile("".join(pieces), re.ASCII)
+    except re.error:
+        return None

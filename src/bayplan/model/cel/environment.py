@@ -1,0 +1,32 @@
+"""What an expression may use: the functions that Kubernetes adds to CEL, and the variables of the place it stands in.
+
+Gives an environment of the library, which parses and checks expressions. Loaded when the first expression is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from bayplan.model.cel.extensions import declarations
+
+
+def new_environment(variables_of: Callable[[Any, Any], Mapping[str, Any]]) -> Any:
+    """`variables_of` takes the library's types and the type of quantities, and gives the variables with their types."""
+    from cel_expr_python import cel  # noqa: PLC0415 - loaded when the first expression is
+    from cel_expr_python.ext import ext_bindings, ext_optional  # noqa: PLC0415
+
+    types = cel.Type
+    quantity, semver = types.AbstractType("kubernetes.Quantity"), types.AbstractType("kubernetes.Semver")
+    functions = [
+        cel.FunctionDecl(
+            name,
+            [
+                cel.Overload(f"{name}_{place}", result, parameters, is_member)
+                for place, (is_member, parameters, result) in enumerate(overloads)
+            ],
+        )
+        for name, overloads in declarations(types, quantity, semver)
+    ]
+    extensions = [ext_bindings.ExtBindings(), ext_optional.ExtOptional()]
+    return cel.NewEnv(variables=dict(variables_of(types, quantity)), extensions=extensions, functions=functions)
