@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from bayplan.apiserver.http.go_json import json_fault
 from bayplan.apiserver.http.requests import JSON, Request
 from bayplan.apiserver.schema import protobuf
+from bayplan.apiserver.schema.go_syntax import syntax_fault
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.pruning import pruned
 from bayplan.apiserver.schema.resources import resource_of_kind
@@ -99,7 +99,7 @@ def parse_json(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        raise ValueError(json_fault(body)) from None
+        raise ValueError(syntax_fault(body) or "invalid JSON") from None
 
 
 def _from_json(body: bytes, expected: Expected) -> Document:
