@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from bayplan.apiserver.custom_resources.versions import CustomVersion
 from bayplan.apiserver.http.requests import JSON, Request
 from bayplan.apiserver.schema import protobuf
 from bayplan.apiserver.schema.go_syntax import syntax_fault
@@ -49,7 +50,7 @@ def media_type(request: Request) -> str:
     return request.header("content-type").partition(";")[0].strip().lower() or JSON
 
 
-def decode(request: Request, expected: Expected, options_kind: str) -> Decoded:
+def decode(request: Request, expected: Expected, options_kind: str, custom: CustomVersion | None = None) -> Decoded:
     """The body as a document of the expected kind, unknown fields refused, warned of or dropped as asked."""
     validation = field_validation(request, options_kind)
     media = media_type(request)
@@ -65,23 +66,37 @@ def decode(request: Request, expected: Expected, options_kind: str) -> Decoded:
             f"the body of the request was in an unknown format - accepted media types include: {_ACCEPTED}"
         )
     typed = _with_type(document, expected)
-    return checked_document(typed, expected, validation, request.body if media == JSON else None)
+    return checked_document(typed, expected, validation, request.body if media == JSON else None, custom)
 
 
-def checked_document(document: Document, expected: Expected, validation: str, raw: bytes | None = None) -> Decoded:
+def checked_document(
+    document: Document,
+    expected: Expected,
+    validation: str,
+    raw: bytes | None = None,
+    custom: CustomVersion | None = None,
+) -> Decoded:
     """The document without fields that its kind does not have; these are refused or warned of as asked."""
+    kept, unknown = _known_fields(document, expected, raw, custom)
+    if unknown and validation == "Strict":
+        raise BadRequest(f"{_unhandled(document)} {expected.kind}: strict decoding error: {', '.join(unknown)}")
+    return Decoded(kept, unknown if validation != "Ignore" else ())
+
+
+def _known_fields(
+    document: Document, expected: Expected, raw: bytes | None, custom: CustomVersion | None
+) -> tuple[Document, tuple[str, ...]]:
+    """The document without fields that its kind does not have, and what is to be said of those."""
+    if custom is not None:
+        kept, paths = custom.receive(document)
+        return kept, tuple(f'unknown field "{path}"' for path in paths)
     message = message_of(expected.api_version, expected.kind)
     if message is None:
-        return Decoded(document)
+        return document, ()
     faults = check(document, message, raw)
     if faults.wrong_type:
         raise BadRequest(f"{_unhandled(document)} {expected.kind}: {faults.wrong_type}")
-    unknown = faults.strict
-    if unknown and validation == "Strict":
-        listed = ", ".join(unknown)
-        raise BadRequest(f"{_unhandled(document)} {expected.kind}: strict decoding error: {listed}")
-    kept = pruned(document, message) if unknown else document
-    return Decoded(kept, tuple(unknown) if validation != "Ignore" else ())
+    return (pruned(document, message) if faults.strict else document), faults.strict
 
 
 def field_validation(request: Request, options_kind: str) -> str:

@@ -13,7 +13,7 @@ from bayplan.apiserver.http.bodies import decode
 from bayplan.apiserver.http.rendering import document_answer
 from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
-from bayplan.apiserver.registry import ownership
+from bayplan.apiserver.patching.server_side_apply.tracking import track
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.model.timestamps import format_time
 
@@ -37,7 +37,7 @@ def is_review(target: Target) -> bool:
     return target.resource.kind in _STATUSES
 
 
-def answer_review(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:  # noqa: ARG001
+def answer_review(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
     """POST of a review."""
     options = writing.options_of(request, "CreateOptions")
     review = decode(request, writing.expected_of(target), "CreateOptions").document
@@ -46,5 +46,6 @@ def answer_review(registry: Registry, request: Request, target: Target, form: Fo
         metadata: dict[str, Any] = {"creationTimestamp": format_time(now)}
         return document_answer({**review, "metadata": metadata, "status": _STATUSES[kind]}, form, status=201)
     asked = {field: value for field, value in review.items() if field != "status"}
-    owned = ownership.after_create({**asked, "metadata": {}}, target.resource, options.manager, now)
+    scope = registry.definitions.scope(target.resource)
+    owned = track(scope, None, {**asked, "metadata": {}}, options.manager, now)
     return document_answer({**owned, "status": _STATUSES[kind]}, form, status=201)

@@ -84,7 +84,7 @@ def create(registry: Registry, request: Request, target: Target, form: Form, now
     if target.name or (target.resource.namespaced and not target.namespace):
         raise MethodNotAllowed
     options = options_of(request, "CreateOptions")
-    decoded = decode(request, expected_of(target), "CreateOptions")
+    decoded = decode(request, expected_of(target), "CreateOptions", registry.definitions.custom(target.resource))
     entry = registry.create(target.resource, target.namespace, decoded.document, options, now)
     return written(registry, entry, target, form, now, decoded.warnings, status=201)
 
@@ -92,7 +92,7 @@ def create(registry: Registry, request: Request, target: Target, form: Form, now
 def update(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
     """PUT of an object."""
     options = options_of(request, "UpdateOptions")
-    decoded = decode(request, expected_of(target), "UpdateOptions")
+    decoded = decode(request, expected_of(target), "UpdateOptions", registry.definitions.custom(target.resource))
     resource, namespace, name = target.resource, target.namespace, target.name
     try:
         entry = registry.update(
@@ -121,10 +121,11 @@ def patch(registry: Registry, request: Request, target: Target, form: Form, now:
     validation = field_validation(request, "PatchOptions")
     change = patch_change(request, expected_of(target))
     warnings: list[str] = []
+    custom = registry.definitions.custom(target.resource)
 
     def wish(document: Document) -> Document:
         patched = change(document)
-        decoded = checked_document(patched, expected_of(target), validation)
+        decoded = checked_document(patched, expected_of(target), validation, None, custom)
         warnings.extend(decoded.warnings)
         return decoded.document
 
@@ -167,7 +168,7 @@ def _apply(registry: Registry, request: Request, target: Target, form: Form, now
         cause = field_cause(REQUIRED, "fieldManager", "is required for apply patch")
         raise Invalid.options("PatchOptions", [cause])
     options = options_of(request, "PatchOptions")
-    decoded = _applied_configuration(request, target)
+    decoded = _applied_configuration(registry, request, target)
     entry, is_new = registry.apply(
         target.resource,
         target.namespace,
@@ -181,15 +182,15 @@ def _apply(registry: Registry, request: Request, target: Target, form: Form, now
     return written(registry, entry, target, form, now, decoded.warnings, status=201 if is_new else 200)
 
 
-def _applied_configuration(request: Request, target: Target) -> Decoded:
+def _applied_configuration(registry: Registry, request: Request, target: Target) -> Decoded:
     try:
         document = next(parse_yaml(request.body), None)
     except (YamlError, RecursionError) as error:
         raise BadRequest(f"error decoding YAML: {error}") from None
     if not isinstance(document, dict):
         raise BadRequest("error decoding YAML: the body is not an object")
-    expected = expected_of(target)
-    return checked_document(document, expected, field_validation(request, "PatchOptions"))
+    expected, custom = expected_of(target), registry.definitions.custom(target.resource)
+    return checked_document(document, expected, field_validation(request, "PatchOptions"), None, custom)
 
 
 def written(

@@ -12,11 +12,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 from bayplan.apiserver.admitting import admit_create, admit_update
 from bayplan.apiserver.patching.overlay import overlay
-from bayplan.apiserver.patching.server_side_apply.tracking import with_old_times
-from bayplan.apiserver.registry import creating, deleting, evicting, ownership, updating
+from bayplan.apiserver.patching.server_side_apply.applying import apply
+from bayplan.apiserver.patching.server_side_apply.tracking import track, with_old_times
+from bayplan.apiserver.registry import creating, deleting, evicting, updating
 from bayplan.apiserver.registry.catalogue import Catalogue
-from bayplan.apiserver.registry.definitions import Definitions
-from bayplan.apiserver.registry.documents import is_custom, metadata_of, with_metadata
+from bayplan.apiserver.registry.custom_admission import admit_custom_update, admit_new_custom
+from bayplan.apiserver.registry.definitions import CUSTOM_RESOURCE_DEFINITIONS, Definitions
+from bayplan.apiserver.registry.documents import metadata_of, with_metadata
 from bayplan.apiserver.registry.generations import counted
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.typed import TypedContent, narrow_document
@@ -61,9 +63,10 @@ class Registry:
     def __init__(self, storage: Storage, catalogue: Catalogue) -> None:
         self.storage = storage
         self.catalogue = catalogue
-        self.definitions = Definitions()
+        self.definitions = Definitions(catalogue)
         self.typed = TypedContent()
         storage.follow(self.typed.follow)
+        storage.follow(self.definitions.follow, CUSTOM_RESOURCE_DEFINITIONS)
 
     def restore(self, now: int) -> None:
         """Takes over what an earlier process left in the storage."""
@@ -71,6 +74,8 @@ class Registry:
         for name in self.storage.resources():
             for entry in self.storage.entries(name):
                 self.typed.restore(name, entry)
+        for entry in self.storage.entries(CUSTOM_RESOURCE_DEFINITIONS):
+            self.definitions.restore(entry)
 
     # Reading. `find` and `list` are also what admission sees of the cluster.
 
@@ -100,9 +105,8 @@ class Registry:
             lambda name: self.storage.find(stored_as, namespace, name) is not None,
         )
         made = creating.stamped(resource, stored_form(resource, made), now)
-        if not is_custom(resource):
-            made = admit_create(resource, made, self, now)
-        made = ownership.after_create(made, resource, options.manager, now)
+        made = self._admitted_new(resource, made, now)
+        made = track(self.definitions.scope(resource), None, made, options.manager, now)
         if self.storage.find(stored_as, namespace, made["metadata"]["name"]) is not None:
             raise AlreadyExists.of(resource, made["metadata"]["name"])
         if options.dry_run:
@@ -132,12 +136,37 @@ class Registry:
         old, new = entry.document, stored_form(resource, wished)
         half = updating.updated_status if subresource == "status" else updating.updated
         made = half(old, new, resource)
-        if options.trusted or is_custom(resource):
-            made = counted(old, made, resource)
-        else:
-            made = admit_update(resource, made, old, self, now, subresource=subresource)
-        made = ownership.after_update(old, made, resource, options.manager, subresource, now)
+        made = self._admitted(resource, made, old, subresource, options, now)
+        made = self._owned(old, made, resource, subresource, options, now)
         return self._write(resource, entry, made, options, now)
+
+    def _owned(
+        self, old: Document, new: Document, resource: Resource, subresource: str, options: WriteOptions, now: int
+    ) -> Document:
+        """The new document, with the writer as the owner of what it changed."""
+        return track(self.definitions.scope(resource, subresource), old, new, options.manager, now)
+
+    def _admitted_new(self, resource: Resource, document: Document, now: int) -> Document:
+        version = self.definitions.custom(resource)
+        if version is not None:
+            return admit_new_custom(version, document, self)
+        made = admit_create(resource, document, self, now)
+        if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS:
+            return self.definitions.established(made, now)
+        return made
+
+    def _admitted(
+        self, resource: Resource, new: Document, old: Document, subresource: str, options: WriteOptions, now: int
+    ) -> Document:
+        version = self.definitions.custom(resource)
+        if version is None and not options.trusted:
+            made = admit_update(resource, new, old, self, now, subresource=subresource)
+            if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS and not subresource:
+                return self.definitions.established(made, now)
+            return made
+        if version is None or options.trusted:
+            return counted(old, new, resource)
+        return admit_custom_update(version, new, old, subresource)
 
     def _write(self, resource: Resource, entry: Entry, made: Document, options: WriteOptions, now: int) -> Entry:
         old = entry.document
@@ -169,15 +198,13 @@ class Registry:
             return self._apply_new(resource, namespace, name, applied, options, now), True
         entry = self.entry(resource, namespace, name)
         served = served_form(resource, entry.document)
-        wished = ownership.after_apply(served, applied, resource, options.manager, subresource, now, force=force)
+        scope = self.definitions.scope(resource, subresource)
+        wished = apply(scope, served, applied, options.manager, now, force=force)
         updating.check_preconditions(served, wished, resource, must_name_version=False)
         half = updating.updated_status if subresource == "status" else updating.updated
         old = entry.document
         made = half(old, stored_form(resource, wished), resource)
-        if is_custom(resource):
-            made = counted(old, made, resource)
-        else:
-            made = admit_update(resource, made, old, self, now, subresource=subresource)
+        made = self._admitted(resource, made, old, subresource, options, now)
         return self._write(resource, entry, with_old_times(old, made), options, now), False
 
     def _apply_new(
@@ -185,7 +212,7 @@ class Registry:
     ) -> Entry:
         if metadata_of(applied).get("uid"):
             raise Conflict.gone_meanwhile(resource, name, metadata_of(applied)["uid"])
-        made = ownership.after_apply(None, applied, resource, options.manager, "", now, force=False)
+        made = apply(self.definitions.scope(resource), None, applied, options.manager, now)
         owners = made["metadata"].get("managedFields")
         entry = self.create(resource, namespace, made, options._replace(dry_run=True), now)
         document = with_metadata(entry.document, managedFields=owners)
@@ -234,7 +261,7 @@ class Registry:
         node = self.typed.content.find("Node", "", node_name)
         labels = pods.topology_labels(node if isinstance(node, Node) else None)
         made = self.overlay(PODS, entry, pod, pods.bound(pod, node_name, uid, labels, annotations, now))
-        made = ownership.after_update(entry.document, made, PODS, options.manager, "binding", now)
+        made = self._owned(entry.document, made, PODS, "binding", options, now)
         return self._write(PODS, entry, made, options, now)
 
     def evict(self, namespace: str, name: str, request: Request, options: WriteOptions, now: int) -> None:
@@ -245,7 +272,7 @@ class Registry:
         if not evicting.needs_no_budget(pod):
             self._ask_budget(pod, options, now)
         marked = self.overlay(PODS, entry, pod, evicting.about_to_go(pod, now))
-        marked = ownership.after_update(entry.document, marked, PODS, options.manager, "status", now)
+        marked = self._owned(entry.document, marked, PODS, "status", options, now)
         if not options.dry_run and pod.metadata.deletion_timestamp is None:
             self._write(PODS, entry, marked, options, now)
         self.delete(PODS, namespace, name, request, now, dry_run=options.dry_run)
@@ -261,7 +288,7 @@ class Registry:
             return
         after = replace(budget, status=evicting.disrupted(budget, pod, now))
         made = self.overlay(BUDGETS, entry, budget, after)
-        made = ownership.after_update(entry.document, made, BUDGETS, options.manager, "status", now)
+        made = self._owned(entry.document, made, BUDGETS, "status", options, now)
         self._write(BUDGETS, entry, made, options, now)
 
     def finalize_namespace(self, name: str, finalizers: Any, options: WriteOptions, now: int) -> Entry:

@@ -1,0 +1,36 @@
+"""Custom resources on their way in: metadata as of any object, the rest as their definition has it."""
+
+from __future__ import annotations
+
+from bayplan.apiserver.admitting.cluster import ClusterView
+from bayplan.apiserver.admitting.plugins.namespaces import check_namespace
+from bayplan.apiserver.admitting.validation.faults import Faults
+from bayplan.apiserver.admitting.validation.metadata import check_metadata, check_metadata_update
+from bayplan.apiserver.custom_resources.versions import CustomVersion
+from bayplan.apiserver.registry.generations import counted
+from bayplan.apiserver.storage.entries import Document
+from bayplan.store.errors import Cause, Invalid
+
+
+def admit_new_custom(version: CustomVersion, document: Document, cluster: ClusterView) -> Document:
+    """A new object of a custom resource; raises what is refused."""
+    metadata = document["metadata"]
+    check_namespace(version.resource, metadata.get("namespace", ""), metadata["name"], cluster)
+    faults = Faults()
+    check_metadata(version.resource, metadata, faults)
+    _refuse(version, document, [*faults, *version.validate_create(document)])
+    return document
+
+
+def admit_custom_update(version: CustomVersion, new: Document, old: Document, subresource: str) -> Document:
+    """The next version of an object of a custom resource; raises what is refused."""
+    faults = Faults()
+    check_metadata_update(new["metadata"], old["metadata"], faults)
+    validate = version.validate_status if subresource == "status" else version.validate_update
+    _refuse(version, new, [*faults, *validate(new, old)])
+    return counted(old, new, version.resource)
+
+
+def _refuse(version: CustomVersion, document: Document, causes: list[Cause]) -> None:
+    if causes:
+        raise Invalid.of(version.resource, document["metadata"].get("name", ""), causes)
