@@ -62,6 +62,8 @@ def scaled(document: Document, scale: Document, paths: ScalePaths) -> Document:
 
 
 def _at(document: Any, path: tuple[str, ...]) -> Any:
+    if not path:
+        return None
     for step in path:
         if not isinstance(document, dict):
             return None
