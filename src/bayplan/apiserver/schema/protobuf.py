@@ -60,7 +60,7 @@ def decode(body: bytes, api_version: str = "", kind: str = "") -> Document:
         raise UndecodableBody(f'no kind "{kind}" is registered for version "{api_version}"', api_version, kind)
     try:
         fields = _object(found.name, _parse(found.name, raw))
-    except ValueError as error:  # broken protobuf, or JSON inside that is none
+    except ValueError as error:  # broken protobuf, a key that is not UTF-8, or JSON inside that is none
         raise UndecodableBody(str(error), api_version, kind) from error
     return {"apiVersion": api_version, "kind": kind, **fields}
 
@@ -107,7 +107,7 @@ def _converter(field: Field) -> _Converter:
     if field.container == "list":
         return lambda values: [convert(value) for value in values]
     if field.container == "map":
-        return lambda values: {key: convert(values[key]) for key in sorted(values)}
+        return lambda values: {_text(key): convert(value) for key, value in sorted(values.items(), key=_first_text)}
     return convert
 
 
@@ -124,6 +124,10 @@ def _as_it_is(value: Any) -> Any:
 def _text(value: str | bytes) -> str:
     """Text that is not UTF-8 comes as bytes; Go puts a replacement character for what it cannot read."""
     return value if isinstance(value, str) else value.decode(errors="replace")
+
+
+def _first_text(entry: tuple[str | bytes, Any]) -> str:
+    return _text(entry[0])
 
 
 def _base64(value: bytes) -> str:

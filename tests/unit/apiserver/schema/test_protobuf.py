@@ -181,6 +181,13 @@ def test_text_that_is_not_utf_8_is_replaced() -> None:
     assert document["metadata"] == {"name": "a\ufffd"}
 
 
+def test_a_value_of_a_map_that_is_not_utf_8_is_replaced_and_such_a_key_refused() -> None:
+    value, key = b"\x12\x07\x0a\x01b\x12\x02c\xfe", b"\x12\x07\x0a\x02b\xfe\x12\x01c"
+    assert decode(envelope("v1", "ConfigMap", value))["data"] == {"b": "c\ufffd"}
+    with pytest.raises(UndecodableBody):
+        decode(envelope("v1", "ConfigMap", key))
+
+
 def test_json_inside_that_is_none_is_refused() -> None:
     revision: Any = class_of("apps.v1.ControllerRevision")()
     revision.f2.f1 = b"{"
