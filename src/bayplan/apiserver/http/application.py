@@ -49,7 +49,7 @@ class Application:
         self.registry = registry
         self._token = token.encode()
         self._clock = clock
-        self._information = Information(registry.catalogue, address)
+        self._information = Information(registry, address)
         self._watches: set[Watch] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

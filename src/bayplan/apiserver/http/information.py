@@ -8,9 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from bayplan.apiserver.http.requests import JSON, Answer, Request
-from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.documents import is_custom
+from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema import discovery, openapi_v2, openapi_v2_protobuf, openapi_v3
+from bayplan.apiserver.schema.openapi_schemas import V2, V3
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import encode_json
 from bayplan.store.errors import NotFound
@@ -39,8 +40,9 @@ _NOT_MODIFIED: Final = 304
 class Information:
     """Answers about the server; what they say is put together once for each set of resources that is served."""
 
-    def __init__(self, catalogue: Catalogue, address: str) -> None:
-        self._catalogue = catalogue
+    def __init__(self, registry: Registry, address: str) -> None:
+        self._catalogue = registry.catalogue
+        self._definitions = registry.definitions
         self._address = address
         self._generation = -1
         self._answers: dict[tuple[str, ...], Answer] = {}
@@ -91,7 +93,7 @@ class Information:
 
     def _openapi(self, segments: tuple[str, ...], resources: tuple[Resource, ...], protobuf: str) -> Answer | None:
         if segments == ("openapi", "v2"):
-            document = openapi_v2.document(resources, {})
+            document = openapi_v2.document(resources, self._definitions.openapi(V2))
             if protobuf:
                 return Answer(200, openapi_v2_protobuf.encode_document(document), OPENAPI_V2_PROTOBUF)
             return _json(document)
@@ -105,7 +107,8 @@ class Information:
             return None
         served = [resource for resource in resources if openapi_v3.document_path(resource) == path]
         if is_custom(served[0]):
-            return _json(openapi_v3.custom_document(served, {}))
+            schemas = self._definitions.openapi(V3, served[0].api_version)
+            return _json(openapi_v3.custom_document(served, schemas))
         return _json(openapi_v3.built_in_document(served))
 
     def _paths(self) -> list[str]:

@@ -6,7 +6,6 @@ are stored: what they define is served from the moment that they are established
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from bayplan.apiserver.custom_resources.definitions import established_status, resources_of
@@ -14,6 +13,8 @@ from bayplan.apiserver.custom_resources.versions import CustomVersion, versions_
 from bayplan.apiserver.patching.server_side_apply.scopes import Scope, custom_scope, scope_of
 from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.scaling import ScalePaths
+from bayplan.apiserver.schema.openapi_custom import custom_definitions
+from bayplan.apiserver.schema.openapi_schemas import Form
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.selecting.selectable_fields import SelectableFields, fields_of
 from bayplan.apiserver.storage.entries import Document, Entry
@@ -108,9 +109,13 @@ class Definitions:
             _steps(paths.get("labelSelectorPath", "")),
         )
 
-    def schemas(self, name_of: Callable[[Resource], str]) -> dict[str, Any]:
-        """The schemas of custom kinds, by the names under which OpenAPI documents have them."""
-        return {name_of(version.resource): version.openapi or {} for version in self._versions.values()}
+    def openapi(self, form: Form, api_version: str = "") -> dict[str, Any]:
+        """The schemas of custom kinds, of one version or of all, as OpenAPI documents have them."""
+        found: dict[str, Any] = {}
+        for version in self._versions.values():
+            if api_version in ("", version.resource.api_version):
+                found |= custom_definitions(version.resource, dict(version.openapi or {}), form)
+        return found
 
 
 def _steps(path: str) -> tuple[str, ...]:
