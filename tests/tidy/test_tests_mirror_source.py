@@ -23,6 +23,7 @@ THEMES = {
     "core/test_uncertain_binding.py": "bindings whose answer is late or lost",
     "core/test_waiting_for_claims.py": "pods that wait for their claims before they are bound",
     "report/comparison/test_comparison.py": "a comparison as tables and as a page",
+    "apiserver/admitting/test_recorded.py": "creations of a recorded session with a real API server",
     "store/test_binding.py": "the binding subresource",
     "store/test_creating.py": "creating objects: defaults, names, refusals",
     "store/test_recorded.py": "the store against a recorded session with a real API server",

@@ -9,7 +9,7 @@ admission that only refuses. managedFields and resourceVersions are somebody els
 
 from __future__ import annotations
 
-from bayplan.apiserver.admitting.cluster import ClusterView
+from bayplan.apiserver.admitting.cluster import EVENTS, ClusterView
 from bayplan.apiserver.admitting.defaults import default_document
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.plugins.default_classes import (
@@ -115,4 +115,6 @@ def _check_against_cluster(
 
 def _refuse(resource: Resource, document: Document, causes: list[Cause]) -> None:
     if causes:
-        raise Invalid.of(resource, document["metadata"].get("name", ""), causes)
+        # Events of both groups are one kind to the server, which calls it by its old group.
+        named = EVENTS if resource.group == "events.k8s.io" else resource
+        raise Invalid.of(named, document["metadata"].get("name", ""), causes)

@@ -26,6 +26,7 @@ def builtin(group: str, version: str, plural: str) -> Resource:
     return found
 
 
+EVENTS = builtin("", "v1", "events")
 NAMESPACES = builtin("", "v1", "namespaces")
 LIMIT_RANGES = builtin("", "v1", "limitranges")
 RESOURCE_QUOTAS = builtin("", "v1", "resourcequotas")
