@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bayplan.apiserver.custom_resources.versions import CustomVersion
-from bayplan.apiserver.http.requests import JSON, Request
+from bayplan.apiserver.http.requests import JSON, YAML, Request
 from bayplan.apiserver.schema import protobuf
 from bayplan.apiserver.schema.go_syntax import syntax_fault
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.pruning import pruned
 from bayplan.apiserver.schema.resources import resource_of_kind
 from bayplan.apiserver.schema.strictness import check
+from bayplan.apiserver.schema.yaml_bodies import InvalidYaml, parse_yaml_body
 from bayplan.apiserver.storage.entries import Document
-from bayplan.model.yaml_documents import YamlError, parse_yaml
 from bayplan.store.errors import UNSUPPORTED, BadRequest, Cause, Invalid, RequestEntityTooLarge, UnsupportedMediaType
 
 BODY_MAX = 3 * 1024 * 1024
-YAML, PROTOBUF = "application/yaml", "application/vnd.kubernetes.protobuf"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 _ACCEPTED = f"{JSON}, {YAML}, {PROTOBUF}"
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
@@ -127,9 +127,9 @@ def _from_json(body: bytes, expected: Expected) -> Document:
 
 def _from_yaml(body: bytes, expected: Expected) -> Document:
     try:
-        document = next(parse_yaml(body), None)
-    except (YamlError, RecursionError) as error:
-        raise BadRequest(f"{_unrecognized(expected)}: {error}") from None
+        document, _ = parse_yaml_body(body)
+    except InvalidYaml as error:
+        raise BadRequest(f"error converting YAML to JSON: {error}") from None
     return _an_object(document, body, expected)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, TypeAlias
 
 from bayplan.apiserver.http import reading, writing
-from bayplan.apiserver.http.accepting import Form
+from bayplan.apiserver.http.accepting import TABLE, Form
 from bayplan.apiserver.http.bodies import decode, media_type
 from bayplan.apiserver.http.deleting import deletion_request
 from bayplan.apiserver.http.rendering import document_answer, object_answer
@@ -17,6 +17,8 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.scaling import ScalePaths, scale_of, scaled
 from bayplan.apiserver.registry.versions import served_form
 from bayplan.apiserver.storage.entries import Document, encode_json
+from bayplan.apiserver.tables.autoscaling import SCALES
+from bayplan.apiserver.tables.building import one_row_table
 from bayplan.store.errors import BadRequest, InternalError, MethodNotAllowed, NotImplementedHere
 
 Handler: TypeAlias = Callable[[Registry, Request, Target, Form, int], Answer]
@@ -77,7 +79,8 @@ def _evict(registry: Registry, request: Request, target: Target, form: Form, now
 
 def _get_scale(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:  # noqa: ARG001
     entry = registry.entry(target.resource, target.namespace, target.name)
-    return document_answer(scale_of(served_form(target.resource, entry.document), _paths(registry, target)), form)
+    scale = scale_of(served_form(target.resource, entry.document), _paths(registry, target))
+    return document_answer(one_row_table(SCALES, scale, now) if form.shape == TABLE else scale, form)
 
 
 def _write_scale(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:

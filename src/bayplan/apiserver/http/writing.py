@@ -24,8 +24,8 @@ from bayplan.apiserver.patching.strategic_merge import apply_strategic_merge_pat
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.messages import message_of
+from bayplan.apiserver.schema.yaml_bodies import InvalidYaml, parse_yaml_body
 from bayplan.apiserver.storage.entries import Document, Entry
-from bayplan.model.yaml_documents import YamlError, parse_yaml
 from bayplan.store.errors import (
     FORBIDDEN,
     REQUIRED,
@@ -184,8 +184,8 @@ def _apply(registry: Registry, request: Request, target: Target, form: Form, now
 
 def _applied_configuration(registry: Registry, request: Request, target: Target) -> Decoded:
     try:
-        document = next(parse_yaml(request.body), None)
-    except (YamlError, RecursionError) as error:
+        document, _ = parse_yaml_body(request.body)
+    except InvalidYaml as error:
         raise BadRequest(f"error decoding YAML: {error}") from None
     if not isinstance(document, dict):
         raise BadRequest("error decoding YAML: the body is not an object")

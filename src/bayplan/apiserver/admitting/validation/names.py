@@ -12,13 +12,13 @@ from ipaddress import ip_address, ip_network
 
 from bayplan.model.meta import INT32_MAX
 
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{LABEL}(\.{LABEL})*"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _PERCENT = "[0-9]+%"
 _HEADER = "[-A-Za-z0-9]+"
 _WILDCARD = rf"\*\.{_SUBDOMAIN}"
-_LABEL_MAX, _SUBDOMAIN_MAX, _PORT_NAME_MAX = 63, 253, 15
+LABEL_MAX, _SUBDOMAIN_MAX, _PORT_NAME_MAX = 63, 253, 15
 
 
 def _regex_error(text: str, pattern: str, *examples: str) -> str:
@@ -26,10 +26,10 @@ def _regex_error(text: str, pattern: str, *examples: str) -> str:
     return f"{text} (e.g. {listed}regex used for validation is '{pattern}')"
 
 
-_LABEL_ERROR = _regex_error(
+LABEL_ERROR = _regex_error(
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
     "and must start and end with an alphanumeric character",
-    _LABEL,
+    LABEL,
     "my-name",
     "123-abc",
 )
@@ -60,7 +60,7 @@ _HEADER_ERROR = _regex_error(
 )
 _VARIABLE_ERROR = "a valid environment variable name must consist only of printable ASCII characters other than '='"
 
-_is_label = re.compile(_LABEL).fullmatch
+_is_label = re.compile(LABEL).fullmatch
 _is_subdomain = re.compile(_SUBDOMAIN).fullmatch
 _is_wildcard = re.compile(_WILDCARD).fullmatch
 _is_config_key = re.compile(_CONFIG_KEY).fullmatch
@@ -77,9 +77,9 @@ def _too_long(text: str, length_max: int) -> list[str]:
 @lru_cache(maxsize=65_536)
 def label_faults(text: str) -> tuple[str, ...]:
     """Of an RFC 1123 label: names of containers, volumes, namespaces."""
-    faults = _too_long(text, _LABEL_MAX)
+    faults = _too_long(text, LABEL_MAX)
     if not _is_label(text):
-        faults.append("must not contain dots" if _is_subdomain(text) else _LABEL_ERROR)
+        faults.append("must not contain dots" if _is_subdomain(text) else LABEL_ERROR)
     return tuple(faults)
 
 
