@@ -42,6 +42,11 @@ class Selection(NamedTuple):
     def is_everything(self) -> bool:
         return self.labels is None and self.fields is None
 
+    def narrowed(self, entries: list[Entry]) -> list[Entry]:
+        """Those entries that have the name which is selected, if one is; cheaper than looking into documents."""
+        name = None if self.fields is None else self.fields.exact("metadata.name")
+        return entries if name is None else [entry for entry in entries if entry.name == name]
+
     def has(self, document: Document) -> bool:
         """Whether the document, in the form that its resource serves, is selected."""
         if self.labels is not None and not self.labels.matches(document["metadata"].get("labels") or {}):
@@ -75,6 +80,7 @@ def list_objects(registry: Registry, request: Request, target: Target, form: For
     version = _check_version(request, registry)
     selection = selection_of(registry, request, target)
     entries, at = _entries(registry, request, target, token, version)
+    entries = selection.narrowed(entries)
     if not selection.is_everything:
         entries = [entry for entry in entries if selection.has(served_form(target.resource, entry.document))]
     metadata: Document = {"resourceVersion": str(at)}

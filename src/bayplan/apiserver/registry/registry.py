@@ -8,9 +8,10 @@ ownership of fields and watches are the same for all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from bayplan.apiserver.admitting import admit_create, admit_update
+from bayplan.apiserver.admitting import Own, admit_create, admit_update, unchanged
 from bayplan.apiserver.patching.overlay import overlay
 from bayplan.apiserver.patching.server_side_apply.applying import apply
 from bayplan.apiserver.patching.server_side_apply.tracking import track, with_old_times
@@ -97,6 +98,13 @@ class Registry:
 
     def create(self, resource: Resource, namespace: str, document: Document, options: WriteOptions, now: int) -> Entry:
         """Admits a new object."""
+        scope = self.definitions.scope(resource)
+        own = partial(track, scope, None, manager=options.manager, now=now)
+        return self._create(resource, namespace, document, own, options, now)
+
+    def _create(
+        self, resource: Resource, namespace: str, document: Document, own: Own, options: WriteOptions, now: int
+    ) -> Entry:
         stored_as = storage_name(resource)
         placed = creating.located(resource, namespace, document)
         made = creating.named(
@@ -105,8 +113,7 @@ class Registry:
             lambda name: self.storage.find(stored_as, namespace, name) is not None,
         )
         made = creating.stamped(resource, stored_form(resource, made), now)
-        made = self._admitted_new(resource, made, now)
-        made = track(self.definitions.scope(resource), None, made, options.manager, now)
+        made = self._admitted_new(resource, made, own, now)
         if self.storage.find(stored_as, namespace, made["metadata"]["name"]) is not None:
             raise AlreadyExists.of(resource, made["metadata"]["name"])
         if options.dry_run:
@@ -136,8 +143,8 @@ class Registry:
         old, new = entry.document, stored_form(resource, wished)
         half = updating.updated_status if subresource == "status" else updating.updated
         made = half(old, new, resource)
-        made = self._admitted(resource, made, old, subresource, options, now)
-        made = self._owned(old, made, resource, subresource, options, now)
+        own = partial(self._owned, old, resource=resource, subresource=subresource, options=options, now=now)
+        made = self._admitted(resource, made, old, subresource, own, options, now)
         return self._write(resource, entry, made, options, now)
 
     def _owned(
@@ -146,27 +153,34 @@ class Registry:
         """The new document, with the writer as the owner of what it changed."""
         return track(self.definitions.scope(resource, subresource), old, new, options.manager, now)
 
-    def _admitted_new(self, resource: Resource, document: Document, now: int) -> Document:
+    def _admitted_new(self, resource: Resource, document: Document, own: Own, now: int) -> Document:
         version = self.definitions.custom(resource)
         if version is not None:
-            return admit_new_custom(version, document, self)
-        made = admit_create(resource, document, self, now)
+            return admit_new_custom(version, own(document), self)
+        made = admit_create(resource, document, self, now, own)
         if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS:
             return self.definitions.established(made, now)
         return made
 
     def _admitted(
-        self, resource: Resource, new: Document, old: Document, subresource: str, options: WriteOptions, now: int
+        self,
+        resource: Resource,
+        new: Document,
+        old: Document,
+        subresource: str,
+        own: Own,
+        options: WriteOptions,
+        now: int,
     ) -> Document:
         version = self.definitions.custom(resource)
         if version is None and not options.trusted:
-            made = admit_update(resource, new, old, self, now, subresource=subresource)
+            made = admit_update(resource, new, old, self, now, subresource, own)
             if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS and not subresource:
                 return self.definitions.established(made, now)
             return made
         if version is None or options.trusted:
-            return counted(old, new, resource)
-        return admit_custom_update(version, new, old, subresource)
+            return own(counted(old, new, resource))
+        return admit_custom_update(version, own(new), old, subresource)
 
     def _write(self, resource: Resource, entry: Entry, made: Document, options: WriteOptions, now: int) -> Entry:
         old = entry.document
@@ -204,7 +218,7 @@ class Registry:
         half = updating.updated_status if subresource == "status" else updating.updated
         old = entry.document
         made = half(old, stored_form(resource, wished), resource)
-        made = self._admitted(resource, made, old, subresource, options, now)
+        made = self._admitted(resource, made, old, subresource, unchanged, options, now)
         return self._write(resource, entry, with_old_times(old, made), options, now), False
 
     def _apply_new(
@@ -213,13 +227,8 @@ class Registry:
         if metadata_of(applied).get("uid"):
             raise Conflict.gone_meanwhile(resource, name, metadata_of(applied)["uid"])
         made = apply(self.definitions.scope(resource), None, applied, options.manager, now)
-        owners = made["metadata"].get("managedFields")
-        entry = self.create(resource, namespace, made, options._replace(dry_run=True), now)
-        document = with_metadata(entry.document, managedFields=owners)
-        if options.dry_run:
-            return _unstored(document)
-        self.typed.now = now
-        return self.storage.add(storage_name(resource), document)
+        own = partial(with_metadata, managedFields=made["metadata"].get("managedFields"))
+        return self._create(resource, namespace, made, own, options, now)
 
     def delete(
         self, resource: Resource, namespace: str, name: str, request: Request, now: int, *, dry_run: bool = False
