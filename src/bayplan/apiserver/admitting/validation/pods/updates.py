@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.internal_form import difference
+from bayplan.apiserver.admitting.pod_resources import qos_class
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import range_faults, subdomain_faults
 from bayplan.apiserver.admitting.validation.pods.containers import RESIZABLE
@@ -146,15 +147,16 @@ def check_pod_resize(new: Document, old: Document, faults: Faults) -> None:
     """Of a write that may change how much cpu and memory containers get, and nothing else."""
     check_pod(new, faults)
     spec, before = new["spec"], old["spec"]
+    if qos_class(spec) != qos_class(before):
+        shown = new.get("status", {}).get("qosClass", "")
+        faults.invalid("spec", shown, "Pod QOS Class may not change as a result of resizing")
     kept = dict(spec)
     for field in ("containers", "initContainers"):
         if field in kept and len(kept[field]) == len(before.get(field, ())):
             pairs = zip(kept[field], before[field], strict=True)
             kept[field] = [_with_amounts_of(container, other) for container, other in pairs]
     if kept != before:
-        faults.forbidden("spec", f"{_RESIZE_ONLY}\n{difference(before, kept, 'PodSpec')}")
-    elif new["metadata"].get("name") and new.get("status", {}).get("qosClass") != old.get("status", {}).get("qosClass"):
-        faults.invalid("metadata.name", new["metadata"]["name"], "Pod QOS Class may not change as a result of resizing")
+        faults.forbidden("spec", _RESIZE_ONLY)
 
 
 def _with_amounts_of(container: Document, other: Document) -> Document:
