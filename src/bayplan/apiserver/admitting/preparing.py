@@ -246,7 +246,7 @@ def _keep_all_but_sizes(new: Document, old: Document) -> None:
     """Of the spec only what containers get is written, where they are the same containers in the same order."""
     spec = dict(old["spec"])
     for field in ("containers", "initContainers"):
-        given, standing = new["spec"].get(field, []), spec.get(field, [])
+        given, standing = new["spec"].get(field) or [], spec.get(field) or []
         if [container["name"] for container in given] != [container["name"] for container in standing]:
             return
         if standing:

@@ -28,7 +28,7 @@ def check_pod_update(new: Document, old: Document, faults: Faults) -> None:
     if spec == before:
         return
     for field in ("containers", "initContainers"):
-        if len(spec.get(field, ())) != len(before.get(field, ())):
+        if len(spec.get(field) or ()) != len(before.get(field) or ()):
             faults.forbidden(f"spec.{field}", "pod updates may not add or remove containers")
             return
     if not _check_deadline(spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"), faults):
@@ -79,7 +79,7 @@ def _with_what_may_change(spec: Document, before: Document) -> Document:
     """The new spec, as if everything that may change had not."""
     kept = dict(spec)
     for field in ("containers", "initContainers"):
-        if field in kept:
+        if kept.get(field):
             kept[field] = [
                 _replaced(container, other, "image")
                 for container, other in zip(kept[field], before[field], strict=True)
@@ -152,7 +152,7 @@ def check_pod_resize(new: Document, old: Document, faults: Faults) -> None:
         faults.invalid("spec", shown, "Pod QOS Class may not change as a result of resizing")
     kept = dict(spec)
     for field in ("containers", "initContainers"):
-        if field in kept and len(kept[field]) == len(before.get(field, ())):
+        if kept.get(field) and len(kept[field]) == len(before.get(field) or ()):
             pairs = zip(kept[field], before[field], strict=True)
             kept[field] = [_with_amounts_of(container, other) for container, other in pairs]
     if kept != before:
