@@ -24,6 +24,8 @@ _ACCEPTED = f"{JSON}, {YAML}, {PROTOBUF}"
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _SHOWN_MAX = 30
+#: Kinds that are taken in an older version than the one that is served, as clients of long ago send them.
+_OTHER_VERSIONS = frozenset({("policy/v1beta1", "Eviction")})
 
 
 class Decoded(NamedTuple):
@@ -167,7 +169,7 @@ def _with_type(document: Document, expected: Expected) -> Document:
     """The document with the type that its path implies; raises BadRequest if it says that it is another."""
     api_version = document.get("apiVersion") or expected.api_version
     kind = document.get("kind") or expected.kind
-    if (api_version, kind) == expected:
+    if (api_version, kind) == expected or (api_version, kind) in _OTHER_VERSIONS:
         return {**document, "apiVersion": api_version, "kind": kind}
     said = {**document, "apiVersion": api_version, "kind": kind}
     if resource_of_kind(api_version, kind) is None:

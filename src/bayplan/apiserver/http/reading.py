@@ -14,6 +14,7 @@ from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.versions import served_form, storage_name
+from bayplan.apiserver.schema.go_syntax import syntax_fault
 from bayplan.apiserver.selecting.field_selectors import FieldSelector, parse_field_selector
 from bayplan.apiserver.selecting.label_selectors import parse_label_selector
 from bayplan.apiserver.storage.entries import Document, Entry
@@ -181,12 +182,20 @@ def _token_of(request: Request) -> _Token | None:
     try:
         token = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_Token)
     except (binascii.Error, ValueError) as error:
-        raise BadRequest(f"invalid continue token: continue key is not valid: {error}") from None
+        raise BadRequest(f"invalid continue token: continue key is not valid: {_token_fault(text, error)}") from None
     if token.v != _TOKEN_VERSION or not token.start:
         raise BadRequest(
             "invalid continue token: continue key is not valid: server does not recognize this encoded version"
         )
     return token
+
+
+def _token_fault(text: str, error: Exception) -> str:
+    """What is wrong with a token that does not decode, in Go's words where these are about its JSON."""
+    try:
+        return syntax_fault(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))) or str(error)
+    except binascii.Error as broken:
+        return str(broken)
 
 
 def _encoded(at: int, last: Entry, target: Target) -> str:

@@ -139,7 +139,7 @@ def patch_change(request: Request, expected: Expected) -> Callable[[Document], D
     """What the patch in the body makes of a document."""
     media = media_type(request)
     if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH):
-        raise UnsupportedMediaType("415: Unsupported Media Type")
+        raise UnsupportedMediaType.patch()
     content = _patch_content(request.body)
     if media == JSON_PATCH:
         return lambda document: apply_json_patch(document, content)

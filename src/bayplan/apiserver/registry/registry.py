@@ -112,8 +112,8 @@ class Registry:
             self.storage.version + 1,
             lambda name: self.storage.find(stored_as, namespace, name) is not None,
         )
-        made = creating.stamped(resource, stored_form(resource, made), now)
-        made = self._admitted_new(resource, made, own, now)
+        made = creating.stamped(resource, made, now)
+        made = stored_form(resource, self._admitted_new(resource, made, own, now))
         if self.storage.find(stored_as, namespace, made["metadata"]["name"]) is not None:
             raise AlreadyExists.of(resource, made["metadata"]["name"])
         if options.dry_run:
@@ -140,12 +140,11 @@ class Registry:
         if wished is served:
             return entry
         updating.check_preconditions(served, wished, resource, must_name_version=must_name_version)
-        old, new = entry.document, stored_form(resource, wished)
         half = updating.updated_status if subresource == "status" else updating.updated
-        made = half(old, new, resource)
-        own = partial(self._owned, old, resource=resource, subresource=subresource, options=options, now=now)
-        made = self._admitted(resource, made, old, subresource, own, options, now)
-        return self._write(resource, entry, made, options, now)
+        made = half(served, wished, resource)
+        own = partial(self._owned, served, resource=resource, subresource=subresource, options=options, now=now)
+        made = self._admitted(resource, made, served, subresource, own, options, now)
+        return self._write(resource, entry, stored_form(resource, made), options, now)
 
     def _owned(
         self, old: Document, new: Document, resource: Resource, subresource: str, options: WriteOptions, now: int
@@ -216,10 +215,9 @@ class Registry:
         wished = apply(scope, served, applied, options.manager, now, force=force)
         updating.check_preconditions(served, wished, resource, must_name_version=False)
         half = updating.updated_status if subresource == "status" else updating.updated
-        old = entry.document
-        made = half(old, stored_form(resource, wished), resource)
-        made = self._admitted(resource, made, old, subresource, unchanged, options, now)
-        return self._write(resource, entry, with_old_times(old, made), options, now), False
+        made = self._admitted(resource, half(served, wished, resource), served, subresource, unchanged, options, now)
+        made = stored_form(resource, with_old_times(served, made))
+        return self._write(resource, entry, made, options, now), False
 
     def _apply_new(
         self, resource: Resource, namespace: str, name: str, applied: Document, options: WriteOptions, now: int
@@ -269,8 +267,8 @@ class Registry:
         assert isinstance(pod, Pod)
         node = self.typed.content.find("Node", "", node_name)
         labels = pods.topology_labels(node if isinstance(node, Node) else None)
+        # Nobody owns what a binding writes, as with the real server.
         made = self.overlay(PODS, entry, pod, pods.bound(pod, node_name, uid, labels, annotations, now))
-        made = self._owned(entry.document, made, PODS, "binding", options, now)
         return self._write(PODS, entry, made, options, now)
 
     def evict(self, namespace: str, name: str, request: Request, options: WriteOptions, now: int) -> None:

@@ -12,8 +12,14 @@ from ipaddress import ip_address, ip_network
 
 from bayplan.model.meta import INT32_MAX
 
+<<<<<<< HEAD
 LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{LABEL}(\.{LABEL})*"
+=======
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+_DNS1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
+>>>>>>> wt-admitting
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _PERCENT = "[0-9]+%"
 _HEADER = "[-A-Za-z0-9]+"
@@ -45,6 +51,13 @@ _WILDCARD_ERROR = _regex_error(
     _WILDCARD,
     "*.example.com",
 )
+_DNS1035_ERROR = _regex_error(
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
+    "and end with an alphanumeric character",
+    _DNS1035,
+    "my-name",
+    "abc-123",
+)
 _CONFIG_KEY_ERROR = _regex_error(
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
     _CONFIG_KEY,
@@ -62,6 +75,7 @@ _VARIABLE_ERROR = "a valid environment variable name must consist only of printa
 
 _is_label = re.compile(LABEL).fullmatch
 _is_subdomain = re.compile(_SUBDOMAIN).fullmatch
+_is_dns1035 = re.compile(_DNS1035).fullmatch
 _is_wildcard = re.compile(_WILDCARD).fullmatch
 _is_config_key = re.compile(_CONFIG_KEY).fullmatch
 _is_percent = re.compile(_PERCENT).fullmatch
@@ -89,6 +103,15 @@ def subdomain_faults(text: str) -> tuple[str, ...]:
     faults = _too_long(text, _SUBDOMAIN_MAX)
     if not _is_subdomain(text):
         faults.append(_SUBDOMAIN_ERROR)
+    return tuple(faults)
+
+
+@lru_cache(maxsize=4096)
+def dns1035_faults(text: str) -> tuple[str, ...]:
+    """Of a label that starts with a letter: versions and names of custom resources."""
+    faults = _too_long(text, _LABEL_MAX)
+    if not _is_dns1035(text):
+        faults.append(_DNS1035_ERROR)
     return tuple(faults)
 
 
