@@ -12,19 +12,14 @@ from ipaddress import ip_address, ip_network
 
 from bayplan.model.meta import INT32_MAX
 
-<<<<<<< HEAD
 LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{LABEL}(\.{LABEL})*"
-=======
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 _DNS1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
->>>>>>> wt-admitting
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _PERCENT = "[0-9]+%"
 _HEADER = "[-A-Za-z0-9]+"
 _WILDCARD = rf"\*\.{_SUBDOMAIN}"
-LABEL_MAX, _SUBDOMAIN_MAX, _PORT_NAME_MAX = 63, 253, 15
+_LABEL_MAX, _SUBDOMAIN_MAX, _PORT_NAME_MAX = 63, 253, 15
 
 
 def _regex_error(text: str, pattern: str, *examples: str) -> str:
@@ -91,7 +86,7 @@ def _too_long(text: str, length_max: int) -> list[str]:
 @lru_cache(maxsize=65_536)
 def label_faults(text: str) -> tuple[str, ...]:
     """Of an RFC 1123 label: names of containers, volumes, namespaces."""
-    faults = _too_long(text, LABEL_MAX)
+    faults = _too_long(text, _LABEL_MAX)
     if not _is_label(text):
         faults.append("must not contain dots" if _is_subdomain(text) else LABEL_ERROR)
     return tuple(faults)
