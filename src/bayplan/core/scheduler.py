@@ -31,6 +31,7 @@ from bayplan.core.events import (
 )
 from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import failed_event, return_failed, return_unschedulable
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE, POD_PLACED, ActionType, ClusterEvent, EventResource
 from bayplan.core.framework.verdict import Code, CycleError, Status
@@ -69,9 +70,10 @@ class Scheduler:
         parked_max_ns: int = PARKED_MAX_NS,
         bind_timeout_ns: int = 10 * MINUTE,
         on_choice: ChoiceObserver | None = None,
+        gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self.profiles = profiles
-        self.cache = Cache()
+        self.cache = Cache(gates)
         self._evictions = Evictions()
         gate = PreemptionGate(self._evictions.is_preempting)
         self.queue = SchedulingQueue(
@@ -82,6 +84,7 @@ class Scheduler:
             max_backoff_ns=max_backoff_ns,
             parked_max_ns=parked_max_ns,
             mirror=self.cache,
+            pops_from_backoff=gates.scheduler_pop_from_backoff_q,
         )
         self._decider = Decider(profiles)
         self._on_choice = on_choice

@@ -21,6 +21,7 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
 from bayplan.core.columns.shapes import PodShape, Shapes
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.cluster import Namespace, Service
 from bayplan.model.kinds import Object
 from bayplan.model.policy import PodDisruptionBudget
@@ -65,6 +66,7 @@ class Objects:
     resource_slices: dict[str, ResourceSlice] = field(default_factory=dict)
     #: Claims that were given devices which nobody has written down yet.
     claims_in_flight: set[NamespacedName] = field(default_factory=set)
+    gates: FeatureGates = DEFAULT_GATES
     devices: Inventory = field(init=False)
     version: int = 0  # grows with every change
     budgets_version: int = 0  # grows with every change of a budget
@@ -72,7 +74,7 @@ class Objects:
     remembered: dict[Hashable, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.devices = Inventory(self.resource_slices, self.device_classes)
+        self.devices = Inventory(self.resource_slices, self.device_classes, self.gates)
 
     def put(self, obj: Object) -> None:
         """Add or replace an object; kinds nobody looks up are passed over."""

@@ -164,7 +164,7 @@ def check_settled(store: Store, scheduler: Scheduler) -> None:
 
     Not asked of pods that were rejected by one of the plugins that may sleep through what helps.
     """
-    cache = Cache()
+    cache = Cache(scheduler.cache.gates)
     objects = store.list_and_watch().objects
     for obj in sorted(objects, key=lambda obj: not isinstance(obj, Node)):
         cache.add(obj)

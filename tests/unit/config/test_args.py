@@ -8,6 +8,7 @@ import pytest
 
 from bayplan.config.args import DEFAULT_ARGS, read_args
 from bayplan.config.faults import Faults
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import (
     SYSTEM_DEFAULT_CONSTRAINTS,
     DefaultPreemptionArgs,
@@ -27,16 +28,16 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SHAPE = [{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}]
 
 
-def read(plugin: str, data: Any) -> Any:
+def read(plugin: str, data: Any, gates: FeatureGates = DEFAULT_GATES) -> Any:
     faults = Faults()
-    args = read_args(plugin, data, "args", faults)
+    args = read_args(plugin, data, gates, "args", faults)
     assert faults.found == []
     return args
 
 
-def messages(plugin: str, data: Any) -> list[tuple[str, str]]:
+def messages(plugin: str, data: Any, gates: FeatureGates = DEFAULT_GATES) -> list[tuple[str, str]]:
     faults = Faults()
-    read_args(plugin, data, "args", faults)
+    read_args(plugin, data, gates, "args", faults)
     return [(fault.field.removeprefix("args."), fault.message) for fault in faults.found]
 
 

@@ -18,6 +18,7 @@ from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.resources import BASIC_NAMES, PodRequests, pod_requests
 from bayplan.core.columns.terms import AffinityTerms, compile_affinity
 from bayplan.core.columns.vocabulary import Vocabulary
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.fingerprint import fingerprint
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Pod, PodResourceClaim, PodResourceClaimStatus, PodSpec
@@ -96,7 +97,8 @@ class PodInfo(Struct, eq=False):
 class Shapes:
     """Interns pods by what they look like."""
 
-    def __init__(self) -> None:
+    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self._gates = gates
         self.identities: Vocabulary[Identity] = Vocabulary()
         self.shapes: list[PodShape] = []
         self._by_content: dict[bytes, PodShape] = {}
@@ -127,7 +129,8 @@ class Shapes:
         shape = self._by_content.get(content)
         if shape is None:
             identity_id = self.identities.id(Identity(meta.namespace, tuple(sorted(meta.labels.items()))))
-            shape = _make_shape(len(self.shapes), identity_id, meta, bare, controller)
+            requests = pod_requests(Pod(metadata=meta, spec=bare), self._gates)
+            shape = _make_shape(len(self.shapes), identity_id, meta, bare, controller, requests)
             self._by_content[content] = shape
             self.shapes.append(shape)
         return shape
@@ -167,10 +170,14 @@ def _controller(meta: ObjectMeta) -> OwnerReference | None:
 
 
 def _make_shape(
-    shape_id: int, identity_id: int, meta: ObjectMeta, bare: PodSpec, controller: OwnerReference | None
+    shape_id: int,
+    identity_id: int,
+    meta: ObjectMeta,
+    bare: PodSpec,
+    controller: OwnerReference | None,
+    requests: PodRequests,
 ) -> PodShape:
     affinity = bare.affinity
-    requests = pod_requests(Pod(metadata=meta, spec=bare))
     return PodShape(
         id=shape_id,
         identity_id=identity_id,
