@@ -540,6 +540,30 @@ def test_refused(plugin: str, data: Any, expected: tuple[str, str]) -> None:
     assert messages(plugin, data) == [expected]
 
 
+SCORING_CAPACITY = FeatureGates(storage_capacity_scoring=True)
+
+
+def test_a_shape_counts_with_its_gate() -> None:
+    assert read("VolumeBinding", {"shape": [{"utilization": 0, "score": 3}]}, SCORING_CAPACITY) == VolumeBindingArgs(
+        shape=(ShapePoint(0, 3),)
+    )
+    assert read("VolumeBinding", {"shape": []}, SCORING_CAPACITY) == VolumeBindingArgs()
+    found = messages("VolumeBinding", {"shape": [{"utilization": 0, "score": 11}]}, SCORING_CAPACITY)
+    assert found == [("shape[0].score", "Invalid value: 11: not in valid range [0, 10]")]
+
+
+def test_timeouts_of_features_that_are_off_are_refused() -> None:
+    off = FeatureGates(dra_scheduler_filter_timeout=False, dra_device_binding_conditions=False)
+    assert read("DynamicResources", {}, off) == DynamicResourcesArgs()
+    assert messages("DynamicResources", {"filterTimeout": "1s", "bindingTimeout": "5s"}, off) == [
+        ("filterTimeout", "Forbidden: DRASchedulingFilterTimeout feature gate is disabled"),
+        (
+            "bindingTimeout",
+            "Forbidden: DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled",
+        ),
+    ]
+
+
 def test_preemption_without_any_candidates_is_refused_on_both_fields() -> None:
     found = messages("DefaultPreemption", {"minCandidateNodesPercentage": 0, "minCandidateNodesAbsolute": 0})
     assert found == [

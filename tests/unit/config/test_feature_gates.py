@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
@@ -26,6 +28,37 @@ WITH_OTHERS = {
     ),
     "PodLevelResources": "InPlacePodLevelResourcesVerticalScaling",
 }
+
+#: What kube-scheduler v1.36 asks for: plugins/feature/feature.go, and everywhere else in pkg/scheduler.
+READ_BY_UPSTREAM = """
+    DRAAdminAccess DRAConsumableCapacity DRADeviceBindingConditions DRADeviceTaintRules DRADeviceTaints
+    DRAExtendedResource DRAListTypeAttributes DRANodeAllocatableResources DRAPartitionableDevices DRAPrioritizedList
+    DRAResourceClaimDeviceStatus DRASchedulerFilterTimeout DRAWorkloadResourceClaims DynamicResourceAllocation
+    GangScheduling GenericWorkload InPlacePodLevelResourcesVerticalScaling InPlacePodVerticalScaling
+    MatchLabelKeysInPodTopologySpread NodeDeclaredFeatures NodeInclusionPolicyInPodTopologySpread
+    NominatedNodeNameForExpectation OpportunisticBatching PodLevelResources SchedulerAsyncAPICalls
+    SchedulerAsyncPreemption SchedulerPopFromBackoffQ SchedulerQueueingHints SidecarContainers StorageCapacityScoring
+    TaintTolerationComparisonOperators TopologyAwareWorkloadScheduling VolumeAttributesClass VolumeLimitScaling
+    WorkloadAwarePreemption
+"""
+PARITY = Path(__file__).resolve().parents[3] / "docs" / "parity.md"
+ROW = re.compile(r"^\| (\w+) \| (on|off) \| (works|no effect|refused|locked) \|", re.MULTILINE)
+
+
+def test_the_table_of_the_docs_is_complete() -> None:
+    """It names what the scheduler reads, with the default and what becomes of the other setting."""
+    table = {name: (default, handling) for name, default, handling in ROW.findall(PARITY.read_text(encoding="utf-8"))}
+    merged_by_the_api_server = "MatchLabelKeysInPodTopologySpreadSelectorMerge"
+    assert set(table) == {*READ_BY_UPSTREAM.split(), merged_by_the_api_server}
+    assert table == {name: ("on" if KNOWN_GATES[name].default else "off", handling_of(name)) for name in table}
+
+
+def handling_of(name: str) -> str:
+    if KNOWN_GATES[name].is_locked:
+        return "locked"
+    if name in REFUSED:
+        return "refused"
+    return "works" if name in GATE_FIELDS else "no effect"
 
 
 def test_every_field_is_a_gate_with_upstreams_default() -> None:
