@@ -25,7 +25,6 @@ _POD_GROUPS = "bayplan schedules pods one by one, and has no pod groups"
 #: Gates that kube-scheduler reads and that have to keep their default here, each with the reason.
 REFUSED: Final[Mapping[str, str]] = MappingProxyType(
     {
-        "DRADeviceTaintRules": "the DeviceTaintRules of an API that is off by default are not read here",
         "DRANodeAllocatableResources": "devices do not take from a node's cpu and memory here",
         "DRAWorkloadResourceClaims": _POD_GROUPS,
         "GangScheduling": _POD_GROUPS,

@@ -16,6 +16,7 @@ class FeatureGates:
 
     dra_consumable_capacity: bool = True
     dra_device_binding_conditions: bool = True
+    dra_device_taint_rules: bool = False
     dra_device_taints: bool = True
     dra_extended_resource: bool = True
     dra_list_type_attributes: bool = False

@@ -197,6 +197,26 @@ class DeviceTaint(ObjectPart, kw_only=True):
     effect: str = ""
 
 
+class DeviceTaintSelector(ObjectPart, kw_only=True):
+    """Which devices; what is not set is any."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+
+class DeviceTaintRuleSpec(ObjectPart, kw_only=True):
+    device_selector: DeviceTaintSelector | None = None
+    taint: DeviceTaint = msgspec.field(default_factory=DeviceTaint)
+
+
+class DeviceTaintRule(TopLevel, kw_only=True):
+    """A taint that devices get besides their own; it counts with a gate that is off by default."""
+
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: DeviceTaintRuleSpec = msgspec.field(default_factory=DeviceTaintRuleSpec)
+
+
 class Device(ObjectPart, kw_only=True):
     name: str = ""
     attributes: dict[str, DeviceAttribute] = {}

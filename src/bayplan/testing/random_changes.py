@@ -28,7 +28,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.node import ContainerImage, Node, Taint
 from bayplan.model.pod import Pod, Toleration
 from bayplan.model.policy import PodDisruptionBudget
-from bayplan.model.resource_claims import ResourceClaim, ResourceSlice
+from bayplan.model.resource_claims import DeviceTaintRule, ResourceClaim, ResourceSlice
 from bayplan.model.storage import (
     CSINode,
     CSIStorageCapacity,
@@ -306,8 +306,8 @@ def change_devices(world: ChangingWorld, changed: ResourceSlice, now: int) -> No
     _modify(world, changed, now, spec=replace(changed.spec, pool=pool, devices=draw_devices(world.draw)))
 
 
-@_befalls(ResourceClaim, ResourceSlice)
-def delete_devices(world: ChangingWorld, gone: ResourceClaim | ResourceSlice, now: int) -> None:
+@_befalls(ResourceClaim, ResourceSlice, DeviceTaintRule)
+def delete_devices(world: ChangingWorld, gone: ResourceClaim | ResourceSlice | DeviceTaintRule, now: int) -> None:
     world.store.delete(type(gone), gone.metadata.namespace, gone.metadata.name, now)
 
 

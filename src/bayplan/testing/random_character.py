@@ -56,8 +56,8 @@ CONFIGURATIONS: Mapping[str, dict[str, Any] | None] = {
 FEATURE_GATES: Mapping[str, str] = {
     "as by default": "",
     "alpha": (
-        "DRAListTypeAttributes=true,StorageCapacityScoring=true,TaintTolerationComparisonOperators=true,"
-        "VolumeLimitScaling=true"
+        "DRADeviceTaintRules=true,DRAListTypeAttributes=true,StorageCapacityScoring=true,"
+        "TaintTolerationComparisonOperators=true,VolumeLimitScaling=true"
     ),
     "no queue features": "NominatedNodeNameForExpectation=false,SchedulerPopFromBackoffQ=false",
     "few device features": "DRADeviceTaints=false,DRAExtendedResource=false,DRAPartitionableDevices=false",

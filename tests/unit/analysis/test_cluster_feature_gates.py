@@ -33,6 +33,7 @@ from bayplan.testing.devices import (
     device_class,
     held,
     slice_of,
+    taint_rule,
     with_claims,
 )
 
@@ -137,6 +138,7 @@ def listing(name: str, **values: list[str]) -> Device:
     return several
 
 
+RULED_OUT = [taint_rule("one", driver=GPU_DRIVER, pool="a", device="gpu-0"), taint_rule("all", driver="other")]
 CANNOT_ALLOCATE = "cannot allocate all claims"
 ONE = asks("gpu")
 SHARE = asks("gpu", capacity={"memory": "1Gi"})
@@ -146,6 +148,18 @@ SHARES_SELECTED = asks("gpu", "device.allowMultipleAllocations")
 DEVICE_CASES = {
     "DRADeviceTaints": Case(
         devices(tainted("gpu-0"), ask=ONE), "DRADeviceTaints=false", {"a": CANNOT_ALLOCATE}, {"a": FITS}
+    ),
+    "DRADeviceTaintRules": Case(
+        [*devices(device("gpu-0"), ask=ONE), *RULED_OUT],
+        "DRADeviceTaintRules=true",
+        {"a": FITS},
+        {"a": CANNOT_ALLOCATE},
+    ),
+    "DRADeviceTaintRules, of another device": Case(
+        [*devices(device("gpu-1"), ask=ONE), *RULED_OUT],
+        "DRADeviceTaintRules=true",
+        {"a": FITS},
+        {"a": FITS},
     ),
     "DRADeviceBindingConditions": Case(
         devices(prepared_first("gpu-0"), ask=ONE), NO_CONDITIONS, {"a": FITS}, {"a": CANNOT_ALLOCATE}

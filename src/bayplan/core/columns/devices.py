@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayplan.core.columns.vocabulary import Vocabulary
-from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.device_selectors import (
     CompiledDeviceSelector,
     DeviceSelectorError,
@@ -33,8 +33,10 @@ from bayplan.model.resource_claims import (
     DeviceCapacity,
     DeviceClass,
     DeviceRequestAllocationResult,
+    DeviceTaintRule,
     ResourceClaim,
     ResourceSlice,
+    ResourceSliceSpec,
 )
 from bayplan.model.structs import Struct
 from bayplan.model.timestamps import parse_time
@@ -90,9 +92,14 @@ class Inventory:
     """All devices, by what they are and by who holds them."""
 
     def __init__(
-        self, slices: dict[str, ResourceSlice], classes: dict[str, DeviceClass], gates: FeatureGates = DEFAULT_GATES
+        self,
+        slices: dict[str, ResourceSlice],
+        classes: dict[str, DeviceClass],
+        taint_rules: dict[str, DeviceTaintRule],
+        gates: FeatureGates,
     ) -> None:
         self.gates = gates
+        self._taint_rules = taint_rules
         self.slices = slices
         self.classes = classes
         # Whoever keeps what follows from these hears of changes at once.
@@ -117,6 +124,11 @@ class Inventory:
         self.remembered.clear()
         if len(self._entries) > 2 * len(self.slices) + 16:
             self._entries = {name: entry for name, entry in self._entries.items() if name in self.slices}
+
+    def taint_rule_changed(self) -> None:
+        if self.gates.dra_device_taint_rules:
+            self._entries.clear()
+            self.remembered.clear()
 
     def class_changed(self) -> None:
         self._extended = None
@@ -189,7 +201,8 @@ class Inventory:
 
     def _make_entries(self, resource_slice: ResourceSlice) -> Iterator[DeviceEntry]:
         spec = resource_slice.spec
-        for device in map(self._as_seen, spec.devices):
+        for each in spec.devices:
+            device = self._as_seen(spec, each)
             content = fingerprint(
                 (spec.driver, device.attributes, device.capacity, device.taints, device.allow_multiple_allocations)
             )
@@ -198,18 +211,25 @@ class Inventory:
                 self._samples.append((spec.driver, device))
             yield DeviceEntry(DeviceId(spec.driver, spec.pool.name, device.name), device, resource_slice, content_id)
 
-    def _as_seen(self, device: Device) -> Device:
-        """The device without what belongs to features that are off."""
+    def _as_seen(self, spec: ResourceSliceSpec, device: Device) -> Device:
+        """The device without what belongs to features that are off, and with the taints that rules give it."""
         gates = self.gates
-        if gates.dra_device_taints and gates.dra_consumable_capacity:
+        rules = self._taint_rules.values() if gates.dra_device_taint_rules else ()
+        ruled = [rule.spec.taint for rule in rules if _is_ruled(rule, spec, device)]
+        if gates.dra_device_taints and gates.dra_consumable_capacity and not ruled:
             return device
         seen = copy(device)
+        seen.taints = [*device.taints, *ruled]
         if not gates.dra_device_taints:
             seen.taints = []
         if not gates.dra_consumable_capacity:
             seen.allow_multiple_allocations = None
             seen.capacity = {name: DeviceCapacity(value=each.value) for name, each in device.capacity.items()}
         return seen
+
+    def slices_under(self, rule: DeviceTaintRule) -> list[ResourceSlice]:
+        """Slices with a device that the rule is about."""
+        return [s for s in self.slices.values() if any(_is_ruled(rule, s.spec, device) for device in s.spec.devices)]
 
     @property
     def content_count(self) -> int:
@@ -291,6 +311,16 @@ class Inventory:
                     self._extended[explicit] = device_class
                 self._extended[DEVICE_CLASS_PREFIX + device_class.metadata.name] = device_class
         return self._extended.get(resource_name)
+
+
+def _is_ruled(rule: DeviceTaintRule, spec: ResourceSliceSpec, device: Device) -> bool:
+    """Upstream takes a rule without a selector for one about every device, whatever its API says."""
+    selector = rule.spec.device_selector
+    return selector is None or (
+        selector.driver in (None, spec.driver)
+        and selector.pool in (None, spec.pool.name)
+        and selector.device in (None, device.name)
+    )
 
 
 def _comes_before(one: DeviceClass, other: DeviceClass) -> bool:
