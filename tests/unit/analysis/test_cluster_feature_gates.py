@@ -357,6 +357,11 @@ LOCAL = [
     volume("close").storage_class("made").storage("1Gi").node_affinity("topology.kubernetes.io/zone=y").obj(),
     *WANTS_DISK[1:],
 ]
+TWO_DISKS = [
+    *MADE_FROM[:-1],
+    claim("more").storage_class("made").storage("2Gi").obj(),
+    pod("p").claim("data").claim("more").obj(),
+]
 FULLER_FIRST = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10}]
 
 
@@ -364,6 +369,7 @@ FULLER_FIRST = [{"utilization": 0, "score": 0}, {"utilization": 100, "score": 10
     ("objects", "shape", "expected"),
     [
         pytest.param(MADE_FROM, None, {"a": 90, "b": 50}, id="new volumes, the emptier the better"),
+        pytest.param(TWO_DISKS, None, {"a": 70, "b": 0}, id="two new volumes share a capacity"),
         pytest.param(MADE_FROM, FULLER_FIRST, {"a": 10, "b": 50}, id="new volumes, the fuller the better"),
         pytest.param(LOCAL, None, {"a": 75, "b": 0}, id="existing volumes, by default the larger one"),
         pytest.param(LOCAL, FULLER_FIRST, {"a": 25, "b": 100}, id="existing volumes, the closest fit"),
