@@ -159,6 +159,12 @@ class _Kept:
         )
         self._prepared = {plugin.name for plugin in profile.later_pre_filters}
         self._each_pod_counts = any(plugin.name not in self._prepared for plugin in profile.later_filters)
+        #: Score plugins that read the cluster and may tell nodes apart for such pods.
+        self._later_scorers = tuple(
+            plugin
+            for plugin in profile.later_scorers
+            if not isinstance(plugin, SelectiveScorePlugin) or plugin.tells_nodes_apart(pod)
+        )
         self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
         self._candidacies: dict[int, Candidacy] = {}  # by priority
         self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
@@ -272,9 +278,7 @@ class _Kept:
     def _later_scores(self, pod: PodInfo, view: View, rows: RowArray) -> IntArray | None:
         """(rows,) what the score plugins that read the cluster add; None when all of them skip."""
         profile, sums = self.profile, None
-        for plugin in profile.later_scorers:
-            if isinstance(plugin, SelectiveScorePlugin) and not plugin.tells_nodes_apart(pod):
-                continue
+        for plugin in self._later_scorers:
             pre = profile.pre_scorers.get(plugin.name)
             state = pre.pre_score(pod, view, rows) if pre is not None else pod
             if state is not SKIP:
