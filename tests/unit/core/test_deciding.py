@@ -13,6 +13,7 @@ from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits, NeedsPreemption, Unschedulable
 from bayplan.core.framework.verdict import CycleError
 from bayplan.model.kinds import Object
+from bayplan.model.structs import replace
 from bayplan.model.volumes import AWSElasticBlockStoreVolumeSource, Volume
 from bayplan.testing.builders import budget, csi_node, node, pod
 
@@ -74,8 +75,9 @@ def test_an_equal_preemptor_sees_what_has_changed_for_its_victims(decider: Decid
     preemptors = [cache.info(pod(f"p{number}").cpu(4).priority(9).obj()) for number in range(2)]
     assert victims_node(decider, preemptors[0], cache) == "b"
     if change == "a victim has started":
-        old = victims[1].obj()
-        cache.update_pod(pod("on-c").cpu(4).priority(1).labels(app="c").running("c", 200).obj(), old)
+        waiting = victims[1].obj()
+        started = replace(waiting.status, start_time="2026-01-01T00:00:00Z")
+        cache.update_pod(replace(waiting, status=started), waiting)
     else:
         cache.add(budget("pdb").selects(app="b").allows(0).obj())
     assert victims_node(decider, preemptors[1], cache) == "c"
