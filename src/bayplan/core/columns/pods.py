@@ -61,7 +61,7 @@ class PodTable(Table):
         self.rows_by_key[info.key] = row
         self.priorities[row] = info.priority
         if pod.status.start_time:
-            self.started_at[row] = parse_time(pod.status.start_time)
+            self.started_at[row] = _start_time(pod.status.start_time)
         if pod.metadata.deletion_timestamp is not None:
             self.terminating[row] = True
             self.preempted[row] = _preempted_by_scheduler(pod)
@@ -88,7 +88,7 @@ class PodTable(Table):
         ):
             return False
         self.priorities[row] = pod.spec.priority or 0
-        self.started_at[row] = parse_time(pod.status.start_time) if pod.status.start_time else NOT_STARTED
+        self.started_at[row] = _start_time(pod.status.start_time) if pod.status.start_time else NOT_STARTED
         self.preempted[row] = terminating and _preempted_by_scheduler(pod)
         self.uids[row] = pod.metadata.uid
         return True
@@ -121,6 +121,11 @@ class PodTable(Table):
         for resource, amount in zip(ids, requests.used.values(), strict=True):
             amounts[resource] = amount
         return amounts, np.array([requests.nonzero_cpu_milli, requests.nonzero_memory_bytes], dtype=np.int64)
+
+
+def _start_time(text: str) -> int:
+    """Times that 64 bits do not hold, before 1678 and after 2262, count as the first or the last that they do."""
+    return min(max(parse_time(text), -NOT_STARTED), NOT_STARTED - 1)
 
 
 def _preempted_by_scheduler(pod: Pod) -> bool:

@@ -56,9 +56,8 @@ def constraints_of(
     """The constraints that act in the wanted way, in order. Raises SelectorError."""
     if shape.spec.topology_spread_constraints:
         return _own_constraints(shape, gates, action)
-    defaults = _defaults(args, action)
-    selector = _remembered_selector(shape, objects) if defaults else CompiledSelector.EVERYTHING
-    return [] if selector.is_empty else [_filled_in(written, selector, gates) for written in defaults]
+    selector = _remembered_selector(shape, objects)
+    return [] if selector.is_empty else [_filled_in(written, selector, gates) for written in _defaults(args, action)]
 
 
 def visible_constraints(
@@ -68,6 +67,11 @@ def visible_constraints(
     if shape.spec.topology_spread_constraints:
         return _own_constraints(shape, gates, action)
     return [_filled_in(written, CompiledSelector.EVERYTHING, gates) for written in _defaults(args, action)]
+
+
+def may_have_constraints(spec: PodSpec, args: PodTopologySpreadArgs, action: str) -> bool:
+    """Whether there could be any that act in the wanted way, whatever services and controllers there are."""
+    return any(written.when_unsatisfiable == action for written in spec.topology_spread_constraints or _given(args))
 
 
 def requires_all_keys(spec: PodSpec, args: PodTopologySpreadArgs) -> bool:
@@ -172,9 +176,11 @@ def _filled_in(written: TopologySpreadConstraint, selector: CompiledSelector, ga
 
 
 def _defaults(args: PodTopologySpreadArgs, action: str) -> list[TopologySpreadConstraint]:
-    system = args.defaulting_type == SYSTEM_DEFAULTING
-    given = SYSTEM_DEFAULT_CONSTRAINTS if system else args.default_constraints
-    return [written for written in given if written.when_unsatisfiable == action]
+    return [written for written in _given(args) if written.when_unsatisfiable == action]
+
+
+def _given(args: PodTopologySpreadArgs) -> tuple[TopologySpreadConstraint, ...]:
+    return SYSTEM_DEFAULT_CONSTRAINTS if args.defaulting_type == SYSTEM_DEFAULTING else args.default_constraints
 
 
 def _selected_by_services(shape: PodShape, objects: Objects) -> dict[str, str]:
