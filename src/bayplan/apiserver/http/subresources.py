@@ -12,6 +12,7 @@ from bayplan.apiserver.http.deleting import deletion_request
 from bayplan.apiserver.http.rendering import document_answer, object_answer
 from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
+from bayplan.apiserver.patching.server_side_apply.scaling import SCALE
 from bayplan.apiserver.registry.documents import metadata_of
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.scaling import ScalePaths, scale_of, scaled
@@ -94,7 +95,7 @@ def _write_scale(registry: Registry, request: Request, target: Target, form: For
         after = wished(before)
         return scaled(document, after, paths)
 
-    entry = registry.update(target.resource, target.namespace, target.name, wish, options, now, subresource="scale")
+    entry = registry.update(target.resource, target.namespace, target.name, wish, options, now, subresource=SCALE)
     return document_answer(scale_of(served_form(target.resource, entry.document), paths), form)
 
 
@@ -122,8 +123,8 @@ def _finalize(registry: Registry, request: Request, target: Target, form: Form, 
 _HANDLERS: Final[dict[tuple[str, str], Handler]] = {
     ("binding", "create"): bind,
     ("eviction", "create"): _evict,
-    ("scale", "get"): _get_scale,
-    ("scale", "update"): _write_scale,
-    ("scale", "patch"): _write_scale,
+    (SCALE, "get"): _get_scale,
+    (SCALE, "update"): _write_scale,
+    (SCALE, "patch"): _write_scale,
     ("finalize", "update"): _finalize,
 }
