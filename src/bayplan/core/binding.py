@@ -7,60 +7,32 @@ and writing are actions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, ReleaseClaim, WriteVolumes
+from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Decision, Outcome
-from bayplan.core.events import BindAnswered, PermitAnswered
+from bayplan.core.events import BindAnswered, PermitAnswered, VolumesAnswered
 from bayplan.core.failure_handling import return_failed
 from bayplan.core.framework.contract import Wait
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
-from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
+from bayplan.core.on_the_way import OnTheWay
 from bayplan.core.plugins.volume_binding_wait import why_in_vain
 from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.queued_pod import QueuedPod
-from bayplan.model.kinds import Object, object_key
+from bayplan.core.reservations import Reservations
+from bayplan.model.kinds import Object
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
-from bayplan.model.resource_claims import EXTENDED_RESOURCE_ANNOTATION, ResourceClaim
+from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
-from bayplan.model.structs import Struct, field, replace
+from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE
 
 #: Longest wait that a plugin may ask for at Permit.
 PERMIT_WAIT_MAX_NS = 15 * MINUTE
-
-
-class OnTheWay(Struct, eq=False):
-    """A pod that has a node but is not bound yet."""
-
-    queued: QueuedPod
-    profile: Profile
-    node: str
-    reserved: list[Object] = field(default_factory=list)  # objects as they were before Reserve changed them
-    volumes: tuple[Object, ...] = ()  # to be written before the pod can be bound
-    written: tuple[Object, ...] = ()  # the same, once that is done
-    claims: tuple[tuple[str, str], ...] = ()  # whose binding is waited for
-    waits: dict[str, int] = field(default_factory=dict)  # plugin at Permit -> deadline
-    deadline: int | None = None  # of the volumes
-    uncertain: bool = False  # an answer to Bind was lost
-
-    @property
-    def pod(self) -> Pod:
-        """As it would stand on its node."""
-        pod = self.queued.pod
-        return replace(pod, spec=replace(pod.spec, node_name=self.node))
-
-    @property
-    def due_at(self) -> int | None:
-        """When it has waited too long."""
-        return min(self.waits.values()) if self.waits else self.deadline
 
 
 class Binding:
@@ -74,6 +46,7 @@ class Binding:
         self._timed: dict[str, OnTheWay] = {}  # those of them that wait for permission or for volumes
         self._binding: dict[str, tuple[str, OnTheWay]] = {}  # uid -> node and pod, of binds that are not answered
         self._outbox: list[Action] = []  # what is to be done because of something that was observed
+        self.reservations = Reservations(cache.objects)
 
     @property
     def has_actions(self) -> bool:
@@ -126,19 +99,11 @@ class Binding:
         return self._go_on(way, now)
 
     def _reserve(self, way: OnTheWay, info: PodInfo, now: int) -> None:
-        objects = self._cache.objects
         view = self._cache.view()
         changed: list[Object] = []
         for plugin in way.profile.reserve:
             changed += plugin.reserve(info, view, view.nodes.rows_by_name[way.node])
-        for obj in changed:
-            before = objects.find(obj)
-            if before is not None:
-                way.reserved.append(before)
-            if isinstance(obj, ResourceClaim) and not _has_devices(before):
-                objects.claims_in_flight.add((obj.metadata.namespace, obj.metadata.name))
-            objects.put(obj)
-        way.volumes = tuple(changed)
+        self.reservations.take(way, changed)
         if changed:
             if not all(isinstance(obj, ResourceClaim) for obj in changed):
                 way.claims = tuple((info.namespace, use.claim_name) for use in claim_uses(info))
@@ -164,7 +129,7 @@ class Binding:
         queued.enter(PodState.BINDING)
         if way.volumes:
             # What takes its time is announced: others can see where the pod will go.
-            actions = (Nominate(queued.key, way.node), WriteVolumes(queued.key, queued.info.uid, way.volumes))
+            actions = (Nominate(queued.key, way.node), self.reservations.write(way))
             return Decision(queued.key, Outcome.ASSUMED, way.node, actions=actions)
         return self._bind(way, now)
 
@@ -197,6 +162,7 @@ class Binding:
     def arrived(self, way: OnTheWay) -> None:
         """The API shows the pod on its node: the scheduler is through with it."""
         del self._on_the_way[way.queued.key]
+        self.reservations.confirm(way)
         self._timed.pop(way.queued.key, None)
         if way.queued.state is not PodState.BOUND:
             if way.queued.state is not PodState.BINDING:
@@ -207,6 +173,7 @@ class Binding:
     def give_up(self, way: OnTheWay, now: int) -> None:
         """A pod that had a node is being deleted before it was bound."""
         self._forget(way)
+        self._outbox += way.releases()
         self._queue.discard(way.queued)
         self._queue.move(POD_GONE, way.pod, None, now)
 
@@ -216,7 +183,7 @@ class Binding:
         if way.waits:
             text = "waiting on permit for pod: preempted"
         else:
-            text = f'running PreBind plugin "{_writer(way)}": preempted by DefaultPreemption'
+            text = f'running PreBind plugin "{way.writer}": preempted by DefaultPreemption'
         note = f"{eviction.note} (in kube-scheduler memory)."
         preempted = Emit(eviction.pod, eviction.uid, "Normal", "Preempted", "Preempting", note)
         return preempted, *self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
@@ -226,7 +193,7 @@ class Binding:
         self._forget(way)
         self._queue.move(POD_GONE, way.pod, None, now, except_key=way.queued.key)
         decision = return_failed(self._queue, way.queued, status, way.node, now)
-        return replace(decision, actions=(*_releases(way), *decision.actions))
+        return replace(decision, actions=(*way.releases(), *decision.actions))
 
     def _forget(self, way: OnTheWay) -> None:
         """Undo assume and reserve."""
@@ -234,16 +201,7 @@ class Binding:
         self._timed.pop(way.queued.key, None)
         if self._cache.stands_on_a_node(way.queued.key):
             self._cache.remove_pod(way.queued.key)
-        objects = self._cache.objects
-        for obj in way.reserved:
-            if objects.find(obj) in way.volumes:  # nobody has changed it since
-                objects.put(obj)
-        known = {(obj.metadata.namespace, obj.metadata.name) for obj in way.reserved}
-        for claim in _resource_claims(way.volumes):
-            name = (claim.metadata.namespace, claim.metadata.name)
-            objects.claims_in_flight.discard(name)
-            if name not in known and objects.find(claim) is claim:
-                objects.remove(claim)  # it was to be written for this pod
+        self.reservations.undo(way)
 
     def bind_answered(self, answer: BindAnswered, now: int) -> None:
         way = self.find(answer.pod, answer.uid)
@@ -273,27 +231,25 @@ class Binding:
             return
         self._fail(way, f'running Bind plugin "DefaultBinder": {answer.error}', now)
 
-    def volumes_answered(self, key: str, uid: str, error: str, now: int) -> None:
-        way = self.find(key, uid)
+    def volumes_answered(self, answer: VolumesAnswered, now: int) -> None:
+        way = self.reservations.answered(answer)
         if way is None:
             return
-        if error:
-            self._fail(way, f'running PreBind plugin "{_writer(way)}": {error}', now)
+        if answer.lost:
+            # The claims may have their devices. As for a binding it is asked for again until it is known.
+            self._outbox.append(self.reservations.write(way))
+        elif self._on_the_way.get(answer.pod) is not way:
+            self._leave_behind(way)
+        elif answer.error:
+            self._fail(way, f'running PreBind plugin "{way.writer}": {answer.error}', now)
         else:
-            way.volumes, way.written = (), way.volumes
-            for claim in _resource_claims(way.written):
-                self._cache.objects.claims_in_flight.discard((claim.metadata.namespace, claim.metadata.name))
             self._bind_if_ready(way, now)
 
-    def as_assumed(self, seen: Object) -> Object:
-        """A claim with the devices that a pod on the way was given, where the watch has not shown them yet."""
-        if not isinstance(seen, ResourceClaim) or seen.status.allocation is not None:
-            return seen
-        for way in self._on_the_way.values():
-            for claim in _resource_claims((*way.volumes, *way.written)):
-                if object_key(claim) == object_key(seen):
-                    return replace(seen, status=claim.status)
-        return seen
+    def _leave_behind(self, way: OnTheWay) -> None:
+        """What was written for a pod that had lost its node by then; another attempt, or somebody else, may need it."""
+        if self.find(way.queued.key, way.uid) is None and not self._cache.stands_on_a_node(way.queued.key):
+            self._outbox += way.releases()
+        self.reservations.undo(way)
 
     def look_at_volumes(self, changed: Object, now: int) -> None:
         """Something that pods may wait for, or on, has come, changed or gone."""
@@ -348,24 +304,3 @@ class Binding:
 
     def _reject(self, way: OnTheWay, plugin: str, reason: str, now: int) -> None:
         self._outbox += self._fall_back(way, Status(Code.UNSCHEDULABLE, (reason,), plugin), now).actions
-
-
-def _resource_claims(objects: Iterable[Object]) -> Iterator[ResourceClaim]:
-    return (obj for obj in objects if isinstance(obj, ResourceClaim))
-
-
-def _has_devices(claim: Object | None) -> bool:
-    return isinstance(claim, ResourceClaim) and claim.status.allocation is not None
-
-
-def _writer(way: OnTheWay) -> str:
-    """The plugin for which objects are written before the pod is bound."""
-    only_devices = all(isinstance(obj, ResourceClaim) for obj in (*way.volumes, *way.written))
-    return DYNAMIC_RESOURCES if only_devices else "VolumeBinding"
-
-
-def _releases(way: OnTheWay) -> Iterator[ReleaseClaim]:
-    """What was written for the pod is taken back; the devices stay the claim's until somebody needs it elsewhere."""
-    for claim in _resource_claims(way.written):
-        is_own = claim.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) == "true"
-        yield ReleaseClaim(way.queued.key, way.queued.info.uid, object_key(claim), is_own)

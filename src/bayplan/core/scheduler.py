@@ -108,8 +108,8 @@ class Scheduler:
                 self._binding.bind_answered(event, now)
             case EvictAnswered(_, uid, error):
                 self._evict_answered(uid, error, now)
-            case VolumesAnswered(pod, uid, error):
-                self._binding.volumes_answered(pod, uid, error, now)
+            case VolumesAnswered():
+                self._binding.volumes_answered(event, now)
             case PermitAnswered():
                 self._binding.permit_answered(event, now)
 
@@ -120,7 +120,7 @@ class Scheduler:
             self.cache.add_node(new)
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.ADD), None, new, now)
         else:
-            self.cache.objects.put(self._binding.as_assumed(new))
+            self._binding.reservations.show(new)
             self._object_moved(ActionType.ADD, None, new, new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
@@ -129,7 +129,7 @@ class Scheduler:
             for change in node_changes(old, new):
                 self.queue.move(ClusterEvent(EventResource.NODE, change), old, new, now)
         else:
-            self.cache.objects.put(self._binding.as_assumed(new))
+            self._binding.reservations.show(new)
             self._object_moved(ActionType.UPDATE, old, new, new, now)
 
     def _removed(self, old: Object, now: int) -> None:
@@ -141,7 +141,7 @@ class Scheduler:
             self.cache.remove_node(old.metadata.name)
             self._binding.look_at_volumes(old, now)
         else:
-            self.cache.objects.remove(old)
+            self._binding.reservations.show_gone(old)
             self._object_moved(ActionType.DELETE, old, None, old, now)
 
     def _object_moved(self, action: ActionType, old: Object | None, new: Object | None, obj: Object, now: int) -> None:
