@@ -11,6 +11,7 @@ from typing import ClassVar, NamedTuple
 
 from bayplan.controllers.ownership import controller_reference, is_terminal
 from bayplan.controllers.work_queue import Reconciler
+from bayplan.core.plugins.dynamic_resources.claims import left_to
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Pod, PodResourceClaim, PodResourceClaimStatus
 from bayplan.model.resource_claims import (
@@ -166,12 +167,9 @@ def _sync_claim(store: Store, key: Key, now: int) -> None:
         return
     remaining = [user for user in claim.status.reserved_for if _is_using(store, claim, user)]
     if len(remaining) < len(claim.status.reserved_for):
-        allocation = claim.status.allocation if remaining or not _is_protected(claim) else None
-        status = replace(claim.status, reserved_for=remaining, allocation=allocation)
-        claim = store.modify_status(
-            ResourceClaim, key.namespace, key.name, lambda stored: replace(stored, status=status), now
-        )
-        if allocation is None:
+        left = left_to(claim, remaining)
+        claim = store.modify_status(ResourceClaim, key.namespace, key.name, lambda _: left, now)
+        if claim.status.allocation is None:
             claim = _unprotect(store, claim, now)
     elif _is_protected(claim) and claim.metadata.deletion_timestamp is not None and not remaining:
         if claim.status.allocation is not None:
