@@ -18,7 +18,17 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
-from bayplan.core.on_the_way import OnTheWay
+from bayplan.core.on_the_way import DeviceWait, OnTheWay, resource_claims
+from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES, DynamicResources
+from bayplan.core.plugins.dynamic_resources.binding_conditions import (
+    BINDING_TIMEOUT,
+    LOOK_EVERY_NS,
+    DeviceBindingError,
+    are_ready,
+    claims_used_by,
+    has_conditions,
+)
+from bayplan.core.plugins.dynamic_resources.claims import ClaimError
 from bayplan.core.plugins.volume_binding_wait import why_in_vain
 from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
 from bayplan.core.queue import SchedulingQueue
@@ -131,6 +141,50 @@ class Binding:
             # What takes its time is announced: others can see where the pod will go.
             actions = (Nominate(queued.key, way.node), self.reservations.write(way))
             return Decision(queued.key, Outcome.ASSUMED, way.node, actions=actions)
+        return self._bind_with_devices(way, now)
+
+    def _bind_with_devices(self, way: OnTheWay, now: int) -> Decision:
+        """Bind the pod once its devices are ready; most are at once."""
+        try:
+            way.devices = self._wait_for_devices(way, now)
+        except ClaimError as problem:
+            return self._fall_back(way, _failed_devices(problem), now)
+        if way.devices is None:
+            return self._bind(way, now)
+        self._timed[way.queued.key] = way
+        note = f"waiting for binding conditions for device on node {way.node}"
+        pending = Emit(way.queued.key, way.uid, "Normal", "BindingConditionsPending", "Scheduling", note)
+        decision = self._look_at_devices(way, now) or Decision(way.queued.key, Outcome.ASSUMED, way.node)
+        return replace(decision, actions=(pending, *decision.actions))
+
+    def _wait_for_devices(self, way: OnTheWay, now: int) -> DeviceWait | None:
+        """What is to be waited for; None if nothing is. Raises ClaimError."""
+        info = way.queued.info
+        plugin = next((plugin for plugin in way.profile.reserve if isinstance(plugin, DynamicResources)), None)
+        if plugin is None or info.claims is None:
+            return None
+        claims = claims_used_by(info, self._cache.objects, resource_claims(way.written))
+        if not any(map(has_conditions, claims)):
+            return None
+        way.written = (*(obj for obj in way.written if not isinstance(obj, ResourceClaim)), *claims)
+        places = tuple((claim.metadata.namespace, claim.metadata.name) for claim in claims)
+        return DeviceWait(places, plugin.binding_timeout_ns, now + plugin.binding_timeout_ns, now)
+
+    def _look_at_devices(self, way: OnTheWay, now: int) -> Decision | None:
+        """Bind the pod or give it up; None while it has to wait."""
+        wait = way.devices
+        assert wait is not None
+        try:
+            ready = are_ready(self._cache.objects, wait.places, now, wait.timeout_ns)
+            if not ready and now >= wait.until:
+                raise DeviceBindingError(f"{BINDING_TIMEOUT}: context deadline exceeded")
+        except DeviceBindingError as problem:
+            return self._fall_back(way, _failed_devices(problem), now)
+        if not ready:
+            wait.look_at = min(now + LOOK_EVERY_NS, wait.until)
+            return None
+        way.devices = None
+        del self._timed[way.queued.key]
         return self._bind(way, now)
 
     def _bind(self, way: OnTheWay, now: int) -> Decision:
@@ -255,7 +309,7 @@ class Binding:
         """Something that pods may wait for, or on, has come, changed or gone."""
         if isinstance(changed, PersistentVolumeClaim | PersistentVolume | Node):
             for way in list(self._timed.values()):
-                if way.written:
+                if way.written and way.claims:
                     self._bind_if_ready(way, now)
 
     def _bind_if_ready(self, way: OnTheWay, now: int) -> None:
@@ -267,7 +321,7 @@ class Binding:
         if way.deadline is not None and all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
             way.claims, way.deadline = (), None
             del self._timed[way.queued.key]
-            self._outbox += self._bind(way, now).actions
+            self._outbox += self._bind_with_devices(way, now).actions
 
     def _why_in_vain(self, way: OnTheWay) -> str:
         nodes = self._cache.nodes
@@ -287,11 +341,15 @@ class Binding:
             self._outbox += self._go_on(way, now).actions
 
     def expire(self, now: int) -> None:
-        """Waits that have lasted too long."""
+        """Waits that have lasted too long, and those that are looked at from time to time."""
         if not self._timed:
             return
         for way in list(self._timed.values()):
-            if way.waits:
+            if way.devices is not None:
+                if way.devices.look_at <= now:
+                    looked = self._look_at_devices(way, now)
+                    self._outbox += looked.actions if looked is not None else ()
+            elif way.waits:
                 plugin, deadline = min(way.waits.items(), key=lambda wait: wait[1])
                 if deadline <= now:
                     self._reject(way, plugin, f"rejected due to timeout after waiting at plugin {plugin}", now)
@@ -304,3 +362,7 @@ class Binding:
 
     def _reject(self, way: OnTheWay, plugin: str, reason: str, now: int) -> None:
         self._outbox += self._fall_back(way, Status(Code.UNSCHEDULABLE, (reason,), plugin), now).actions
+
+
+def _failed_devices(problem: Exception) -> Status:
+    return Status(Code.ERROR, (f'running PreBind plugin "{DYNAMIC_RESOURCES}": {problem}',))

@@ -13,6 +13,7 @@ from bayplan.core.actions import ReleaseClaim
 from bayplan.core.framework.profile import Profile
 from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
 from bayplan.core.queue.queued_pod import QueuedPod
+from bayplan.core.snapshot import NamespacedName
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import EXTENDED_RESOURCE_ANNOTATION, ResourceClaim
@@ -24,6 +25,15 @@ class Reserved(NamedTuple):
 
     before: Object | None  # as the watch shows it; None for one that is to be made
     assumed: Object
+
+
+class DeviceWait(Struct, eq=False):
+    """A pod that waits for its devices to be made ready."""
+
+    places: tuple[NamespacedName, ...]  # of its resource claims
+    timeout_ns: int
+    until: int
+    look_at: int  # when it is looked next
 
 
 class OnTheWay(Struct, eq=False):
@@ -38,6 +48,7 @@ class OnTheWay(Struct, eq=False):
     claims: tuple[tuple[str, str], ...] = ()  # whose binding is waited for
     waits: dict[str, int] = field(default_factory=dict)  # plugin at Permit -> deadline
     deadline: int | None = None  # of the volumes
+    devices: DeviceWait | None = None
     uncertain: bool = False  # an answer to Bind was lost
 
     @property
@@ -52,7 +63,9 @@ class OnTheWay(Struct, eq=False):
 
     @property
     def due_at(self) -> int | None:
-        """When it has waited too long."""
+        """When it has waited too long, or it is time to look."""
+        if self.devices is not None:
+            return self.devices.look_at
         return min(self.waits.values()) if self.waits else self.deadline
 
     @property

@@ -223,6 +223,7 @@ class Scheduler:
 
     def decide(self, now: int) -> Decision | None:
         """Try one pod. None when there is nothing to do at this time."""
+        self.cache.objects.now = now
         self._binding.expire(now)
         if self._binding.has_actions:
             return Decision("", Outcome.NO_POD, actions=self._binding.take_actions())

@@ -23,10 +23,10 @@ from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Sel
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, CycleError, Status, unresolvable
 from bayplan.core.plugins.dynamic_resources.allocation import AllocationError, Search
+from bayplan.core.plugins.dynamic_resources.binding_conditions import is_in_vain
 from bayplan.core.plugins.dynamic_resources.claims import (
     ClaimError,
     claims_of,
-    has_failed_to_bind,
     is_reserved_for,
     reserved_for,
     with_status,
@@ -101,7 +101,7 @@ class DynamicResources(SelectiveScorePlugin):
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
 
     def __init__(self, args: DynamicResourcesArgs | None = None) -> None:
-        self._args = args or DynamicResourcesArgs()
+        self.binding_timeout_ns = (args or DynamicResourcesArgs()).binding_timeout_ns
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         if pod.claims is None:
@@ -132,7 +132,7 @@ class DynamicResources(SelectiveScorePlugin):
         rejected = _check_claims(claims, view)
         if rejected is not None:
             return rejected
-        state = DeviceState(claims, unavailable=_unavailable(claims, view))
+        state = DeviceState(claims, unavailable=_unavailable(claims, view, self.binding_timeout_ns))
         if resources:
             stored = existing_claim(pod, view.objects.resource_claims.values())
             state.extended = stored if stored is not None else unwritten_claim(pod, inventory, ())
@@ -265,14 +265,14 @@ def _check_claims(claims: list[ResourceClaim], view: View) -> Status | None:
     return None
 
 
-def _unavailable(claims: list[ResourceClaim], view: View) -> IntArray | None:
+def _unavailable(claims: list[ResourceClaim], view: View, binding_timeout_ns: int) -> IntArray | None:
     """(nodes,) a bit for each allocated claim that cannot be used on the node; None where there is none."""
     bits: IntArray | None = None
     for position, claim in enumerate(claims):
         allocation = claim.status.allocation
         if allocation is None:
             continue
-        usable = view.nodes.alive & (not has_failed_to_bind(claim))
+        usable = view.nodes.alive & (not is_in_vain(claim, view.objects.now, binding_timeout_ns))
         if allocation.node_selector is not None:
             try:
                 terms = [

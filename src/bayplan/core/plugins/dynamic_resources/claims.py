@@ -14,7 +14,6 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.model.pod import PodResourceClaim
 from bayplan.model.resource_claims import (
     CLAIM_FINALIZER,
-    AllocatedDeviceStatus,
     ResourceClaim,
     ResourceClaimConsumerReference,
     ResourceClaimStatus,
@@ -95,30 +94,3 @@ def with_status(claim: ResourceClaim, status: ResourceClaimStatus) -> ResourceCl
     changed = copy(claim)
     changed.status = status
     return changed
-
-
-def has_failed_to_bind(claim: ResourceClaim) -> bool:
-    """Whether a device of the claim says that it cannot be made ready.
-
-    Upstream gives up on devices that take too long as well, by the clock; time is not known here.
-    """
-    allocation = claim.status.allocation
-    if allocation is None:
-        return False
-    for result in allocation.devices.results:
-        if not result.binding_conditions:
-            continue
-        status = _status_of(claim, result.driver, result.pool, result.device)
-        if status is None:
-            return False
-        true = {condition.type for condition in status.conditions if condition.status == "True"}
-        if true & set(result.binding_failure_conditions):
-            return True
-        if not true >= set(result.binding_conditions):
-            return False
-    return False
-
-
-def _status_of(claim: ResourceClaim, driver: str, pool: str, device: str) -> AllocatedDeviceStatus | None:
-    wanted = (driver, pool, device)
-    return next((s for s in claim.status.devices if (s.driver, s.pool, s.device) == wanted), None)
