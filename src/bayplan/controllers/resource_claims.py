@@ -7,6 +7,7 @@ devices, and one made for a pod that will not run is deleted. Giving claims devi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
 from bayplan.controllers.ownership import controller_reference, is_terminal
@@ -97,7 +98,7 @@ class ResourceClaimController(Reconciler[Key]):
             if known.resource_claim_name is None:
                 return None
             claim = store.find(ResourceClaim, key.namespace, known.resource_claim_name)
-            if claim is not None and _owner_uid(claim) == pod.metadata.uid:
+            if claim is not None and is_made_for(claim, pod):
                 return None
         for owned in store.owned_by(pod.metadata.uid):
             if (
@@ -151,6 +152,21 @@ def claim_names(pod: Pod) -> list[str]:
     if pod.status.extended_resource_claim_status is not None:
         names.append(pod.status.extended_resource_claim_status.resource_claim_name)
     return [name for name in names if name]
+
+
+def names_in_use(pod: Pod) -> Iterator[tuple[str, bool]]:
+    """The claims that entries of the pod stand for, as far as they are known, and whether they were made for it."""
+    told = {status.name: status.resource_claim_name for status in pod.status.resource_claim_statuses}
+    for entry in pod.spec.resource_claims:
+        name = entry.resource_claim_name
+        if name is not None:
+            yield name, False
+        elif (generated := told.get(entry.name)) is not None:
+            yield generated, True
+
+
+def is_made_for(claim: ResourceClaim, pod: Pod) -> bool:
+    return _owner_uid(claim) == pod.metadata.uid
 
 
 def may_run(pod: Pod) -> bool:

@@ -191,6 +191,7 @@ class DeviceTaint(ObjectPart, kw_only=True):
     key: str = ""
     value: str = ""
     effect: str = ""
+    time_added: str | None = None
 
 
 class Device(ObjectPart, kw_only=True):

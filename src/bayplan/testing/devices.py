@@ -170,11 +170,11 @@ def held(claim: ResourceClaim, node: str, *devices: str, by: Sequence[Pod] = ())
     return claim
 
 
-def with_condition(claim: ResourceClaim, kind: str, **condition: str) -> ResourceClaim:
+def with_condition(claim: ResourceClaim, kind: str, reason: str = "", message: str = "") -> ResourceClaim:
     """The claim once the driver of its devices has said that the condition holds for all of them."""
     allocation = claim.status.allocation
     assert allocation is not None
-    held_true = Condition(type=kind, status=TRUE, **condition)
+    held_true = Condition(type=kind, status=TRUE, reason=reason, message=message)
     statuses = [
         AllocatedDeviceStatus(driver=result.driver, pool=result.pool, device=result.device, conditions=[held_true])
         for result in allocation.devices.results
