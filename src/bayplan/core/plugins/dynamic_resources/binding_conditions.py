@@ -7,7 +7,6 @@ Upstream: plugins/dynamicresources/dynamicresources.go isPodReadyForBinding (v1.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from bayplan.core.columns.shapes import PodInfo
@@ -15,6 +14,7 @@ from bayplan.core.plugins.dynamic_resources.claims import claims_of
 from bayplan.core.snapshot import NamespacedName, Objects
 from bayplan.model.conditions import TRUE, find_condition, is_condition_true
 from bayplan.model.resource_claims import AllocatedDeviceStatus, DeviceRequestAllocationResult, ResourceClaim
+from bayplan.model.selectors import quoted
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
 
@@ -70,8 +70,7 @@ def _is_device_ready(claim: ResourceClaim, result: DeviceRequestAllocationResult
     for kind in result.binding_failure_conditions:
         failed = find_condition(status.conditions, kind)
         if failed is not None and failed.status == TRUE:
-            message = json.dumps(failed.message, ensure_ascii=False)
-            what = f"claim={claim.metadata.name}, reason={failed.reason}, message={message}"
+            what = f"claim={claim.metadata.name}, reason={failed.reason}, message={quoted(failed.message)}"
             raise DeviceBindingError(f"device binding failed: {what}")
     return all(is_condition_true(status.conditions, kind) for kind in result.binding_conditions)
 
