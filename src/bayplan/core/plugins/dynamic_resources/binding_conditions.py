@@ -64,7 +64,7 @@ def is_ready(claim: ResourceClaim) -> bool:
 
 
 def _is_device_ready(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> bool:
-    status = _status_of(claim, result)
+    status = status_of(claim, result)
     if status is None:
         return False
     for kind in result.binding_failure_conditions:
@@ -91,6 +91,7 @@ def is_in_vain(claim: ResourceClaim, now: int | None, timeout_ns: int) -> bool:
         return True
 
 
-def _status_of(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> AllocatedDeviceStatus | None:
+def status_of(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> AllocatedDeviceStatus | None:
+    """What its driver says about one device of the claim."""
     wanted = (result.driver, result.pool, result.device)
     return next((s for s in claim.status.devices if (s.driver, s.pool, s.device) == wanted), None)
