@@ -53,7 +53,7 @@ class Binding:
         self._queue = queue
         self._bind_timeout_ns = bind_timeout_ns
         self._on_the_way: dict[str, OnTheWay] = {}
-        self._timed: dict[str, OnTheWay] = {}  # those of them that wait for permission or for volumes
+        self._timed: dict[str, OnTheWay] = {}  # those of them that wait for permission, volumes or devices
         self._binding: dict[str, tuple[str, OnTheWay]] = {}  # uid -> node and pod, of binds that are not answered
         self._outbox: list[Action] = []  # what is to be done because of something that was observed
         self.reservations = Reservations(cache.objects)
@@ -74,7 +74,7 @@ class Binding:
         return way if way is None or uid is None or way.queued.info.uid == uid else None
 
     def is_waiting(self, key: str) -> bool:
-        """Whether the pod waits for permission or volumes, and nothing of it has been written yet."""
+        """Whether the pod waits for permission, volumes or devices, and nobody has been asked to bind it yet."""
         return key in self._timed
 
     def unconfirmed(self) -> list[str]:
@@ -160,8 +160,10 @@ class Binding:
     def _wait_for_devices(self, way: OnTheWay, now: int) -> DeviceWait | None:
         """What is to be waited for; None if nothing is. Raises ClaimError."""
         info = way.queued.info
+        if info.claims is None:
+            return None
         plugin = next((plugin for plugin in way.profile.reserve if isinstance(plugin, DynamicResources)), None)
-        if plugin is None or info.claims is None:
+        if plugin is None:
             return None
         claims = claims_used_by(info, self._cache.objects, resource_claims(way.written))
         if not any(map(has_conditions, claims)):
@@ -354,8 +356,8 @@ class Binding:
                 if deadline <= now:
                     self._reject(way, plugin, f"rejected due to timeout after waiting at plugin {plugin}", now)
             elif way.deadline is not None and way.deadline <= now:
-                text = 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
-                self._fail(way, text, now)
+                what = "binding volumes: " if way.writer != DYNAMIC_RESOURCES else ""
+                self._fail(way, f'running PreBind plugin "{way.writer}": {what}context deadline exceeded', now)
 
     def _fail(self, way: OnTheWay, error: str, now: int) -> None:
         self._outbox += self._fall_back(way, Status(Code.ERROR, (error,)), now).actions

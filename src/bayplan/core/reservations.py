@@ -93,7 +93,7 @@ class Reservations:
 
     def confirm(self, way: OnTheWay) -> None:
         """The pod is on its node: what it was given is what the watch shows."""
-        if not self._is_writing(way):
+        if way.reserved and not self._is_writing(way):
             for place in list(way.reserved):
                 self._settle(way, place)
 

@@ -259,3 +259,13 @@ def test_a_claim_that_came_and_went_unseen_leaves_nothing_behind() -> None:
     world.observe(ObjectRemoved(asking), 2 * SECOND)
     assert not world.cache.objects.resource_claims
     assert not world.cache.objects.devices.holders
+
+
+def test_a_write_that_is_never_answered_is_given_up_but_its_devices_are_not() -> None:
+    """After ten minutes the pod is tried again; the write may still take effect."""
+    world = scheduler(claim_of("c", asks("r")), user("p", "c"))
+    decided(world)
+    late = decided(world, 600)
+    conditions = [action.message for action in late.actions if isinstance(action, SetCondition)]
+    assert conditions == ['running PreBind plugin "DynamicResources": context deadline exceeded']
+    assert world.cache.objects.devices.holders
