@@ -58,8 +58,21 @@ def _requests(requests: Sequence[Plain]) -> Iterator[Part]:
     yield made
     for request in requests:
         yield from _too_few(request)
+    yield from _alternatives(requests)
     total = sum(group["count"] for group in requests[0]["devices"]) if requests else 0
     yield sentence(f"{counted(total, 'device')} of all nodes looked at; on one node all requests must be met together.")
+
+
+def _alternatives(requests: Sequence[Plain]) -> Iterator[Part]:
+    """Lists of which the first that is available counts."""
+    lists: dict[str, list[str]] = {}
+    for request in requests:
+        parent, slash, _ = request["request"].partition("/")
+        if slash:
+            lists.setdefault(parent, []).append(request["request"])
+    for parent, names in lists.items():
+        if len(names) > 1:
+            yield sentence(f"Request {parent}: one of {listed(names)} is enough, the first that can be had.")
 
 
 def _too_few(request: Plain) -> Iterator[Part]:

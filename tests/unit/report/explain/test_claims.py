@@ -18,6 +18,7 @@ from bayplan.testing.builders import node, pod
 from bayplan.testing.devices import (
     DRIVER,
     asks,
+    asks_first_of,
     claim_of,
     device,
     device_class,
@@ -120,3 +121,9 @@ def test_devices_that_are_not_ready_say_so(condition: str | None, said: str | No
     shown = report(with_claims(pod("p").obj(), "c"), claim)
     expected = "" if said is None else f"{DRIVER}/n1/d0 {said}\n"
     assert shown == f"Claim default/c has {DRIVER}/n1/d0, used by nobody.\n{expected}"
+
+
+def test_of_a_list_one_is_enough() -> None:
+    choice = asks_first_of("best", asks("large", MODEL_A), asks("any"))
+    shown = report(with_claims(pod("p").obj(), "c"), claim_of("c", choice))
+    assert "Request best: one of best/large and best/any is enough, the first that can be had." in shown
