@@ -158,8 +158,9 @@ class Cache:
 
     def _widen(self) -> None:
         """Make room in all tables for resources that somebody was the first to name."""
-        if len(self.resources) > self._width:
-            self._width = len(self.resources)
+        width = len(self.resources.values)
+        if width > self._width:
+            self._width = width
             self.nodes.widen()
             self.pods.widen()
 

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner
-from bayplan.analysis.simulation.inputs.verbs import VERBS, BadStep, read_command, step_of_words
+from bayplan.analysis.simulation.inputs.verbs import VERBS, BadStep, read_command, step_of_words, taint_parts
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.controllers.contract import Controller
@@ -47,7 +47,7 @@ from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store import ApiError, Store, WatchEvent
 from bayplan.testing.checkers import check_always, check_quiet
-from bayplan.testing.scenario_objects import made, taint_of
+from bayplan.testing.scenario_objects import made
 from bayplan.testing.transcript import Seen, seen_in
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.performing import EmittedEvent
@@ -189,7 +189,7 @@ class Scenario:
         self.store.modify_status(Pod, DEFAULT_NAMESPACE, name, change, self.now)
 
     def _taint_device(self, node: str, name: str, taint: str) -> None:
-        key, value, effect = taint_of(taint)
+        key, value, effect = taint_parts(taint)
         added = DeviceTaint(key=key, value=value, effect=effect)
 
         def change(stored: ResourceSlice) -> ResourceSlice:

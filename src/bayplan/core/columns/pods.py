@@ -59,7 +59,7 @@ class PodTable(Table):
         self.rows_by_key[info.key] = row
         self.priorities[row] = info.priority
         if pod.status.start_time:
-            self.started_at[row] = parse_time(pod.status.start_time)
+            self.started_at[row] = _start_time(pod.status.start_time)
         if pod.metadata.deletion_timestamp is not None:
             self.terminating[row] = True
             self.preempted[row] = _preempted_by_scheduler(pod)
@@ -86,7 +86,7 @@ class PodTable(Table):
         ):
             return False
         self.priorities[row] = pod.spec.priority or 0
-        self.started_at[row] = parse_time(pod.status.start_time) if pod.status.start_time else NOT_STARTED
+        self.started_at[row] = _start_time(pod.status.start_time) if pod.status.start_time else NOT_STARTED
         self.preempted[row] = terminating and _preempted_by_scheduler(pod)
         self.uids[row] = pod.metadata.uid
         return True
@@ -120,6 +120,11 @@ class PodTable(Table):
 def _requests_in_use(pod: Pod, shape: PodShape) -> PodRequests:
     """A resized pod may hold more than its spec says; any other takes what its shape says."""
     return shape.requests if status_agrees(pod) else pod_requests(pod)
+
+
+def _start_time(text: str) -> int:
+    """Times that 64 bits do not hold, before 1678 and after 2262, count as the first or the last that they do."""
+    return min(max(parse_time(text), -NOT_STARTED), NOT_STARTED - 1)
 
 
 def _preempted_by_scheduler(pod: Pod) -> bool:

@@ -22,7 +22,7 @@ from bayplan.model.fingerprint import fingerprint
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Pod, PodResourceClaim, PodResourceClaimStatus, PodSpec
 from bayplan.model.resource_claims import ResourceClaim
-from bayplan.model.structs import Struct
+from bayplan.model.structs import Struct, replace
 from bayplan.model.volumes import has_source
 
 
@@ -149,13 +149,10 @@ def pod_info(pod: Pod, shape: PodShape) -> PodInfo:
 
 
 def _without_placement(spec: PodSpec) -> PodSpec:
-    bare = copy(spec)
-    bare.node_name = ""
-    bare.priority = None
-    bare.priority_class_name = ""
-    bare.preemption_policy = None
+    bare = replace(spec, node_name="", priority=None, priority_class_name="", preemption_policy=None)
     # Every pod has a volume for its service account's token, with a random name.
-    bare.volumes = [volume for volume in spec.volumes if has_source(volume)] if spec.volumes else spec.volumes
+    if spec.volumes:
+        bare.volumes = [volume for volume in spec.volumes if has_source(volume)]
     # Each pod has claims of its own, of which no plugin but one looks at more than that there are some.
     if spec.resource_claims:
         bare.resource_claims = [PodResourceClaim(name=claim.name) for claim in spec.resource_claims]

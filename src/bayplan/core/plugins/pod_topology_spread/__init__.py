@@ -21,6 +21,7 @@ from bayplan.core.plugins.pod_topology_spread.constraints import (
     SOFT,
     SpreadConstraint,
     constraints_of,
+    may_have_constraints,
     requires_all_keys,
 )
 from bayplan.core.plugins.pod_topology_spread.filtering import HardState
@@ -42,6 +43,9 @@ class PodTopologySpread:
 
     def __init__(self, args: PodTopologySpreadArgs | None = None) -> None:
         self.args = args or PodTopologySpreadArgs()
+
+    def concerns(self, pod: PodInfo) -> bool:
+        return may_have_constraints(pod.spec, self.args, HARD)
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
         where = "get constraints from pod: obtaining pod's hard topology spread constraints"

@@ -54,9 +54,8 @@ def constraints_of(
     """The constraints that act in the wanted way, in order. Raises SelectorError."""
     if shape.spec.topology_spread_constraints:
         return _own_constraints(shape, action)
-    defaults = _defaults(args, action)
-    selector = _remembered_selector(shape, objects) if defaults else CompiledSelector.EVERYTHING
-    return [] if selector.is_empty else [_filled_in(written, selector) for written in defaults]
+    selector = _remembered_selector(shape, objects)
+    return [] if selector.is_empty else [_filled_in(written, selector) for written in _defaults(args, action)]
 
 
 def visible_constraints(shape: PodShape, args: PodTopologySpreadArgs, action: str) -> list[SpreadConstraint]:
@@ -64,6 +63,11 @@ def visible_constraints(shape: PodShape, args: PodTopologySpreadArgs, action: st
     if shape.spec.topology_spread_constraints:
         return _own_constraints(shape, action)
     return [_filled_in(written, CompiledSelector.EVERYTHING) for written in _defaults(args, action)]
+
+
+def may_have_constraints(spec: PodSpec, args: PodTopologySpreadArgs, action: str) -> bool:
+    """Whether there could be any that act in the wanted way, whatever services and controllers there are."""
+    return any(written.when_unsatisfiable == action for written in spec.topology_spread_constraints or _given(args))
 
 
 def requires_all_keys(spec: PodSpec, args: PodTopologySpreadArgs) -> bool:
@@ -166,9 +170,11 @@ def _filled_in(written: TopologySpreadConstraint, selector: CompiledSelector) ->
 
 
 def _defaults(args: PodTopologySpreadArgs, action: str) -> list[TopologySpreadConstraint]:
-    system = args.defaulting_type == SYSTEM_DEFAULTING
-    given = SYSTEM_DEFAULT_CONSTRAINTS if system else args.default_constraints
-    return [written for written in given if written.when_unsatisfiable == action]
+    return [written for written in _given(args) if written.when_unsatisfiable == action]
+
+
+def _given(args: PodTopologySpreadArgs) -> tuple[TopologySpreadConstraint, ...]:
+    return SYSTEM_DEFAULT_CONSTRAINTS if args.defaulting_type == SYSTEM_DEFAULTING else args.default_constraints
 
 
 def _selected_by_services(shape: PodShape, objects: Objects) -> dict[str, str]:
