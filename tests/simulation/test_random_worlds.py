@@ -19,6 +19,7 @@ from bayplan.cli.main import cli
 from bayplan.core.actions import Evict
 from bayplan.core.decision import Decision
 from bayplan.core.lifecycle import PodState
+from bayplan.core.scheduler import Scheduler
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.testing.checkers import (
     check_always,
@@ -66,7 +67,7 @@ def check_at_rest(random_world: RandomWorld) -> None:
     """What was tried and could not be helped is left alone; a pod that backs off gets its chance first."""
     world, store, scheduler = random_world.world, random_world.store, random_world.scheduler
     for _ in range(3):
-        run_to_a_moment_of_rest(world)
+        run_to_a_moment_of_rest(world, scheduler)
         check_quiet(store, scheduler)
         if not any(record.state in (PodState.ACTIVE, PodState.BACKOFF) for record in scheduler.queue.queued_pods()):
             break
@@ -74,9 +75,9 @@ def check_at_rest(random_world: RandomWorld) -> None:
     check_settled(store, scheduler)
 
 
-def run_to_a_moment_of_rest(world: SimulatedWorld) -> None:
+def run_to_a_moment_of_rest(world: SimulatedWorld, scheduler: Scheduler) -> None:
     for _ in range(REST_WITHIN_MS):
-        if world.is_at_rest:
+        if world.is_at_rest and not scheduler.pods_on_the_way():
             return
         world.run_until(world.now + MILLISECOND)
     raise AssertionError("busy for no reason")

@@ -112,8 +112,8 @@ class Scheduler:
                 self._binding.bind_answered(event, now)
             case EvictAnswered(_, uid, error):
                 self._evict_answered(uid, error, now)
-            case VolumesAnswered(pod, uid, error):
-                self._binding.volumes_answered(pod, uid, error, now)
+            case VolumesAnswered():
+                self._binding.volumes_answered(event, now)
             case PermitAnswered():
                 self._binding.permit_answered(event, now)
 
@@ -124,7 +124,7 @@ class Scheduler:
             self.cache.add_node(new)
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.ADD), None, new, now)
         else:
-            self.cache.objects.put(self._binding.as_assumed(new))
+            self._binding.reservations.show(new)
             self._object_moved(ActionType.ADD, None, new, new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
@@ -133,7 +133,7 @@ class Scheduler:
             for change in node_changes(old, new):
                 self.queue.move(ClusterEvent(EventResource.NODE, change), old, new, now)
         else:
-            self.cache.objects.put(self._binding.as_assumed(new))
+            self._binding.reservations.show(new)
             self._object_moved(ActionType.UPDATE, old, new, new, now)
 
     def _removed(self, old: Object, now: int) -> None:
@@ -145,7 +145,7 @@ class Scheduler:
             self.cache.remove_node(old.metadata.name)
             self._binding.look_at_volumes(old, now)
         else:
-            self.cache.objects.remove(old)
+            self._binding.reservations.show_gone(old)
             self._object_moved(ActionType.DELETE, old, None, old, now)
 
     def _object_moved(self, action: ActionType, old: Object | None, new: Object | None, obj: Object, now: int) -> None:
@@ -239,6 +239,7 @@ class Scheduler:
 
     def decide(self, now: int) -> Decision | None:
         """Try one pod. None when there is nothing to do at this time."""
+        self.cache.objects.now = now
         self._binding.expire(now)
         if self._binding.has_actions:
             return Decision("", Outcome.NO_POD, actions=self._binding.take_actions())

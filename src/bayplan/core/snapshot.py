@@ -69,6 +69,7 @@ class Objects:
     claims_in_flight: set[NamespacedName] = field(default_factory=set)
     gates: FeatureGates = DEFAULT_GATES
     devices: Inventory = field(init=False)
+    now: int | None = None  # the time of the decision; None where a question has none
     version: int = 0  # grows with every change
     budgets_version: int = 0  # grows with every change of a budget
     #: Worked out from services and controllers by whoever needs it; forgotten when one of them changes.

@@ -195,6 +195,7 @@ class DeviceTaint(ObjectPart, kw_only=True):
     key: str = ""
     value: str = ""
     effect: str = ""
+    time_added: str | None = None
 
 
 class DeviceTaintSelector(ObjectPart, kw_only=True):

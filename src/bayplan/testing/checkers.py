@@ -90,12 +90,13 @@ def check_not_overcommitted(
 
 
 def check_devices_not_shared(store: Store) -> None:
-    """No device is given to two claims, but for administrators' access."""
+    """No device is given to two claims, but for administrators' access and devices that are meant to be shared."""
     given: Counter[tuple[str, str, str]] = Counter()
     for claim in store.list(ResourceClaim):
         allocation = claim.status.allocation
         for result in allocation.devices.results if allocation is not None else ():
-            given[result.driver, result.pool, result.device] += not result.admin_access
+            is_whole = not result.admin_access and result.share_id is None
+            given[result.driver, result.pool, result.device] += is_whole
     twice = sorted(device for device, times in given.items() if times > 1)
     assert not twice, f"given to two claims: {twice}"
 

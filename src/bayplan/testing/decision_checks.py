@@ -109,6 +109,7 @@ def rebuilt(view: View, objects: Mapping[tuple[str, str], Object]) -> Cache:
     for obj in looked_up(view.objects):
         cache.objects.put(obj)
     cache.objects.claims_in_flight |= view.objects.claims_in_flight
+    cache.objects.now = view.objects.now
     pods = view.pods
     for node_row, pod_rows in enumerate(view.nodes.pod_rows):
         for row in pod_rows:

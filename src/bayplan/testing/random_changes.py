@@ -67,7 +67,7 @@ from bayplan.testing.random_character import (
     Character,
 )
 from bayplan.testing.random_cluster import DRIVER, bounded, draw_csi_node, draw_extra, draw_node
-from bayplan.testing.random_devices import draw_devices
+from bayplan.testing.random_devices import draw_device_taint, draw_devices
 from bayplan.testing.random_draw import Draw, Table
 from bayplan.testing.random_workloads import draw_workload
 
@@ -349,6 +349,15 @@ def change_devices(world: ChangingWorld, changed: ResourceSlice, now: int) -> No
     _modify(world, changed, now, spec=replace(changed.spec, pool=pool, devices=draw_devices(world.draw)))
 
 
+@_befalls(ResourceSlice)
+def taint_device(world: ChangingWorld, changed: ResourceSlice, now: int) -> None:
+    """One device of the slice gets a taint, or loses those it has."""
+    chosen = world.draw.any_of(changed.spec.devices)
+    taints = [] if chosen.taints else [draw_device_taint(world.draw)]
+    devices = [replace(chosen, taints=taints) if each is chosen else each for each in changed.spec.devices]
+    _modify(world, changed, now, spec=replace(changed.spec, devices=devices))
+
+
 @_befalls(ResourceClaim, ResourceSlice, DeviceTaintRule)
 def delete_devices(world: ChangingWorld, gone: ResourceClaim | ResourceSlice | DeviceTaintRule, now: int) -> None:
     world.store.delete(type(gone), gone.metadata.namespace, gone.metadata.name, now)
@@ -406,6 +415,7 @@ CHANGES: Table[bool] = (
     (2, delete_extra),
     (1, change_volume_limit),
     (2, change_devices),
+    (8, taint_device),
     (2, delete_devices),
     (1, create_absent_class),
     (1, relabel_namespace),

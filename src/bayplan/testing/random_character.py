@@ -101,9 +101,9 @@ def draw_character(draw: Draw, constraints: Iterable[str]) -> Character:
         feature_gates=FEATURE_GATES[draw.pick("feature gates", *["as by default"] * 6, *FEATURE_GATES)],
     )
     richness = {"plain": 0.2, "mixed": 0.6, "rich": 1.0}[draw.pick("pods", "plain", "plain", "mixed", "rich")]
+    has_devices = draw.pick("uses devices", True, False, False)
     for constraint in constraints:
         character.shares[constraint] = richness * draw.any_of((0.0, 0.02, 0.05, 0.1, 0.3))
-        if character.has_faults and constraint in DEVICE_CONSTRAINTS:
-            # A known gap: if the answer to the write of a claim is lost, its devices may be given away again.
-            character.shares[constraint] = 0.0
+        if has_devices and constraint in DEVICE_CONSTRAINTS:
+            character.shares[constraint] = draw.any_of((0.0, 0.2, 0.5))
     return character

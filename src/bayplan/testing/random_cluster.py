@@ -79,7 +79,7 @@ def draw_node(draw: Draw) -> Iterator[Object]:
     yield made.manifest().obj()
     if draw.chance(0.7):
         yield draw_csi_node(draw, name).manifest().obj()
-    if draw.chance(0.5):
+    if draw.chance(0.7):
         yield draw_slice(draw, name)
 
 

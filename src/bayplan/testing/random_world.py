@@ -21,6 +21,7 @@ from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event
 from bayplan.model.node import Node
+from bayplan.model.resource_claims import ResourceSlice
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.model.workloads import CronJob
@@ -135,6 +136,10 @@ class RandomWorld:
         for cron_job in self.store.list(CronJob):
             meta, spec = cron_job.metadata, replace(cron_job.spec, suspend=True)
             self.store.modify(CronJob, meta.namespace, meta.name, partial(replace, spec=spec), now)
+        for resource_slice in self.store.list(ResourceSlice):
+            # A device that never gets ready is tried again and again.
+            meta = replace(resource_slice.metadata, annotations={})
+            self.store.modify(ResourceSlice, "", meta.name, partial(replace, metadata=meta), now)
 
     def _do(self, change: Change, now: int) -> None:
         try:

@@ -230,11 +230,11 @@ class SimulatedWorld:
         self._plan(arrives, lambda now: self._arrive(action, spoiled, answered, now))
 
     def _arrive(self, action: Action, spoiled: Spoiled | None, answered: int, now: int) -> None:
-        answer = _refusal(action, CONFLICT) if spoiled is Spoiled.REFUSED else None
+        answer = self._performer.refuse(action, CONFLICT) if spoiled is Spoiled.REFUSED else None
         if spoiled in (None, Spoiled.LOST_ANSWER):
             answer = self._performer.perform(action, now)
         if spoiled in (Spoiled.LOST_ANSWER, Spoiled.LOST_REQUEST):
-            answer = _refusal(action, TIMEOUT, lost=True)
+            answer = _unknown(action)
         if answer is not None:
             event = answer
             self._plan(answered, lambda _: self._observe(event))
@@ -279,12 +279,13 @@ def rare_collections() -> Iterator[None]:
         gc.set_threshold(*thresholds)
 
 
-def _refusal(action: Action, error: str, *, lost: bool = False) -> Event:
+def _unknown(action: Action) -> Event:
+    """What is left of an action whose request or answer was lost."""
     match action:
         case Bind(pod, uid, _):
-            return BindAnswered(pod, uid, error, lost)
+            return BindAnswered(pod, uid, TIMEOUT, lost=True)
         case Evict(pod, uid):
-            return EvictAnswered(pod, uid, error)
+            return EvictAnswered(pod, uid, TIMEOUT)
         case WriteVolumes(pod, uid, _):
-            return VolumesAnswered(pod, uid, error)
+            return VolumesAnswered(pod, uid, TIMEOUT, lost=True)
     raise AssertionError(f"no handler for {action}")

@@ -24,10 +24,10 @@ from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Sel
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, CycleError, Status, unresolvable
 from bayplan.core.plugins.dynamic_resources.allocation import AllocationError, Search
+from bayplan.core.plugins.dynamic_resources.binding_conditions import is_in_vain
 from bayplan.core.plugins.dynamic_resources.claims import (
     ClaimError,
     claims_of,
-    has_failed_to_bind,
     is_reserved_for,
     reserved_for,
     with_status,
@@ -102,8 +102,13 @@ class DynamicResources(SelectiveScorePlugin):
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
 
     def __init__(self, args: DynamicResourcesArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
-        self._args = args or DynamicResourcesArgs()
+        self.binding_timeout_ns = (args or DynamicResourcesArgs()).binding_timeout_ns
         self._gates = gates
+
+    @property
+    def waits_for_devices(self) -> bool:
+        """Whether devices may have to be made ready before a pod is bound."""
+        return self._gates.binds_devices_by_conditions
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         if pod.claims is None:
@@ -134,7 +139,8 @@ class DynamicResources(SelectiveScorePlugin):
         rejected = _check_claims(claims, view, takes_lists=self._gates.dra_prioritized_list)
         if rejected is not None:
             return rejected
-        state = DeviceState(claims, unavailable=_unavailable(claims, view, self._gates))
+        unavailable = _unavailable(claims, view, self.binding_timeout_ns if self.waits_for_devices else None)
+        state = DeviceState(claims, unavailable=unavailable)
         if resources:
             stored = existing_claim(pod, view.objects.resource_claims.values())
             state.extended = stored if stored is not None else unwritten_claim(pod, inventory, ())
@@ -270,14 +276,18 @@ def _check_claims(claims: list[ResourceClaim], view: View, *, takes_lists: bool)
     return None
 
 
-def _unavailable(claims: list[ResourceClaim], view: View, gates: FeatureGates) -> IntArray | None:
-    """(nodes,) a bit for each allocated claim that cannot be used on the node; None where there is none."""
+def _unavailable(claims: list[ResourceClaim], view: View, binding_timeout_ns: int | None) -> IntArray | None:
+    """(nodes,) a bit for each allocated claim that cannot be used on the node; None where there is none.
+
+    Without a timeout no device is waited for, and none in vain.
+    """
     bits: IntArray | None = None
     for position, claim in enumerate(claims):
         allocation = claim.status.allocation
         if allocation is None:
             continue
-        usable = view.nodes.alive & (not (gates.binds_devices_by_conditions and has_failed_to_bind(claim)))
+        in_vain = binding_timeout_ns is not None and is_in_vain(claim, view.objects.now, binding_timeout_ns)
+        usable = view.nodes.alive & (not in_vain)
         if allocation.node_selector is not None:
             try:
                 terms = [

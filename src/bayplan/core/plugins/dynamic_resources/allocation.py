@@ -398,12 +398,12 @@ class Search:
 def hindered_by(taints: list[DeviceTaint], tolerations: tuple[DeviceToleration, ...]) -> bool:
     """Whether a taint keeps a request with these tolerations away. Other effects keep nobody away."""
     return any(
-        taint.effect in HINDERING_EFFECTS and not any(_tolerates(toleration, taint) for toleration in tolerations)
+        taint.effect in HINDERING_EFFECTS and not any(tolerates_taint(toleration, taint) for toleration in tolerations)
         for taint in taints
     )
 
 
-def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
+def tolerates_taint(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
     if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
         return False
     return toleration.operator == "Exists" or (toleration.operator in ("", "Equal") and toleration.value == taint.value)
