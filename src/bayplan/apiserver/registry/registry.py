@@ -165,7 +165,7 @@ class Registry:
                 return self.definitions.established(made, now)
             return made
         if version is None or options.trusted:
-            return counted(old, new, resource)
+            return new if subresource == "status" else counted(old, new, resource)
         return admit_custom_update(version, new, old, subresource)
 
     def _write(self, resource: Resource, entry: Entry, made: Document, options: WriteOptions, now: int) -> Entry:

@@ -30,6 +30,7 @@ from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.well_known import READY
 from bayplan.store import ADDED, DELETED, Conflict, NotFound, Store, WatchEvent
 
+#: With any other prefix these mean the same.
 RUN_SECONDS = "bayplan/run-seconds"
 STOP_SECONDS = "bayplan/stop-seconds"
 FAILS = "bayplan/fails"
@@ -212,7 +213,7 @@ class Kubelet:
 
 
 def _end(store: Store, pod: Pod, now: int) -> None:
-    if pod.metadata.annotations.get(FAILS, "false") != "false":
+    if (_annotated(pod, FAILS) or "false") != "false":
         _write(store, pod, _FAILED, "Failed", now)
     else:
         _write(store, pod, _COMPLETED, "Succeeded", now)
@@ -247,9 +248,18 @@ def _is_thought_unready(pod: Pod) -> bool:
     return condition is not None and condition.status == FALSE and not condition.reason
 
 
+def _annotated(pod: Pod, annotation: str) -> str | None:
+    """What the annotation says; others say the same with a prefix of their own, and are understood."""
+    annotations = pod.metadata.annotations
+    if not annotations or annotation in annotations:
+        return annotations.get(annotation)
+    suffix = annotation[annotation.index("/") :]
+    return next((value for key, value in annotations.items() if key.endswith(suffix)), None)
+
+
 def _annotated_seconds(pod: Pod, annotation: str) -> float | None:
     """The number in the annotation; None when there is none, or none that makes sense."""
-    written = pod.metadata.annotations.get(annotation)
+    written = _annotated(pod, annotation)
     if written is None:
         return None
     try:
