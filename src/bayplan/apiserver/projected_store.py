@@ -27,6 +27,7 @@ from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store import ApiError, Deletion, NotFound, Store
 from bayplan.store.deleting import Request
 from bayplan.store.rules import RULES, Kind
+from bayplan.store.updating import updated_status
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 
@@ -94,14 +95,9 @@ class ProjectedStore(Store):
         for obj in objects:
             self.create(obj, now)
 
-    def replace(self, obj: ObjectT, now: int) -> ObjectT:
-        meta = obj.metadata
-        made: ObjectT = self.modify(type(obj), meta.namespace, meta.name, lambda _: obj, now)
-        return made
-
-    def update_status(self, obj: ObjectT, now: int) -> ObjectT:
-        meta = obj.metadata
-        made: ObjectT = self.modify_status(type(obj), meta.namespace, meta.name, lambda _: obj, now)
+    def _replace(self, obj: ObjectT, half: Callable[[Any, Any, Any], Any], now: int) -> ObjectT:
+        meta, subresource = obj.metadata, "status" if half is updated_status else ""
+        made: ObjectT = self._lay_over(type(obj), meta.namespace, meta.name, lambda _: obj, now, subresource)
         return made
 
     def modify(self, kind: Any, namespace: str, name: str, change: Callable[[Any], Any], now: int) -> Any:

@@ -20,4 +20,5 @@ def build_scheduler(
         initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND,
         max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND,
         on_choice=on_choice,
+        gates=configuration.gates,
     )

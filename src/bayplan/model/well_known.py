@@ -35,3 +35,6 @@ DISRUPTION_TARGET: Final = "DisruptionTarget"
 
 # The reason of PodScheduled while a pod has scheduling gates.
 SCHEDULING_GATED: Final = "SchedulingGated"
+DEFAULT_INGRESS_CLASS: Final = "ingressclass.kubernetes.io/is-default-class"
+OPERATING_SYSTEM: Final = "kubernetes.io/os"
+INITIAL_EVENTS_END: Final = "k8s.io/initial-events-end"

@@ -81,7 +81,7 @@ class ApiError(Exception):
 
     code: ClassVar[int] = 500
     reason: ClassVar[str] = ""
-    always_has_details: ClassVar[bool] = False  # a Status shows them even when they are empty
+    always_has_details: bool = False  # a Status shows them even when they are empty
 
     def __init__(
         self, message: str, *, name: str = "", group: str = "", kind: str = "", causes: Sequence[Cause] = ()
@@ -155,7 +155,9 @@ class NotFound(_ResourceError):  # noqa: N818
 
     @classmethod
     def no_resource(cls) -> Self:
-        return cls("the server could not find the requested resource")
+        error = cls("the server could not find the requested resource")
+        error.always_has_details = True
+        return error
 
 
 class AlreadyExists(_ResourceError):  # noqa: N818
@@ -228,6 +230,7 @@ class MethodNotAllowed(ApiError):  # noqa: N818
     """The resource has no such verb."""
 
     code, reason = 405, "MethodNotAllowed"
+    always_has_details = True
 
     def __init__(self) -> None:
         super().__init__("the server does not allow this method on the requested resource")
@@ -237,6 +240,7 @@ class NotAcceptable(ApiError):  # noqa: N818
     """None of the forms that the client accepts can be made."""
 
     code, reason = 406, "NotAcceptable"
+    always_has_details = True
 
 
 class RequestEntityTooLarge(ApiError):  # noqa: N818
@@ -259,6 +263,13 @@ class UnsupportedMediaType(ApiError):  # noqa: N818
     """The body is in a form that is not read here."""
 
     code, reason = 415, "UnsupportedMediaType"
+
+    @classmethod
+    def patch(cls) -> Self:
+        """A kind of patch that is not taken here."""
+        error = cls("415: Unsupported Media Type")
+        error.always_has_details = True
+        return error
 
 
 class TooManyRequests(ApiError):  # noqa: N818
@@ -307,4 +318,6 @@ class Timeout(ApiError):  # noqa: N818
     @classmethod
     def too_large(cls, asked: int, current: int) -> Self:
         cause = Cause("ResourceVersionTooLarge", "Too large resource version")
-        return cls(f"Timeout: Too large resource version: {asked}, current: {current}", causes=[cause])
+        error = cls(f"Timeout: Too large resource version: {asked}, current: {current}", causes=[cause])
+        error.retry_after_s = 1
+        return error

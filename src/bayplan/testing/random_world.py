@@ -63,7 +63,7 @@ class RandomWorld:
         self.store = Store()
         self.failed: list[str] = []
         self.overcommitted: set[str] = set()
-        configuration = load_configuration(self.character.configuration)
+        configuration = load_configuration(self.character.configuration, self.character.feature_gates)
         self.checker = ChoiceChecker(build_profiles(configuration)) if checked else None
         self.scheduler = build_scheduler(
             configuration, started_at=STARTED_AT, on_choice=self.checker.check if self.checker is not None else None

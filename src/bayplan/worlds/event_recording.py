@@ -15,24 +15,37 @@ from bayplan.apiserver.schema.resources import resource_of
 from bayplan.apiserver.storage.entries import Document
 from bayplan.controllers.contract import Controller
 from bayplan.model.kinds import Object
+from bayplan.model.time_units import MINUTE
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store import ApiError
 from bayplan.worlds.controller_events import Said, events_of, refusal_of
 
 _REMEMBERED_MAX: Final = 4_096
+#: Of so many different Events of one kind about one object, within this time after the last, the rest become one.
+_SIMILAR_MAX: Final = 10
+_SIMILAR_NS: Final = 10 * MINUTE
 #: Under which name controllers report, where it is not their own.
 _COMPONENTS: Final = {"disruption-controller": "controllermanager"}
 
 
-class _Same(NamedTuple):
-    """What two Events must have in common to be one."""
+class _Similar(NamedTuple):
+    """What Events must have in common to be combined when there are many."""
 
     component: str
     uid: str
     type: str
     reason: str
-    message: str
+
+
+class _Crowd:
+    """Different messages of similar Events, and when there was the last."""
+
+    __slots__ = ("last", "messages")
+
+    def __init__(self) -> None:
+        self.messages: dict[str, None] = {}
+        self.last = 0
 
 
 class EventRecorder:
@@ -44,7 +57,9 @@ class EventRecorder:
         assert resource is not None
         self._events = resource
         self._options = WriteOptions("kube-controller-manager", trusted=True)
-        self._written: dict[_Same, tuple[str, str]] = {}
+        self._written: dict[tuple[_Similar, str], tuple[str, str]] = {}
+        """Namespace and name of the Event, by what is said."""
+        self._crowds: dict[_Similar, _Crowd] = {}
         self._stamp = 0
 
     def hear(self, controller: Controller, before: Object | None, after: Object | None, now: int) -> None:
@@ -59,14 +74,33 @@ class EventRecorder:
 
     def write(self, component: str, said: Said, now: int) -> None:
         """Creates the Event, or counts up the one that is there."""
-        same = _Same(component, said.about.uid, said.type, said.reason, said.message)
+        similar = _Similar(component, said.about.uid, said.type, said.reason)
+        is_combined = self._is_one_of_many(similar, said.message, now)
+        if is_combined:
+            said = said._replace(message=f"(combined from similar events): {said.message}")
+        same = (similar, "" if is_combined else said.message)
         known = self._written.pop(same, None)
         with suppress(ApiError):
-            if known is None or not self._count_up(*known, now):
+            if known is None or not self._count_up(*known, said.message, now):
                 known = self._create(component, said, now)
             self._written[same] = known
-        if len(self._written) > _REMEMBERED_MAX:
-            del self._written[next(iter(self._written))]
+        for remembered in (self._written, self._crowds):
+            if len(remembered) > _REMEMBERED_MAX:
+                del remembered[next(iter(remembered))]
+
+    def _is_one_of_many(self, similar: _Similar, message: str, now: int) -> bool:
+        """Whether so many similar Events came lately that this one is not told apart from others."""
+        # Upstream: client-go/tools/record/events_cache.go EventAggregate (v1.36).
+        crowd = self._crowds.pop(similar, None)
+        if crowd is None or now - crowd.last > _SIMILAR_NS:
+            crowd = _Crowd()
+        self._crowds[similar] = crowd
+        crowd.messages[message] = None
+        crowd.last = now
+        if len(crowd.messages) < _SIMILAR_MAX:
+            return False
+        del crowd.messages[next(iter(crowd.messages))]
+        return True
 
     def _create(self, component: str, said: Said, now: int) -> tuple[str, str]:
         # Two Events about one object at one instant need names of their own.
@@ -77,14 +111,19 @@ class EventRecorder:
         self._registry.create(self._events, namespace, document, self._options, now)
         return namespace, name
 
-    def _count_up(self, namespace: str, name: str, now: int) -> bool:
+    def _count_up(self, namespace: str, name: str, message: str, now: int) -> bool:
         if self._registry.find(self._events, namespace, name) is None:
             return False
         self._registry.update(
             self._events,
             namespace,
             name,
-            lambda event: {**event, "count": event.get("count", 1) + 1, "lastTimestamp": format_time(now)},
+            lambda event: {
+                **event,
+                "message": message,
+                "count": event.get("count", 1) + 1,
+                "lastTimestamp": format_time(now),
+            },
             self._options,
             now,
         )

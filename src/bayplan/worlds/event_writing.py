@@ -15,11 +15,12 @@ from bayplan.apiserver.schema.resources import resource_of
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.time_units import MINUTE
 from bayplan.model.timestamps import format_micro_time
+from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 from bayplan.store import ApiError
 from bayplan.worlds.performing import EmittedEvent
 
-REPORTER: Final = "default-scheduler"
-INSTANCE: Final = f"{REPORTER}-bayplan"
+#: Upstream names the host; all of a cluster is in one process here.
+_INSTANCE: Final = f"{DEFAULT_SCHEDULER_NAME}-bayplan"
 #: Events that are the same within this time are one, with a count.
 #: Upstream: client-go/tools/events/event_broadcaster.go finishTime (v1.36).
 _SERIES_NS: Final = 6 * MINUTE
@@ -108,6 +109,6 @@ def _document(event: EmittedEvent, namespace: str, name: str, version: str) -> D
         "type": event.type,
         "eventTime": format_micro_time(event.at),
         "action": event.action,
-        "reportingComponent": REPORTER,
-        "reportingInstance": INSTANCE,
+        "reportingComponent": DEFAULT_SCHEDULER_NAME,
+        "reportingInstance": _INSTANCE,
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bayplan.apiserver.storage.entries import Document
-from bayplan.model.well_known import HOSTNAME, ZONE
+from bayplan.model.well_known import HOSTNAME, OPERATING_SYSTEM, ZONE
 
 _ZONES = ("zone-a", "zone-b", "zone-c")
 
@@ -18,6 +18,6 @@ def _node(name: str, zone: str) -> Document:
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": {HOSTNAME: name, ZONE: zone, "kubernetes.io/os": "linux"}},
+        "metadata": {"name": name, "labels": {HOSTNAME: name, ZONE: zone, OPERATING_SYSTEM: "linux"}},
         "status": {"capacity": amounts, "allocatable": amounts},
     }

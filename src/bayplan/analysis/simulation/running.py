@@ -27,6 +27,7 @@ from bayplan.analysis.simulation.results.cascades import Cascades
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run_format import End, Note, PendingPods, Run
 from bayplan.analysis.simulation.results.summary import summarise
+from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
@@ -67,6 +68,7 @@ class Options:
     until_ns: int | None = None  # None: one hour after the last planned change
     records_max: int = RECORDS_MAX
     latencies: Latencies = field(default_factory=Latencies)
+    feature_gates: GateSettings = None
 
 
 class Simulation:
@@ -109,7 +111,7 @@ class Simulation:
     def _build(
         self, objects: Iterable[Object], draws: Draws, journal: Callable[[dict[str, object]], JournalWriter] | None
     ) -> None:
-        configuration = load_configuration(self.options.config)
+        configuration = load_configuration(self.options.config, self.options.feature_gates)
         profiles = build_profiles(configuration)
         self.preemptions = PreemptionLog(profiles, self.started_at, self.options.records_max)
         scheduler = build_scheduler(configuration, started_at=self.started_at, on_choice=self.preemptions.chosen)
@@ -117,6 +119,8 @@ class Simulation:
         step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
         self.listener = Listener(Sampler(scheduler), self.started_at, step_ns)
         head: dict[str, object] = {"seed": self.options.seed, "startedAt": self.started_at}
+        if self.options.feature_gates:
+            head["featureGates"] = self.options.feature_gates
         self._journal = journal(head) if journal is not None else None
         self.world = SimulatedWorld(
             store,
@@ -228,6 +232,7 @@ def simulate(
     *,
     trace: str | Trace | None = None,
     config: ConfigSource = None,
+    feature_gates: GateSettings = None,
     seed: int = 0,
     until: float | str | None = None,
     records: int = RECORDS_MAX,
@@ -239,6 +244,7 @@ def simulate(
         trace: arriving pods, as `csv:FILE`, `openb:DIR` or `azure:FILE`, or from `bayplan.load_trace`; its nodes join
             the cluster's.
         config: None, a path or a dict: a KubeSchedulerConfiguration.
+        feature_gates: kube-scheduler's gates that are not to have their default, as a dict or as `A=true,B=false`.
         seed: the same seed gives the same run.
         until: seconds, or a duration such as "24h"; None: one hour after the last planned change.
         records: how many preemptions to keep with all candidates.
@@ -248,7 +254,7 @@ def simulate(
     if played is not None:
         cluster = Cluster(played.joined_to(cluster.objects), cluster.skipped)
     name = str(config) if config is not None and not isinstance(config, dict) else "default"
-    options = Options(config, name, seed, _nanoseconds(until), records)
+    options = Options(config, name, seed, _nanoseconds(until), records, feature_gates=feature_gates)
     return Simulation(cluster, plans, options, played.arrivals if played is not None else None).run()
 
 

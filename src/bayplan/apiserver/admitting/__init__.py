@@ -9,6 +9,9 @@ admission that only refuses. managedFields and resourceVersions are somebody els
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from bayplan.apiserver.admitting.cluster import EVENTS, ClusterView
 from bayplan.apiserver.admitting.defaults import default_document
 from bayplan.apiserver.admitting.documents import Document
@@ -30,18 +33,32 @@ from bayplan.apiserver.schema.resources import Resource
 from bayplan.store.arriving import VERSION_ON_CREATE
 from bayplan.store.errors import BadRequest, Cause, InternalError, Invalid
 
-__all__ = ["ClusterView", "admit_create", "admit_update", "default_document", "quota_status"]
+Own: TypeAlias = Callable[[Document], Document]
+
+__all__ = ["ClusterView", "Own", "admit_create", "admit_update", "default_document", "quota_status", "unchanged"]
 
 
-def admit_create(resource: Resource, document: Document, cluster: ClusterView, now: int) -> Document:
-    """The document to be stored. Its uid, name and namespace are already in its metadata."""
+def unchanged(document: Document) -> Document:
+    """In place of noting who owns what, where nobody asks."""
+    return document
+
+
+def admit_create(
+    resource: Resource, document: Document, cluster: ClusterView, now: int, own: Own = unchanged
+) -> Document:
+    """The document to be stored. Its uid, name and namespace are already in its metadata.
+
+    Args:
+        own: notes who owns which fields; called when defaults are set and before admission sets more, as the real
+            server does, so that nobody owns what admission decided.
+    """
     metadata = document["metadata"]
     if metadata.get("resourceVersion"):
         raise InternalError(VERSION_ON_CREATE)
     # Admission that comes before a name is generated names what it is generated from.
     shown_name = metadata.get("generateName") or metadata.get("name", "")
     check_namespace(resource, metadata.get("namespace", ""), shown_name, cluster)
-    made = _with_defaults(resource, document)
+    made = own(_with_defaults(resource, document))
     _complete(resource, made, None, shown_name, cluster)
     prepare_create(resource, made, now)
     _refuse(resource, made, validate_create(resource, made))
@@ -52,10 +69,16 @@ def admit_create(resource: Resource, document: Document, cluster: ClusterView, n
 
 
 def admit_update(
-    resource: Resource, new: Document, old: Document, cluster: ClusterView, now: int, subresource: str = ""
+    resource: Resource,
+    new: Document,
+    old: Document,
+    cluster: ClusterView,
+    now: int,
+    subresource: str = "",
+    own: Own = unchanged,
 ) -> Document:
     """The document to be stored in place of the old one, of which only what the subresource reaches may differ."""
-    made = _with_defaults(resource, new)
+    made = own(_with_defaults(resource, new))
     if subresource in ("", "resize"):
         _complete(resource, made, old, made["metadata"].get("name", ""), cluster)
     prepare_update(resource, made, old, subresource, now)

@@ -160,6 +160,11 @@ def _create_daemon_set(daemon_set: Document, now: int) -> None:  # noqa: ARG001
     annotations[TEMPLATE_GENERATION] = "1"
 
 
+def _create_definition(definition: Document, now: int) -> None:  # noqa: ARG001
+    versions = definition["spec"]["versions"] or ()
+    definition["status"]["storedVersions"] = [version["name"] for version in versions if version["storage"]]
+
+
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 _ON_CREATE: dict[tuple[str, str], Callable[[Document, int], None]] = {
@@ -169,6 +174,7 @@ _ON_CREATE: dict[tuple[str, str], Callable[[Document, int], None]] = {
     ("", "PersistentVolumeClaim"): _create_claim,
     ("batch", "Job"): _create_job,
     ("apps", "DaemonSet"): _create_daemon_set,
+    ("apiextensions.k8s.io", "CustomResourceDefinition"): _create_definition,
 }
 
 
@@ -178,7 +184,12 @@ def prepare_update(resource: Resource, new: Document, old: Document, subresource
         _keep_all_but_status(resource, new, old, now)
     else:
         _keep(new, old, "status")
-        _keep_more(resource, new, old)
+        if not subresource:
+            _keep_more(resource, new, old)
+        elif subresource == "ephemeralcontainers":
+            _keep_all_but(new, old, "ephemeralContainers")
+        elif subresource == "resize":
+            _keep_all_but_sizes(new, old)
     _keep_system_metadata(resource, new, old)
     if subresource != "status":
         _count_change(resource, new, old)
@@ -222,6 +233,33 @@ def _keep_phase_time(new: Document, old: Document, now: int) -> None:
             new.setdefault(name, old[name])
     elif new.get(name) in (None, old.get(name)):
         new[name] = format_time(now)
+
+
+def _keep_all_but(new: Document, old: Document, field: str) -> None:
+    """Of the spec only this field is written."""
+    spec = dict(old["spec"])
+    _keep(spec, new["spec"], field)
+    new["spec"] = spec
+
+
+def _keep_all_but_sizes(new: Document, old: Document) -> None:
+    """Of the spec only what containers get is written, where they are the same containers in the same order."""
+    spec = dict(old["spec"])
+    for field in ("containers", "initContainers"):
+        given, standing = new["spec"].get(field) or [], spec.get(field) or []
+        if [container["name"] for container in given] != [container["name"] for container in standing]:
+            return
+        if standing:
+            pairs = zip(standing, given, strict=True)
+            spec[field] = [_resized(container, other) for container, other in pairs]
+    _keep(spec, new["spec"], "resources")
+    new["spec"] = spec
+
+
+def _resized(container: Document, other: Document) -> Document:
+    made = {**container, "resources": other["resources"]}
+    _keep(made, other, "resizePolicy")
+    return made
 
 
 def _keep_more(resource: Resource, new: Document, old: Document) -> None:

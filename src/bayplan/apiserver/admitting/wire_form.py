@@ -62,7 +62,9 @@ def _form(message_name: str) -> _Form:
 
 
 def _absent(field: Field) -> Callable[[], Any]:
-    value = _ZERO_TEXTS.get(field.type, field.absent_value)
+    value = field.absent_value
+    if value is not None:
+        value = _ZERO_TEXTS.get(field.type, value)
     if value == {}:
         return lambda: _written({}, _form(field.type))
     return lambda: value

@@ -10,11 +10,18 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from bayplan.apiserver.json_paths import value_text
-from bayplan.store.errors import FORBIDDEN, INVALID, REQUIRED, UNSUPPORTED, Cause, field_cause
+from bayplan.store.errors import (
+    DUPLICATE,
+    FORBIDDEN,
+    INVALID,
+    REQUIRED,
+    TOO_LONG,
+    TOO_MANY,
+    UNSUPPORTED,
+    Cause,
+    field_cause,
+)
 
-DUPLICATE: Final = "FieldValueDuplicate"
-TOO_LONG: Final = "FieldValueTooLong"
-TOO_MANY: Final = "FieldValueTooMany"
 TYPE_INVALID: Final = "FieldValueTypeInvalid"
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from urllib.parse import urlsplit
 
+from bayplan.apiserver.admitting.validation.names import LABEL
 from bayplan.model.cel.library import by_library
 from bayplan.model.durations import parse_duration
 from bayplan.model.timestamps import parse_time
@@ -22,7 +23,6 @@ _UUID = r"[0-9a-f]{8}-?[0-9a-f]{4}-?%s[0-9a-f]{3}-?%s[0-9a-f]{3}-?[0-9a-f]{12}"
 _ANY_HEX = "[0-9a-f]"
 _HOSTNAME = re.compile(r"[^\W_]([^\W_]|-)*(\.[^\W_]([^\W_]|-)*)*")
 _MAC = re.compile(r"[0-9a-fA-F]{2}(([:-])[0-9a-fA-F]{2}){5,19}|[0-9a-fA-F]{4}(\.[0-9a-fA-F]{4}){2,9}")
-_SHORT_NAME = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _WORDED_DURATION = re.compile(
     r"\d+\s*(ns|nano|us|µs|micro|ms|milli|s|sec|m|min|h|hr|hour|d|day|w|wk|week)", re.IGNORECASE
 )
@@ -97,8 +97,8 @@ FORMATS: dict[str, Callable[[str], bool]] = {
     "hostname": _is_hostname,
     "ipv4": _is_ipv4,
     "ipv6": _is_ipv6,
-    "k8sshortname": _full(_SHORT_NAME, 63),
-    "k8slongname": _full(rf"{_SHORT_NAME}(\.{_SHORT_NAME})*", 253),
+    "k8sshortname": _full(LABEL, 63),
+    "k8slongname": _full(rf"{LABEL}(\.{LABEL})*", 253),
     "mac": lambda text: _MAC.fullmatch(text) is not None,
     "uri": _is_uri,
     "uuid": _full(_UUID % (_ANY_HEX, _ANY_HEX)),

@@ -21,11 +21,11 @@ from bayplan.apiserver.json_paths import value_text
 from bayplan.apiserver.selecting.selectable_fields import custom_fields
 from bayplan.apiserver.tables.custom_columns import custom_printer
 from bayplan.model.meta import INT32_MAX
-from bayplan.store.errors import INVALID, REQUIRED, UNSUPPORTED, Cause, field_cause
+from bayplan.store.errors import INVALID, REQUIRED, TOO_LONG, TOO_MANY, UNSUPPORTED, Cause, field_cause
 
 Document = dict[str, Any]
 
-_BLOCKING = (REQUIRED, UNSUPPORTED, faults.TOO_LONG, faults.TOO_MANY, faults.TYPE_INVALID)
+_BLOCKING = (REQUIRED, UNSUPPORTED, TOO_LONG, TOO_MANY, faults.TYPE_INVALID)
 """Faults with which rules are not worth asking."""
 _GO_TYPES = ((str, "string"), (bool, "bool"), (float, "float64"), (list, "[]interface {}"), (type(None), "<nil>"))
 

@@ -1,7 +1,8 @@
 """Namespaces: what each of them has from the beginning, and how one ends.
 
-A new namespace gets its default ServiceAccount and the ConfigMap that pods find the cluster's certificate in; both come
-back when somebody deletes them. One that is being deleted is emptied of every kind, and ends when nothing is left.
+A new namespace gets its default ServiceAccount and, if the server has a certificate, the ConfigMap that pods find it
+in; both come back when somebody deletes them. One that is being deleted is emptied of every kind, and ends when nothing
+is left.
 """
 
 from __future__ import annotations
@@ -60,7 +61,10 @@ class NamespaceContents:
             "metadata": {"name": _ROOT_CERTIFICATE, "annotations": {"kubernetes.io/description": _DESCRIPTION}},
             "data": {"ca.crt": self._certificate},
         }
-        for resource, document in ((SERVICE_ACCOUNTS, account), (CONFIG_MAPS, certificate)):
+        wanted = [(SERVICE_ACCOUNTS, account)]
+        if self._certificate:
+            wanted.append((CONFIG_MAPS, certificate))
+        for resource, document in wanted:
             if registry.find(resource, namespace, document["metadata"]["name"]) is None:
                 with suppress(AlreadyExists):
                     registry.create(resource, namespace, document, OPTIONS, now)

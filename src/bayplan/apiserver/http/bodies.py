@@ -7,23 +7,25 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bayplan.apiserver.custom_resources.versions import CustomVersion
-from bayplan.apiserver.http.requests import JSON, Request
+from bayplan.apiserver.http.requests import JSON, YAML, Request
 from bayplan.apiserver.schema import protobuf
 from bayplan.apiserver.schema.go_syntax import syntax_fault
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.pruning import pruned
 from bayplan.apiserver.schema.resources import resource_of_kind
 from bayplan.apiserver.schema.strictness import check
+from bayplan.apiserver.schema.yaml_bodies import InvalidYaml, parse_yaml_body
 from bayplan.apiserver.storage.entries import Document
-from bayplan.model.yaml_documents import YamlError, parse_yaml
 from bayplan.store.errors import UNSUPPORTED, BadRequest, Cause, Invalid, RequestEntityTooLarge, UnsupportedMediaType
 
 BODY_MAX = 3 * 1024 * 1024
-YAML, PROTOBUF = "application/yaml", "application/vnd.kubernetes.protobuf"
+PROTOBUF = "application/vnd.kubernetes.protobuf"
 _ACCEPTED = f"{JSON}, {YAML}, {PROTOBUF}"
 _VALIDATIONS = ("", "Ignore", "Strict", "Warn")
 _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _SHOWN_MAX = 30
+#: Kinds that are taken in an older version than the one that is served, as clients of long ago send them.
+_OTHER_VERSIONS = frozenset({("policy/v1beta1", "Eviction")})
 
 
 class Decoded(NamedTuple):
@@ -127,9 +129,9 @@ def _from_json(body: bytes, expected: Expected) -> Document:
 
 def _from_yaml(body: bytes, expected: Expected) -> Document:
     try:
-        document = next(parse_yaml(body), None)
-    except (YamlError, RecursionError) as error:
-        raise BadRequest(f"{_unrecognized(expected)}: {error}") from None
+        document, _ = parse_yaml_body(body)
+    except InvalidYaml as error:
+        raise BadRequest(f"error converting YAML to JSON: {error}") from None
     return _an_object(document, body, expected)
 
 
@@ -167,7 +169,7 @@ def _with_type(document: Document, expected: Expected) -> Document:
     """The document with the type that its path implies; raises BadRequest if it says that it is another."""
     api_version = document.get("apiVersion") or expected.api_version
     kind = document.get("kind") or expected.kind
-    if (api_version, kind) == expected:
+    if (api_version, kind) == expected or (api_version, kind) in _OTHER_VERSIONS:
         return {**document, "apiVersion": api_version, "kind": kind}
     said = {**document, "apiVersion": api_version, "kind": kind}
     if resource_of_kind(api_version, kind) is None:

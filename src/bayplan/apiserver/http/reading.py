@@ -14,6 +14,7 @@ from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.versions import served_form, storage_name
+from bayplan.apiserver.schema.go_syntax import syntax_fault
 from bayplan.apiserver.selecting.field_selectors import FieldSelector, parse_field_selector
 from bayplan.apiserver.selecting.label_selectors import parse_label_selector
 from bayplan.apiserver.storage.entries import Document, Entry
@@ -41,6 +42,11 @@ class Selection(NamedTuple):
     @property
     def is_everything(self) -> bool:
         return self.labels is None and self.fields is None
+
+    def narrowed(self, entries: list[Entry]) -> list[Entry]:
+        """Those entries that have the name which is selected, if one is; cheaper than looking into documents."""
+        name = None if self.fields is None else self.fields.exact("metadata.name")
+        return entries if name is None else [entry for entry in entries if entry.name == name]
 
     def has(self, document: Document) -> bool:
         """Whether the document, in the form that its resource serves, is selected."""
@@ -75,6 +81,7 @@ def list_objects(registry: Registry, request: Request, target: Target, form: For
     version = _check_version(request, registry)
     selection = selection_of(registry, request, target)
     entries, at = _entries(registry, request, target, token, version)
+    entries = selection.narrowed(entries)
     if not selection.is_everything:
         entries = [entry for entry in entries if selection.has(served_form(target.resource, entry.document))]
     metadata: Document = {"resourceVersion": str(at)}
@@ -175,12 +182,20 @@ def _token_of(request: Request) -> _Token | None:
     try:
         token = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_Token)
     except (binascii.Error, ValueError) as error:
-        raise BadRequest(f"invalid continue token: continue key is not valid: {error}") from None
+        raise BadRequest(f"invalid continue token: continue key is not valid: {_token_fault(text, error)}") from None
     if token.v != _TOKEN_VERSION or not token.start:
         raise BadRequest(
             "invalid continue token: continue key is not valid: server does not recognize this encoded version"
         )
     return token
+
+
+def _token_fault(text: str, error: Exception) -> str:
+    """What is wrong with a token that does not decode, in Go's words where these are about its JSON."""
+    try:
+        return syntax_fault(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))) or str(error)
+    except binascii.Error as broken:
+        return str(broken)
 
 
 def _encoded(at: int, last: Entry, target: Target) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from bayplan.apiserver.http.accepting import PARTIAL, TABLE, Form
-from bayplan.apiserver.http.requests import JSON, Answer
+from bayplan.apiserver.http.requests import JSON, YAML, Answer
 from bayplan.apiserver.registry.documents import is_custom
 from bayplan.apiserver.registry.versions import served_form
 from bayplan.apiserver.schema.resources import Resource
@@ -22,7 +22,21 @@ from bayplan.apiserver.tables.building import (
 )
 from bayplan.apiserver.tables.columns import Printer
 
-YAML = "application/yaml"
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes texts that would read as something else the way Go's YAML does."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = None
+    resolved: Any = dumper.resolve(yaml.ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
+    if "\n" not in text and resolved != _STRING_TAG:
+        style = '"'
+    return dumper.represent_scalar(_STRING_TAG, text, "|" if "\n" in text else style)
+
+
+_STRING_TAG = "tag:yaml.org,2002:str"
+_Dumper.add_representer(str, _text)
 
 
 def object_answer(
@@ -56,7 +70,7 @@ def object_bytes(entry: Entry, resource: Resource) -> bytes:
 def document_answer(document: Any, form: Form, *, status: int = 200) -> Answer:
     """Any document as JSON or YAML."""
     if form.yaml:
-        text = yaml.dump(document, default_flow_style=False, sort_keys=True, allow_unicode=True)
+        text = yaml.dump(document, Dumper=_Dumper, default_flow_style=False, sort_keys=True, allow_unicode=True)
         return Answer(status, text.encode(), YAML)
     return Answer(status, encode_json(document))
 

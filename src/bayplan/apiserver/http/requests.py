@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, unquote
 
 from bayplan.store.errors import BadRequest
 
-JSON = "application/json"
+JSON, YAML = "application/json", "application/yaml"
 
 
 class Request(NamedTuple):

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
-from bayplan.apiserver.http.application import Application
-
 #: A connection on which nothing is asked is closed after this; clients open a new one without noticing.
 _KEEP_ALIVE_S = 120
 _SHUTDOWN_S = 5
@@ -37,13 +35,6 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return listening
 
 
-class _Server(uvicorn.Server):
-    """Leaves signals to whoever started it."""
-
-    def install_signal_handlers(self) -> None:
-        pass
-
-
 class Server:
     """Serves an application until it is told to stop."""
 
@@ -65,7 +56,7 @@ class Server:
             ssl_keyfile=None if tls is None else str(tls.key),
             ssl_version=ssl.PROTOCOL_TLS_SERVER,
         )
-        self._server = _Server(config)
+        self._server = uvicorn.Server(config)
 
     async def serve(self) -> None:
         """Serves until `stop`."""
@@ -82,6 +73,3 @@ class Server:
         if close is not None:
             close()
         self._server.should_exit = True
-
-
-__all__ = ["Application", "Server", "TlsFiles", "listening_socket"]

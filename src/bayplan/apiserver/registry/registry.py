@@ -8,11 +8,13 @@ ownership of fields and watches are the same for all.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
-from bayplan.apiserver.admitting import admit_create, admit_update
+from bayplan.apiserver.admitting import Own, admit_create, admit_update, unchanged
 from bayplan.apiserver.patching.overlay import overlay
 from bayplan.apiserver.patching.server_side_apply.applying import apply
+from bayplan.apiserver.patching.server_side_apply.scaling import SCALE, track_scaling
 from bayplan.apiserver.patching.server_side_apply.tracking import track, with_old_times
 from bayplan.apiserver.registry import creating, deleting, evicting, updating
 from bayplan.apiserver.registry.catalogue import Catalogue
@@ -21,6 +23,7 @@ from bayplan.apiserver.registry.definitions import CUSTOM_RESOURCE_DEFINITIONS, 
 from bayplan.apiserver.registry.documents import metadata_of, with_metadata
 from bayplan.apiserver.registry.generations import counted
 from bayplan.apiserver.registry.options import WriteOptions
+from bayplan.apiserver.registry.scaling import replicas_of
 from bayplan.apiserver.registry.typed import TypedContent, narrow_document
 from bayplan.apiserver.registry.versions import served_form, storage_name, stored_form
 from bayplan.apiserver.schema.messages import message_of
@@ -97,6 +100,13 @@ class Registry:
 
     def create(self, resource: Resource, namespace: str, document: Document, options: WriteOptions, now: int) -> Entry:
         """Admits a new object."""
+        scope = self.definitions.scope(resource)
+        own = partial(track, scope, None, manager=options.manager, now=now)
+        return self._create(resource, namespace, document, own, options, now)
+
+    def _create(
+        self, resource: Resource, namespace: str, document: Document, own: Own, options: WriteOptions, now: int
+    ) -> Entry:
         stored_as = storage_name(resource)
         placed = creating.located(resource, namespace, document)
         made = creating.named(
@@ -104,9 +114,8 @@ class Registry:
             self.storage.version + 1,
             lambda name: self.storage.find(stored_as, namespace, name) is not None,
         )
-        made = creating.stamped(resource, stored_form(resource, made), now)
-        made = self._admitted_new(resource, made, now)
-        made = track(self.definitions.scope(resource), None, made, options.manager, now)
+        made = creating.stamped(resource, made, now)
+        made = stored_form(resource, self._admitted_new(resource, made, own, now))
         if self.storage.find(stored_as, namespace, made["metadata"]["name"]) is not None:
             raise AlreadyExists.of(resource, made["metadata"]["name"])
         if options.dry_run:
@@ -133,40 +142,57 @@ class Registry:
         if wished is served:
             return entry
         updating.check_preconditions(served, wished, resource, must_name_version=must_name_version)
-        old, new = entry.document, stored_form(resource, wished)
         half = updating.updated_status if subresource == "status" else updating.updated
-        made = half(old, new, resource)
-        made = self._admitted(resource, made, old, subresource, options, now)
-        made = self._owned(old, made, resource, subresource, options, now)
-        return self._write(resource, entry, made, options, now)
+        made = half(served, wished, resource)
+        own = partial(self._owned, served, resource=resource, subresource=subresource, options=options, now=now)
+        made = self._admitted(resource, made, served, subresource, own, options, now)
+        return self._write(resource, entry, stored_form(resource, made), options, now)
 
     def _owned(
         self, old: Document, new: Document, resource: Resource, subresource: str, options: WriteOptions, now: int
     ) -> Document:
         """The new document, with the writer as the owner of what it changed."""
+        if subresource == SCALE:
+            return self._scaled_by(options.manager, resource, old, new)
         return track(self.definitions.scope(resource, subresource), old, new, options.manager, now)
 
-    def _admitted_new(self, resource: Resource, document: Document, now: int) -> Document:
+    def _scaled_by(self, manager: str, resource: Resource, old: Document, new: Document) -> Document:
+        """A document whose replicas were changed through its scale, with whoever did that as their owner."""
+        paths = self.definitions.scale_paths(resource)
+        if replicas_of(old, paths) == replicas_of(new, paths):
+            return new
+        owned = tuple(f"f:{step}" for step in paths.replicas)
+        entries = track_scaling(old["metadata"].get("managedFields") or [], resource.api_version, manager, owned)
+        return with_metadata(new, managedFields=entries)
+
+    def _admitted_new(self, resource: Resource, document: Document, own: Own, now: int) -> Document:
         version = self.definitions.custom(resource)
         if version is not None:
-            return admit_new_custom(version, document, self)
-        made = admit_create(resource, document, self, now)
+            return admit_new_custom(version, own(document), self)
+        made = admit_create(resource, document, self, now, own)
         if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS:
             return self.definitions.established(made, now)
         return made
 
     def _admitted(
-        self, resource: Resource, new: Document, old: Document, subresource: str, options: WriteOptions, now: int
+        self,
+        resource: Resource,
+        new: Document,
+        old: Document,
+        subresource: str,
+        own: Own,
+        options: WriteOptions,
+        now: int,
     ) -> Document:
         version = self.definitions.custom(resource)
         if version is None and not options.trusted:
-            made = admit_update(resource, new, old, self, now, subresource=subresource)
+            made = admit_update(resource, new, old, self, now, subresource, own)
             if resource.qualified_resource == CUSTOM_RESOURCE_DEFINITIONS and not subresource:
                 return self.definitions.established(made, now)
             return made
         if version is None or options.trusted:
-            return new if subresource == "status" else counted(old, new, resource)
-        return admit_custom_update(version, new, old, subresource)
+            return own(new if subresource == "status" else counted(old, new, resource))
+        return admit_custom_update(version, own(new), old, subresource)
 
     def _write(self, resource: Resource, entry: Entry, made: Document, options: WriteOptions, now: int) -> Entry:
         old = entry.document
@@ -202,10 +228,9 @@ class Registry:
         wished = apply(scope, served, applied, options.manager, now, force=force)
         updating.check_preconditions(served, wished, resource, must_name_version=False)
         half = updating.updated_status if subresource == "status" else updating.updated
-        old = entry.document
-        made = half(old, stored_form(resource, wished), resource)
-        made = self._admitted(resource, made, old, subresource, options, now)
-        return self._write(resource, entry, with_old_times(old, made), options, now), False
+        made = self._admitted(resource, half(served, wished, resource), served, subresource, unchanged, options, now)
+        made = stored_form(resource, with_old_times(served, made))
+        return self._write(resource, entry, made, options, now), False
 
     def _apply_new(
         self, resource: Resource, namespace: str, name: str, applied: Document, options: WriteOptions, now: int
@@ -213,13 +238,8 @@ class Registry:
         if metadata_of(applied).get("uid"):
             raise Conflict.gone_meanwhile(resource, name, metadata_of(applied)["uid"])
         made = apply(self.definitions.scope(resource), None, applied, options.manager, now)
-        owners = made["metadata"].get("managedFields")
-        entry = self.create(resource, namespace, made, options._replace(dry_run=True), now)
-        document = with_metadata(entry.document, managedFields=owners)
-        if options.dry_run:
-            return _unstored(document)
-        self.typed.now = now
-        return self.storage.add(storage_name(resource), document)
+        own = partial(with_metadata, managedFields=made["metadata"].get("managedFields"))
+        return self._create(resource, namespace, made, own, options, now)
 
     def delete(
         self, resource: Resource, namespace: str, name: str, request: Request, now: int, *, dry_run: bool = False
@@ -260,8 +280,8 @@ class Registry:
         assert isinstance(pod, Pod)
         node = self.typed.content.find("Node", "", node_name)
         labels = pods.topology_labels(node if isinstance(node, Node) else None)
+        # Nobody owns what a binding writes, as with the real server.
         made = self.overlay(PODS, entry, pod, pods.bound(pod, node_name, uid, labels, annotations, now))
-        made = self._owned(entry.document, made, PODS, "binding", options, now)
         return self._write(PODS, entry, made, options, now)
 
     def evict(self, namespace: str, name: str, request: Request, options: WriteOptions, now: int) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+RBAC_GROUP = "rbac.authorization.k8s.io"
 # API groups whose types are built in, and the first part of the names of their types.
 GROUPS = {
     "": "core",
@@ -37,7 +38,7 @@ GROUPS = {
     "networking.k8s.io": "networking",
     "node.k8s.io": "node",
     "policy": "policy",
-    "rbac.authorization.k8s.io": "rbac",
+    RBAC_GROUP: "rbac",
     "resource.k8s.io": "resource",
     "scheduling.k8s.io": "scheduling",
     "storage.k8s.io": "storage",

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from bayplan.apiserver.tables.columns import Document, Printer
+from bayplan.model.well_known import INITIAL_EVENTS_END
 from bayplan.store.errors import BadRequest
 
 METADATA: Final = "Metadata"
 _OBJECT, _NONE = "Object", "None"
-_INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
 def check_include_object(value: str) -> str:
@@ -80,7 +80,7 @@ def _row(printer: Printer, document: Document, now: int, include_object: str, ap
 
 def _ends_initial_events(document: Document) -> bool:
     """The bookmark that closes a watch's first events is known by an annotation, so it is never left out."""
-    return (document["metadata"].get("annotations") or {}).get(_INITIAL_EVENTS_END) == "true"
+    return (document["metadata"].get("annotations") or {}).get(INITIAL_EVENTS_END) == "true"
 
 
 def partial_metadata(document: Document, version: str = "v1") -> dict[str, Any]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from bayplan.apiserver.admitting.plugins.quota_usage import LIMITS_PREFIX
 from bayplan.apiserver.tables.ages import age, human_duration
 from bayplan.apiserver.tables.columns import AGE, NAME, Cells, Column, Document, Printer, boolean, integer, wide
 from bayplan.apiserver.tables.wording import NONE, condition, quantity_text
 from bayplan.model.time_units import SECOND
-
-_LIMITS = "limits."
 
 
 def _config_map_cells(config_map: Document, now: int) -> Cells:
@@ -38,8 +37,8 @@ def _quota_cells(quota: Document, now: int) -> Cells:
     shown = {name: f"{name}: {quantity_text(used, name)}/{hard[name]}" for name in sorted(hard)}
     return [
         quota["metadata"].get("name", ""),
-        ", ".join(text for name, text in shown.items() if not name.startswith(_LIMITS)),
-        ", ".join(text for name, text in shown.items() if name.startswith(_LIMITS)),
+        ", ".join(text for name, text in shown.items() if not name.startswith(LIMITS_PREFIX)),
+        ", ".join(text for name, text in shown.items() if name.startswith(LIMITS_PREFIX)),
         age(quota, now),
     ]
 

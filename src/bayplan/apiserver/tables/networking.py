@@ -8,8 +8,8 @@ from typing import Any
 from bayplan.apiserver.tables.ages import UNKNOWN, age
 from bayplan.apiserver.tables.columns import AGE, NAME, Cells, Column, Document, Printer, wide
 from bayplan.apiserver.tables.wording import NONE, cut_list, labels_text, selector_text
+from bayplan.model.well_known import DEFAULT_INGRESS_CLASS
 
-_DEFAULT_INGRESS_CLASS = "ingressclass.kubernetes.io/is-default-class"
 _HOSTS_MAX = 3
 
 
@@ -112,7 +112,7 @@ def _hosts(rules: list[Mapping[str, Any]]) -> str:
 
 def _ingress_class_cells(ingress_class: Document, now: int) -> Cells:
     metadata, spec = ingress_class["metadata"], ingress_class.get("spec") or {}
-    is_default = (metadata.get("annotations") or {}).get(_DEFAULT_INGRESS_CLASS) == "true"
+    is_default = (metadata.get("annotations") or {}).get(DEFAULT_INGRESS_CLASS) == "true"
     name = metadata.get("name", "")
     return [
         f"{name} (default)" if is_default else name,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bayplan.apiserver.schema.messages import RBAC_GROUP
 from bayplan.apiserver.tables import (
     api_policies,
     autoscaling,
@@ -20,7 +21,6 @@ _ADMISSION = "admissionregistration.k8s.io"
 _DEVICES = "resource.k8s.io"
 _FLOWS = "flowcontrol.apiserver.k8s.io"
 _NETWORKING = "networking.k8s.io"
-_RBAC = "rbac.authorization.k8s.io"
 _STORAGE = "storage.k8s.io"
 
 
@@ -79,8 +79,8 @@ _PRINTERS = {
     (_NETWORKING, "servicecidrs"): networking.SERVICE_CIDRS,
     ("node.k8s.io", "runtimeclasses"): cluster.RUNTIME_CLASSES,
     ("policy", "poddisruptionbudgets"): workloads.POD_DISRUPTION_BUDGETS,
-    (_RBAC, "clusterrolebindings"): configuration.ROLE_BINDINGS,
-    (_RBAC, "rolebindings"): configuration.ROLE_BINDINGS,
+    (RBAC_GROUP, "clusterrolebindings"): configuration.ROLE_BINDINGS,
+    (RBAC_GROUP, "rolebindings"): configuration.ROLE_BINDINGS,
     (_DEVICES, "deviceclasses"): devices.DEVICE_CLASSES,
     (_DEVICES, "resourceclaims"): devices.RESOURCE_CLAIMS,
     (_DEVICES, "resourceclaimtemplates"): devices.RESOURCE_CLAIM_TEMPLATES,

@@ -84,3 +84,14 @@ def test_a_template_of_a_daemon_set_has_a_generation_of_its_own() -> None:
     assert old["metadata"]["annotations"] == {name: "1"}
     assert _updated(old, spec={**old["spec"], "template": template})["metadata"]["annotations"] == {name: "2"}
     assert _updated(old, spec={**old["spec"], "minReadySeconds": 5})["metadata"]["annotations"] == {name: "1"}
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        ({"podIP": "10.0.0.1"}, {"podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"}]}),
+        ({"podIPs": [{"ip": "10.0.0.2"}]}, {"podIP": "10.0.0.2", "podIPs": [{"ip": "10.0.0.2"}]}),
+    ],
+)
+def test_a_pod_has_its_address_in_both_fields(status: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert _updated(admitted(pod()), "status", status=status)["status"] == {**expected, "qosClass": "BestEffort"}

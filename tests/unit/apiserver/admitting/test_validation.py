@@ -108,7 +108,7 @@ DEFINITION = {
             '[spec.limits[0].min[cpu]: Invalid value: "2": min value 2 is greater than max value 1, '
             'spec.limits[0].defaultRequest[cpu]: Invalid value: "1": min value 2 is greater than default '
             "request value 1, "
-            'spec.limits[0].default[cpu]: Invalid value: "1": min value 2 is greater than default value 1]',
+            'spec.limits[0].default[cpu]: Invalid value: "2": min value 2 is greater than default value 1]',
         ),
         (
             document("v1", "PersistentVolumeClaim", {"accessModes": ["X"]}),

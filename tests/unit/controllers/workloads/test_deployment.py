@@ -72,7 +72,8 @@ def test_the_status() -> None:
     status = stage.get(Deployment, "web").status
     assert (status.replicas, status.ready_replicas, status.available_replicas) == (4, 3, 3)
     assert [(one.type, one.status, one.reason) for one in status.conditions] == [
-        ("Available", "True", "MinimumReplicasAvailable")
+        ("Progressing", "True", "ReplicaSetUpdated"),
+        ("Available", "True", "MinimumReplicasAvailable"),
     ]
     assert status.observed_generation == stage.get(Deployment, "web").metadata.generation
 

@@ -23,7 +23,7 @@ from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.meta import ObjectMeta, RawQuantity
 from bayplan.model.names import label_value_faults
 from bayplan.model.node import Node, NodeStatus
-from bayplan.model.well_known import HOSTNAME
+from bayplan.model.well_known import HOSTNAME, OPERATING_SYSTEM
 
 GPU_MILLI: Final = "alibabacloud.com/gpu-milli"
 GPU_COUNT: Final = "alibabacloud.com/gpu-count"
@@ -100,7 +100,7 @@ def _node(row: Row, name: str) -> Node:
         "memory": f"{row.whole('memory_mib')}Mi",
         "pods": PODS_PER_NODE,
     }
-    labels = {HOSTNAME: name, "kubernetes.io/os": "linux"}
+    labels = {HOSTNAME: name, OPERATING_SYSTEM: "linux"}
     gpus = row.whole("gpu", most=GPUS_MAX)
     if gpus:
         amounts |= {GPU_COUNT: str(gpus), GPU_MILLI: str(gpus * MILLI_PER_GPU)}

@@ -52,6 +52,11 @@ def default_namespace(namespace: Document) -> None:
 
 
 def default_node(node: Document) -> None:
+    spec = node["spec"]
+    if spec.get("podCIDR"):
+        spec.setdefault("podCIDRs", [spec["podCIDR"]])
+    elif spec.get("podCIDRs"):
+        spec["podCIDR"] = spec["podCIDRs"][0]
     status = node["status"]
     if "capacity" in status:
         status.setdefault("allocatable", dict(status["capacity"]))

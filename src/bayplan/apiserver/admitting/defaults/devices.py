@@ -18,7 +18,7 @@ def default_claim_template(template: Document) -> None:
 
 
 def _default_claim_spec(spec: Document) -> None:
-    for request in spec.get("devices", {}).get("requests", ()):
+    for request in spec.get("devices", {}).get("requests") or ():
         alternatives = [*request.get("firstAvailable", ())]
         if "exactly" in request:
             alternatives.append(request["exactly"])

@@ -34,10 +34,20 @@ def default_pod(pod: Document) -> None:
     if spec.get("resources"):
         _default_pod_level(spec)
     spec.setdefault("enableServiceLinks", True)
+    _settle_addresses(pod["status"])
     if spec.get("hostNetwork"):
         for container in _all_containers(spec, ("initContainers", "containers")):
             for port in container.get("ports", ()):
                 port.setdefault("hostPort", port["containerPort"])
+
+
+def _settle_addresses(status: Document) -> None:
+    """The one address and the first of all are the same; where they differ, the one counts."""
+    one, several = status.get("podIP"), status.get("podIPs")
+    if one and (not several or several[0].get("ip") != one):
+        status["podIPs"] = [{"ip": one}]
+    elif several and not one:
+        status["podIP"] = several[0]["ip"]
 
 
 def default_template(template: Document) -> None:
@@ -53,6 +63,9 @@ def default_pod_spec(spec: Document) -> None:
     setdefault("securityContext", {})
     setdefault("terminationGracePeriodSeconds", GRACE_SECONDS)
     setdefault("schedulerName", DEFAULT_SCHEDULER_NAME)
+    account = spec.get("serviceAccountName") or spec.get("serviceAccount")
+    if account:
+        spec["serviceAccountName"] = spec["serviceAccount"] = account
     for container in _all_containers(spec, CONTAINER_LISTS):
         _default_container(container)
     for volume in spec.get("volumes", ()):

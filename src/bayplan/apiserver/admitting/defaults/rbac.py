@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document
-
-RBAC_GROUP = "rbac.authorization.k8s.io"
+from bayplan.apiserver.schema.messages import RBAC_GROUP
 
 
 def default_binding(binding: Document) -> None:

@@ -11,10 +11,9 @@ from bayplan.apiserver.admitting.cluster import INGRESS_CLASSES, RUNTIME_CLASSES
 from bayplan.apiserver.admitting.documents import Document, name_of
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.model.timestamps import parse_time
-from bayplan.model.well_known import BETA_STORAGE_CLASS
+from bayplan.model.well_known import BETA_STORAGE_CLASS, DEFAULT_INGRESS_CLASS
 from bayplan.store.errors import Forbidden
 
-_DEFAULT_INGRESS_CLASS = "ingressclass.kubernetes.io/is-default-class"
 _OLD_INGRESS_CLASS = "kubernetes.io/ingress.class"
 
 
@@ -42,7 +41,7 @@ def set_ingress_class(ingress: Document, cluster: ClusterView) -> None:
     spec = ingress["spec"]
     if spec.get("ingressClassName") is not None or _OLD_INGRESS_CLASS in ingress["metadata"].get("annotations", {}):
         return
-    marked = [known for known in cluster.list(INGRESS_CLASSES, "") if _is_marked(known, _DEFAULT_INGRESS_CLASS)]
+    marked = [known for known in cluster.list(INGRESS_CLASSES, "") if _is_marked(known, DEFAULT_INGRESS_CLASS)]
     if marked:
         spec["ingressClassName"] = name_of(min(marked, key=lambda known: (-_created_at(known), name_of(known))))
 

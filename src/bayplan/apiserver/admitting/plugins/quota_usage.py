@@ -18,9 +18,11 @@ from bayplan.model.timestamps import parse_time
 from bayplan.model.well_known import BETA_STORAGE_CLASS
 
 _REQUESTS = "requests."
-_LIMITS = "limits."
+LIMITS_PREFIX = "limits."
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
-_POD_NAMES = frozenset({"count/pods", "pods", *_COMPUTE, *(p + n for p in (_REQUESTS, _LIMITS) for n in _COMPUTE)})
+_POD_NAMES = frozenset(
+    {"count/pods", "pods", *_COMPUTE, *(p + n for p in (_REQUESTS, LIMITS_PREFIX) for n in _COMPUTE)}
+)
 _SERVICE_NAMES = frozenset({"count/services", "services", "services.nodeports", "services.loadbalancers"})
 _CLAIM_NAMES = ("persistentvolumeclaims", "requests.storage")
 _BY_CLASS = ".storageclass.storage.k8s.io/"
@@ -101,7 +103,7 @@ def container_usage(requests: dict[str, str], limits: dict[str, str]) -> dict[st
             usage[_REQUESTS + name] = amount
     for name, amount in limits.items():
         if name in _COMPUTE:
-            usage[_LIMITS + name] = amount
+            usage[LIMITS_PREFIX + name] = amount
     return usage
 
 

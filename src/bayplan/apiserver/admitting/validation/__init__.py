@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from bayplan.apiserver.admitting.defaults.rbac import RBAC_GROUP
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.validation import (
     batch,
@@ -29,6 +28,7 @@ from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_metadata, check_metadata_update
 from bayplan.apiserver.admitting.validation.pods import spec as pods
 from bayplan.apiserver.admitting.validation.pods import updates as pod_updates
+from bayplan.apiserver.schema.messages import RBAC_GROUP
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.store.errors import Cause
 

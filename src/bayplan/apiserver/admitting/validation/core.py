@@ -20,7 +20,7 @@ from bayplan.apiserver.admitting.validation.pods.resources import (
     check_qualified_resource,
 )
 from bayplan.model.names import label_key_faults, label_value_faults
-from bayplan.model.quantity import parse_quantity
+from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 from bayplan.model.well_known import TAINT_EFFECTS
 
 _DATA_MAX = 1024 * 1024
@@ -193,6 +193,8 @@ def check_limit_range(limit_range: Document, faults: Faults) -> None:
             {name for field in ("max", "min", "default", "defaultRequest") for name in item.get(field, ())}
         ):
             _check_limit_order(item, name, faults, path)
+        for name in item.get("maxLimitRequestRatio", ()):
+            _check_ratio(item, name, faults, path)
 
 
 def _check_limit_names(item: Document, faults: Faults, path: Path) -> None:
@@ -222,11 +224,17 @@ def _check_limit_order(item: Document, name: str, faults: Faults, path: Path) ->
             continue
         if bound == "min" and parse_quantity(other) > parse_quantity(value):
             text = f"min value {other} is greater than {shown[field]} value {value}"
-            faults.invalid(f"{path}.{field}[{name}]", value, text)
+            faults.invalid(f"{path}.{field}[{name}]", other if field == "default" else value, text)
         elif bound != "min" and parse_quantity(value) > parse_quantity(other):
             bound_name = "default limit" if bound == "default" else shown[bound]
             text = f"{shown[field]} value {value} is greater than {bound_name} value {other}"
-            faults.invalid(f"{path}.{field}[{name}]", value, text)
+            faults.invalid(f"{path}.{field}[{name}]", other if field == "default" else value, text)
+
+
+def _check_ratio(item: Document, name: str, faults: Faults, path: Path) -> None:
+    ratio = item["maxLimitRequestRatio"][name]
+    if parse_quantity(ratio) < NANO_PER_UNIT:
+        faults.invalid(f"{path}.maxLimitRequestRatio[{name}]", ratio, f"ratio {ratio} is less than 1")
 
 
 def check_lease(lease: Document, faults: Faults) -> None:

@@ -34,7 +34,7 @@ def check_claim_template_update(new: Document, old: Document, faults: Faults) ->
 
 
 def _check_spec(spec: Document, faults: Faults, path: Path) -> None:
-    requests = spec.get("devices", {}).get("requests", ())
+    requests = spec.get("devices", {}).get("requests") or ()
     if len(requests) > _REQUESTS_MAX:
         faults.too_many(f"{path}.devices.requests", len(requests), _REQUESTS_MAX)
     names: set[str] = set()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.validation.faults import Faults
-from bayplan.apiserver.admitting.validation.names import label_faults, subdomain_faults
+from bayplan.apiserver.admitting.validation.names import dns1035_faults, subdomain_faults
 
 _SCOPES = ("Cluster", "Namespaced")
 
@@ -32,23 +32,21 @@ def check_definition(definition: Document, faults: Faults) -> None:
         text = names.get(field, "")
         if not text:
             faults.required(f"spec.names.{field}")
-        elif label_faults(text.lower()):
-            faults.all_invalid(f"spec.names.{field}", text, label_faults(text.lower()))
+        elif dns1035_faults(text.lower()):
+            faults.invalid(f"spec.names.{field}", text, ",".join(dns1035_faults(text.lower())))
 
 
 def _check_versions(versions: list[Document], faults: Faults) -> None:
-    if not versions:
-        faults.required("spec.versions", "must have at least one version")
-        return
     seen: set[str] = set()
     for position, version in enumerate(versions):
         path = f"spec.versions[{position}]"
-        faults.all_invalid(f"{path}.name", version["name"], label_faults(version["name"]))
+        if dns1035_faults(version["name"]):
+            faults.invalid(f"{path}.name", version["name"], ",".join(dns1035_faults(version["name"])))
         if version["name"] in seen:
             faults.invalid("spec.versions", [known["name"] for known in versions], "must contain unique version names")
         seen.add(version["name"])
         if not version.get("schema", {}).get("openAPIV3Schema"):
-            faults.required(f"{path}.schema.openAPIV3Schema", "schemas are required")
+            faults.required(f"{path}.schema.openAPIV3Schema")
     if sum(1 for version in versions if version["storage"]) != 1:
         faults.invalid("spec.versions", versions, "must have exactly one version marked as storage version")
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from bayplan.apiserver.admitting.defaults.rbac import RBAC_GROUP
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import label_faults, path_segment_faults, subdomain_faults
+from bayplan.apiserver.schema.messages import RBAC_GROUP
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.model.names import label_key_faults, label_value_faults
 from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER

@@ -12,8 +12,9 @@ from ipaddress import ip_address, ip_network
 
 from bayplan.model.meta import INT32_MAX
 
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
+LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = rf"{LABEL}(\.{LABEL})*"
+_DNS1035 = "[a-z]([-a-z0-9]*[a-z0-9])?"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
 _PERCENT = "[0-9]+%"
 _HEADER = "[-A-Za-z0-9]+"
@@ -26,10 +27,10 @@ def _regex_error(text: str, pattern: str, *examples: str) -> str:
     return f"{text} (e.g. {listed}regex used for validation is '{pattern}')"
 
 
-_LABEL_ERROR = _regex_error(
+LABEL_ERROR = _regex_error(
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
     "and must start and end with an alphanumeric character",
-    _LABEL,
+    LABEL,
     "my-name",
     "123-abc",
 )
@@ -44,6 +45,13 @@ _WILDCARD_ERROR = _regex_error(
     "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
     _WILDCARD,
     "*.example.com",
+)
+_DNS1035_ERROR = _regex_error(
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, "
+    "and end with an alphanumeric character",
+    _DNS1035,
+    "my-name",
+    "abc-123",
 )
 _CONFIG_KEY_ERROR = _regex_error(
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.'",
@@ -60,8 +68,9 @@ _HEADER_ERROR = _regex_error(
 )
 _VARIABLE_ERROR = "a valid environment variable name must consist only of printable ASCII characters other than '='"
 
-_is_label = re.compile(_LABEL).fullmatch
+_is_label = re.compile(LABEL).fullmatch
 _is_subdomain = re.compile(_SUBDOMAIN).fullmatch
+_is_dns1035 = re.compile(_DNS1035).fullmatch
 _is_wildcard = re.compile(_WILDCARD).fullmatch
 _is_config_key = re.compile(_CONFIG_KEY).fullmatch
 _is_percent = re.compile(_PERCENT).fullmatch
@@ -79,7 +88,7 @@ def label_faults(text: str) -> tuple[str, ...]:
     """Of an RFC 1123 label: names of containers, volumes, namespaces."""
     faults = _too_long(text, _LABEL_MAX)
     if not _is_label(text):
-        faults.append("must not contain dots" if _is_subdomain(text) else _LABEL_ERROR)
+        faults.append("must not contain dots" if _is_subdomain(text) else LABEL_ERROR)
     return tuple(faults)
 
 
@@ -89,6 +98,15 @@ def subdomain_faults(text: str) -> tuple[str, ...]:
     faults = _too_long(text, _SUBDOMAIN_MAX)
     if not _is_subdomain(text):
         faults.append(_SUBDOMAIN_ERROR)
+    return tuple(faults)
+
+
+@lru_cache(maxsize=4096)
+def dns1035_faults(text: str) -> tuple[str, ...]:
+    """Of a label that starts with a letter: versions and names of custom resources."""
+    faults = _too_long(text, _LABEL_MAX)
+    if not _is_dns1035(text):
+        faults.append(_DNS1035_ERROR)
     return tuple(faults)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from bayplan.apiserver.admitting.defaults.rbac import RBAC_GROUP
 from bayplan.apiserver.admitting.documents import Document, Path
 from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_label_selector
 from bayplan.apiserver.admitting.validation.names import path_segment_faults, subdomain_faults
+from bayplan.apiserver.schema.messages import RBAC_GROUP
 
 _KINDS = ("ServiceAccount", "User", "Group")
 

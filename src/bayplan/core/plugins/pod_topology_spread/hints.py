@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.args import PodTopologySpreadArgs
 from bayplan.core.plugins.pod_topology_spread.constraints import HARD, SpreadConstraint, visible_constraints
 from bayplan.core.plugins.requeue_rules import has_place, is_same_pod
@@ -18,12 +19,14 @@ from bayplan.model.pod import Pod
 from bayplan.model.selectors import SelectorError
 
 
-def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None, *, args: PodTopologySpreadArgs) -> bool:
+def after_pod_change(
+    pod: PodInfo, old: Pod | None, new: Pod | None, *, args: PodTopologySpreadArgs, gates: FeatureGates
+) -> bool:
     """A pod that counts has come, gone, or begun or ceased to count; or the pod itself has changed."""
     if any(moved is not None and not _is_involved(pod, moved) for moved in (old, new)):
         return False
     try:
-        constraints = visible_constraints(pod.shape, args, HARD)
+        constraints = visible_constraints(pod.shape, args, gates, HARD)
     except SelectorError:
         return True  # Upstream: a hint that fails means that an attempt is worth it.
     if old is not None and new is not None:
@@ -33,10 +36,12 @@ def after_pod_change(pod: PodInfo, old: Pod | None, new: Pod | None, *, args: Po
     return any(constraint.selector.matches(moved.metadata.labels) for constraint in constraints)
 
 
-def after_node_change(pod: PodInfo, old: Node | None, new: Node | None, *, args: PodTopologySpreadArgs) -> bool:
+def after_node_change(
+    pod: PodInfo, old: Node | None, new: Node | None, *, args: PodTopologySpreadArgs, gates: FeatureGates
+) -> bool:
     """A node that has all topology keys has come or gone, got or lost one, or changed its domain or its taints."""
     try:
-        keys = [constraint.topology_key for constraint in visible_constraints(pod.shape, args, HARD)]
+        keys = [constraint.topology_key for constraint in visible_constraints(pod.shape, args, gates, HARD)]
     except SelectorError:
         return True
     counted, counts = _has_all(old, keys), _has_all(new, keys)

@@ -106,3 +106,9 @@ def test_a_template_has_no_requests_from_limits() -> None:
     made = admitted(document("apps/v1", "Deployment", spec))["spec"]["template"]["spec"]
     assert made["containers"][0]["resources"] == {"limits": {"cpu": "1"}}
     assert "enableServiceLinks" not in made
+
+
+@pytest.mark.parametrize("given", [{"serviceAccount": "a"}, {"serviceAccountName": "a"}])
+def test_an_account_is_shown_under_both_of_its_names(given: dict[str, Any]) -> None:
+    spec = admitted(pod(**given))["spec"]
+    assert (spec["serviceAccount"], spec["serviceAccountName"]) == ("a", "a")

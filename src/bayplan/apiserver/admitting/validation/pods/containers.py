@@ -6,6 +6,7 @@ from collections.abc import Mapping, Set
 from typing import Any, NamedTuple
 
 from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.pod_resources import QOS_RESOURCES
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import (
@@ -199,7 +200,7 @@ def _check_security(context: dict[str, Any], faults: Faults, path: Path) -> None
     if context.get("allowPrivilegeEscalation") is False:
         if context.get("privileged"):
             text = "cannot set `allowPrivilegeEscalation` to false and `privileged` to true"
-            faults.invalid(path, context, text)
+            faults.invalid(path, internal(context, "SecurityContext"), text)
         if "CAP_SYS_ADMIN" in context.get("capabilities", {}).get("add", ()):
             text = "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN"
-            faults.invalid(path, context, text)
+            faults.invalid(path, internal(context, "SecurityContext"), text)

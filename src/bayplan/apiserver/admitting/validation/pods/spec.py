@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document, Path
+from bayplan.apiserver.admitting.internal_form import internal
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.metadata import check_annotations, check_labels
 from bayplan.apiserver.admitting.validation.names import (
@@ -97,20 +98,28 @@ def _check_resource_claims(claims: list[Document], faults: Faults, path: Path) -
     for position, claim in enumerate(claims):
         at = f"{path}[{position}]"
         name = claim["name"]
-        if name in names:
-            faults.duplicate(at, name)
-        names.add(name)
         if not name:
             faults.required(f"{at}.name")
+        elif name in names:
+            faults.duplicate(f"{at}.name", name)
         else:
             faults.all_invalid(f"{at}.name", name, label_faults(name))
-        sources = [field for field in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(field)]
+        names.add(name)
+        sources = [
+            field for field in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(field) is not None
+        ]
         if len(sources) > 1:
             faults.invalid(
-                at, claim, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified"
+                at,
+                internal(claim, "PodResourceClaim"),
+                "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified",
             )
         if not sources:
-            faults.invalid(at, claim, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+            faults.invalid(
+                at,
+                internal(claim, "PodResourceClaim"),
+                "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
+            )
         for field in sources:
             faults.all_invalid(f"{at}.{field}", claim[field], subdomain_faults(claim[field]))
     return names

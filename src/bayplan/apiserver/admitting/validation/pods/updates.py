@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.internal_form import difference
+from bayplan.apiserver.admitting.pod_resources import qos_class
 from bayplan.apiserver.admitting.validation.faults import Faults
 from bayplan.apiserver.admitting.validation.names import range_faults, subdomain_faults
 from bayplan.apiserver.admitting.validation.pods.containers import RESIZABLE
@@ -27,7 +28,7 @@ def check_pod_update(new: Document, old: Document, faults: Faults) -> None:
     if spec == before:
         return
     for field in ("containers", "initContainers"):
-        if len(spec.get(field, ())) != len(before.get(field, ())):
+        if len(spec.get(field) or ()) != len(before.get(field) or ()):
             faults.forbidden(f"spec.{field}", "pod updates may not add or remove containers")
             return
     if not _check_deadline(spec.get("activeDeadlineSeconds"), before.get("activeDeadlineSeconds"), faults):
@@ -78,7 +79,7 @@ def _with_what_may_change(spec: Document, before: Document) -> Document:
     """The new spec, as if everything that may change had not."""
     kept = dict(spec)
     for field in ("containers", "initContainers"):
-        if field in kept:
+        if kept.get(field):
             kept[field] = [
                 _replaced(container, other, "image")
                 for container, other in zip(kept[field], before[field], strict=True)
@@ -146,15 +147,16 @@ def check_pod_resize(new: Document, old: Document, faults: Faults) -> None:
     """Of a write that may change how much cpu and memory containers get, and nothing else."""
     check_pod(new, faults)
     spec, before = new["spec"], old["spec"]
+    if qos_class(spec) != qos_class(before):
+        shown = new.get("status", {}).get("qosClass", "")
+        faults.invalid("spec", shown, "Pod QOS Class may not change as a result of resizing")
     kept = dict(spec)
     for field in ("containers", "initContainers"):
-        if field in kept and len(kept[field]) == len(before.get(field, ())):
+        if kept.get(field) and len(kept[field]) == len(before.get(field) or ()):
             pairs = zip(kept[field], before[field], strict=True)
             kept[field] = [_with_amounts_of(container, other) for container, other in pairs]
     if kept != before:
-        faults.forbidden("spec", f"{_RESIZE_ONLY}\n{difference(before, kept, 'PodSpec')}")
-    elif new["metadata"].get("name") and new.get("status", {}).get("qosClass") != old.get("status", {}).get("qosClass"):
-        faults.invalid("metadata.name", new["metadata"]["name"], "Pod QOS Class may not change as a result of resizing")
+        faults.forbidden("spec", _RESIZE_ONLY)
 
 
 def _with_amounts_of(container: Document, other: Document) -> Document:

@@ -71,9 +71,21 @@ def test_a_bound_pod_is_not_nominated() -> None:
 
 def test_a_pod_may_be_resized_where_only_cpu_and_memory_change() -> None:
     old = admitted(pod(containers=[container(resources={"requests": {"cpu": "1"}})]))
-    bigger = [{**old["spec"]["containers"][0], "resources": {"requests": {"cpu": "2"}}}]
-    assert _refusal(old, _changed(old, containers=bigger), "resize") == ""
-    assert "only cpu and memory resources are mutable" in _refusal(old, _changed(old, nodeName="n"), "resize")
+    assert _refusal(old, _sized(old, {"requests": {"cpu": "2"}}), "resize") == ""
+    other = {"requests": {"cpu": "1", "ephemeral-storage": "1Gi"}}
+    assert _refusal(old, _sized(old, other), "resize") == "spec: Forbidden: only cpu and memory resources are mutable"
+    assert "Pod QOS Class may not change as a result of resizing" in _refusal(old, _sized(old, {}), "resize")
+
+
+def test_a_resize_writes_nothing_else() -> None:
+    old = admitted(pod())
+    new = _changed(old, nodeSelector={"a": "b"})
+    resized = admit_update(resource_named(old), new, old, Documents(namespace("default")), NOW, "resize")
+    assert resized["spec"] == old["spec"]
+
+
+def _sized(old: dict[str, Any], resources: dict[str, Any]) -> dict[str, Any]:
+    return _changed(old, containers=[{**old["spec"]["containers"][0], "resources": resources}])
 
 
 def test_ephemeral_containers_are_added_and_never_changed() -> None:
