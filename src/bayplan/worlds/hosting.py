@@ -10,9 +10,10 @@ import asyncio
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from bayplan.apiserver.housekeeping.standard import Housekeeping
 from bayplan.apiserver.http.application import Application
 from bayplan.apiserver.http.server import Server, TlsFiles, listening_socket
 from bayplan.apiserver.registry.catalogue import Catalogue
@@ -98,5 +99,9 @@ class HostedCluster:
         scheduler: DecidingScheduler = NoScheduler()
         if hosting.with_scheduler:
             scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
-        controllers = [*standard_controllers(draws)] if hosting.with_controllers else []
-        return EmbeddedWorld(self.registry, scheduler, controllers, draws, time.time_ns)
+        if not hosting.with_controllers:
+            return EmbeddedWorld(self.registry, scheduler, [], draws, time.time_ns)
+        # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
+        controllers = [*replace(standard_controllers(draws), collectors=())]
+        housekeeping = Housekeeping(self.registry)
+        return EmbeddedWorld(self.registry, scheduler, controllers, draws, time.time_ns, housekeeping=housekeeping)

@@ -51,6 +51,7 @@ class SimulatedWorld:
         *,
         started_at: int,
         scheduler_store: Store | None = None,
+        controller_store: Callable[[Controller], Store] | None = None,
         faults: Faults = NO_FAULTS,
         on_event: Callable[[Event, int], None] | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
@@ -60,6 +61,7 @@ class SimulatedWorld:
         self.store = store
         self.scheduler = scheduler
         self._controllers = list(controllers)
+        self._stores = [store if controller_store is None else controller_store(one) for one in self._controllers]
         self._draws = draws
         self._faults = faults
         self._performer = Performer(scheduler_store or store, on_emitted)
@@ -185,7 +187,7 @@ class SimulatedWorld:
     def _reconcile(self) -> None:
         acting = [position for position, due in enumerate(self._controller_due) if due <= self.now]
         for position in acting:
-            self._controllers[position].reconcile(self.store, self.now)
+            self._controllers[position].reconcile(self._stores[position], self.now)
         self._ask_again(acting)
 
     def _ask_scheduler(self) -> None:

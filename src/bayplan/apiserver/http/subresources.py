@@ -43,7 +43,11 @@ def handler_of(target: Target, verb: str) -> Handler:
 
 
 def _not_in_this_cluster(registry: Registry, _request: Request, target: Target, _form: Form, _now: int) -> Answer:
-    registry.entry(target.resource, target.namespace, target.name)
+    entry = registry.entry(target.resource, target.namespace, target.name)
+    node = registry.storage.find("nodes", "", entry.document.get("spec", {}).get("nodeName", ""))
+    if node is not None and not node.document.get("status", {}).get("addresses"):
+        # The words of a real server that does not know how to reach the kubelet.
+        raise InternalError("no preferred addresses found; known addresses: []")
     what = {"log": "logs", "portforward": "port-forward"}.get(target.subresource, target.subresource)
     raise NotImplementedHere(f"{what} is not in this cluster: its nodes are simulated and run no containers")
 

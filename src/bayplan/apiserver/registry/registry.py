@@ -191,7 +191,7 @@ class Registry:
                 return self.definitions.established(made, now)
             return made
         if version is None or options.trusted:
-            return own(counted(old, new, resource))
+            return own(new if subresource == "status" else counted(old, new, resource))
         return admit_custom_update(version, own(new), old, subresource)
 
     def _write(self, resource: Resource, entry: Entry, made: Document, options: WriteOptions, now: int) -> Entry:

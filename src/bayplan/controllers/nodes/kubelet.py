@@ -30,6 +30,7 @@ from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.well_known import READY
 from bayplan.store import ADDED, DELETED, Conflict, NotFound, Store, WatchEvent
 
+#: With any other prefix these mean the same.
 RUN_SECONDS = "bayplan/run-seconds"
 STOP_SECONDS = "bayplan/stop-seconds"
 FAILS = "bayplan/fails"
@@ -219,7 +220,7 @@ def _end(store: Store, pod: Pod, now: int) -> None:
 
 
 def is_to_fail(meta: ObjectMeta) -> bool:
-    return meta.annotations.get(FAILS, "false") != "false"
+    return (_annotated(meta, FAILS) or "false") != "false"
 
 
 def _stop(store: Store, pod: Pod, now: int) -> None:
@@ -251,9 +252,18 @@ def _is_thought_unready(pod: Pod) -> bool:
     return condition is not None and condition.status == FALSE and not condition.reason
 
 
+def _annotated(meta: ObjectMeta, annotation: str) -> str | None:
+    """What the annotation says; others say the same with a prefix of their own, and are understood."""
+    annotations = meta.annotations
+    if not annotations or annotation in annotations:
+        return annotations.get(annotation)
+    suffix = annotation[annotation.index("/") :]
+    return next((value for key, value in annotations.items() if key.endswith(suffix)), None)
+
+
 def annotated_seconds(meta: ObjectMeta, annotation: str) -> float | None:
     """The number in the annotation; None when there is none, or none that makes sense."""
-    written = meta.annotations.get(annotation)
+    written = _annotated(meta, annotation)
     if written is None:
         return None
     try:
