@@ -35,7 +35,7 @@ from bayplan.testing.asking import (
 )
 from bayplan.testing.clusters import ObjectChange
 from bayplan.testing.plugin_rules import Trial
-from bayplan.testing.waking import is_same_pod, is_woken
+from bayplan.testing.plugin_wakeups import is_same_pod, is_woken
 
 #: How many nodes of a case are tried as worlds of their own; each costs a cluster built anew.
 WORLDS_MAX = 2
