@@ -97,8 +97,9 @@ def test_worlds_hold_and_heal(start: int) -> None:
 
 def journal_of(seed: int) -> str:
     out = io.StringIO()
-    configuration = RandomWorld(seed).character.configuration
-    journal = JournalWriter(out, {"seed": seed, "startedAt": STARTED_AT, "config": configuration})
+    character = RandomWorld(seed).character
+    head = {"seed": seed, "startedAt": STARTED_AT, "config": character.configuration}
+    journal = JournalWriter(out, {**head, "wakeups": character.wakeups.value})
     random_world = RandomWorld(seed, on_event=journal.event, on_decision=journal.decision)
     with suppress(GoesInCircles):
         random_world.world.run_until(STARTED_AT + random_world.seconds * SECOND)

@@ -7,7 +7,7 @@ and writing are actions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, ReleaseClaim, WriteVolumes
 from bayplan.core.cache import Cache
@@ -66,9 +66,17 @@ class OnTheWay(Struct, eq=False):
 class Binding:
     """The pods on the way of one scheduler."""
 
-    def __init__(self, cache: Cache, queue: SchedulingQueue, bind_timeout_ns: int) -> None:
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        bind_timeout_ns: int,
+        on_given_back: Callable[[Object, Object | None, int], None],
+    ) -> None:
+        """`on_given_back` gets each object as it was assumed for a pod, and as it is again (None: not there)."""
         self._cache = cache
         self._queue = queue
+        self._on_given_back = on_given_back
         self._bind_timeout_ns = bind_timeout_ns
         self._on_the_way: dict[str, OnTheWay] = {}
         self._timed: dict[str, OnTheWay] = {}  # those of them that wait for permission or for volumes
@@ -206,9 +214,11 @@ class Binding:
 
     def give_up(self, way: OnTheWay, now: int) -> None:
         """A pod that had a node is being deleted before it was bound."""
-        self._forget(way)
+        given_back = self._forget(way)
         self._queue.discard(way.queued)
         self._queue.move(POD_GONE, way.pod, None, now)
+        for assumed, as_before in given_back:
+            self._on_given_back(assumed, as_before, now)
 
     def stop(self, eviction: Evict, now: int) -> tuple[Action, ...]:
         """Take its node from a victim that waits for permission or volumes; it is not bound, so nothing is deleted."""
@@ -223,27 +233,34 @@ class Binding:
 
     def _fall_back(self, way: OnTheWay, status: Status, now: int) -> Decision:
         """A pod that had a node loses it again."""
-        self._forget(way)
+        given_back = self._forget(way)
         self._queue.move(POD_GONE, way.pod, None, now, except_key=way.queued.key)
+        for assumed, as_before in given_back:
+            self._on_given_back(assumed, as_before, now)
         decision = return_failed(self._queue, way.queued, status, way.node, now)
         return replace(decision, actions=(*_releases(way), *decision.actions))
 
-    def _forget(self, way: OnTheWay) -> None:
-        """Undo assume and reserve."""
+    def _forget(self, way: OnTheWay) -> list[tuple[Object, Object | None]]:
+        """Undo assume and reserve; the objects that are no longer as they were assumed, and as they are again."""
+        given_back: list[tuple[Object, Object | None]] = []
         del self._on_the_way[way.queued.key]
         self._timed.pop(way.queued.key, None)
         if self._cache.stands_on_a_node(way.queued.key):
             self._cache.remove_pod(way.queued.key)
         objects = self._cache.objects
         for obj in way.reserved:
-            if objects.find(obj) in way.volumes:  # nobody has changed it since
+            assumed = objects.find(obj)
+            if assumed is not None and assumed in way.volumes:  # nobody has changed it since
                 objects.put(obj)
+                given_back.append((assumed, obj))
         known = {(obj.metadata.namespace, obj.metadata.name) for obj in way.reserved}
         for claim in _resource_claims(way.volumes):
             name = (claim.metadata.namespace, claim.metadata.name)
             objects.claims_in_flight.discard(name)
             if name not in known and objects.find(claim) is claim:
                 objects.remove(claim)  # it was to be written for this pod
+                given_back.append((claim, None))
+        return given_back
 
     def bind_answered(self, answer: BindAnswered, now: int) -> None:
         way = self.find(answer.pod, answer.uid)
