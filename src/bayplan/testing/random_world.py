@@ -43,9 +43,7 @@ PREEMPTIONS_MAX = 300
 
 
 class GoesInCircles(Exception):  # noqa: N818 - ends a world, but nothing is wrong
-    """A preemptor and the recreated victims push each other out without end, as upstream; or preemptors of the same
-    room wake each other, for as long as a slow watch keeps from them that they are nominated.
-    """
+    """A preemptor and the recreated victims push each other out without end, as upstream."""
 
 
 class RandomWorld:
