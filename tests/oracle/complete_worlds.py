@@ -245,6 +245,12 @@ def _disk_volume(draw: st.DrawFn, number: int) -> PersistentVolume:
     return made.obj()
 
 
+def _needed_driver(draw: st.DrawFn) -> CSIDriver:
+    """One that nodes must have, if the gate VolumeLimitScaling is on."""
+    spec = CSIDriverSpec(prevent_pod_scheduling_if_missing=some(draw, True, False))
+    return CSIDriver(metadata=ObjectMeta(name="x"), spec=spec)
+
+
 @st.composite
 def attachments(draw: st.DrawFn) -> World:
     """NodeVolumeLimits."""
@@ -257,9 +263,12 @@ def attachments(draw: st.DrawFn) -> World:
     for name in ("n0", "n1", "n2"):
         limits = (some(draw, None, 0, 1, 1, 2), some(draw, None, 1, 2))
         limited, less_limited = (
-            csi_node(name).driver("x", count=limit).driver("pd.csi.storage.gke.io", count=1).obj() for limit in limits
+            csi_node(name).driver(some(draw, "x", "x", "y"), count=limit).driver("pd.csi.storage.gke.io", count=1).obj()
+            for limit in limits
         )
         things.append(future(draw, limited, less_limited, *MOSTLY_STAYS))
+    needed, less_needed = (_needed_driver(draw) for _ in range(2))
+    things.append(future(draw, needed, less_needed, *ANYTHING))
     made = storage_class("made", mode="WaitForFirstConsumer", provisioner="x").obj()
     things.append(future(draw, made, made, STAYS, STAYS, COMES, GOES))
     for number in range(3):

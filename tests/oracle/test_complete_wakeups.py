@@ -17,6 +17,7 @@ from tests.oracle.wakeup_worlds import World, begins_to_fit, shown
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.args import NodeAffinityArgs, NodeResourcesFitArgs, PodTopologySpreadArgs
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.plugins.dynamic_resources import DynamicResources
@@ -64,6 +65,9 @@ CASES = [
     ),
     pytest.param(InterPodAffinity(), complete_worlds.company(), id="company"),
     pytest.param(NodeVolumeLimits(), complete_worlds.attachments(), id="attachments"),
+    pytest.param(
+        NodeVolumeLimits(FeatureGates(volume_limit_scaling=True)), complete_worlds.attachments(), id="drivers"
+    ),
     pytest.param(VolumeZone(), complete_worlds.zones(), id="zones"),
     pytest.param(VolumeBinding(), complete_worlds.bindings(), id="bindings"),
     pytest.param(DynamicResources(), complete_worlds.devices(), id="devices"),

@@ -58,7 +58,7 @@ def run_to_the_end(random_world: RandomWorld) -> None:
     for second in range(random_world.seconds + CALM_SECONDS):
         world.run_until(STARTED_AT + second * SECOND)
         check_always(random_world.scheduler)
-        check_not_overcommitted(random_world.store, random_world.overcommitted)
+        check_not_overcommitted(random_world.store, random_world.overcommitted, random_world.scheduler.cache.gates)
         check_devices_not_shared(random_world.store)
 
 
@@ -98,8 +98,9 @@ def test_worlds_hold_and_heal(start: int) -> None:
 def journal_of(seed: int) -> str:
     out = io.StringIO()
     character = RandomWorld(seed).character
-    head = {"seed": seed, "startedAt": STARTED_AT, "config": character.configuration}
-    journal = JournalWriter(out, {**head, "wakeups": character.wakeups.value})
+    settings = {"config": character.configuration, "featureGates": character.feature_gates}
+    settings["wakeups"] = character.wakeups.value
+    journal = JournalWriter(out, {"seed": seed, "startedAt": STARTED_AT, **settings})
     random_world = RandomWorld(seed, on_event=journal.event, on_decision=journal.decision)
     with suppress(GoesInCircles):
         random_world.world.run_until(STARTED_AT + random_world.seconds * SECOND)

@@ -127,6 +127,7 @@ def command(
     timeline: str | None,
     configs: tuple[str, ...],
     wakeups: str | None,
+    feature_gates: str,
     seed: int,
     until: int | None,
     records: int,
@@ -147,14 +148,17 @@ def command(
     check_file("--journal", journal)
     sources = [None if config == DEFAULT else config for config in configs or (DEFAULT,)]
     if len(sources) > 1:
-        _check_several(sources, journal, output)
+        _check_several(sources, feature_gates, journal, output)
     trace = given_trace(**played)
     cluster = _load_cluster(files, templates, trace)
     plans = load_timeline(timeline) if timeline else []
     for gate in gates:
         gate.check(cluster)
     chosen = Wakeups(wakeups) if wakeups else None
-    runs = [Options(source, source or DEFAULT, seed, until, records, wakeups=chosen) for source in sources]
+    runs = [
+        Options(source, source or DEFAULT, seed, until, records, wakeups=chosen, feature_gates=feature_gates)
+        for source in sources
+    ]
     with _journal_file(journal, sources[0]) as open_journal:
         results = _run_each(cluster, plans, runs, trace, open_journal)
     if len(runs) > 1:
@@ -165,14 +169,14 @@ def command(
     return judge(result, gates)
 
 
-def _check_several(sources: Sequence[str | None], journal: str | None, output: Output) -> None:
+def _check_several(sources: Sequence[str | None], feature_gates: str, journal: str | None, output: Output) -> None:
     """Raises InvalidObject for options that need a single run, and for an invalid configuration."""
     if journal is not None:
         raise bad_option("--journal", "works with a single run: give --config only once")
     if output.kind == PARQUET:
         raise bad_option("-o", "parquet works with a single run: give --config only once, or use -o json")
     for source in sources:
-        build_profiles(load_configuration(source))
+        build_profiles(load_configuration(source, feature_gates))
 
 
 def _run_each(

@@ -21,4 +21,5 @@ def build_scheduler(
         max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND,
         wakeups=configuration.wakeups,
         on_choice=on_choice,
+        gates=configuration.gates,
     )

@@ -130,7 +130,7 @@ class Binding:
             self._timed[queued.key] = way
         if way.waits:
             queued.enter(PodState.WAITING)
-            return Decision(queued.key, Outcome.WAITING, node, actions=(Nominate(queued.key, node),))
+            return Decision(queued.key, Outcome.WAITING, node, actions=self._announcement(way))
         return self._go_on(way, now)
 
     def _reserve(self, way: OnTheWay, info: PodInfo, now: int) -> None:
@@ -171,10 +171,14 @@ class Binding:
         self._queue.done(queued)
         queued.enter(PodState.BINDING)
         if way.volumes:
-            # What takes its time is announced: others can see where the pod will go.
-            actions = (Nominate(queued.key, way.node), WriteVolumes(queued.key, queued.info.uid, way.volumes))
+            actions = (*self._announcement(way), WriteVolumes(queued.key, queued.info.uid, way.volumes))
             return Decision(queued.key, Outcome.ASSUMED, way.node, actions=actions)
         return self._bind(way, now)
+
+    def _announcement(self, way: OnTheWay) -> tuple[Action, ...]:
+        """What takes its time is announced: others can see where the pod will go."""
+        announces = self._cache.gates.nominated_node_name_for_expectation
+        return (Nominate(way.queued.key, way.node),) if announces else ()
 
     def _bind(self, way: OnTheWay, now: int) -> Decision:
         """Bind the pod, unless PreBind rejects it at the last moment."""

@@ -31,6 +31,7 @@ from bayplan.core.events import (
 )
 from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import failed_event, return_failed, return_unschedulable
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import (
     POD_GONE,
@@ -53,6 +54,7 @@ from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.resource_claims import DeviceTaintRule
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE, SECOND
 
@@ -78,10 +80,11 @@ class Scheduler:
         bind_timeout_ns: int = 10 * MINUTE,
         wakeups: Wakeups = Wakeups.UPSTREAM,
         on_choice: ChoiceObserver | None = None,
+        gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self.profiles = profiles
         self.wakeups = wakeups
-        self.cache = Cache()
+        self.cache = Cache(gates)
         self._evictions = Evictions()
         gate = PreemptionGate(self._evictions.is_preempting)
         self.queue = SchedulingQueue(
@@ -92,6 +95,7 @@ class Scheduler:
             max_backoff_ns=max_backoff_ns,
             parked_max_ns=parked_max_ns,
             mirror=self.cache,
+            pops_from_backoff=gates.scheduler_pop_from_backoff_q,
         )
         self._decider = Decider(profiles)
         self._on_choice = on_choice
@@ -156,6 +160,8 @@ class Scheduler:
 
     def _object_moved(self, action: ActionType, old: Object | None, new: Object | None, obj: Object, now: int) -> None:
         """Wake the pods that a change of something else than a pod or node may help; `obj` is what is left to see."""
+        if isinstance(obj, DeviceTaintRule):
+            self._taint_rule_moved(old, new, now)
         resource = _RESOURCES.get(type(obj).__name__)
         is_heard = resource not in UNHEARD_UPSTREAM or self.wakeups is Wakeups.COMPLETE
         if resource is not None and is_heard:
@@ -168,6 +174,16 @@ class Scheduler:
             resource = _RESOURCES[type(assumed).__name__]
             action = ActionType.DELETE if as_before is None else ActionType.UPDATE
             self.queue.move(ClusterEvent(resource, action), assumed, as_before, now)
+
+    def _taint_rule_moved(self, old: Object | None, new: Object | None, now: int) -> None:
+        """To pods that wait for devices it is a change of the slices that the rule is about."""
+        rules = [rule for rule in (old, new) if isinstance(rule, DeviceTaintRule)]
+        if not self.cache.gates.dra_device_taint_rules or (len(rules) == 2 and rules[0].spec == rules[1].spec):
+            return
+        devices = self.cache.objects.devices
+        for resource_slice in {s.metadata.name: s for rule in rules for s in devices.slices_under(rule)}.values():
+            changed = ClusterEvent(EventResource.RESOURCE_SLICE, ActionType.UPDATE)
+            self.queue.move(changed, resource_slice, resource_slice, now)
 
     # ------------------------------------------------------------------ pods
 

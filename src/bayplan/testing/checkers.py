@@ -15,6 +15,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns.resources import allocatable_amounts, pod_requests
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.lifecycle import PodState
@@ -68,14 +69,16 @@ def check_nominations(scheduler: Scheduler) -> None:
     assert len(nominations) == sum(map(len, counted.values())), f"not in the cache: {nominations.keys()}"
 
 
-def check_not_overcommitted(store: Store, except_nodes: Collection[str] = ()) -> None:
+def check_not_overcommitted(
+    store: Store, except_nodes: Collection[str] = (), gates: FeatureGates = DEFAULT_GATES
+) -> None:
     """No node holds more than it has, but for nodes that have shrunk, or were given pods by somebody else."""
     taken: dict[str, Counter[str]] = {}
     as_devices = {device_class.spec.extended_resource_name for device_class in store.list(DeviceClass)}
     for pod in store.list(Pod):
         if pod.spec.node_name and pod.status.phase not in FINISHED_PHASES:
             used = taken.setdefault(pod.spec.node_name, Counter())
-            used.update(pod_requests(pod).used)
+            used.update(pod_requests(pod, gates).used)
             used["pods"] += 1
     for node in store.list(Node):
         if node.metadata.name in except_nodes:
@@ -174,7 +177,7 @@ def check_settled(store: Store, scheduler: Scheduler) -> None:
     Not asked of pods that one of the SLEEPERS rejected, unless no wake-up may be missed.
     """
     exempt = SLEEPERS if scheduler.wakeups is Wakeups.UPSTREAM else frozenset()
-    cache = Cache()
+    cache = Cache(scheduler.cache.gates)
     objects = store.list_and_watch().objects
     for obj in sorted(objects, key=lambda obj: not isinstance(obj, Node)):
         cache.add(obj)

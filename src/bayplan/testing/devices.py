@@ -29,6 +29,9 @@ from bayplan.model.resource_claims import (
     DeviceSelector,
     DeviceSubRequest,
     DeviceTaint,
+    DeviceTaintRule,
+    DeviceTaintRuleSpec,
+    DeviceTaintSelector,
     DeviceToleration,
     ExactDeviceRequest,
     ResourceClaim,
@@ -80,6 +83,14 @@ def slice_of(node: str, *devices: Device, name: str = "", pool: str = "", **spec
         metadata=ObjectMeta(name=name or f"{node}-slice"),
         spec=ResourceSliceSpec(driver=DRIVER, node_name=node or None, devices=list(devices), **fields),
     )
+
+
+def taint_rule(name: str, key: str = "broken", effect: str = "NoSchedule", **selected: str) -> DeviceTaintRule:
+    """A taint for the devices of a `driver`, a `pool` or of a name (`device`)."""
+    spec = DeviceTaintRuleSpec(
+        device_selector=DeviceTaintSelector(**selected), taint=DeviceTaint(key=key, effect=effect)
+    )
+    return DeviceTaintRule(metadata=ObjectMeta(name=name), spec=spec)
 
 
 def device_class(name: str = CLASS, *expressions: str, extended: str | None = None) -> DeviceClass:

@@ -53,6 +53,21 @@ CONFIGURATIONS: Mapping[str, dict[str, Any] | None] = {
 }
 
 
+#: Gates that are not as by default.
+FEATURE_GATES: Mapping[str, str] = {
+    "as by default": "",
+    "alpha": (
+        "DRADeviceTaintRules=true,DRAListTypeAttributes=true,StorageCapacityScoring=true,"
+        "TaintTolerationComparisonOperators=true,VolumeLimitScaling=true"
+    ),
+    "no queue features": "NominatedNodeNameForExpectation=false,SchedulerPopFromBackoffQ=false",
+    "few device features": "DRADeviceTaints=false,DRAExtendedResource=false,DRAPartitionableDevices=false",
+    "other device features": "DRAConsumableCapacity=false,DRADeviceBindingConditions=false,DRAPrioritizedList=false",
+    "no pod-level resources": "PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false",
+    "no beta": "AllBeta=false,SchedulerAsyncPreemption=true",
+}
+
+
 @dataclass(slots=True)
 class Character:
     """What a seed's world is like."""
@@ -67,6 +82,7 @@ class Character:
     has_faults: bool
     wakeups: Wakeups
     configuration: dict[str, Any] | None  # a KubeSchedulerConfiguration; None for the default
+    feature_gates: str
     priorities: Sequence[str] = ("", "low")  # classes of pods to come; at the start those that others can preempt
     shares: dict[str, float] = field(default_factory=dict)  # how often each constraint is drawn
 
@@ -85,6 +101,7 @@ def draw_character(draw: Draw, constraints: Iterable[str]) -> Character:
         has_faults=draw.pick("faults", True, False),
         wakeups=Wakeups(draw.pick("wakeups", *(wakeups.value for wakeups in Wakeups))),
         configuration=CONFIGURATIONS[draw.pick("configuration", "default", "default", *CONFIGURATIONS)],
+        feature_gates=FEATURE_GATES[draw.pick("feature gates", *["as by default"] * 6, *FEATURE_GATES)],
     )
     richness = {"plain": 0.2, "mixed": 0.6, "rich": 1.0}[draw.pick("pods", "plain", "plain", "mixed", "rich")]
     for constraint in constraints:

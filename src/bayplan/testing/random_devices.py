@@ -27,6 +27,7 @@ from bayplan.testing.devices import (
     device,
     device_class,
     slice_of,
+    taint_rule,
 )
 from bayplan.testing.random_character import TAINT_KEYS, Character
 from bayplan.testing.random_draw import Draw
@@ -41,6 +42,8 @@ _LARGE = f'device.attributes["{DRIVER}"].model == "large"'
 def draw_device_objects(draw: Draw, namespaces: Sequence[str]) -> Iterator[Object]:
     """The class of all devices, and templates and claims in each namespace."""
     yield device_class(extended=draw.pick("extended resource of class", None, DEVICE_RESOURCE))
+    if draw.chance(0.3):
+        yield taint_rule("rule", draw.any_of(TAINT_KEYS), device=f"device-{draw.number(0, 3)}")
     for namespace in namespaces:
         for name in TEMPLATE_NAMES[: draw.number(1, 2)]:
             yield claim_template(name, draw_request(draw), namespace=namespace)

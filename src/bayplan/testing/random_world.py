@@ -68,7 +68,8 @@ class RandomWorld:
         self.failed: list[str] = []
         self.overcommitted: set[str] = set()
         self.wakeups = wakeups or self.character.wakeups
-        configuration = replace_fields(load_configuration(self.character.configuration), wakeups=self.wakeups)
+        configuration = load_configuration(self.character.configuration, self.character.feature_gates)
+        configuration = replace_fields(configuration, wakeups=self.wakeups)
         self.checker = ChoiceChecker(build_profiles(configuration)) if checked else None
         self.scheduler = build_scheduler(
             configuration, started_at=STARTED_AT, on_choice=self.checker.check if self.checker is not None else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bayplan.analysis.simulation.inputs.verbs import taint_parts
 from bayplan.model.kinds import Object
 from bayplan.model.well_known import HOSTNAME
 from bayplan.testing.builders import (
@@ -64,7 +65,10 @@ def _node(name: str, pairs: Pairs) -> Object:
     built = node(name).capacity(memory="8Gi").manifest()
     for key, value in pairs:
         if key == "taint":
-            built.taint(*taint_of(value))
+            parts = taint_parts(value)
+            if not parts[0]:
+                raise ValueError(f"not a taint: {value}")
+            built.taint(*parts)
         elif key == "unschedulable":
             built.unschedulable()
         elif key.startswith("label."):
@@ -72,15 +76,6 @@ def _node(name: str, pairs: Pairs) -> Object:
         else:
             built.capacity({key: value})
     return built.obj()
-
-
-def taint_of(text: str) -> tuple[str, str, str]:
-    """`key=value:Effect`, `key:Effect`: key, value and effect."""
-    start, _, effect = text.rpartition(":")
-    key, _, value = start.partition("=")
-    if not key:
-        raise ValueError(f"not a taint: {text}")
-    return key, value, effect
 
 
 def _pod(built: PodBuilder, pairs: Pairs) -> PodBuilder:

@@ -13,6 +13,7 @@ from typing import Any, TextIO, cast
 
 import msgspec
 
+from bayplan.config.feature_gates import FeatureGateError
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.decision import Decision
@@ -79,7 +80,10 @@ def read_head(lines: Iterator[str]) -> dict[str, Any]:
 
 def scheduler_for(head: dict[str, Any]) -> Scheduler:
     """A fresh scheduler as the one that wrote the journal was."""
-    configuration = load_configuration(head.get("config"))
+    try:
+        configuration = load_configuration(head.get("config"), head.get("featureGates"))
+    except FeatureGateError as error:
+        raise JournalError(f"line 1: featureGates: {error}") from error
     if "wakeups" in head:
         configuration = replace(configuration, wakeups=_wakeups(head["wakeups"]))
     started_at = head.get("startedAt")

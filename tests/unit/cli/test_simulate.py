@@ -108,6 +108,31 @@ def test_a_journal_and_the_output_say_which_wakeups_were_used(
     assert "wakeups: expected upstream or complete" in capsys.readouterr().err
 
 
+TAINTED = """
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 20}},
+ spec: {taints: [{key: price, value: "10", effect: NoSchedule}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}],
+ tolerations: [{key: price, operator: Lt, value: "50"}]}}
+"""
+
+
+def test_feature_gates_are_heeded_and_kept_in_the_journal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster, journal = tmp_path / "tainted.yaml", tmp_path / "journal"
+    cluster.write_text(TAINTED, encoding="utf-8")
+    plain = ["simulate", "-f", str(cluster), "--until", "1m", "--fail-on", "pending"]
+    assert run(plain) == 1
+    assert run([*plain, "--feature-gates", "TaintTolerationComparisonOperators=true", "--journal", str(journal)]) == 0
+    assert run(["replay", str(journal)]) == 0
+    assert "all as recorded" in capsys.readouterr().out
+    written = journal.read_text(encoding="utf-8")
+    journal.write_text(written.replace("ComparisonOperators=true", "ComparisonOperators=false", 1), encoding="utf-8")
+    assert run(["replay", str(journal)]) == 1
+    journal.write_text(written.replace("Taint", "Saint", 1), encoding="utf-8")
+    assert run(["replay", str(journal)]) == 2
+    assert "line 1: featureGates: unrecognized feature gate: Saint" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -6,7 +6,7 @@ from copy import deepcopy
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
-from bayplan.core.actions import Bind, DeallocateClaim, ReleaseClaim, SetCondition, WriteVolumes
+from bayplan.core.actions import Bind, DeallocateClaim, Nominate, ReleaseClaim, SetCondition, WriteVolumes
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, VolumesAnswered
 from bayplan.core.scheduler import Scheduler
@@ -24,8 +24,8 @@ def user(name: str, claim: str) -> Pod:
     return with_claims(pod(name).obj(), claim)
 
 
-def scheduler(*objects: Object) -> Scheduler:
-    made = build_scheduler(load_configuration(None), started_at=0)
+def scheduler(*objects: Object, gates: str = "") -> Scheduler:
+    made = build_scheduler(load_configuration(None, gates), started_at=0)
     for thing in (node("n1").obj(), device_class(extended=GPU), slice_of("n1", device("d0")), *objects):
         made.observe(ObjectAdded(thing), 0)
     return made
@@ -55,6 +55,15 @@ def test_the_claim_is_written_and_then_the_pod_is_bound() -> None:
     assert [consumer.name for consumer in claim.status.reserved_for] == ["p"]
     world.observe(VolumesAnswered("default/p", "pod-default-p"), SECOND)
     assert decided(world, 1).actions == (Bind("default/p", "pod-default-p", "n1"),)
+
+
+def test_the_node_is_announced_while_something_is_written() -> None:
+    """Unless the gate NominatedNodeNameForExpectation is off."""
+    objects: list[Object] = [claim_of("c", asks("r")), user("p", "c")]
+    assert Nominate("default/p", "n1") in decided(scheduler(*objects)).actions
+    silent = scheduler(*objects, gates="NominatedNodeNameForExpectation=false")
+    (only,) = decided(silent).actions
+    assert isinstance(only, WriteVolumes)
 
 
 def test_others_wait_while_the_claim_is_being_written() -> None:

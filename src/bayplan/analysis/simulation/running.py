@@ -27,6 +27,7 @@ from bayplan.analysis.simulation.results.cascades import Cascades
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run_format import End, Note, PendingPods, Run
 from bayplan.analysis.simulation.results.summary import summarise
+from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
@@ -69,6 +70,7 @@ class Options:
     records_max: int = RECORDS_MAX
     latencies: Latencies = field(default_factory=Latencies)
     wakeups: Wakeups | None = None  # None: those of the configuration
+    feature_gates: GateSettings = None
 
 
 class Simulation:
@@ -111,7 +113,7 @@ class Simulation:
     def _build(
         self, objects: Iterable[Object], draws: Draws, journal: Callable[[dict[str, object]], JournalWriter] | None
     ) -> None:
-        configuration = load_configuration(self.options.config)
+        configuration = load_configuration(self.options.config, self.options.feature_gates)
         if self.options.wakeups is not None:
             configuration = replace(configuration, wakeups=self.options.wakeups)
         self.wakeups = configuration.wakeups
@@ -126,6 +128,8 @@ class Simulation:
             "startedAt": self.started_at,
             "wakeups": self.wakeups.value,
         }
+        if self.options.feature_gates:
+            head["featureGates"] = self.options.feature_gates
         self._journal = journal(head) if journal is not None else None
         self.world = SimulatedWorld(
             store,
@@ -238,6 +242,7 @@ def simulate(
     *,
     trace: str | Trace | None = None,
     config: ConfigSource = None,
+    feature_gates: GateSettings = None,
     seed: int = 0,
     until: float | str | None = None,
     records: int = RECORDS_MAX,
@@ -250,6 +255,7 @@ def simulate(
         trace: arriving pods, as `csv:FILE`, `openb:DIR` or `azure:FILE`, or from `bayplan.load_trace`; its nodes join
             the cluster's.
         config: None, a path or a dict: a KubeSchedulerConfiguration.
+        feature_gates: kube-scheduler's gates that are not to have their default, as a dict or as `A=true,B=false`.
         seed: the same seed gives the same run.
         until: seconds, or a duration such as "24h"; None: one hour after the last planned change.
         records: how many preemptions to keep with all candidates.
@@ -260,7 +266,8 @@ def simulate(
     if played is not None:
         cluster = Cluster(played.joined_to(cluster.objects), cluster.skipped)
     name = str(config) if config is not None and not isinstance(config, dict) else "default"
-    options = Options(config, name, seed, _nanoseconds(until), records, wakeups=_wakeups(wakeups))
+    chosen = _wakeups(wakeups)
+    options = Options(config, name, seed, _nanoseconds(until), records, wakeups=chosen, feature_gates=feature_gates)
     return Simulation(cluster, plans, options, played.arrivals if played is not None else None).run()
 
 

@@ -10,6 +10,7 @@ DynamicResources on nodes that offer none of it themselves; in scores its device
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import ClassVar, NamedTuple, TypeAlias
 
@@ -25,6 +26,7 @@ from bayplan.core.columns.resources import (
     is_extended_resource,
 )
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import (
     MOST_ALLOCATED,
     REQUESTED_TO_CAPACITY_RATIO,
@@ -44,6 +46,7 @@ from bayplan.core.plugins.node_resources_fit_hints import (
     after_pod_change,
 )
 from bayplan.core.plugins.requeue_rules import on
+from bayplan.core.plugins.utilization import rounded_quotient, scores_by_utilization
 from bayplan.core.snapshot import Usage, View
 
 TOO_MANY_PODS = "Too many pods"
@@ -52,8 +55,6 @@ TOO_MANY_PODS_BIT = 1
 UNRESOLVABLE_BIT = 1 << 62
 DEMANDS_MAX = 61  # the bits between the two
 
-MAX_UTILIZATION = 100
-MAX_CONFIGURED_SCORE = 10
 
 #: (resources, rows) scores of nodes for resources: what they have, and what would be taken of it.
 Rating: TypeAlias = Callable[[IntArray, IntArray], IntArray]
@@ -106,8 +107,9 @@ class NodeResourcesFit:
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
 
-    def __init__(self, args: NodeResourcesFitArgs | None = None) -> None:
+    def __init__(self, args: NodeResourcesFitArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
         self.args = args or NodeResourcesFitArgs()
+        self._gates = gates
         strategy = self.args.scoring_strategy
         self._leaves_out_zeros = strategy.type == REQUESTED_TO_CAPACITY_RATIO
         self._rating, self._rating_one = _ratings(strategy.type, strategy.shape)
@@ -248,17 +250,22 @@ class NodeResourcesFit:
         return name in args.ignored_resources or name.partition("/")[0] in args.ignored_resource_groups
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        return (
-            on(EventResource.POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN, after_pod_change),
+        # As upstream: hints look at pod-level requests whether they count or not.
+        after_pod = partial(after_pod_change, gates=replace(self._gates, pod_level_resources=True))
+        changes = (
+            on(EventResource.POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN, after_pod),
             on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE, after_node_change),
-            on(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE, after_device_class),
         )
+        if not self._gates.dra_extended_resource:
+            return changes
+        return (*changes, on(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE, after_device_class))
 
     def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
-        hint = partial(after_node_change, is_ignored=self._is_ignored)
+        after_node = partial(after_node_change, is_ignored=self._is_ignored)
+        after_pod = partial(after_nominated_pod_asks_for_less, gates=self._gates)
         return (
-            on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE, hint),
-            on(EventResource.POD, ActionType.UPDATE_POD_SCALE_DOWN, after_nominated_pod_asks_for_less),
+            on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE, after_node),
+            on(EventResource.POD, ActionType.UPDATE_POD_SCALE_DOWN, after_pod),
         )
 
 
@@ -311,37 +318,10 @@ def most_allocated_one(capacity: int, needed: int) -> int:
     return min(needed, capacity) * MAX_NODE_SCORE // capacity
 
 
-def scores_by_utilization(shape: Sequence[ShapePoint]) -> IntArray:
-    """(101,) the broken line through the points at every whole percentage."""
-    points = [(point.utilization, point.score * MAX_NODE_SCORE // MAX_CONFIGURED_SCORE) for point in shape]
-    return np.array([_on_line(points, percent) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
-
-
-def rounded_quotient(dividend: Amounts, divisor: Amounts) -> Amounts:
-    """The nearest whole number, halves up; neither is negative.
-
-    Upstream divides floats and rounds. With numbers this small a quotient is a half as a float only if it is one.
-    """
-    return (2 * dividend + divisor) // (2 * divisor)
-
-
 def _known(resources: ResourceVocabulary, name: str) -> int:
     resource = resources.find(name)
     assert resource != ABSENT, f"the tables have no column for {name}"
     return resource
-
-
-def _on_line(points: Sequence[tuple[int, int]], utilization: int) -> int:
-    for position, (end, end_score) in enumerate(points):
-        if utilization <= end:
-            if position == 0:
-                return end_score
-            start, start_score = points[position - 1]
-            rise = (end_score - start_score) * (utilization - start)
-            # Go divides toward zero, which matters where the line falls.
-            part = abs(rise) // (end - start)
-            return start_score + (part if rise >= 0 else -part)
-    return points[-1][1]
 
 
 def _ratings(strategy: str, shape: Sequence[ShapePoint]) -> tuple[Rating, RatingOne]:

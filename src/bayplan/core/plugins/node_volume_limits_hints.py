@@ -1,7 +1,8 @@
 """What may help a pod that NodeVolumeLimits has rejected.
 
 Takes the pod and one changed object. Which driver stands behind a claim is not known here, so that any volume of a
-claim counts as one that may need attaching. The last three are about what upstream sleeps through.
+claim counts as one that may need attaching. From `after_limit_lifted` on they are about what
+upstream sleeps through.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from bayplan.core.plugins.csi_migration import TranslationError, inline_disk
 from bayplan.core.plugins.requeue_rules import has_place
 from bayplan.core.plugins.volume_claims import class_of_claim
 from bayplan.model.pod import Pod
-from bayplan.model.storage import CSINode, CSINodeDriver, PersistentVolumeClaim, VolumeAttachment
+from bayplan.model.storage import CSIDriver, CSINode, CSINodeDriver, PersistentVolumeClaim, VolumeAttachment
 from bayplan.model.volumes import Volume
 
 # Disks that could be translated but never count against a limit; upstream's hints take note of them all the same.
@@ -46,6 +47,17 @@ def after_limit_lifted(pod: PodInfo, old: CSINode, new: CSINode) -> bool:  # noq
     """Some driver had a limit and has none any more."""
     limited = {driver.name for driver in new.spec.drivers if _has_limit(driver)}
     return any(_has_limit(driver) and driver.name not in limited for driver in old.spec.drivers)
+
+
+def after_driver_installed(pod: PodInfo, old: CSINode, new: CSINode) -> bool:  # noqa: ARG001
+    """The node has a driver that it lacked, perhaps without a limit. Matters where a missing driver is a reason."""
+    return not {driver.name for driver in new.spec.drivers} <= {driver.name for driver in old.spec.drivers}
+
+
+def after_driver_dispensable(pod: PodInfo, old: CSIDriver, new: CSIDriver | None) -> bool:  # noqa: ARG001
+    """A driver that nodes had to have need not be there any more."""
+    still_needed = new is not None and new.spec.prevent_pod_scheduling_if_missing
+    return bool(old.spec.prevent_pod_scheduling_if_missing) and not still_needed
 
 
 def after_volumes_shared(pod: PodInfo, old: None, new: Pod) -> bool:  # noqa: ARG001

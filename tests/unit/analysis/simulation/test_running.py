@@ -10,6 +10,7 @@ import pytest
 from tests.unit.analysis.simulation.worlds import after, cluster, ends, nodes, objects, pattern, workload
 
 import bayplan
+from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
@@ -37,6 +38,15 @@ def test_pods_are_placed_and_counted() -> None:
     assert {pod.owner for pod in result.run.pods} == {"Deployment default/web"}
     assert not np.isnan(result.pods["bound"]).any()
     assert np.isnan(result.pods["ended"]).all()
+
+
+@pytest.mark.parametrize("year", ["0001", "2200", "9999"])
+def test_a_run_may_take_place_in_any_year(year: str) -> None:
+    """It begins at the newest time of the cluster."""
+    now = f"{year}-12-31T23:59:59Z"
+    dump = Cluster([made.created(now).obj() for made in (make.node("n"), make.pod("p"))])
+    result = simulate(dump, until=600)
+    assert [pod.node for pod in result.run.pods] == ["n"]
 
 
 def test_a_pod_with_a_run_time_finishes() -> None:

@@ -18,6 +18,7 @@ from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.node_selectors import compile_term, match_some
 from bayplan.core.columns.resources import BASIC_NAMES
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import DynamicResourcesArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, SelectiveScorePlugin, default_normalize
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
@@ -105,8 +106,9 @@ class DynamicResources(SelectiveScorePlugin):
     reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
 
-    def __init__(self, args: DynamicResourcesArgs | None = None) -> None:
+    def __init__(self, args: DynamicResourcesArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
         self._args = args or DynamicResourcesArgs()
+        self._gates = gates
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         if pod.claims is None:
@@ -134,10 +136,10 @@ class DynamicResources(SelectiveScorePlugin):
         resources = backed_resources(pod, inventory)
         if not claims and not resources:
             return SKIP
-        rejected = _check_claims(claims, view)
+        rejected = _check_claims(claims, view, takes_lists=self._gates.dra_prioritized_list)
         if rejected is not None:
             return rejected
-        state = DeviceState(claims, unavailable=_unavailable(claims, view))
+        state = DeviceState(claims, unavailable=_unavailable(claims, view, self._gates))
         if resources:
             stored = existing_claim(pod, view.objects.resource_claims.values())
             state.extended = stored if stored is not None else unwritten_claim(pod, inventory, ())
@@ -183,11 +185,11 @@ class DynamicResources(SelectiveScorePlugin):
         return unresolvable(NOT_AVAILABLE_REASON if code & NOT_AVAILABLE else REASONS[code])
 
     def tells_nodes_apart(self, pod: PodInfo) -> bool:
-        return bool(pod.spec.resource_claims)
+        return self._gates.dra_prioritized_list and bool(pod.spec.resource_claims)
 
     def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
         scores: IntArray = np.zeros(len(rows), dtype=np.int64)
-        prepared = self.pre_filter(state, view) if state.spec.resource_claims else SKIP
+        prepared = self.pre_filter(state, view) if self.tells_nodes_apart(state) else SKIP
         if not isinstance(prepared, Ready):
             return scores
         device_state: DeviceState = prepared.state
@@ -255,7 +257,7 @@ class DynamicResources(SelectiveScorePlugin):
         )
 
 
-def _check_claims(claims: list[ResourceClaim], view: View) -> Status | None:
+def _check_claims(claims: list[ResourceClaim], view: View, *, takes_lists: bool) -> Status | None:
     """Why no node will do. Raises CycleError for what cannot be understood."""
     classes, in_flight = view.objects.device_classes, view.objects.claims_in_flight
     for claim in claims:
@@ -267,6 +269,9 @@ def _check_claims(claims: list[ResourceClaim], view: View) -> Status | None:
         for request in claim.spec.devices.requests:
             if request.exactly is not None:
                 asked = [(request.name, request.exactly.device_class_name)]
+            elif request.first_available and not takes_lists:
+                disabled = "has subrequests, but the DRAPrioritizedList feature is disabled"
+                return unresolvable(f"resource claim {label}, request {request.name}: {disabled}")
             elif request.first_available:
                 asked = [(f"{request.name}/{sub.name}", sub.device_class_name) for sub in request.first_available]
             else:
@@ -279,14 +284,14 @@ def _check_claims(claims: list[ResourceClaim], view: View) -> Status | None:
     return None
 
 
-def _unavailable(claims: list[ResourceClaim], view: View) -> IntArray | None:
+def _unavailable(claims: list[ResourceClaim], view: View, gates: FeatureGates) -> IntArray | None:
     """(nodes,) a bit for each allocated claim that cannot be used on the node; None where there is none."""
     bits: IntArray | None = None
     for position, claim in enumerate(claims):
         allocation = claim.status.allocation
         if allocation is None:
             continue
-        usable = view.nodes.alive & (not has_failed_to_bind(claim))
+        usable = view.nodes.alive & (not (gates.binds_devices_by_conditions and has_failed_to_bind(claim)))
         if allocation.node_selector is not None:
             try:
                 terms = [

@@ -80,12 +80,12 @@ class DistinctAttribute:
             self._count -= 1
 
 
-def constraint_of(written: DeviceConstraint) -> Constraint | None:
+def constraint_of(written: DeviceConstraint, *, knows_distinct: bool = True) -> Constraint | None:
     """None for a constraint of an unknown type."""
     requests = frozenset(written.requests)
     if written.match_attribute is not None:
         return MatchAttribute(requests, written.match_attribute)
-    if written.distinct_attribute is not None:
+    if written.distinct_attribute is not None and knows_distinct:
         return DistinctAttribute(requests, written.distinct_attribute)
     return None
 
