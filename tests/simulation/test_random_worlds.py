@@ -100,6 +100,7 @@ def journal_of(seed: int) -> str:
     out = io.StringIO()
     character = RandomWorld(seed).character
     settings = {"config": character.configuration, "featureGates": character.feature_gates}
+    settings["wakeups"] = character.wakeups.value
     journal = JournalWriter(out, {"seed": seed, "startedAt": STARTED_AT, **settings})
     random_world = RandomWorld(seed, on_event=journal.event, on_decision=journal.decision)
     with suppress(GoesInCircles):

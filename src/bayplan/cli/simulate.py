@@ -35,6 +35,7 @@ from bayplan.cli.simulation_progress import progress_bar
 from bayplan.cli.simulation_traces import given_trace, trace_options
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.durations import parse_duration
 from bayplan.model.node import Node
 from bayplan.model.reading import ReadResult, read
@@ -94,6 +95,12 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     f"{DEFAULT} means kube-scheduler's defaults.",
 )
 @feature_gates_option
+@click.option(
+    "--wakeups",
+    type=click.Choice([wakeups.value for wakeups in Wakeups]),
+    help="Which changes bring rejected pods back: those that kube-scheduler reacts to, or all that may help. "
+    "Default: what the configuration says, else upstream.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed. The same seed gives the same run.")
 @click.option(
     "--until",
@@ -119,6 +126,7 @@ def command(
     templates: tuple[str, ...],
     timeline: str | None,
     configs: tuple[str, ...],
+    wakeups: str | None,
     feature_gates: str,
     seed: int,
     until: int | None,
@@ -146,7 +154,11 @@ def command(
     plans = load_timeline(timeline) if timeline else []
     for gate in gates:
         gate.check(cluster)
-    runs = [Options(source, source or DEFAULT, seed, until, records, feature_gates=feature_gates) for source in sources]
+    chosen = Wakeups(wakeups) if wakeups else None
+    runs = [
+        Options(source, source or DEFAULT, seed, until, records, wakeups=chosen, feature_gates=feature_gates)
+        for source in sources
+    ]
     with _journal_file(journal, sources[0]) as open_journal:
         results = _run_each(cluster, plans, runs, trace, open_journal)
     if len(runs) > 1:

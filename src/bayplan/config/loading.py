@@ -22,6 +22,7 @@ from bayplan.config.document import read_document
 from bayplan.config.faults import CONFIGURATION_KIND, Faults
 from bayplan.config.feature_gates import GateSettings, read_feature_gates
 from bayplan.config.merge import MULTI_POINT, expand_plugins
+from bayplan.config.own_settings import read_own_settings
 from bayplan.config.plugin_loading import PluginClass, PluginError, find_plugin
 from bayplan.config.schema import (
     API_VERSION,
@@ -32,6 +33,7 @@ from bayplan.config.schema import (
 from bayplan.config.validation import check_configuration
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import NodeResourcesFitArgs
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 
 
@@ -61,6 +63,7 @@ class Configuration:
     percentage_of_nodes_to_score: int | None  # None: not set, every node counts; 0: adapt to the size as upstream
     pod_initial_backoff_seconds: int
     pod_max_backoff_seconds: int
+    wakeups: Wakeups = Wakeups.UPSTREAM
     gates: FeatureGates = DEFAULT_GATES
 
 
@@ -83,12 +86,14 @@ def load_configuration(
         _profile_spec(profile, ignored, implements, folder, gates, f"profiles[{position}]", faults)
         for position, profile in enumerate(file.profiles)
     )
+    wakeups = read_own_settings(file.profiles, faults)
     faults.raise_if_any()
     return Configuration(
         profiles=profiles,
         percentage_of_nodes_to_score=file.percentage_of_nodes_to_score,
         pod_initial_backoff_seconds=file.pod_initial_backoff_seconds,
         pod_max_backoff_seconds=file.pod_max_backoff_seconds,
+        wakeups=wakeups,
         gates=gates,
     )
 

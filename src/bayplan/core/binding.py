@@ -7,6 +7,8 @@ and writing are actions.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
@@ -48,9 +50,17 @@ PERMIT_WAIT_MAX_NS = 15 * MINUTE
 class Binding:
     """The pods on the way of one scheduler."""
 
-    def __init__(self, cache: Cache, queue: SchedulingQueue, bind_timeout_ns: int) -> None:
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        bind_timeout_ns: int,
+        on_given_back: Callable[[Object, Object | None, int], None],
+    ) -> None:
+        """`on_given_back` gets each object as it was assumed for a pod, and as it is again (None: not there)."""
         self._cache = cache
         self._queue = queue
+        self._on_given_back = on_given_back
         self._bind_timeout_ns = bind_timeout_ns
         self._on_the_way: dict[str, OnTheWay] = {}
         self._timed: dict[str, OnTheWay] = {}  # those of them that wait for permission, volumes or devices
@@ -236,6 +246,7 @@ class Binding:
         self._outbox += way.releases()
         self._queue.discard(way.queued)
         self._queue.move(POD_GONE, way.pod, None, now)
+        self._report_given_back(now)
 
     def stop(self, eviction: Evict, now: int) -> tuple[Action, ...]:
         """Take its node from a victim that waits for permission or volumes; it is not bound, so nothing is deleted."""
@@ -252,8 +263,14 @@ class Binding:
         """A pod that had a node loses it again."""
         self._forget(way)
         self._queue.move(POD_GONE, way.pod, None, now, except_key=way.queued.key)
+        self._report_given_back(now)
         decision = return_failed(self._queue, way.queued, status, way.node, now)
         return replace(decision, actions=(*way.releases(), *decision.actions))
+
+    def _report_given_back(self, now: int) -> None:
+        """Others may take what was put back."""
+        for assumed, as_before in self.reservations.take_given_back():
+            self._on_given_back(assumed, as_before, now)
 
     def _forget(self, way: OnTheWay) -> None:
         """Undo assume and reserve."""
@@ -304,6 +321,7 @@ class Binding:
             self._fail(way, f'running PreBind plugin "{way.writer}": {answer.error}', now)
         else:
             self._bind_if_ready(way, now)
+        self._report_given_back(now)
 
     def _leave_behind(self, way: OnTheWay) -> None:
         """What was written for a pod that had lost its node by then; another attempt, or somebody else, may need it."""

@@ -26,6 +26,7 @@ class Reservations:
         self._objects = objects
         self._allocating: dict[str, OnTheWay] = {}  # claims that get devices -> for whom
         self._writing: dict[str, list[OnTheWay]] = {}  # uid -> whose writes are not answered, oldest first
+        self._given_back: list[tuple[Object, Object | None]] = []  # put back since it was last asked for
 
     def take(self, way: OnTheWay, changed: Iterable[Object]) -> None:
         """Assume these objects for the pod."""
@@ -97,12 +98,18 @@ class Reservations:
             for place in list(way.reserved):
                 self._settle(way, place)
 
+    def take_given_back(self) -> list[tuple[Object, Object | None]]:
+        """What was put back since this was last asked: as it was assumed, and as it is again (None: not there)."""
+        given_back, self._given_back = self._given_back, []
+        return given_back
+
     def _is_writing(self, way: OnTheWay) -> bool:
         return any(other is way for other in self._writing.get(way.uid, ()))
 
     def _put_back(self, way: OnTheWay, place: tuple[type, str]) -> None:
         before, assumed = self._settle(way, place)
         if self._objects.find(assumed) is assumed:  # nobody has changed it since
+            self._given_back.append((assumed, before))
             if before is None:
                 self._objects.remove(assumed)
             else:

@@ -33,7 +33,15 @@ from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import failed_event, return_failed, return_unschedulable
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.requeue import POD_GONE, POD_PLACED, ActionType, ClusterEvent, EventResource
+from bayplan.core.framework.requeue import (
+    POD_GONE,
+    POD_PLACED,
+    UNHEARD_UPSTREAM,
+    ActionType,
+    ClusterEvent,
+    EventResource,
+    Wakeups,
+)
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.preemption.prepare import prepare
@@ -70,15 +78,17 @@ class Scheduler:
         max_backoff_ns: int = 10 * SECOND,
         parked_max_ns: int = PARKED_MAX_NS,
         bind_timeout_ns: int = 10 * MINUTE,
+        wakeups: Wakeups = Wakeups.UPSTREAM,
         on_choice: ChoiceObserver | None = None,
         gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self.profiles = profiles
+        self.wakeups = wakeups
         self.cache = Cache(gates)
         self._evictions = Evictions()
         gate = PreemptionGate(self._evictions.is_preempting)
         self.queue = SchedulingQueue(
-            {name: QueueProfile.of(profile, (gate,)) for name, profile in profiles.items()},
+            {name: QueueProfile.of(profile, (gate,), wakeups) for name, profile in profiles.items()},
             sort_key,
             started_at=started_at,
             initial_backoff_ns=initial_backoff_ns,
@@ -89,7 +99,7 @@ class Scheduler:
         )
         self._decider = Decider(profiles)
         self._on_choice = on_choice
-        self._binding = Binding(self.cache, self.queue, bind_timeout_ns)
+        self._binding = Binding(self.cache, self.queue, bind_timeout_ns, self._given_back)
 
     def pods_on_the_way(self) -> list[str]:
         """Pods that have a node but are not known to be bound."""
@@ -153,9 +163,17 @@ class Scheduler:
         if isinstance(obj, DeviceTaintRule):
             self._taint_rule_moved(old, new, now)
         resource = _RESOURCES.get(type(obj).__name__)
-        if resource is not None:
+        is_heard = resource not in UNHEARD_UPSTREAM or self.wakeups is Wakeups.COMPLETE
+        if resource is not None and is_heard:
             self.queue.move(ClusterEvent(resource, action), old, new, now)
         self._binding.look_at_volumes(obj, now)
+
+    def _given_back(self, assumed: Object, as_before: Object | None, now: int) -> None:
+        """Volumes or devices that were meant for a pod are free again, which no watch will say; upstream is silent."""
+        if self.wakeups is Wakeups.COMPLETE:
+            resource = _RESOURCES[type(assumed).__name__]
+            action = ActionType.DELETE if as_before is None else ActionType.UPDATE
+            self.queue.move(ClusterEvent(resource, action), assumed, as_before, now)
 
     def _taint_rule_moved(self, old: Object | None, new: Object | None, now: int) -> None:
         """To pods that wait for devices it is a change of the slices that the rule is about."""
@@ -214,11 +232,22 @@ class Scheduler:
         key = object_key(new)
         way = self._binding.find(key)
         if way is None:
-            self.queue.update(old, new, self.cache.info(new), now)
+            info = self.cache.info(new)
+            kept = self.queue.nominations.node_of(info)
+            self.queue.update(old, new, info, now)
+            if self.wakeups is Wakeups.COMPLETE and kept and kept == self.queue.nominations.node_of(info):
+                self._nominated_pod_changed(info, kept, old, new, now)
         elif new.metadata.deletion_timestamp and not old.metadata.deletion_timestamp:
             self._binding.give_up(way, now)
         else:
             way.queued.replace(new, self.cache.info(new))
+
+    def _nominated_pod_changed(self, info: PodInfo, node: str, old: Pod, new: Pod, now: int) -> None:
+        """Those who stand back for the pod may have less reason to. Upstream's queue tells the pod itself alone."""
+        before, after = (replace(pod, status=replace(pod.status, nominated_node_name=node)) for pod in (old, new))
+        for change in pod_changes(old, new):
+            cluster_event = ClusterEvent(EventResource.ASSIGNED_POD, change)
+            self.queue.move(cluster_event, before, after, now, priority_max=info.priority, except_key=info.key)
 
     def _pod_removed(self, pod: Pod, now: int) -> None:
         key = object_key(pod)

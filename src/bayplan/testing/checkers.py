@@ -16,8 +16,10 @@ from bayplan.core.columns.resources import allocatable_amounts, pod_requests
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.lifecycle import PodState
+from bayplan.core.queue.entrance import may_enter
 from bayplan.core.scheduler import Scheduler
 from bayplan.core.snapshot import Objects
 from bayplan.model.kinds import Object, object_key
@@ -159,27 +161,40 @@ def looked_up(objects: Objects) -> Iterator[Object]:
 #: Plugins that, as upstream's, sleep through some changes that help a pod they rejected; it then waits for the flush.
 #: tests/oracle/test_known_missed_wakeups.py lists the changes.
 SLEEPERS = frozenset(
-    {"InterPodAffinity", "NodeVolumeLimits", "PodTopologySpread", "VolumeBinding", "VolumeRestrictions"}
+    {
+        "DynamicResources",
+        "InterPodAffinity",
+        "NodeVolumeLimits",
+        "PodTopologySpread",
+        "VolumeBinding",
+        "VolumeRestrictions",
+    }
 )
 
 
 def check_settled(store: Store, scheduler: Scheduler) -> None:
     """Every pod that waits is one that fits nowhere, judged from scratch by what the store holds.
 
-    Not asked of pods that were rejected by one of the plugins that may sleep through what helps.
+    Not asked of pods that one of the SLEEPERS rejected, unless no wake-up may be missed.
     """
+    exempt = SLEEPERS if scheduler.wakeups is Wakeups.UPSTREAM else frozenset()
     cache = Cache(scheduler.cache.gates)
     objects = store.list_and_watch().objects
     for obj in sorted(objects, key=lambda obj: not isinstance(obj, Node)):
         cache.add(obj)
     decider = Decider(scheduler.profiles, reuse=False)
     for queued in scheduler.queue.queued_pods():
-        if queued.state is PodState.GATED or queued.pod.metadata.deletion_timestamp:
+        if queued.pod.metadata.deletion_timestamp:
             continue
-        if queued.state is PodState.UNSCHEDULABLE and not SLEEPERS.isdisjoint(queued.rejectors):
+        info = cache.info(queued.pod)
+        if queued.state is PodState.GATED:
+            profile = scheduler.profiles[info.scheduler_name]
+            assert not may_enter(profile.pre_enqueue, info).ok, f"{queued.key} waits though no gate is shut"
+            continue
+        if queued.state is PodState.UNSCHEDULABLE and not exempt.isdisjoint(queued.rejectors):
             continue
         try:
-            choice = decider.decide(cache.info(queued.pod), cache.view())
+            choice = decider.decide(info, cache.view())
         except CycleError:
             continue  # an attempt that ends in an error places nothing
         assert not isinstance(choice, Fits), (

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.testing.random_draw import Draw
 
 RACK = "rack"
@@ -79,6 +80,7 @@ class Character:
     cpus: Sequence[str]  # what pods may ask for: a large share of a node, or a small one
     namespaces: Sequence[str]
     has_faults: bool
+    wakeups: Wakeups
     configuration: dict[str, Any] | None  # a KubeSchedulerConfiguration; None for the default
     feature_gates: str
     priorities: Sequence[str] = ("", "low")  # classes of pods to come; at the start those that others can preempt
@@ -97,6 +99,7 @@ def draw_character(draw: Draw, constraints: Iterable[str]) -> Character:
         cpus=("250m", "500m", "1", "2") if full else ("50m", "100m", "250m", "1"),
         namespaces=list(NAMESPACES)[: draw.number(1, len(NAMESPACES))],
         has_faults=draw.pick("faults", True, False),
+        wakeups=Wakeups(draw.pick("wakeups", *(wakeups.value for wakeups in Wakeups))),
         configuration=CONFIGURATIONS[draw.pick("configuration", "default", "default", *CONFIGURATIONS)],
         feature_gates=FEATURE_GATES[draw.pick("feature gates", *["as by default"] * 6, *FEATURE_GATES)],
     )

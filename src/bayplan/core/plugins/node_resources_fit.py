@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,11 +22,8 @@ from bayplan.core.columns.resources import (
     BASIC_NAMES,
     EPHEMERAL_STORAGE,
     MEMORY,
-    RawItems,
     ResourceVocabulary,
-    allocatable_amounts,
     is_extended_resource,
-    pod_requests,
 )
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
@@ -42,12 +39,15 @@ from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, Eve
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import Amounts, blocks_at, none_is_zero
-from bayplan.core.plugins.requeue_rules import has_place, is_same_pod, on
+from bayplan.core.plugins.node_resources_fit_hints import (
+    after_device_class,
+    after_node_change,
+    after_nominated_pod_asks_for_less,
+    after_pod_change,
+)
+from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.plugins.utilization import rounded_quotient, scores_by_utilization
 from bayplan.core.snapshot import Usage, View
-from bayplan.model.node import Node
-from bayplan.model.pod import Pod
-from bayplan.model.resource_claims import DEVICE_CLASS_PREFIX, DeviceClass
 
 TOO_MANY_PODS = "Too many pods"
 
@@ -260,62 +260,13 @@ class NodeResourcesFit:
             return changes
         return (*changes, on(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE, after_device_class))
 
-
-def after_pod_change(pod: PodInfo, old: Pod, new: Pod | None, *, gates: FeatureGates = DEFAULT_GATES) -> bool:
-    """Hint: a pod with a place has gone, or one on a node, or this one, asks for less than before."""
-    if new is None:
-        return has_place(old)
-    if is_same_pod(pod, new):
-        return True
-    return bool(new.spec.node_name) and _has_more(pod_requests(old, gates).used, pod_requests(new, gates).used, pod)
-
-
-def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:
-    """Hint: a node that would do if it were empty and, if it is not new, has more than before of what is asked for.
-
-    As upstream: resources that the profile ignores must be there as well.
-    """
-    amounts, allowed_pods = _allocatable(new)
-    asked = pod.shape.requests.asked
-    as_devices = {name for name in asked if not amounts.get(name, 0) and _may_be_devices(pod, name)}
-    lacking = (amount > amounts.get(name, 0) and name not in as_devices for name, amount in asked.items() if amount)
-    if not allowed_pods or any(lacking):
-        return False
-    if old is None or any(asked[name] for name in as_devices):
-        return True
-    amounts_before, allowed_pods_before = _allocatable(old)
-    return allowed_pods > allowed_pods_before or _has_more(amounts, amounts_before, pod)
-
-
-def after_device_class(pod: PodInfo, old: DeviceClass | None, new: DeviceClass) -> bool:
-    """Hint: a class that has come to stand for a resource the pod asks for."""
-    asked, explicit = pod.shape.requests.asked, new.spec.extended_resource_name
-    if old is not None:
-        if (old.spec.extended_resource_name or "") == (explicit or ""):
-            return False
-    elif DEVICE_CLASS_PREFIX + new.metadata.name in asked:
-        return True
-    return explicit is not None and explicit in asked
-
-
-def _may_be_devices(pod: PodInfo, name: str) -> bool:
-    return pod.claims is not None and pod.claims.inventory.class_of_resource(name) is not None
-
-
-def _has_more(new: Mapping[str, int], other: Mapping[str, int], pod: PodInfo) -> bool:
-    """Whether the one has more than the other of something that the pod asks for."""
-    asked = pod.shape.requests.asked
-    return any(new.get(name, 0) > other.get(name, 0) for name, amount in asked.items() if amount)
-
-
-def _allocatable(node: Node) -> tuple[Mapping[str, int], int]:
-    return _amounts(tuple(node.status.allocatable.items()))
-
-
-@lru_cache(maxsize=4096)
-def _amounts(allocatable: RawItems) -> tuple[Mapping[str, int], int]:
-    """A new node is shown to every waiting pod: its quantities are read once."""
-    return allocatable_amounts(dict(allocatable))
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        after_node = partial(after_node_change, is_ignored=self._is_ignored)
+        after_pod = partial(after_nominated_pod_asks_for_less, gates=self._gates)
+        return (
+            on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE, after_node),
+            on(EventResource.POD, ActionType.UPDATE_POD_SCALE_DOWN, after_pod),
+        )
 
 
 def shortage_codes(demand: Demand, short: Amounts, capacity: Amounts) -> Amounts:

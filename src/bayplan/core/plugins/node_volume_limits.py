@@ -34,8 +34,13 @@ from bayplan.core.plugins.csi_migration import (
 )
 from bayplan.core.plugins.node_volume_limits_hints import (
     after_attachment_deleted,
+    after_claim_rebound,
     after_csi_node_update,
+    after_driver_dispensable,
+    after_driver_installed,
+    after_limit_lifted,
     after_pod_deleted,
+    after_volumes_shared,
 )
 from bayplan.core.plugins.requeue_rules import after_own_claim, on
 from bayplan.core.plugins.volume_claims import (
@@ -174,6 +179,25 @@ class NodeVolumeLimits:
             on(EventResource.POD, ActionType.DELETE, after_pod_deleted),
             on(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_own_claim),
             on(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, after_attachment_deleted),
+        )
+
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        about_drivers = (
+            on(EventResource.CSI_NODE, ActionType.UPDATE, after_driver_installed),
+            on(EventResource.CSI_DRIVER, ActionType.UPDATE | ActionType.DELETE, after_driver_dispensable),
+        )
+        return (
+            *(about_drivers if self._needs_drivers else ()),
+            on(EventResource.NODE, ActionType.ADD),
+            on(EventResource.CSI_NODE, ActionType.UPDATE, after_limit_lifted),
+            on(EventResource.CSI_NODE, ActionType.DELETE),
+            on(EventResource.POD, ActionType.ADD, after_volumes_shared),
+            on(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD | ActionType.UPDATE, after_claim_rebound),
+            # What a claim or volume that is gone stood for no longer counts, or counts for another driver.
+            on(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.DELETE),
+            on(EventResource.PERSISTENT_VOLUME, ActionType.ADD | ActionType.DELETE),
+            on(EventResource.STORAGE_CLASS, ActionType.DELETE),
+            on(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE),
         )
 
 

@@ -35,9 +35,12 @@ from bayplan.core.plugins.requeue_rules import after_own_claim, on
 from bayplan.core.plugins.utilization import scores_by_utilization
 from bayplan.core.plugins.volume_binding_hints import (
     after_capacity_change,
+    after_capacity_moved,
+    after_capacity_untold,
     after_class_change,
     after_csi_node_change,
     after_driver_update,
+    after_kept_volume_deleted,
 )
 from bayplan.core.plugins.volume_binding_scoring import bound_uses, made_uses, scores_of
 from bayplan.core.plugins.volume_claims import (
@@ -212,6 +215,15 @@ class VolumeBinding(SelectiveScorePlugin):
             on(EventResource.CSI_NODE, changed, after_csi_node_change),
             on(EventResource.CSI_DRIVER, ActionType.UPDATE, after_driver_update),
             on(EventResource.CSI_STORAGE_CAPACITY, changed, after_capacity_change),
+        )
+
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        return (
+            on(EventResource.PERSISTENT_VOLUME, ActionType.DELETE, after_kept_volume_deleted),
+            on(EventResource.CSI_NODE, ActionType.DELETE),
+            on(EventResource.CSI_DRIVER, ActionType.UPDATE, after_capacity_untold),
+            on(EventResource.CSI_DRIVER, ActionType.DELETE),
+            on(EventResource.CSI_STORAGE_CAPACITY, ActionType.UPDATE, after_capacity_moved),
         )
 
 

@@ -194,12 +194,12 @@ class SchedulingQueue:
         return queued.state
 
     def nominate(self, queued: QueuedPod, node_name: str | None, now: int) -> None:
-        """After a failed attempt: keep that node ("": none) for the pod, or (None) what its status says."""
+        """After a failed attempt: keep that node ("": none) for the pod, or (None) the one that is kept already."""
         if queued.state is PodState.GONE:
             return
         kept_before = self.nominations.node_of(queued.info)
         if node_name is None:
-            self.nominations.adopt(queued.pod, queued.info)
+            self.nominations.confirm(queued.pod, queued.info)
         else:
             self.nominations.set(queued.pod, queued.info, node_name)
         if kept_before != self.nominations.node_of(queued.info):

@@ -159,3 +159,23 @@ def test_a_run_takes_some_time(until: float | str) -> None:
 
 def test_it_is_exported() -> None:
     assert bayplan.simulate is simulate
+
+
+def test_a_pod_that_upstream_forgets_is_placed_when_nothing_is_slept_through() -> None:
+    """A pod kept away from everywhere by another one's terms fits on a node that comes later."""
+    there = cluster(
+        make.node("old").label("zone", "a"),
+        make.pod("hermit").pod_anti_affinity("zone", {"app": "guest"}).running("old"),
+        make.pod("guest").labels(app="guest"),
+    )
+    comes = [after(1, Apply(objects(make.node("new").label("zone", "b"))))]
+    bound = {}
+    for wakeups in ("upstream", "complete"):
+        result = simulate(there, comes, until=600, wakeups=wakeups)
+        assert result.run.wakeups == wakeups
+        bound[wakeups] = next(pod.bound for pod in result.run.pods if pod.key == "default/guest")
+    assert bound["complete"] == pytest.approx(60, abs=1)
+    assert bound["upstream"] is not None
+    assert bound["upstream"] > 300, "five minutes after the last attempt"
+    with pytest.raises(ValueError, match="wakeups must be"):
+        simulate(there, until=1, wakeups="some")

@@ -47,7 +47,12 @@ from bayplan.core.plugins.dynamic_resources.findings import (
     Findings,
     findings_of,
 )
-from bayplan.core.plugins.dynamic_resources.hints import after_claim_change, after_own_claims_made
+from bayplan.core.plugins.dynamic_resources.hints import (
+    after_claim_change,
+    after_claim_deleted,
+    after_devices_exchanged,
+    after_own_claims_made,
+)
 from bayplan.core.plugins.dynamic_resources.requests import Plan, plan_of
 from bayplan.core.plugins.dynamic_resources.results import allocation_result
 from bayplan.core.plugins.requeue_rules import on
@@ -246,6 +251,15 @@ class DynamicResources(SelectiveScorePlugin):
             on(EventResource.POD, ActionType.UPDATE_POD_GENERATED_RESOURCE_CLAIM, after_own_claims_made),
             on(EventResource.DEVICE_CLASS, changed),
             on(EventResource.RESOURCE_SLICE, changed),
+        )
+
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        return (
+            on(EventResource.RESOURCE_CLAIM, ActionType.UPDATE, after_devices_exchanged),
+            on(EventResource.RESOURCE_CLAIM, ActionType.DELETE, after_claim_deleted),
+            # A pool may be whole, or a resource stand for another class, once something is gone.
+            on(EventResource.DEVICE_CLASS, ActionType.DELETE),
+            on(EventResource.RESOURCE_SLICE, ActionType.DELETE),
         )
 
 

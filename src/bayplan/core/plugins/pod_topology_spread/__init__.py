@@ -93,3 +93,13 @@ class PodTopologySpread:
             on(EventResource.POD, pods, partial(hints.after_pod_change, args=self.args, gates=self.gates)),
             on(EventResource.NODE, nodes, partial(hints.after_node_change, args=self.args, gates=self.gates)),
         )
+
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        ends = partial(hints.after_pod_ends_to_count, args=self.args, gates=self.gates)
+        included = partial(hints.after_node_left_out, args=self.args, gates=self.gates)
+        selecting = partial(hints.after_selecting_change, args=self.args, gates=self.gates)
+        return (
+            on(EventResource.POD, ActionType.UPDATE, ends),
+            on(EventResource.NODE, ActionType.UPDATE_NODE_LABEL, included),
+            *(on(resource, ActionType.ALL, selecting) for resource in hints.SELECTING_RESOURCES),
+        )
