@@ -84,9 +84,10 @@ class EventRecorder:
             if known is None or not self._count_up(*known, said.message, now):
                 known = self._create(component, said, now)
             self._written[same] = known
-        for remembered in (self._written, self._crowds):
-            if len(remembered) > _REMEMBERED_MAX:
-                del remembered[next(iter(remembered))]
+        if len(self._written) > _REMEMBERED_MAX:
+            del self._written[next(iter(self._written))]
+        if len(self._crowds) > _REMEMBERED_MAX:
+            del self._crowds[next(iter(self._crowds))]
 
     def _is_one_of_many(self, similar: _Similar, message: str, now: int) -> bool:
         """Whether so many similar Events came lately that this one is not told apart from others."""
