@@ -20,7 +20,7 @@ from bayplan.model.timestamps import format_time, parse_time
 
 _LEFT_OUT = object()
 _SECONDS_LENGTH = len("2006-01-02T15:04:05Z")
-_ZERO_TEXTS = {"Quantity": "0", "Duration": "0s"}
+_ZERO_TEXTS = {"Quantity": "0", "Duration": "0s", "bytes": ""}
 
 _Action: TypeAlias = Callable[[Any], Any]
 

@@ -51,6 +51,10 @@ def test_null_among_others_is_the_zero_of_their_type(given: dict[str, Any], read
     assert _spec(**given) == {**_spec(), **read_as}
 
 
+def test_null_among_bytes_is_none_of_them() -> None:
+    assert in_wire_form({"binaryData": {"a": None}}, "core.v1.ConfigMap")["binaryData"] == {"a": ""}
+
+
 def test_what_a_type_always_shows_is_added() -> None:
     written = in_wire_form(POD, "core.v1.Pod")
     assert written["status"] == {}
