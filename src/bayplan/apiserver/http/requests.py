@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, unquote
 
 from bayplan.store.errors import BadRequest
 
+_VERSION_BITS, _VERSION_DIGITS = 64, 20
 JSON, YAML = "application/json", "application/yaml"
 
 
@@ -36,6 +37,18 @@ class Request(NamedTuple):
             return int(text)
         except ValueError:
             raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+    def version(self) -> tuple[int | None, str]:
+        """The version that the request names, None if it names none, and what is wrong with it in Go's words."""
+        text = self.query.get("resourceVersion", "")
+        if not text:
+            return None, ""
+        fault = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": '
+        if not text.isascii() or not text.isdigit():
+            return None, f"{fault}invalid syntax"
+        if len(text) > _VERSION_DIGITS or int(text).bit_length() > _VERSION_BITS:
+            return None, f"{fault}value out of range"
+        return int(text), ""
 
     def header(self, name: str) -> str:
         return self.headers.get(name, "")

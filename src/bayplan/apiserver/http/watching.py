@@ -179,7 +179,9 @@ def watch(
 ) -> tuple[Watch, Stream]:
     """A watch as the request asks for it, and what it sends."""
     check_list_options(request, is_watch=True)
-    version = _version(request)
+    version, fault = request.version()
+    if fault:
+        raise InternalError(fault)
     selection = selection_of(registry, request, target)
     shown = check_include_object(request.query.get("includeObject", ""))
     seen = Watch(registry, target, selection, form, clock, shown)
@@ -197,15 +199,3 @@ def watch(
     timeout_s = request.number("timeoutSeconds") or TIMEOUT_SECONDS
     content_type = "application/json"
     return seen, Stream(seen.pieces(begin, timeout_s, bookmarks=bookmarks), content_type)
-
-
-def _version(request: Request) -> int | None:
-    """The version to watch from; None if the request names none."""
-    text = request.query.get("resourceVersion", "")
-    if not text:
-        return None
-    if not text.isascii() or not text.isdigit():
-        raise InternalError(
-            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
-    return int(text)
