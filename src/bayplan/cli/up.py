@@ -6,12 +6,14 @@ import asyncio
 import secrets
 import signal
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 
 from bayplan.apiserver.storage.durable import InvalidState
 from bayplan.cli.options import CommandWithFiles, bad_option, config_option, feature_gates_option
 from bayplan.config.loading import load_configuration
+from bayplan.web.dashboard import Dashboard
 from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.kubeconfig import kubeconfig
 from bayplan.worlds.starting_nodes import starting_nodes
@@ -80,15 +82,15 @@ def command(
         configuration=load_configuration(config),
     )
     try:
-        cluster = HostedCluster(hosting, starting_nodes(nodes))
+        cluster = HostedCluster(hosting, starting_nodes(nodes), lambda hosted: Dashboard.of(hosted, config))
     except InvalidState as error:
         raise bad_option("--state", str(error)) from None
     path = kubeconfig_file or Path.cwd() / "bayplan.kubeconfig"
     path.write_text(kubeconfig(cluster.url, hosting.token), encoding="utf-8")
-    asyncio.run(_run(cluster, path))
+    asyncio.run(_run(cluster, path, hosting.token))
 
 
-async def _run(cluster: HostedCluster, path: Path) -> None:
+async def _run(cluster: HostedCluster, path: Path, token: str) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, cluster.stop)
@@ -96,10 +98,11 @@ async def _run(cluster: HostedCluster, path: Path) -> None:
     starting = asyncio.ensure_future(cluster.started())
     await asyncio.wait({running, starting}, return_when=asyncio.FIRST_COMPLETED)
     if not running.done():
-        _announce(cluster, path)
+        _announce(cluster, path, token)
     await running
 
 
-def _announce(cluster: HostedCluster, path: Path) -> None:
+def _announce(cluster: HostedCluster, path: Path, token: str) -> None:
     click.echo(f"Cluster ready at {cluster.url}")
+    click.echo(f"Dashboard: {cluster.url}/#token={quote(token)}")
     click.echo(f"export KUBECONFIG={path}")

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from bayplan.apiserver.http.application import Application
 from bayplan.apiserver.http.server import Server, TlsFiles, listening_socket
@@ -23,6 +24,7 @@ from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
+from bayplan.core.scheduler import Scheduler
 from bayplan.worlds.bootstrap import bootstrap, create
 from bayplan.worlds.delays import Draws
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
@@ -45,9 +47,20 @@ class Hosting:
 
 
 class HostedCluster:
-    """A cluster that can be served. Raises OSError if its address is taken, InvalidState for a bad file."""
+    """A cluster that can be served. Raises OSError if its address is taken, InvalidState for a bad file.
 
-    def __init__(self, hosting: Hosting, documents: Iterable[Document] = ()) -> None:
+    Args:
+        hosting: how to run it.
+        documents: what is in it at first.
+        front: makes the ASGI application that answers, given the cluster; without it the API alone does.
+    """
+
+    def __init__(
+        self,
+        hosting: Hosting,
+        documents: Iterable[Document] = (),
+        front: Callable[[HostedCluster], Any] | None = None,
+    ) -> None:
         self._hosting = hosting
         self._state = None if hosting.state is None else StateFile(hosting.state)
         self.storage = Storage(durable=self._state)
@@ -62,7 +75,10 @@ class HostedCluster:
         self.port: int = self._listening.getsockname()[1]
         address = f"{hosting.host}:{self.port}"
         self.application = Application(self.registry, hosting.token, time.time_ns, address)
-        self._server = Server(self.application, self._listening, hosting.tls)
+        self.scheduler: Scheduler | None = None
+        if hosting.with_scheduler:
+            self.scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
+        self._server = Server(self.application if front is None else front(self), self._listening, hosting.tls)
 
     @property
     def url(self) -> str:
@@ -95,8 +111,6 @@ class HostedCluster:
     def _world(self) -> EmbeddedWorld:
         hosting = self._hosting
         draws = Draws(0, embedded_latencies(hosting.speed))
-        scheduler: DecidingScheduler = NoScheduler()
-        if hosting.with_scheduler:
-            scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
+        scheduler: DecidingScheduler = NoScheduler() if self.scheduler is None else self.scheduler
         controllers = [*standard_controllers(draws)] if hosting.with_controllers else []
         return EmbeddedWorld(self.registry, scheduler, controllers, draws, time.time_ns)
