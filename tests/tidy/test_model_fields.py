@@ -27,7 +27,6 @@ PASSED_ON = {
         ],
         "the status that a controller writes for users to see",
     ),
-    "bayplan.model.node.Taint.time_added": "written by the node lifecycle controller for users to see",
 }
 """Fields that are written or carried, never read, with the reason."""
 

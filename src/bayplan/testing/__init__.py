@@ -10,7 +10,7 @@ from bayplan.testing import builders
 from bayplan.testing.check_plugin import RULES, check_plugin
 from bayplan.testing.clusters import GPU, NODE_PATTERNS, POD_PATTERNS, Scene, small_scene
 from bayplan.testing.comparing import compare_plugins
-from bayplan.testing.wakeups import would_wake
+from bayplan.testing.scheduler_wakeups import would_wake
 
 __all__ = [
     "GPU",

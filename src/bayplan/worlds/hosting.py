@@ -10,10 +10,11 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from bayplan.apiserver.housekeeping.standard import Housekeeping
 from bayplan.apiserver.http.application import Application
 from bayplan.apiserver.http.server import Server, TlsFiles, listening_socket
 from bayplan.apiserver.registry.catalogue import Catalogue
@@ -112,5 +113,9 @@ class HostedCluster:
         hosting = self._hosting
         draws = Draws(0, embedded_latencies(hosting.speed))
         scheduler: DecidingScheduler = NoScheduler() if self.scheduler is None else self.scheduler
-        controllers = [*standard_controllers(draws)] if hosting.with_controllers else []
-        return EmbeddedWorld(self.registry, scheduler, controllers, draws, time.time_ns)
+        if not hosting.with_controllers:
+            return EmbeddedWorld(self.registry, scheduler, [], draws, time.time_ns)
+        # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
+        controllers = [*replace(standard_controllers(draws), collectors=())]
+        housekeeping = Housekeeping(self.registry)
+        return EmbeddedWorld(self.registry, scheduler, controllers, draws, time.time_ns, housekeeping=housekeeping)

@@ -31,6 +31,11 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 #: A path may begin with this and the token.
 TOKEN_SEGMENT: Final = "token="
 _NOT_FOUND: Final = Answer(404, b"404 page not found\n", TEXT)
+#: What is said with every answer about kinds that nobody should use any more.
+_DEPRECATED = {
+    "endpoints": '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"',
+    "componentstatuses": '299 - "v1 ComponentStatus is deprecated in v1.19+"',
+}
 _API: Final = frozenset({"api", "apis"})
 _log = logging.getLogger(__name__)
 
@@ -131,7 +136,9 @@ class Application:
             handler = subresources.bind
         else:
             handler = _HANDLERS[verb]
-        return handler(self.registry, request, target, form, now)
+        answer = handler(self.registry, request, target, form, now)
+        warning = _DEPRECATED.get(target.resource.qualified_resource)
+        return answer if warning is None else answer._replace(headers=(*answer.headers, ("warning", warning)))
 
     def _remembered(self, watching: Watch, stream: Stream) -> Stream:
         async def pieces() -> Any:
