@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from bayplan.analysis.simulation.inputs.node_templates import nodes_like
+from bayplan.analysis.simulation.inputs.node_templates import NODES_MAX, nodes_like
 from bayplan.apiserver.http.server import TlsFiles
 from bayplan.apiserver.storage.durable import InvalidState
 from bayplan.apiserver.storage.entries import Document
@@ -27,7 +27,6 @@ from bayplan.worlds.kubeconfig import is_ours, kubeconfig
 from bayplan.worlds.starting_nodes import documents_of, plain_nodes
 
 _SPEEDS = {"1x": 1.0, "10x": 10.0, "100x": 100.0}
-_NODES_MAX = 100_000
 
 
 def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[str, int]:
@@ -124,8 +123,8 @@ def _starting_nodes(nodes: str | None, files: tuple[str, ...]) -> list[Document]
     now = time.time_ns()
     if not nodes.isdecimal():
         return documents_of(nodes_like([nodes]), now)
-    if len(nodes) > len(str(_NODES_MAX)) or int(nodes) > _NODES_MAX:
-        raise bad_option("--nodes", f"{nodes}: expected at most {_NODES_MAX:,} nodes")
+    if len(nodes) > len(str(NODES_MAX)) or int(nodes) > NODES_MAX:
+        raise bad_option("--nodes", f"{nodes}: expected at most {NODES_MAX:,} nodes")
     return plain_nodes(int(nodes), now)
 
 

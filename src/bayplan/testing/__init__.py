@@ -10,13 +10,9 @@ from bayplan.testing import builders
 from bayplan.testing.check_plugin import RULES, check_plugin
 from bayplan.testing.clusters import GPU, NODE_PATTERNS, POD_PATTERNS, Scene, small_scene
 from bayplan.testing.comparing import compare_plugins
-<<<<<<< HEAD
-from bayplan.testing.scheduler_wakeups import would_wake
-=======
 from bayplan.testing.live_cluster import LiveCluster, cluster
 from bayplan.testing.live_objects import Refusal
-from bayplan.testing.wakeups import would_wake
->>>>>>> wt-clients
+from bayplan.testing.scheduler_wakeups import would_wake
 
 __all__ = [
     "GPU",

@@ -23,7 +23,7 @@ from bayplan.testing.live_conditions import Condition, condition_of
 from bayplan.testing.live_objects import LiveObjects, Refusal, Source
 from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.kubeconfig import kubeconfig
-from bayplan.worlds.starting_nodes import starting_nodes
+from bayplan.worlds.starting_nodes import plain_nodes
 
 T = TypeVar("T")
 
@@ -137,7 +137,7 @@ def cluster(
         configuration=load_configuration(config),
     )
     with tempfile.TemporaryDirectory(prefix="bayplan-") as folder:
-        running = LiveCluster(HostedCluster(hosting, starting_nodes(str(nodes))), hosting.token, Path(folder))
+        running = LiveCluster(HostedCluster(hosting, plain_nodes(nodes, time.time_ns())), hosting.token, Path(folder))
         try:
             yield running
         finally:

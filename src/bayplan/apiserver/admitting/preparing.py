@@ -109,15 +109,19 @@ def _create_namespace(namespace: Document, now: int) -> None:  # noqa: ARG001 - 
         finalizers.append(_KUBERNETES)
 
 
+#: Finalizers that keep volumes and claims while they are in use.
+VOLUME_PROTECTION, CLAIM_PROTECTION = "kubernetes.io/pv-protection", "kubernetes.io/pvc-protection"
+
+
 def _create_volume(volume: Document, now: int) -> None:
     volume["status"] = {"phase": "Pending", "lastPhaseTransitionTime": format_time(now)}
-    _protect(volume, "kubernetes.io/pv-protection")
+    _protect(volume, VOLUME_PROTECTION)
 
 
 def _create_claim(claim: Document, now: int) -> None:  # noqa: ARG001
     claim["status"]["phase"] = "Pending"
     _settle_data_source(claim["spec"])
-    _protect(claim, "kubernetes.io/pvc-protection")
+    _protect(claim, CLAIM_PROTECTION)
 
 
 def _protect(document: Document, finalizer: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
+from bayplan.apiserver.admitting.preparing import CLAIM_PROTECTION, VOLUME_PROTECTION
 from bayplan.apiserver.housekeeping.contract import OPTIONS, builtin
 from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import PODS, Registry
@@ -20,7 +21,7 @@ from bayplan.store import ApiError
 
 CLAIMS: Final = builtin("", "persistentvolumeclaims")
 VOLUMES: Final = builtin("", "persistentvolumes")
-_FINALIZERS: Final = {CLAIMS.plural: "kubernetes.io/pvc-protection", VOLUMES.plural: "kubernetes.io/pv-protection"}
+_FINALIZERS: Final = {CLAIMS.plural: CLAIM_PROTECTION, VOLUMES.plural: VOLUME_PROTECTION}
 
 
 class VolumeProtection:
