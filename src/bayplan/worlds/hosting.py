@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from bayplan.apiserver.housekeeping.standard import Housekeeping
 from bayplan.apiserver.http.application import Application
@@ -24,6 +25,7 @@ from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
+from bayplan.core.scheduler import Scheduler
 from bayplan.model.reading import SourcedDocument
 from bayplan.worlds.bootstrap import bootstrap, create
 from bayplan.worlds.delays import Draws, Latencies
@@ -61,10 +63,15 @@ class HostedCluster:
         hosting: how to run it.
         documents: what it begins with, if it has no state from before.
         written: what is to be in it in any case, as users wrote it.
+        front: makes the ASGI application that answers, given the cluster; without it the API alone does.
     """
 
     def __init__(
-        self, hosting: Hosting, documents: Iterable[Document] = (), written: Iterable[SourcedDocument] = ()
+        self,
+        hosting: Hosting,
+        documents: Iterable[Document] = (),
+        written: Iterable[SourcedDocument] = (),
+        front: Callable[[HostedCluster], Any] | None = None,
     ) -> None:
         self._hosting = hosting
         self._state = None if hosting.state is None else StateFile(hosting.state)
@@ -82,7 +89,10 @@ class HostedCluster:
             raise
         address = f"{hosting.host}:{self.port}"
         self.application = Application(self.registry, hosting.token, time.time_ns, address)
-        self._server = Server(self.application, self._listening, hosting.tls)
+        self.scheduler: Scheduler | None = None
+        if hosting.with_scheduler:
+            self.scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
+        self._server = Server(self.application if front is None else front(self), self._listening, hosting.tls)
 
     def _fill(self, documents: Iterable[Document], written: Iterable[SourcedDocument]) -> None:
         is_new = self.storage.version == 0
@@ -124,9 +134,7 @@ class HostedCluster:
     def _world(self) -> EmbeddedWorld:
         hosting = self._hosting
         draws = Draws(0, embedded_latencies(hosting.speed, hosting.latencies))
-        scheduler: DecidingScheduler = NoScheduler()
-        if hosting.with_scheduler:
-            scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
+        scheduler: DecidingScheduler = NoScheduler() if self.scheduler is None else self.scheduler
         if not hosting.with_controllers:
             return EmbeddedWorld(self.registry, scheduler, [], draws, time.time_ns)
         # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
