@@ -115,9 +115,6 @@ SCENES = {"DynamicResources": scene_with_devices}
 
 #: Rules that a plugin breaks as upstream's does, and why that is known.
 WAIVED = {
-    # tests/oracle/test_known_missed_wakeups.py lists what upstream sleeps through.
-    "NodeVolumeLimits": {"wakes"},
-    "InterPodAffinity": {"wakes"},
     # It gives every node the same score, unless a gate is on.
     "VolumeBinding": {"exercised"},
 }

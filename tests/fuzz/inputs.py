@@ -144,6 +144,7 @@ def _devices() -> list[Plain]:
         ),
         _device_object("ResourceClaim", "gpus", claim, namespace="default"),
         _device_object("ResourceClaimTemplate", "gpu", template, namespace="default"),
+        _device_object("DeviceTaintRule", "rule", {"deviceSelector": {"pool": "n1"}, "taint": taint}),
     ]
 
 

@@ -13,7 +13,7 @@ _GENERATED = re.compile(
 )
 _MASKS = [
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "UID"),
-    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "TIME"),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| [+-]\d{4})"), "TIME"),
     (re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}"), "TIME"),
     (re.compile(r'(resourceVersion"?: ?"?)\d+'), r"\1VERSION"),
     (re.compile(r"https?://\d+\.\d+\.\d+\.\d+:\d+(/token=[\w-]+)?"), "SERVER"),
@@ -26,11 +26,22 @@ _MASKS = [
     ),
     (re.compile(r"\.[0-9a-f]{16}\b"), ".STAMP"),
     (re.compile(r"10\.\d+\.\d+\.\d+"), "ADDRESS"),
-    (re.compile(r"\$DIR/[\w.-]+|/tmp/[\w./-]+"), "FILE"),
+    (re.compile(r"(\$DIR|/tmp)/[\w./-]+"), "FILE"),
     (re.compile(r"E\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ "), "LOG "),
+    # How a stand-in for kubelets and bayplan's call the containers that neither runs.
+    (re.compile(r"(fake|bayplan)://"), "CONTAINER://"),
+    (re.compile(r"default-scheduler-[\w.-]+"), "default-scheduler-HOST"),
+    (re.compile(r"(pod-template-hash\"?[=:] ?\"?)\w+"), r"\1HASH"),
+    # The recording left out the prose of descriptions.
+    (re.compile(r"(DESCRIPTION:\n)(    .*\n| *\n)*"), r"\1PROSE\n"),
+    # How many steps of a rollout are seen is a matter of how soon one looks.
+    (re.compile(r"^Waiting for .* to finish: .*\n", re.MULTILINE), ""),
     (re.compile(r"[ \t]+"), " "),
+    (re.compile(r" +$", re.MULTILINE), ""),
     (re.compile(r"-{3,}"), "---"),
 ]
+#: Which of equally good nodes a pod gets is drawn by chance.
+_PLACES = re.compile(r"\b(n[1-9]|z[1-9])\b")
 
 
 def masked(text: str) -> str:
@@ -38,6 +49,11 @@ def masked(text: str) -> str:
     for pattern, instead in _MASKS:
         text = pattern.sub(instead, text)
     return _GENERATED.sub(r"\1-GENERATED", text)
+
+
+def without_chance(text: str) -> list[str]:
+    """The lines of a masked text, in order of their content: names that are made up decide the order of lists."""
+    return sorted(_PLACES.sub("PLACE", text).splitlines())
 
 
 def generated_names(text: str) -> Iterator[str]:

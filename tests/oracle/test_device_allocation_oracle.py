@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from typing import NamedTuple
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support import cache_of
@@ -20,6 +21,8 @@ from bayplan.model.kinds import Object
 from bayplan.model.quantity import parse_quantity
 from bayplan.model.resource_claims import (
     ALL_DEVICES,
+    EXACT_COUNT,
+    CapacityRequestPolicy,
     Counter,
     CounterSet,
     Device,
@@ -40,6 +43,7 @@ from bayplan.testing.devices import DRIVER, asks, asks_first_of, claim_of, devic
 
 NODE = "n0"
 MODELS = ("a", "b")
+NUMA = f"{DRIVER}/numa"
 SELECTORS = tuple(f'device.attributes["{DRIVER}"].model == "{model}"' for model in MODELS)
 TAINT = DeviceTaint(key="broken", effect="NoSchedule")
 TOLERATION = DeviceToleration(key="broken", operator="Exists")
@@ -62,9 +66,15 @@ def devices(draw: st.DrawFn, prefix: str = "d") -> list[Device]:
     return found
 
 
-def share(made: Device) -> Device:
+#: Amounts that a device with a policy gives, of which the first is given to those who do not ask for any.
+GIVEN = (1, 3)
+
+
+def share(made: Device, *, policy: bool) -> Device:
     made.allow_multiple_allocations = True
-    made.capacity = {"memory": DeviceCapacity(value="4")}
+    values = [str(amount) for amount in GIVEN]
+    rule = CapacityRequestPolicy(default=values[0], valid_values=list(values)) if policy else None
+    made.capacity = {"memory": DeviceCapacity(value="4", request_policy=rule)}
     return made
 
 
@@ -81,8 +91,8 @@ def plain_requests(draw: st.DrawFn, name: str) -> DeviceRequest:
 
 
 @st.composite
-def requests(draw: st.DrawFn, name: str, *, simple: bool = False) -> DeviceRequest:
-    kind = draw(st.integers(0, 2 if simple else 6))
+def requests(draw: st.DrawFn, name: str, *, simple: bool = False, theme: str = "") -> DeviceRequest:
+    kind = draw(st.integers(0, 2 if simple else 6) if theme != "capacity" else st.sampled_from([0, 5, 5]))
     if kind == 2:
         return asks_first_of(name, draw(plain_requests("first")), draw(plain_requests("second")))
     made = draw(plain_requests(name))
@@ -97,26 +107,40 @@ def requests(draw: st.DrawFn, name: str, *, simple: bool = False) -> DeviceReque
 
 
 @st.composite
-def claims(draw: st.DrawFn, *, simple: bool = False) -> list[ResourceClaim]:
+def claims(draw: st.DrawFn, *, simple: bool = False, theme: str = "") -> list[ResourceClaim]:
     made = []
     for number in range(draw(st.integers(1, 2))):
-        wanted = [draw(requests(f"r{place}", simple=simple)) for place in range(draw(st.integers(1, 2)))]
+        count = draw(st.integers(1, 2)) if theme != "distinct" else 2
+        wanted = [draw(requests(f"r{place}", simple=simple, theme=theme)) for place in range(count)]
         constraints = []
-        if not simple and draw(st.integers(0, 3)) == 0:
-            constraints.append(DeviceConstraint(match_attribute=f"{DRIVER}/numa"))
+        kind = "none" if simple else draw(st.sampled_from(["none", "none", "match", "distinct"]))
+        names = draw(st.sampled_from([[], ["r0", "r1"], ["r0"]]))
+        if theme == "match" or (kind == "match" and theme != "distinct"):
+            constraints.append(DeviceConstraint(match_attribute=NUMA, requests=names))
+        elif "distinct" in (kind, theme):
+            constraints.append(DeviceConstraint(distinct_attribute=NUMA, requests=names))
+            wanted = [single(request) for request in wanted]
         made.append(claim_of(f"c{number}", *wanted, constraints=constraints))
     return made
 
 
+def single(request: DeviceRequest) -> DeviceRequest:
+    """The request for one device: upstream remembers only one value for each request, and forgets it too easily."""
+    for asked in (request.exactly, *request.first_available):
+        if asked is not None:
+            asked.allocation_mode, asked.count = EXACT_COUNT, 1
+    return request
+
+
 @st.composite
-def one_node(draw: st.DrawFn) -> tuple[list[Device], list[Object]]:
+def one_node(draw: st.DrawFn, theme: str) -> tuple[list[Device], list[Object]]:
     """The devices of a node with a pool of its own, and all objects."""
     found = draw(devices())
     slices: list[ResourceSlice] = []
     for made in found:
-        if draw(st.integers(0, 3)) == 0:
-            share(made)
-        if draw(st.integers(0, 2)) == 0:
+        if draw(st.integers(0, 3)) == 0 or theme == "capacity":
+            share(made, policy=draw(st.booleans()))
+        if draw(st.integers(0, 2)) == 0 or theme == "counters":
             partition(made, draw(st.integers(1, 3)))
     pool = ResourcePool(name=NODE, generation=1, resource_slice_count=2)
     counters = [CounterSet(name="cores", counters={"cores": Counter(value=draw(st.integers(1, 5)))})]
@@ -126,10 +150,33 @@ def one_node(draw: st.DrawFn) -> tuple[list[Device], list[Object]]:
     slices[1].spec.pool = pool
     taken = [made.name for made in found if not made.allow_multiple_allocations and draw(st.integers(0, 3)) == 0]
     others: list[Object] = [held(claim_of("others", asks("r")), NODE, *taken)] if taken else []
+    shared = {
+        made.name: draw(st.integers(1, 4))
+        for made in found
+        if made.allow_multiple_allocations and draw(st.integers(0, 2)) == 0
+    }
+    others += [sharing(NODE, name, amount) for name, amount in shared.items()]
     return found, [node(NODE).obj(), device_class(), *slices, *others]
 
 
+def sharing(pool: str, name: str, amount: int) -> ResourceClaim:
+    """A claim of somebody who has so much of a shared device's memory."""
+    claim = held(claim_of(f"sharing-{name}", asks("r")), pool, name)
+    assert claim.status.allocation is not None
+    (result,) = claim.status.allocation.devices.results
+    result.share_id, result.consumed_capacity = f"share-{name}", {"memory": amount}
+    return claim
+
+
 # ---------------------------------------------------------------- the slow way
+
+
+class Taken(NamedTuple):
+    """What others hold."""
+
+    names: set[str]  # of whole devices
+    memory: dict[str, int]  # of shared devices
+    cores: int
 
 
 class Part(NamedTuple):
@@ -141,7 +188,7 @@ class Part(NamedTuple):
     devices: tuple[Device, ...]
 
 
-def options(claim: int, request: DeviceRequest, suited: Sequence[Device]) -> Iterator[Part]:
+def options(claim: int, request: DeviceRequest, suited: Sequence[Device], others: Taken) -> Iterator[Part]:
     """All ways to serve a request alone, in the order in which they are to be tried."""
     alternatives: list[tuple[str, ExactDeviceRequest | DeviceSubRequest]] = (
         [(request.name, request.exactly)]
@@ -152,7 +199,7 @@ def options(claim: int, request: DeviceRequest, suited: Sequence[Device]) -> Ite
         fitting = [made for made in suited if _is_selected(made, asked)]
         if asked.allocation_mode == ALL_DEVICES:
             # A device without room for the request is not one of "all".
-            usable = [made for made in fitting if _asked_memory(asked, made) is not None]
+            usable = [made for made in fitting if _has_room(asked, made, others)]
             if usable:
                 yield Part(claim, name, asked, tuple(usable))
         else:
@@ -165,27 +212,36 @@ def _is_selected(made: Device, asked: ExactDeviceRequest | DeviceSubRequest) -> 
     return all(f'"{model}"' in selector.cel.expression for selector in asked.selectors if selector.cel is not None)
 
 
+def _has_room(asked: ExactDeviceRequest | DeviceSubRequest, made: Device, others: Taken) -> bool:
+    amount, held_by_others = _asked_memory(asked, made), others.memory.get(made.name, 0)
+    if amount is None:
+        return False
+    return not held_by_others or amount + held_by_others <= parse_quantity(made.capacity["memory"].value)
+
+
 def _asked_memory(asked: ExactDeviceRequest | DeviceSubRequest, made: Device) -> int | None:
     """What the request takes of the device's memory; None when it cannot be had from this device at all."""
     wanted = asked.capacity.requests["memory"] if asked.capacity is not None else None
     if "memory" not in made.capacity:
         return None if wanted is not None else 0
     offered = parse_quantity(made.capacity["memory"].value)
+    if made.capacity["memory"].request_policy is not None:
+        fitting = [parse_quantity(given) for given in GIVEN if wanted is None or given >= int(wanted)]
+        return fitting[0] if fitting else None
     amount = offered if wanted is None else parse_quantity(wanted)
     return amount if amount <= offered else None
 
 
-def is_valid(parts: Sequence[Part], held_names: set[str], cores: int, constrained: Sequence[bool]) -> bool:
+def is_valid(parts: Sequence[Part], others: Taken, cores: int, wanted: Sequence[ResourceClaim]) -> bool:
     taken: dict[str, list[Part]] = {}
-    memory: dict[str, int] = {}
-    used_cores = 0
-    numa: dict[int, set[object]] = {}
+    memory = dict(others.memory)
+    used_cores = others.cores
     for part in parts:
         is_admin = isinstance(part.asked, ExactDeviceRequest) and bool(part.asked.admin_access)
         for made in part.devices:
             before = taken.setdefault(made.name, [])
             is_shared = bool(made.allow_multiple_allocations)
-            if not is_admin and made.name in held_names:
+            if not is_admin and made.name in others.names:
                 return False
             if not is_shared and before and not is_admin:
                 return False
@@ -196,40 +252,66 @@ def is_valid(parts: Sequence[Part], held_names: set[str], cores: int, constraine
             amount = _asked_memory(part.asked, made)
             if amount is None:
                 return False
+            if not (is_shared and (before or made.name in others.memory)):
+                used_cores += _cores(made)
             if is_shared:
                 memory[made.name] = memory.get(made.name, 0) + amount
                 if memory[made.name] > parse_quantity(made.capacity["memory"].value):
                     return False
-            if not (is_shared and before):
-                used_cores += sum(int(c.counters["cores"].value) for c in made.consumes_counters)
-            if constrained[part.claim]:
-                if "numa" not in made.attributes:
-                    return False
-                numa.setdefault(part.claim, set()).add(made.attributes["numa"].int_value)
             before.append(part)
     # Counters are looked at only for devices that have some: others may be had though the counters are overdrawn.
-    return used_cores <= max(cores, 0) and all(len(values) <= 1 for values in numa.values())
+    return used_cores <= max(cores, others.cores) and all(
+        _keeps_constraints(parts, *each) for each in enumerate(wanted)
+    )
+
+
+def _cores(made: Device) -> int:
+    return sum(int(consumed.counters["cores"].value) for consumed in made.consumes_counters)
+
+
+def _keeps_constraints(parts: Sequence[Part], place: int, claim: ResourceClaim) -> bool:
+    for constraint in claim.spec.devices.constraints:
+        values = [
+            made.attributes["numa"].int_value if "numa" in made.attributes else None
+            for part in parts
+            if part.claim == place and (not constraint.requests or part.request.split("/")[0] in constraint.requests)
+            for made in part.devices
+        ]
+        if None in values:
+            return False
+        if len(set(values)) > 1 if constraint.match_attribute else len(set(values)) < len(values):
+            return False
+    return True
 
 
 def first_assignment(
-    found: Sequence[Device], wanted: Sequence[ResourceClaim], held_names: set[str], cores: int
+    found: Sequence[Device], wanted: Sequence[ResourceClaim], others: Taken, cores: int
 ) -> list[list[tuple[str, str]]] | None:
-    held_cores = sum(
-        int(c.counters["cores"].value) for made in found if made.name in held_names for c in made.consumes_counters
-    )
     choices = [
-        list(options(place, request, found))
+        list(options(place, request, found, others))
         for place, claim in enumerate(wanted)
         for request in claim.spec.devices.requests
     ]
-    constrained = [bool(claim.spec.devices.constraints) for claim in wanted]
     for parts in product(*choices):
-        if is_valid(parts, held_names, cores - held_cores, constrained):
+        if is_valid(parts, others, cores, wanted):
             return [
                 [(part.request, made.name) for part in parts if part.claim == place for made in part.devices]
                 for place in range(len(wanted))
             ]
     return None
+
+
+def taken_by_others(found: Sequence[Device], objects: Sequence[Object]) -> Taken:
+    names: set[str] = set()
+    memory: dict[str, int] = {}
+    for claim in objects:
+        allocation = claim.status.allocation if isinstance(claim, ResourceClaim) else None
+        for result in allocation.devices.results if allocation is not None else ():
+            if result.share_id is None:
+                names.add(result.device)
+            else:
+                memory[result.device] = parse_quantity(result.consumed_capacity["memory"])
+    return Taken(names, memory, sum(_cores(made) for made in found if made.name in names | memory.keys()))
 
 
 # ---------------------------------------------------------------- the comparison
@@ -240,13 +322,13 @@ def _search(cache: Cache, wanted: Sequence[ResourceClaim], row: int = 0) -> Sear
     return Search(view.objects.devices, view.nodes, row, plan_of(wanted))
 
 
-@given(one_node(), claims())
-def test_the_first_of_all_assignments_is_found(
-    drawn: tuple[list[Device], list[Object]], wanted: list[ResourceClaim]
-) -> None:
-    found, objects = drawn
+@pytest.mark.parametrize("theme", ["anything", "match", "distinct", "capacity", "counters"])
+@given(st.data())
+def test_the_first_of_all_assignments_is_found(theme: str, data: st.DataObject) -> None:
+    """Of each theme, so that what is rare in a mixture is tried as well."""
+    found, objects = data.draw(one_node(theme))
+    wanted = data.draw(claims(theme=theme))
     cache = cache_of(*objects)
-    held_names = {device_id.device for device_id in cache.objects.devices.holders}
     counters = next(o for o in objects if isinstance(o, ResourceSlice) and o.spec.shared_counters)
     cores = int(counters.spec.shared_counters[0].counters["cores"].value)
     if _constraint_hinders_all(wanted):
@@ -255,7 +337,7 @@ def test_the_first_of_all_assignments_is_found(
     got = None
     if allocation is not None:
         got = [[(chosen.request.full_name, chosen.entry.id.device) for chosen in part] for part in allocation.devices]
-    assert got == first_assignment(found, wanted, held_names, cores)
+    assert got == first_assignment(found, wanted, taken_by_others(found, objects), cores)
 
 
 def _constraint_hinders_all(wanted: Sequence[ResourceClaim]) -> bool:

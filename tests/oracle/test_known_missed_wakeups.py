@@ -1,8 +1,8 @@
 """What kube-scheduler v1.36 sleeps through: changes after which a rejected pod fits, and which wake nobody.
 
-We behave the same. Each case shows that the pod was rejected everywhere, fits after the change, and is not woken by
-the plugin that rejected it; such a pod waits for another event or for the periodic flush. A case that fails because
-the pod *is* woken is good news and can be moved to the random worlds of `test_no_missed_wakeup`.
+We behave the same, unless the configuration says `wakeups: complete`. Each case shows that the pod was rejected
+everywhere, fits after the change, and is not woken by the plugin that rejected it, until nothing may be missed. Without
+that such a pod waits for another event or for the periodic flush. `test_complete_wakeups` looks for more of them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 from tests.oracle.wakeup_worlds import ZONE, Change, fits, is_rejected
-from tests.requeueing import is_worth_it
 
-from bayplan.core.framework.args import NodeAffinityArgs, NodeResourcesFitArgs
+from bayplan.core.framework.args import NodeAffinityArgs, NodeResourcesFitArgs, PodTopologySpreadArgs
+from bayplan.core.framework.requeue import Wakeups
+from bayplan.core.plugins.csi_migration import MIGRATED_PLUGINS_ANNOTATION
+from bayplan.core.plugins.dynamic_resources import DynamicResources
 from bayplan.core.plugins.inter_pod_affinity import InterPodAffinity
 from bayplan.core.plugins.node_affinity import NodeAffinity
 from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
@@ -24,7 +26,7 @@ from bayplan.core.plugins.volume_restrictions import VolumeRestrictions
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import NodeAffinity as NodeAffinitySpec
-from bayplan.model.pod import NodeSelector, Pod
+from bayplan.model.pod import NodeSelector, Pod, TopologySpreadConstraint
 from bayplan.model.storage import (
     CSIDriver,
     CSIDriverSpec,
@@ -34,7 +36,19 @@ from bayplan.model.storage import (
     VolumeAttachmentSpec,
 )
 from bayplan.model.volumes import GCEPersistentDiskVolumeSource, Volume
-from bayplan.testing.builders import claim, csi_node, namespace, node, node_term, pod, storage_class, volume
+from bayplan.testing.builders import (
+    claim,
+    csi_node,
+    namespace,
+    node,
+    node_term,
+    pod,
+    service,
+    storage_class,
+    volume,
+)
+from bayplan.testing.devices import asks, claim_of, device, device_class, held, slice_of
+from bayplan.testing.plugin_wakeups import is_same_pod, is_woken
 
 IN_POOL = NodeAffinitySpec(required=NodeSelector(node_selector_terms=[node_term("pool")]))
 DISK = Volume(name="d", gce_persistent_disk=GCEPersistentDiskVolumeSource(pd_name="d"))
@@ -82,6 +96,9 @@ def limit(count: int | None) -> Object:
 USED_NODE: list[Object] = [
     node("n").obj(), pod("q").claim("c0").node("n").obj(), *attached_volume(0), *attached_volume(1)
 ]  # fmt: skip
+
+IN_ZONE_A = volume("v").set(gce_persistent_disk=DISK.gce_persistent_disk).node_affinity(f"{ZONE} in (a)").obj()
+LEAVES_DISKS_TO_CSI = csi_node("n").annotations({MIGRATED_PLUGINS_ANNOTATION: "kubernetes.io/gce-pd"}).obj()
 
 VOLUMES = [
     pytest.param(
@@ -167,6 +184,34 @@ VOLUMES = [
         (volume("v").storage_class("late").node_affinity(f"{ZONE} in (a)").bound_to(KEPT_FOR).obj(), None),
         id="a volume out of reach that was kept for the claim goes",
     ),
+    pytest.param(
+        VolumeBinding(),
+        pod("p").claim("c").obj(),
+        [node("n").zone("a").obj(), claim("c").bound("v").obj(), IN_ZONE_A],
+        (LEAVES_DISKS_TO_CSI, None),
+        id="a CSINode goes that left the disk of a volume to CSI",
+    ),
+    pytest.param(
+        NodeVolumeLimits(),
+        pod("p").claim("c1").obj(),
+        [*[obj for obj in USED_NODE if obj.metadata.name != "c0"], limit(1)],
+        (attached_volume(0)[1], None),
+        id="the claim of a running pod goes",
+    ),
+    pytest.param(
+        NodeVolumeLimits(),
+        pod("p").claim("c1").obj(),
+        [*[obj for obj in USED_NODE if obj.metadata.name != "v0"], limit(1)],
+        (attached_volume(0)[0], None),
+        id="the volume of a running pod's claim goes",
+    ),
+    pytest.param(
+        NodeVolumeLimits(),
+        pod("p").claim("c2").obj(),
+        [*USED_NODE, limit(1), claim("c2").storage_class("made").obj()],
+        (MADE, None),
+        id="the class of a claim goes, and with it the driver it counts for",
+    ),
 ]
 
 # ---------------------------------------------------------------- other pods
@@ -175,6 +220,10 @@ IN_X, IN_Y = node("n").labels(zone="x").obj(), node("m").labels(zone="y").obj()
 HOSTILE = pod("q").pod_anti_affinity("zone", {"app": "p"}).node("n").obj()
 ZONED = pod("p").labels(app="a").spread("zone", {"app": "a"}, min_domains=2)
 TWO_TERMS = pod("p").labels(app="a").pod_affinity("zone", {"app": "a"}).pod_affinity("rack", {"app": "a"}).obj()
+
+OVER_TWO_ZONES = TopologySpreadConstraint(
+    max_skew=1, topology_key="zone", when_unsatisfiable="DoNotSchedule", min_domains=2
+)
 
 OTHER_PODS = [
     pytest.param(
@@ -243,13 +292,73 @@ OTHER_PODS = [
         (pod("q").labels(app="a").node("n").obj(), None),
         id="the only pod of a group goes and this one may be the first",
     ),
+    pytest.param(
+        InterPodAffinity(),
+        pod("p").pod_affinity("zone", {"app": "a"}, namespace_selector={"team": "b"}).obj(),
+        [IN_X, pod("q", "b").labels(app="a").node("n").obj()],
+        (namespace("b").obj(), namespace("b").labels(team="b").obj()),
+        id="a namespace with a wanted pod gets the label that selects it",
+    ),
+    pytest.param(
+        PodTopologySpread(),
+        pod("p").labels(app="b", v="1").spread("zone", {"app": "a"}, min_domains=2, match_label_keys=["v"]).obj(),
+        [IN_X, pod("q").labels(app="a", v="1").node("n").obj(), pod("r").labels(app="a", v="1").node("n").obj()],
+        (
+            pod("p").labels(app="b", v="1").spread("zone", {"app": "a"}, min_domains=2, match_label_keys=["v"]).obj(),
+            pod("p").labels(app="b", v="2").spread("zone", {"app": "a"}, min_domains=2, match_label_keys=["v"]).obj(),
+        ),
+        id="the pod gets another value of a label by which it is counted with others",
+    ),
+    pytest.param(
+        PodTopologySpread(PodTopologySpreadArgs(default_constraints=(OVER_TWO_ZONES,), defaulting_type="List")),
+        pod("p").labels(app="a").obj(),
+        [IN_X, pod("q").labels(app="a").node("n").obj()],
+        (service("s", app="a").obj(), None),
+        id="the service goes by which default constraints select pods",
+    ),
+]
+
+# ---------------------------------------------------------------- devices
+
+WANTS_GPU = pod("p").resource_claim("gpu", "mine").obj()
+ONE_GPU: list[Object] = [
+    node("n").obj(), device_class(), slice_of("n", device("d0")), claim_of("mine", asks("r"))
+]  # fmt: skip
+EXTENDED = "example.com/gpu"
+
+DEVICES = [
+    pytest.param(
+        DynamicResources(),
+        WANTS_GPU,
+        ONE_GPU,
+        (held(claim_of("other", asks("r")), "n", "d0"), None),
+        id="a claim goes that was never deallocated",
+    ),
+    pytest.param(
+        DynamicResources(),
+        WANTS_GPU,
+        ONE_GPU[:2] + ONE_GPU[3:] + [slice_of("n", device("d0"), name="one")],
+        (slice_of("n", device("d0"), name="two"), None),
+        id="a slice goes that made its pool invalid",
+    ),
+    pytest.param(
+        DynamicResources(),
+        pod("p").request({EXTENDED: 1}).obj(),
+        [node("n").obj(), slice_of("n", device("d0")), device_class("b", extended=EXTENDED)],
+        (device_class("a", "false", extended=EXTENDED), None),
+        id="a class goes that stood for an extended resource, and another stands for it",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("plugin", "waiting", "others", "change"), [*NODES_AND_ROOM, *VOLUMES, *OTHER_PODS])
+@pytest.mark.parametrize(("plugin", "waiting", "others", "change"), [*NODES_AND_ROOM, *VOLUMES, *OTHER_PODS, *DEVICES])
 def test_is_slept_through(plugin: Any, waiting: Pod, others: list[Object], change: Change) -> None:
-    """Rejected before, fitting after, and not woken."""
+    """Rejected before, fitting after, and woken only where nothing may be missed."""
     old, new = change
-    assert is_rejected(plugin, waiting, [*others, *([] if old is None else [old])])
-    assert fits(plugin, waiting, [*others, *([] if new is None else [new])])
-    assert not is_worth_it(plugin, waiting, old, new)
+    is_its_own = isinstance(new, Pod) and is_same_pod(waiting, new)
+    before = [*others, *([] if old is None or is_its_own else [old])]
+    after = [*others, *([] if new is None or is_its_own else [new])]
+    assert is_rejected(plugin, waiting, before)
+    assert fits(plugin, new if isinstance(new, Pod) and is_its_own else waiting, after)
+    assert not is_woken(plugin, waiting, old, new, after)
+    assert is_woken(plugin, waiting, old, new, after, Wakeups.COMPLETE)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import floor
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support import cache_of, prepared, verdicts
 
+from bayplan.core.columns import row_array
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.contract import Ready
 from bayplan.core.plugins.volume_binding import (
     BIND_CONFLICT,
@@ -15,6 +19,7 @@ from bayplan.core.plugins.volume_binding import (
     NOT_ENOUGH_SPACE,
     UNBOUND_IMMEDIATE,
     VOLUME_MISSING,
+    PodVolumes,
     VolumeBinding,
 )
 from bayplan.model.kinds import Object
@@ -229,3 +234,45 @@ def test_arrays_agree_with_one_node_at_a_time(case: Case) -> None:
         if not reasons:
             chosen = plugin.volumes_on(outcome.state, view, view.nodes.rows_by_name[name])
             assert [(pv.metadata.name, pvc.metadata.name) for pv, pvc in chosen.static] == bindings
+
+
+def capacity_here(case: Case, wanted: PersistentVolumeClaim, here: Node) -> int | None:
+    """What the volume would be made from; None where the driver does not say."""
+    if case.driver is None or not case.driver.spec.storage_capacity:
+        return None
+    for told in case.capacities:
+        amount, topology = int(told.capacity or 0), told.node_topology
+        within_reach = topology is not None and (not topology.match_labels or here.metadata.labels.get(ZONE) == "x")
+        if told.storage_class_name == wanted.spec.storage_class_name and amount >= size(wanted) and within_reach:
+            return amount
+    return None
+
+
+def slow_score(case: Case, chosen: PodVolumes, here: Node) -> int:
+    """By default a class is worth what it leaves free, in percent; classes count alike, halves are rounded up."""
+    uses: dict[str, tuple[int, int]] = {}
+    for held, wanted in chosen.static:
+        requested, capacity = uses.get(held.spec.storage_class_name, (0, 0))
+        uses[held.spec.storage_class_name] = (requested + size(wanted), capacity + size(held))
+    for wanted in () if chosen.static else chosen.provisioned:
+        amount = capacity_here(case, wanted, here)
+        if amount is not None:
+            requested, _ = uses.get(wanted.spec.storage_class_name or "", (0, 0))
+            uses[wanted.spec.storage_class_name or ""] = (requested + size(wanted), amount)
+    worth = [100 - (100 if requested > amount else requested * 100 // amount) for requested, amount in uses.values()]
+    return floor(Fraction(sum(worth), len(worth)) + Fraction(1, 2)) if worth else 0
+
+
+@settings(max_examples=200)
+@given(cases())
+def test_scores_by_capacity_agree_with_one_node_at_a_time(case: Case) -> None:
+    plugin = VolumeBinding(gates=FeatureGates(storage_capacity_scoring=True))
+    info, view, outcome = prepared(plugin, cache_of(*case.objects()), case.waiting)
+    if not isinstance(outcome, Ready):
+        return
+    rows = row_array([view.nodes.rows_by_name[here.metadata.name] for here in NODES])
+    fits = plugin.filter(outcome.state, view, rows) == 0
+    scores = plugin.score(info, view, rows)
+    for here, row, passes, score in zip(NODES, rows.tolist(), fits.tolist(), scores.tolist(), strict=True):
+        if passes:
+            assert score == slow_score(case, plugin.volumes_on(outcome.state, view, row), here), here.metadata.name

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from hypothesis import strategies as st
 from tests.support import cache_of, verdicts
 
+from bayplan.core.framework.verdict import CycleError
 from bayplan.model.fingerprint import fingerprint
 from bayplan.model.kinds import Object
 from bayplan.model.meta import LabelSelector, ObjectMeta
@@ -78,6 +79,32 @@ def is_rejected(plugin: Any, waiting: Pod, objects: list[Object]) -> bool:
 
 def fits(plugin: Any, waiting: Pod, objects: list[Object]) -> bool:
     return any(isinstance(thing, Node) for thing in objects) and not is_rejected(plugin, waiting, objects)
+
+
+def begins_to_fit(plugin: Any, before: tuple[Pod, list[Object]], after: tuple[Pod, list[Object]]) -> bool:
+    """Whether the plugin rejected the pod on some node and then lets it through on one where it could not go before.
+
+    Other plugins may have rejected it elsewhere, so that this is what must wake it.
+    """
+    try:
+        closed_before, open_before = _closed_and_open(plugin, *before)
+        _, open_after = _closed_and_open(plugin, *after)
+    except CycleError:
+        return False  # an attempt that ends in an error parks nobody, and places nobody
+    return bool(closed_before) and not open_after <= open_before
+
+
+def _closed_and_open(plugin: Any, waiting: Pod, objects: list[Object]) -> tuple[set[str], set[str]]:
+    """Nodes that the plugin keeps the pod from, and the others."""
+    cache = cache_of(*objects)
+    names = {thing.metadata.name for thing in objects if isinstance(thing, Node)}
+    if hasattr(plugin, "pre_enqueue") and not plugin.pre_enqueue(cache.info(waiting)).ok:
+        return names, set()
+    said = verdicts(plugin, cache, waiting)
+    if "*" in said:
+        return names, set()
+    closed = {name for name, status in said.items() if not status.ok}
+    return closed, names - closed
 
 
 def future(draw: st.DrawFn, now: Object, later: Object, *fates: str) -> Change:

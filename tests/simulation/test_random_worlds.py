@@ -19,6 +19,7 @@ from bayplan.cli.main import cli
 from bayplan.core.actions import Evict
 from bayplan.core.decision import Decision
 from bayplan.core.lifecycle import PodState
+from bayplan.core.scheduler import Scheduler
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.testing.checkers import (
     check_always,
@@ -58,7 +59,7 @@ def run_to_the_end(random_world: RandomWorld) -> None:
     for second in range(random_world.seconds + CALM_SECONDS):
         world.run_until(STARTED_AT + second * SECOND)
         check_always(random_world.scheduler)
-        check_not_overcommitted(random_world.store, random_world.overcommitted)
+        check_not_overcommitted(random_world.store, random_world.overcommitted, random_world.scheduler.cache.gates)
         check_devices_not_shared(random_world.store)
 
 
@@ -66,7 +67,7 @@ def check_at_rest(random_world: RandomWorld) -> None:
     """What was tried and could not be helped is left alone; a pod that backs off gets its chance first."""
     world, store, scheduler = random_world.world, random_world.store, random_world.scheduler
     for _ in range(3):
-        run_to_a_moment_of_rest(world)
+        run_to_a_moment_of_rest(world, scheduler)
         check_quiet(store, scheduler)
         if not any(record.state in (PodState.ACTIVE, PodState.BACKOFF) for record in scheduler.queue.queued_pods()):
             break
@@ -74,9 +75,9 @@ def check_at_rest(random_world: RandomWorld) -> None:
     check_settled(store, scheduler)
 
 
-def run_to_a_moment_of_rest(world: SimulatedWorld) -> None:
+def run_to_a_moment_of_rest(world: SimulatedWorld, scheduler: Scheduler) -> None:
     for _ in range(REST_WITHIN_MS):
-        if world.is_at_rest:
+        if world.is_at_rest and not scheduler.pods_on_the_way():
             return
         world.run_until(world.now + MILLISECOND)
     raise AssertionError("busy for no reason")
@@ -97,8 +98,10 @@ def test_worlds_hold_and_heal(start: int) -> None:
 
 def journal_of(seed: int) -> str:
     out = io.StringIO()
-    configuration = RandomWorld(seed).character.configuration
-    journal = JournalWriter(out, {"seed": seed, "startedAt": STARTED_AT, "config": configuration})
+    character = RandomWorld(seed).character
+    settings = {"config": character.configuration, "featureGates": character.feature_gates}
+    settings["wakeups"] = character.wakeups.value
+    journal = JournalWriter(out, {"seed": seed, "startedAt": STARTED_AT, **settings})
     random_world = RandomWorld(seed, on_event=journal.event, on_decision=journal.decision)
     with suppress(GoesInCircles):
         random_world.world.run_until(STARTED_AT + random_world.seconds * SECOND)

@@ -22,6 +22,7 @@ THEMES = {
     "core/test_unbound_victims.py": "victims that have a node and are not bound yet, from preemption to binding",
     "core/test_uncertain_binding.py": "bindings whose answer is late or lost",
     "core/test_waiting_for_claims.py": "pods that wait for their claims before they are bound",
+    "core/test_waiting_for_devices.py": "pods that wait for their devices to be made ready before they are bound",
     "report/comparison/test_comparison.py": "a comparison as tables and as a page",
     "apiserver/admitting/test_recorded.py": "creations of a recorded session with a real API server",
     "store/test_binding.py": "the binding subresource",

@@ -22,6 +22,7 @@ from bayplan.analysis.placement import Placement, place_pods
 from bayplan.analysis.references import POD, Reference, close_matches, not_found, parse_reference, written
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
+from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.controllers.budgets.status import fill_budget_status
@@ -29,6 +30,7 @@ from bayplan.controllers.ownership import WORKLOADS
 from bayplan.core.cache import Cache
 from bayplan.core.cycle import attempt
 from bayplan.core.explain import Explanation
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.profile import Profile
 from bayplan.core.queue.entrance import may_enter
 from bayplan.model.errors import Fault, InvalidObject
@@ -85,15 +87,23 @@ class Cluster:
 
     # Questions.
 
-    def explain(self, pod: str, config: ConfigSource = None, *, namespace: str = DEFAULT_NAMESPACE) -> PodExplanation:
+    def explain(
+        self,
+        pod: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        feature_gates: GateSettings = None,
+    ) -> PodExplanation:
         """Where does this pod fit, why not elsewhere, and which pods would it preempt?
 
         The pod may be the next one of a workload (`deployment/web`); a running pod is treated as if it were pending.
         """
         wanted = self._wanted(pod, namespace)
-        profiles = build_profiles(load_configuration(config))
+        configuration = load_configuration(config, feature_gates)
+        profiles = build_profiles(configuration)
         profile = profile_of(profiles, wanted.pod)
-        cache = self.build_cache(without=wanted.subject.key, profiles=profiles)
+        cache = self.build_cache(wanted.subject.key, profiles, configuration.gates)
         _add_along(cache, [wanted.origin] if wanted.origin else [])
         info = cache.info(self._claiming(_unbound(wanted.pod), cache))
         view = cache.view()
@@ -107,18 +117,20 @@ class Cluster:
         ties: str = "name",
         *,
         gated: bool = False,
+        feature_gates: GateSettings = None,
     ) -> Placement:
         """Place pending pods one by one in the given order, evicting only where necessary; None: the whole queue.
 
         Pods that PreEnqueue holds back get no node, unless `gated` says to place them as if it did not.
         """
-        keys = self.queue(config, gated=gated).keys if pods is None else pods
-        profiles = build_profiles(load_configuration(config))
+        keys = self.queue(config, gated=gated, feature_gates=feature_gates).keys if pods is None else pods
+        configuration = load_configuration(config, feature_gates)
+        profiles = build_profiles(configuration)
         pending = [self.find_pod(key) for key in keys]
         for pod in pending:
             _check_pending(pod)
             profile_of(profiles, pod)
-        cache = self.build_cache(profiles=profiles)
+        cache = self.build_cache(profiles=profiles, gates=configuration.gates)
         _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
         pending = [self._claiming(pod, cache) for pod in pending]
         return place_pods(cache, profiles, pending, tie_break(ties), gated=gated)
@@ -130,6 +142,7 @@ class Cluster:
         namespace: str = DEFAULT_NAMESPACE,
         *,
         gated: bool = False,
+        feature_gates: GateSettings = None,
     ) -> PodQueue:
         """Pending pods in queue order: by priority, then by arrival, unless a QueueSort plugin decides otherwise.
 
@@ -137,9 +150,10 @@ class Cluster:
         missing pods of a workload. Raises InvalidObject for unknown names, and for workloads whose pods an API server
         would reject.
         """
-        profiles = build_profiles(load_configuration(config))
+        configuration = load_configuration(config, feature_gates)
+        profiles = build_profiles(configuration)
         keys = self.pending_pods() if named is None else self._pending_among(named, namespace)
-        found, cache = PodQueue(), Cache()
+        found, cache = PodQueue(), Cache(configuration.gates)
         order = queue_order(profiles)
         for claim in self.objects:
             if isinstance(claim, ResourceClaim):
@@ -198,12 +212,17 @@ class Cluster:
         pod = new.pod if new is not None else self.pods.get(key)
         return pod if pod is not None else self._find(Reference(POD, *_split(key))).pod
 
-    def build_cache(self, without: str = "", profiles: Mapping[str, Profile] | None = None) -> Cache:
+    def build_cache(
+        self,
+        without: str = "",
+        profiles: Mapping[str, Profile] | None = None,
+        gates: FeatureGates = DEFAULT_GATES,
+    ) -> Cache:
         """The cluster as the scheduler sees it, leaving one pod out.
 
         With `profiles`, only pods that wait in the queue of one of them count as nominated.
         """
-        cache = Cache()
+        cache = Cache(gates)
         with without_garbage_collection():
             for obj in self.objects:
                 if isinstance(obj, Pod) and (

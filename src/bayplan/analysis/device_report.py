@@ -1,31 +1,43 @@
 """What became of each device that a pod's claims could have had: held by whom, rejected by what, or free.
 
-Takes the attempt's pod and view; gives plain data, claim by claim and request by request. Every device of a node counts
-once, with the first thing that keeps it from the request, in the order in which the allocation looks. That says nothing
-of devices that fit each other: constraints between devices, and counters they share, are told by name only.
+Takes the attempt's pod and view; gives plain data, claim by claim and request by request. Every device that some node
+sees counts once, with the first thing that keeps it from the request, in the order in which the allocation looks, and
+the node with the most available ones is named. That says nothing of devices that fit each other: constraints between
+devices, and counters they share, are told by name only.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from bayplan.core.columns.device_pools import Pool, PoolError, pools_of_node
+from bayplan.core.columns.device_pools import Pool, PoolError, node_matches, pools_of_node, slice_index
 from bayplan.core.columns.devices import DeviceEntry, DeviceId, Inventory
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.plugins.dynamic_resources.allocation import hindered_by
+from bayplan.core.plugins.dynamic_resources.binding_conditions import status_of
 from bayplan.core.plugins.dynamic_resources.capacity import has_capacity
 from bayplan.core.plugins.dynamic_resources.claims import ClaimError, claims_of
 from bayplan.core.plugins.dynamic_resources.extended import UNWRITTEN, backed_resources, unwritten_claim
 from bayplan.core.plugins.dynamic_resources.requests import Request, expressions_of, plan_of
 from bayplan.core.snapshot import View
-from bayplan.model.resource_claims import ResourceClaim
+from bayplan.model.conditions import TRUE
+from bayplan.model.resource_claims import DeviceRequestAllocationResult, ResourceClaim
 
 Plain = dict[str, Any]
 
 #: Devices named for each reason at most; all are counted.
 NAMED_MAX = 100
 AVAILABLE = "available"
+
+
+class _Seen(NamedTuple):
+    """A device, and the nodes that can use it."""
+
+    entry: DeviceEntry
+    pool: Pool
+    nodes: list[str]
 
 
 def claims_report(pod: PodInfo, view: View) -> list[Plain]:
@@ -40,18 +52,22 @@ def claims_report(pod: PodInfo, view: View) -> list[Plain]:
         claims.append(unwritten_claim(pod, inventory, resources))
     if not claims:
         return []
-    seen = list(_devices_seen(view))
+    seen = _devices_seen(view)
     return [_claim(claim, seen, inventory) for claim in claims]
 
 
-def _claim(claim: ResourceClaim, seen: list[tuple[DeviceEntry, Pool]], inventory: Inventory) -> Plain:
+def _claim(claim: ResourceClaim, seen: list[_Seen], inventory: Inventory) -> Plain:
     meta, allocation = claim.metadata, claim.status.allocation
     name = "extended resources" if meta.name == UNWRITTEN else f"{meta.namespace}/{meta.name}"
     if allocation is not None:
         return {
             "claim": name,
             "allocated": [
-                {"request": result.request, "device": str(DeviceId(result.driver, result.pool, result.device))}
+                {
+                    "request": result.request,
+                    "device": str(DeviceId(result.driver, result.pool, result.device)),
+                    **_open_conditions(claim, result),
+                }
                 for result in allocation.devices.results
             ],
             "usedBy": [user.name for user in claim.status.reserved_for],
@@ -69,43 +85,67 @@ def _claim(claim: ResourceClaim, seen: list[tuple[DeviceEntry, Pool]], inventory
     }
 
 
-def _request(request: Request, seen: list[tuple[DeviceEntry, Pool]], inventory: Inventory) -> Plain:
+def _open_conditions(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> Plain:
+    """What a pod waits for before it is bound, and what says that it waits in vain; nothing for most devices."""
+    status = status_of(claim, result)
+    held = {c.type for c in status.conditions if c.status == TRUE} if status is not None else set()
+    waits_for = [kind for kind in result.binding_conditions if kind not in held]
+    failed = [kind for kind in result.binding_failure_conditions if kind in held]
+    return {**({"waitsFor": waits_for} if waits_for else {}), **({"failed": failed} if failed else {})}
+
+
+def _request(request: Request, seen: list[_Seen], inventory: Inventory) -> Plain:
     found: dict[str, Plain] = {}
-    for entry, pool in seen:
+    available: Counter[str] = Counter()
+    for entry, pool, nodes in seen:
         reason, holders = _first_obstacle(request, entry, pool, inventory)
         group = found.setdefault(reason, {"reason": reason, "count": 0, "devices": []})
         group["count"] += 1
         if group["count"] <= NAMED_MAX:
             group["devices"].append({"device": str(entry.id), **({"heldBy": holders} if holders else {})})
-    ordered = sorted(found.values(), key=lambda group: (group["reason"] != AVAILABLE, -group["count"]))
+        if reason.startswith(AVAILABLE):
+            available.update(nodes)
+    ordered = sorted(found.values(), key=lambda group: (not group["reason"].startswith(AVAILABLE), -group["count"]))
+    most = [{"node": node, "devices": count} for node, count in available.most_common(1)]
     return {
         "request": request.full_name,
         "deviceClass": request.class_name,
         "mode": request.mode,
         "count": request.count,
         "devices": ordered,
+        "mostAvailable": most[0] if most else None,
     }
 
 
-def _devices_seen(view: View) -> Iterator[tuple[DeviceEntry, Pool]]:
+def _devices_seen(view: View) -> list[_Seen]:
     """Devices that some node can see, each once."""
-    known: set[DeviceId] = set()
+    known: dict[DeviceId, _Seen] = {}
     for row in range(view.nodes.count):
         if not view.nodes.alive[row]:
             continue
         try:
-            pools = pools_of_node(view.objects.devices, view.nodes, row)
+            for pool in pools_of_node(view.objects.devices, view.nodes, row):
+                for entry in _entries(pool, view.objects.devices):
+                    seen = known.setdefault(entry.id, _Seen(entry, pool, []))
+                    if not entry.slice.spec.per_device_node_selection or node_matches(entry.device, view.nodes, row):
+                        seen.nodes.append(view.nodes.names[row])
         except PoolError:
             continue
-        for pool in pools:
-            for entry in pool.entries:
-                if entry.id not in known:
-                    known.add(entry.id)
-                    yield entry, pool
+    return list(known.values())
+
+
+def _entries(pool: Pool, inventory: Inventory) -> Iterator[DeviceEntry]:
+    """The devices of the pool, also of one that offers none, as it is incomplete or invalid."""
+    yield from pool.entries
+    if pool.is_incomplete or pool.is_invalid:
+        for each in slice_index(inventory).by_pool[pool.id]:
+            yield from inventory.entries_of(each)
 
 
 def _first_obstacle(request: Request, entry: DeviceEntry, pool: Pool, inventory: Inventory) -> tuple[str, list[str]]:
     """What keeps the device from the request, and which claims hold it."""
+    if pool.is_incomplete or pool.is_invalid:
+        return f"its pool is {'being updated' if pool.is_incomplete else 'invalid'}", []
     holders = inventory.holders.get(entry.id, [])
     if holders and not request.is_admin:
         return "held by another claim", holders
@@ -118,8 +158,10 @@ def _first_obstacle(request: Request, entry: DeviceEntry, pool: Pool, inventory:
                 return f"selector of {owner} fails: {answer}", []
             if not answer:
                 return f"not selected by {owner}: {expression}", []
-    if hindered_by(entry.device.taints, request.tolerations):
-        return "has a taint that is not tolerated", []
+    for taint in entry.device.taints:
+        if hindered_by([taint], request.tolerations):
+            value = f"={taint.value}" if taint.value else ""
+            return f"taint {taint.key}{value}:{taint.effect} is not tolerated", []
     if not has_capacity(request.capacity, entry.device.capacity, inventory.consumed(entry.id), None):
         return "not enough capacity left", [share.claim for share in inventory.shares.get(entry.id, ())]
     counters = " (shares counters with others)" if pool.counter_sets and entry.device.consumes_counters else ""

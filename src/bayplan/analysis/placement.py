@@ -124,10 +124,11 @@ class Placer:
             return PlacedPod(info.key, None, None, message=error.message)
         if isinstance(choice, Unschedulable):
             message = choice.diagnosis.message
-            if not choice.keeps_nomination:
-                self._end_nomination(info.key)
-            self._deallocate(choice.deallocation)
-            return PlacedPod(info.key, None, None, message=message)
+            if not choice.keeps_nomination and info.key in cache.pods.rows_by_key:
+                cache.remove_pod(info.key)  # preemption looked in vain: nothing is kept for the pod any longer
+            if info.claims is not None:
+                self._deallocate(choice.deallocation)
+            return PlacedPod(info.key, None, None, (), (), message)
         row = self._choose(choice, view)
         node = view.nodes.names[row]
         ties = self._ties.record(choice) if self._ties is not None else ()
@@ -136,7 +137,8 @@ class Placer:
             return PlacedPod(info.key, node, choice.total, ties)
         self._overtaken.update(overtaken(info, view, node))
         victims = tuple(make_room(cache, info, view, node, choice.victims_on(row)))
-        self._deallocate(choice.deallocation)
+        if info.claims is not None:
+            self._deallocate(choice.deallocation)
         self._settle(pod, info, cache.view(), row)
         return PlacedPod(info.key, node, None, ties, victims)
 
@@ -156,8 +158,3 @@ class Placer:
             self._cache.objects.put(deallocation.write)
         if deallocation is not None and deallocation.delete is not None:
             self._cache.objects.remove(deallocation.delete)
-
-    def _end_nomination(self, key: str) -> None:
-        """Preemption looked in vain: nothing is kept for the pod any longer."""
-        if key in self._cache.pods.rows_by_key:
-            self._cache.remove_pod(key)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from bayplan.admission.priority import PriorityClasses
 from bayplan.apiserver.registry.options import WriteOptions
@@ -17,17 +17,24 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.templates import full_document
 from bayplan.apiserver.registry.typed import narrow_document
 from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.statuses import completed
 from bayplan.apiserver.storage.entries import Document
 from bayplan.controllers.ownership import controller_reference
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.pod import Pod
+from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DEFAULT_NAMESPACE
-from bayplan.store import Deletion, NotFound, Store
+from bayplan.store import ApiError, Deletion, NotFound, Store
 from bayplan.store.deleting import Request
 from bayplan.store.rules import RULES, Kind
 from bayplan.store.updating import updated_status
 
 ObjectT = TypeVar("ObjectT", bound=Object)
+
+OnWrite: TypeAlias = Callable[[Object | None, Object | None, int], None]
+"""Hears of each write: the object before, None for a new one; after, None for one that was deleted; and when."""
+OnRefused: TypeAlias = Callable[[Object, str, int], None]
+"""Hears of objects that may not be created, why, and when."""
 
 
 class ProjectedStore(Store):
@@ -36,23 +43,43 @@ class ProjectedStore(Store):
     Args:
         registry: where the documents are.
         manager: who writes, as field ownership records it.
+        on_write: hears of what is written here.
+        on_refused: hears of what is not.
     """
 
-    def __init__(self, registry: Registry, manager: str) -> None:
+    def __init__(
+        self,
+        registry: Registry,
+        manager: str,
+        on_write: OnWrite | None = None,
+        on_refused: OnRefused | None = None,
+    ) -> None:
         super().__init__()
         self._registry = registry
         self._options = WriteOptions(manager, trusted=True)
         self.log = registry.typed.log
         self._content = registry.typed.content
         self._classes = PriorityClasses(())
+        self._on_write = on_write
+        self._on_refused = on_refused
 
     def create(self, obj: ObjectT, now: int) -> ObjectT:
         resource = self._resource(type(obj))
         namespace = (obj.metadata.namespace or DEFAULT_NAMESPACE) if resource.namespaced else ""
         document = {**narrow_document(obj), "apiVersion": resource.api_version, "kind": resource.kind}
-        entry = self._registry.create(resource, namespace, self._completed(document, obj), self._options, now)
+        try:
+            entry = self._registry.create(resource, namespace, self._completed(document, obj), self._options, now)
+        except ApiError as error:
+            if self._on_refused is not None:
+                self._on_refused(obj, str(error), now)
+            raise
         made: Any = self.get(type(obj), entry.namespace, entry.name)
+        self._tell(None, made, now)
         return made  # type: ignore[no-any-return]
+
+    def _tell(self, before: Object | None, after: Object | None, now: int) -> None:
+        if self._on_write is not None:
+            self._on_write(before, after, now)
 
     def _completed(self, document: Document, obj: Object) -> Document:
         reference = controller_reference(obj.metadata)
@@ -89,9 +116,13 @@ class ProjectedStore(Store):
             return before
         entry = self._registry.entry(resource, namespace, name)
         made = self._registry.overlay(resource, entry, before, after)
+        if subresource == "status":
+            made = completed(resource, entry.document, made, format_time(now))
         self._registry.update(resource, namespace, name, lambda _: made, self._options, now, subresource=subresource)
         found = self.find(kind, namespace, name)
-        return after if found is None else found
+        made_of_it = after if found is None else found
+        self._tell(before, made_of_it, now)
+        return made_of_it
 
     def delete(
         self,
@@ -108,6 +139,7 @@ class ProjectedStore(Store):
         before: Any = self.get(kind, namespace, name)
         request = Request(grace_seconds, uid, resource_version, propagation)
         gone = self._registry.delete(self._resource(kind), namespace, name, request, now).gone
+        self._tell(before, None, now)
         return Deletion(before if gone else self.get(kind, namespace, name), gone)
 
     def bind(

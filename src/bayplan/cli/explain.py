@@ -46,6 +46,7 @@ def command(
     pod: str,
     files: tuple[str, ...],
     config: str | None,
+    feature_gates: str,
     namespace: str,
     output: str,
     all_nodes: bool,
@@ -59,7 +60,7 @@ def command(
     """
     cluster = Cluster.load(*files)
     note_skipped(cluster.skipped)
-    why = cluster.explain(pod, config, namespace=namespace)
+    why = cluster.explain(pod, config, namespace=namespace, feature_gates=feature_gates)
     document = why.document(all_reasons=all_reasons)
     if output == "json":
         for remark in remarks(document):

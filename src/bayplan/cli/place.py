@@ -53,6 +53,7 @@ def command(
     pods: tuple[str, ...],
     files: tuple[str, ...],
     config: str | None,
+    feature_gates: str,
     namespace: str,
     ties: str,
     gated: bool,
@@ -67,9 +68,9 @@ def command(
     keep_memory()
     cluster = Cluster.load(*files)
     note_skipped(cluster.skipped)
-    queue = cluster.queue(config, pods or None, namespace, gated=gated)
+    queue = cluster.queue(config, pods or None, namespace, gated=gated, feature_gates=feature_gates)
     _note_left_out(queue)
-    placement = cluster.place(queue.keys, config, ties, gated=gated)
+    placement = cluster.place(queue.keys, config, ties, gated=gated, feature_gates=feature_gates)
     if output == "json":
         write_json(placement.to_dict(), sys.stdout)
     else:

@@ -26,19 +26,21 @@ def command(ctx: click.Context, file: str) -> None:
         with open(file, encoding="utf-8") as lines:
             head = read_head(lines)
             lines_read = _CountedLines(lines)
-            differences = list(replay(lines_read, scheduler_for(head)))
+            scheduler = scheduler_for(head)
+            differences = list(replay(lines_read, scheduler))
     except OSError as error:
         raise InvalidObject([Fault(file, "", "", error.strerror or "cannot be read")]) from error
     except UnicodeDecodeError as error:
         raise InvalidObject([Fault(file, "", "", "is not a text file")]) from error
     except JournalError as error:
         raise InvalidObject([Fault(file, "", "", str(error))]) from error
+    decisions, wakeups = counted(lines_read.decisions, "decision"), f"Wake-ups: {scheduler.wakeups.value}."
     if not differences:
-        click.echo(f"{counted(lines_read.decisions, 'decision')}, all as recorded.")
+        click.echo(f"{decisions}, all as recorded. {wakeups}")
         return
     for difference in differences[:_DIFFERENCES_SHOWN]:
         click.echo(f"line {difference.line}\n  recorded {difference.expected}\n  now      {difference.got}")
-    click.echo(f"{len(differences)} of {counted(lines_read.decisions, 'decision')} differ.")
+    click.echo(f"{len(differences)} of {decisions} differ. {wakeups}")
     ctx.exit(1)
 
 

@@ -35,6 +35,7 @@ from bayplan.cli.simulation_progress import progress_bar
 from bayplan.cli.simulation_traces import given_trace, trace_options
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.durations import parse_duration
 from bayplan.model.node import Node
 from bayplan.model.reading import ReadResult, read
@@ -94,6 +95,12 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     f"{DEFAULT} means kube-scheduler's defaults.",
 )
 @feature_gates_option
+@click.option(
+    "--wakeups",
+    type=click.Choice([wakeups.value for wakeups in Wakeups]),
+    help="Which changes bring rejected pods back: those that kube-scheduler reacts to, or all that may help. "
+    "Default: what the configuration says, else upstream.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed. The same seed gives the same run.")
 @click.option(
     "--until",
@@ -119,6 +126,8 @@ def command(
     templates: tuple[str, ...],
     timeline: str | None,
     configs: tuple[str, ...],
+    wakeups: str | None,
+    feature_gates: str,
     seed: int,
     until: int | None,
     records: int,
@@ -139,13 +148,17 @@ def command(
     check_file("--journal", journal)
     sources = [None if config == DEFAULT else config for config in configs or (DEFAULT,)]
     if len(sources) > 1:
-        _check_several(sources, journal, output)
+        _check_several(sources, feature_gates, journal, output)
     trace = given_trace(**played)
     cluster = _load_cluster(files, templates, trace)
     plans = load_timeline(timeline) if timeline else []
     for gate in gates:
         gate.check(cluster)
-    runs = [Options(source, source or DEFAULT, seed, until, records) for source in sources]
+    chosen = Wakeups(wakeups) if wakeups else None
+    runs = [
+        Options(source, source or DEFAULT, seed, until, records, wakeups=chosen, feature_gates=feature_gates)
+        for source in sources
+    ]
     with _journal_file(journal, sources[0]) as open_journal:
         results = _run_each(cluster, plans, runs, trace, open_journal)
     if len(runs) > 1:
@@ -156,14 +169,14 @@ def command(
     return judge(result, gates)
 
 
-def _check_several(sources: Sequence[str | None], journal: str | None, output: Output) -> None:
+def _check_several(sources: Sequence[str | None], feature_gates: str, journal: str | None, output: Output) -> None:
     """Raises InvalidObject for options that need a single run, and for an invalid configuration."""
     if journal is not None:
         raise bad_option("--journal", "works with a single run: give --config only once")
     if output.kind == PARQUET:
         raise bad_option("-o", "parquet works with a single run: give --config only once, or use -o json")
     for source in sources:
-        build_profiles(load_configuration(source))
+        build_profiles(load_configuration(source, feature_gates))
 
 
 def _run_each(

@@ -14,6 +14,7 @@ from bayplan.config.decoding import decode_struct
 from bayplan.config.faults import Faults
 from bayplan.config.node_selectors import check_node_affinity
 from bayplan.config.schema import API_VERSION, Part
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework import args as core
 from bayplan.model.durations import Duration
 from bayplan.model.meta import Int32, Int64
@@ -80,8 +81,8 @@ class _VolumeBindingArgs(_Args, frozen=True):
 
 
 class _DynamicResourcesArgs(_Args, frozen=True):
-    filter_timeout: Duration = Duration(10 * SECOND)
-    binding_timeout: Duration = Duration(600 * SECOND)
+    filter_timeout: Duration | None = None
+    binding_timeout: Duration | None = None
 
 
 class _PreemptionArgs(_Args, frozen=True):
@@ -101,16 +102,17 @@ DEFAULT_ARGS: dict[str, core.PluginArgs] = {
 }
 
 
-def read_args(plugin_name: str, data: Any, path: str, faults: Faults) -> Any:
+def read_args(plugin_name: str, data: Any, gates: FeatureGates, path: str, faults: Faults) -> Any:
     """Typed args for a plugin that has some here, the data itself for any other."""
-    reader = _READERS.get(plugin_name)
-    if reader is None:
+    if plugin_name not in DEFAULT_ARGS:
         return data
     if data is None:
         return DEFAULT_ARGS[plugin_name]
     if not _is_of_kind(f"{plugin_name}Args", data, path, faults):
         return DEFAULT_ARGS[plugin_name]
-    return reader(data, path, faults)
+    if plugin_name in _READERS_WITH_GATES:
+        return _READERS_WITH_GATES[plugin_name](data, gates, path, faults)
+    return _READERS[plugin_name](data, path, faults)
 
 
 def _is_of_kind(kind: str, data: Any, path: str, faults: Faults) -> bool:
@@ -162,7 +164,11 @@ def _ratio_shape(given: _Strategy, path: str, faults: Faults) -> tuple[core.Shap
         faults.required(ratio_path, "must be specified when type is RequestedToCapacityRatio")
         return ()
     _check_shape(ratio.shape, f"{ratio_path}.shape", faults)
-    return tuple(core.ShapePoint(point.utilization, point.score) for point in ratio.shape)
+    return _points(ratio.shape)
+
+
+def _points(shape: tuple[_Point, ...]) -> tuple[core.ShapePoint, ...]:
+    return tuple(core.ShapePoint(point.utilization, point.score) for point in shape)
 
 
 def _check_shape(shape: tuple[_Point, ...], path: str, faults: Faults) -> None:
@@ -254,24 +260,37 @@ def _check_constraint(constraint: TopologySpreadConstraint, path: str, faults: F
         faults.forbidden(f"{path}.labelSelector", detail)
 
 
-def _read_volume_binding(data: Any, path: str, faults: Faults) -> core.VolumeBindingArgs:
+def _read_volume_binding(data: Any, gates: FeatureGates, path: str, faults: Faults) -> core.VolumeBindingArgs:
     args = decode_struct(_VolumeBindingArgs, data, path, faults)
     if args.bind_timeout_seconds < 0:
         detail = "invalid BindTimeoutSeconds, should not be a negative value"
         faults.invalid(f"{path}.bindTimeoutSeconds", args.bind_timeout_seconds, detail)
-    if args.shape is not None:
+    if args.shape is not None and not gates.storage_capacity_scoring:
         detail = "unexpected field `shape`, remove it or turn on the feature gate StorageCapacityScoring"
         faults.forbidden(f"{path}.shape", detail)
-    return core.VolumeBindingArgs(args.bind_timeout_seconds)
+    if not args.shape:
+        return core.VolumeBindingArgs(args.bind_timeout_seconds)
+    _check_shape(args.shape, f"{path}.shape", faults)
+    return core.VolumeBindingArgs(args.bind_timeout_seconds, _points(args.shape))
 
 
-def _read_dynamic_resources(data: Any, path: str, faults: Faults) -> core.DynamicResourcesArgs:
+def _read_dynamic_resources(data: Any, gates: FeatureGates, path: str, faults: Faults) -> core.DynamicResourcesArgs:
     args = decode_struct(_DynamicResourcesArgs, data, path, faults)
-    if args.filter_timeout < 0:
-        faults.add(f"{path}.filterTimeout", "must be zero or positive")
-    if args.binding_timeout < SECOND:
-        faults.add(f"{path}.bindingTimeout", "must be at least 1 second")
-    return core.DynamicResourcesArgs(int(args.filter_timeout), int(args.binding_timeout))
+    given = {}
+    if args.filter_timeout is not None:
+        given["filter_timeout_ns"] = int(args.filter_timeout)
+        if not gates.dra_scheduler_filter_timeout:
+            faults.forbidden(f"{path}.filterTimeout", "DRASchedulingFilterTimeout feature gate is disabled")
+        elif args.filter_timeout < 0:
+            faults.add(f"{path}.filterTimeout", "must be zero or positive")
+    if args.binding_timeout is not None:
+        given["binding_timeout_ns"] = int(args.binding_timeout)
+        if not gates.binds_devices_by_conditions:
+            off = "DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled"
+            faults.forbidden(f"{path}.bindingTimeout", off)
+        elif args.binding_timeout < SECOND:
+            faults.add(f"{path}.bindingTimeout", "must be at least 1 second")
+    return core.DynamicResourcesArgs(**given)
 
 
 def _read_preemption(data: Any, path: str, faults: Faults) -> core.DefaultPreemptionArgs:
@@ -306,7 +325,9 @@ _READERS: dict[str, Callable[[Any, str, Faults], core.PluginArgs]] = {
     "InterPodAffinity": _read_inter_pod_affinity,
     "NodeAffinity": _read_node_affinity,
     "PodTopologySpread": _read_spread,
+    "DefaultPreemption": _read_preemption,
+}
+_READERS_WITH_GATES: dict[str, Callable[[Any, FeatureGates, str, Faults], core.PluginArgs]] = {
     "VolumeBinding": _read_volume_binding,
     "DynamicResources": _read_dynamic_resources,
-    "DefaultPreemption": _read_preemption,
 }

@@ -1,7 +1,7 @@
 """The plugins that kube-scheduler v1.36 runs by default, and their extension points.
 
-Constants only. The default gates are assumed: the plugins of pod groups (GangScheduling and its kin) are
-off and therefore not named here.
+Constants, and which of the plugins a feature gate takes away. The gates of the plugins of pod groups (GangScheduling
+and its kin) cannot be set here, so these plugins are not named.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from bayplan.config.schema import Plugin, PluginSet
+from bayplan.core.feature_gates import FeatureGates
 
 EXTENSION_POINTS: Final = (
     "preEnqueue",
@@ -29,6 +30,8 @@ EXTENSION_POINTS: Final = (
 
 # They exist in the file format; with the default gates nothing calls them.
 PLACEMENT_POINTS: Final = ("placementGenerate", "placementScore")
+
+NODE_DECLARED_FEATURES: Final = "NodeDeclaredFeatures"
 
 DEFAULT_MULTI_POINT: Final = PluginSet(
     enabled=(
@@ -51,7 +54,7 @@ DEFAULT_MULTI_POINT: Final = PluginSet(
         Plugin(name="NodeResourcesBalancedAllocation", weight=1),
         Plugin(name="ImageLocality", weight=1),
         Plugin(name="DefaultBinder"),
-        Plugin(name="NodeDeclaredFeatures"),
+        Plugin(name=NODE_DECLARED_FEATURES),
     )
 )
 
@@ -83,3 +86,10 @@ IMPLEMENTED_POINTS: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
 )
 
 REMOVED_PLUGINS: Final = frozenset({"AzureDiskLimits", "CinderLimits", "EBSLimits", "GCEPDLimits"})
+
+
+def default_plugins(gates: FeatureGates) -> PluginSet:
+    """The plugins that run unless a file says otherwise."""
+    if gates.node_declared_features:
+        return DEFAULT_MULTI_POINT
+    return PluginSet(enabled=tuple(each for each in DEFAULT_MULTI_POINT.enabled if each.name != NODE_DECLARED_FEATURES))

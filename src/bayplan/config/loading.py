@@ -17,10 +17,12 @@ import msgspec
 
 from bayplan.config.args import DEFAULT_ARGS, read_args
 from bayplan.config.decoding import decode_struct
-from bayplan.config.defaults import EXTENSION_POINTS, IMPLEMENTED_POINTS
+from bayplan.config.defaults import EXTENSION_POINTS, IMPLEMENTED_POINTS, default_plugins
 from bayplan.config.document import read_document
 from bayplan.config.faults import CONFIGURATION_KIND, Faults
+from bayplan.config.feature_gates import GateSettings, read_feature_gates
 from bayplan.config.merge import MULTI_POINT, expand_plugins
+from bayplan.config.own_settings import read_own_settings
 from bayplan.config.plugin_loading import PluginClass, PluginError, find_plugin
 from bayplan.config.schema import (
     API_VERSION,
@@ -29,7 +31,9 @@ from bayplan.config.schema import (
     Profile,
 )
 from bayplan.config.validation import check_configuration
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import NodeResourcesFitArgs
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 
 
@@ -59,28 +63,38 @@ class Configuration:
     percentage_of_nodes_to_score: int | None  # None: not set, every node counts; 0: adapt to the size as upstream
     pod_initial_backoff_seconds: int
     pod_max_backoff_seconds: int
+    wakeups: Wakeups = Wakeups.UPSTREAM
+    gates: FeatureGates = DEFAULT_GATES
 
 
 def load_configuration(
     source: str | Path | Mapping[str, Any] | None = None,
+    feature_gates: GateSettings = None,
     implements: Mapping[str, frozenset[str]] = IMPLEMENTED_POINTS,
 ) -> Configuration:
-    """The configuration in a file or dict, or the default one; `implements` names the plugins there are."""
+    """The configuration in a file or dict, or the default one; `implements` names the plugins there are.
+
+    Raises FeatureGateError for gates that cannot be set so.
+    """
+    gates = read_feature_gates(feature_gates)
     faults = Faults(str(source) if isinstance(source, str | Path) else "")
     file = _with_defaults(_read_file(source, faults))
     check_configuration(file, faults)
     ignored = _resources_left_to_extenders(file.extenders)
     folder = Path(source).parent if isinstance(source, str | Path) else Path()
     profiles = tuple(
-        _profile_spec(profile, ignored, implements, folder, f"profiles[{position}]", faults)
+        _profile_spec(profile, ignored, implements, folder, gates, f"profiles[{position}]", faults)
         for position, profile in enumerate(file.profiles)
     )
+    wakeups = read_own_settings(file.profiles, faults)
     faults.raise_if_any()
     return Configuration(
         profiles=profiles,
         percentage_of_nodes_to_score=file.percentage_of_nodes_to_score,
         pod_initial_backoff_seconds=file.pod_initial_backoff_seconds,
         pod_max_backoff_seconds=file.pod_max_backoff_seconds,
+        wakeups=wakeups,
+        gates=gates,
     )
 
 
@@ -143,17 +157,19 @@ def _profile_spec(
     ignored_resources: frozenset[str],
     implements: Mapping[str, frozenset[str]],
     folder: Path,
+    gates: FeatureGates,
     path: str,
     faults: Faults,
 ) -> ProfileSpec:
     name = profile.scheduler_name or ""
     outside = _Outside(profile, implements, folder, path, faults)
-    expanded = expand_plugins(profile.plugins, {**implements, **outside.points}, name, f"{path}.plugins", faults)
+    points = {**implements, **outside.points}
+    expanded = expand_plugins(profile.plugins, default_plugins(gates), points, name, f"{path}.plugins", faults)
     return ProfileSpec(
         scheduler_name=name,
         plugins=expanded.by_point,
         score_weights=expanded.score_weights,
-        args=_args(profile, ignored_resources, path, faults),
+        args=_args(profile, ignored_resources, gates, path, faults),
         percentage_of_nodes_to_score=profile.percentage_of_nodes_to_score,
         configured=frozenset(entry.name for entry in profile.plugin_config),
         outside=outside.build(),
@@ -227,11 +243,13 @@ def _named_at(profile: Profile, path: str) -> dict[str, dict[str, str]]:
     return named
 
 
-def _args(profile: Profile, ignored_resources: frozenset[str], path: str, faults: Faults) -> dict[str, Any]:
+def _args(
+    profile: Profile, ignored_resources: frozenset[str], gates: FeatureGates, path: str, faults: Faults
+) -> dict[str, Any]:
     args: dict[str, Any] = dict(DEFAULT_ARGS)
     for position, entry in enumerate(profile.plugin_config):
         args_path = f"{path}.pluginConfig[{position}].args"
-        args[entry.name] = read_args(entry.name, entry.args, args_path, faults)
+        args[entry.name] = read_args(entry.name, entry.args, gates, args_path, faults)
     fit = args["NodeResourcesFit"]
     if ignored_resources and isinstance(fit, NodeResourcesFitArgs):
         # Extenders replace what the args say. Upstream: scheduler.go buildExtenders (v1.36).

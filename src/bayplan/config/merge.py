@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from bayplan.config.defaults import DEFAULT_MULTI_POINT, EXTENSION_POINTS, PLACEMENT_POINTS, REMOVED_PLUGINS
+from bayplan.config.defaults import EXTENSION_POINTS, PLACEMENT_POINTS, REMOVED_PLUGINS
 from bayplan.config.faults import Faults
 from bayplan.config.schema import Plugin, Plugins, PluginSet
 
@@ -29,13 +29,14 @@ class ExpandedPlugins:
 
 def expand_plugins(
     custom: Plugins,
+    default: PluginSet,
     implements: Mapping[str, frozenset[str]],
     scheduler_name: str,
     path: str,
     faults: Faults,
 ) -> ExpandedPlugins:
     """The plugins of a profile by extension point; what is wrong goes to `faults` under `path`."""
-    multi = merge_plugin_sets(DEFAULT_MULTI_POINT, custom.multi_point)
+    multi = merge_plugin_sets(default, custom.multi_point)
     _check_names(custom, multi, implements, path, faults)
     known_multi = [plugin.name for plugin in multi.enabled if plugin.name in implements]
     by_point = {

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from bayplan.config.loading import Configuration, ProfileSpec
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.contract import PreBindPlugin, ReservePlugin
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.unprepared import filters_as_prepared, pre_scorers_in_effect, scorers_as_prepared
@@ -62,13 +63,25 @@ WITH_ARGS: tuple[PluginFactory, ...] = (
     DynamicResources,
     NodeResourcesBalancedAllocation,
 )
+#: Plugins whose constructor takes the feature gates.
+WITH_GATES: frozenset[PluginFactory] = frozenset(
+    (
+        DynamicResources,
+        NodeDeclaredFeatures,
+        NodeResourcesFit,
+        NodeUnschedulable,
+        NodeVolumeLimits,
+        PodTopologySpread,
+        TaintToleration,
+        VolumeBinding,
+    )
+)
 #: Preemption is a stage of the core; in a configuration it goes by the name of a plugin.
 
 
 def build_profiles(configuration: Configuration) -> dict[str, Profile]:
     """Profiles by scheduler name."""
-    share = configuration.percentage_of_nodes_to_score
-    return {spec.scheduler_name: _build(spec, share) for spec in configuration.profiles}
+    return {spec.scheduler_name: _build(spec, configuration) for spec in configuration.profiles}
 
 
 def queue_order(profiles: Mapping[str, Profile]) -> SortKey:
@@ -77,8 +90,8 @@ def queue_order(profiles: Mapping[str, Profile]) -> SortKey:
     return PrioritySort().sort_key if plugin is None else plugin.sort_key
 
 
-def _build(spec: ProfileSpec, percentage_of_nodes_to_score: int | None) -> Profile:
-    plugins = _instances(spec)
+def _build(spec: ProfileSpec, configuration: Configuration) -> Profile:
+    plugins = _instances(spec, configuration.gates)
 
     def at(point: str) -> tuple[Any, ...]:
         return tuple(plugins[name] for name in spec.plugins[point] if name in plugins)
@@ -100,7 +113,7 @@ def _build(spec: ProfileSpec, percentage_of_nodes_to_score: int | None) -> Profi
         post_bind=at("postBind"),
         queue_sort=next(iter(at("queueSort")), None),
         percentage_of_nodes_to_score=(
-            percentage_of_nodes_to_score
+            configuration.percentage_of_nodes_to_score
             if spec.percentage_of_nodes_to_score is None
             else spec.percentage_of_nodes_to_score
         ),
@@ -109,12 +122,12 @@ def _build(spec: ProfileSpec, percentage_of_nodes_to_score: int | None) -> Profi
     )
 
 
-def _instances(spec: ProfileSpec) -> Mapping[str, Any]:
+def _instances(spec: ProfileSpec, gates: FeatureGates) -> Mapping[str, Any]:
     used = {name for names in spec.plugins.values() for name in names}
-    plain = {factory.name: factory() for factory in PLAIN if factory.name in used}  # type: ignore[attr-defined]
-    typed = {
-        factory.name: factory(spec.args[factory.name])  # type: ignore[attr-defined]
-        for factory in WITH_ARGS
-        if factory.name in used  # type: ignore[attr-defined]
-    }
-    return {**plain, **typed, **spec.outside}
+    built: dict[str, Any] = {}
+    for factory in (*PLAIN, *WITH_ARGS):
+        name: str = factory.name  # type: ignore[attr-defined]
+        if name in used:
+            args = (spec.args[name],) if factory in WITH_ARGS else ()
+            built[name] = factory(*args, gates=gates) if factory in WITH_GATES else factory(*args)
+    return {**built, **spec.outside}

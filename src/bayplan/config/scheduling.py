@@ -1,4 +1,4 @@
-"""A scheduler as a configuration describes it: its profiles, the order of its queue, its backoff."""
+"""A scheduler as a configuration describes it: its profiles, the order of its queue, its backoff, its wake-ups."""
 
 from __future__ import annotations
 
@@ -19,5 +19,7 @@ def build_scheduler(
         started_at=started_at,
         initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND,
         max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND,
+        wakeups=configuration.wakeups,
         on_choice=on_choice,
+        gates=configuration.gates,
     )

@@ -9,8 +9,8 @@ they observe changes and write to a store.
     nodes/      kubelet, node_lifecycle, taint_eviction, pod_garbage_collector
     volumes/    persistent_volume (claim_binding, free_volumes, provisioning), ephemeral_volume
     budgets/    disruption_controller
-    the rest    garbage_collector, namespace
+    the rest    garbage_collector, namespace, resource_claims, device_driver, device_taint_eviction
 
-They share `work_queue`, `timers` and `delays` (what is due when), `tally` (counts), `ownership`, `writes` and
-`int_or_percent`; workloads also `templates` and `pods_from_templates`, `availability` and `deletion_order`.
+They share `work_queue`, `timers` and `delays` (what is due when), `tally` (counts), `ownership`, `writes`, `eviction`
+and `int_or_percent`; workloads also `templates` and `pods_from_templates`, `availability` and `deletion_order`.
 """

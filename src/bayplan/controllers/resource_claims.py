@@ -7,10 +7,12 @@ devices, and one made for a pod that will not run is deleted. Giving claims devi
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import ClassVar, NamedTuple
 
 from bayplan.controllers.ownership import controller_reference, is_terminal
 from bayplan.controllers.work_queue import Reconciler
+from bayplan.core.plugins.dynamic_resources.claims import left_to
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Pod, PodResourceClaim, PodResourceClaimStatus
 from bayplan.model.resource_claims import (
@@ -96,7 +98,7 @@ class ResourceClaimController(Reconciler[Key]):
             if known.resource_claim_name is None:
                 return None
             claim = store.find(ResourceClaim, key.namespace, known.resource_claim_name)
-            if claim is not None and _owner_uid(claim) == pod.metadata.uid:
+            if claim is not None and is_made_for(claim, pod):
                 return None
         for owned in store.owned_by(pod.metadata.uid):
             if (
@@ -152,6 +154,21 @@ def claim_names(pod: Pod) -> list[str]:
     return [name for name in names if name]
 
 
+def names_in_use(pod: Pod) -> Iterator[tuple[str, bool]]:
+    """The claims that entries of the pod stand for, as far as they are known, and whether they were made for it."""
+    told = {status.name: status.resource_claim_name for status in pod.status.resource_claim_statuses}
+    for entry in pod.spec.resource_claims:
+        name = entry.resource_claim_name
+        if name is not None:
+            yield name, False
+        elif (generated := told.get(entry.name)) is not None:
+            yield generated, True
+
+
+def is_made_for(claim: ResourceClaim, pod: Pod) -> bool:
+    return _owner_uid(claim) == pod.metadata.uid
+
+
 def may_run(pod: Pod) -> bool:
     """Whether the pod still needs its claims."""
     return not is_terminal(pod) and (pod.metadata.deletion_timestamp is None or bool(pod.spec.node_name))
@@ -166,12 +183,9 @@ def _sync_claim(store: Store, key: Key, now: int) -> None:
         return
     remaining = [user for user in claim.status.reserved_for if _is_using(store, claim, user)]
     if len(remaining) < len(claim.status.reserved_for):
-        allocation = claim.status.allocation if remaining or not _is_protected(claim) else None
-        status = replace(claim.status, reserved_for=remaining, allocation=allocation)
-        claim = store.modify_status(
-            ResourceClaim, key.namespace, key.name, lambda stored: replace(stored, status=status), now
-        )
-        if allocation is None:
+        left = left_to(claim, remaining)
+        claim = store.modify_status(ResourceClaim, key.namespace, key.name, lambda _: left, now)
+        if claim.status.allocation is None:
             claim = _unprotect(store, claim, now)
     elif _is_protected(claim) and claim.metadata.deletion_timestamp is not None and not remaining:
         if claim.status.allocation is not None:

@@ -14,6 +14,8 @@ from typing import TypeAlias
 from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.delays import Delays
+from bayplan.controllers.device_driver import DeviceDriver
+from bayplan.controllers.device_taint_eviction import DeviceTaintEvictionController
 from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.namespace import NamespaceController
 from bayplan.controllers.nodes.kubelet import Kubelet
@@ -46,7 +48,7 @@ class Controllers:
     collectors: tuple[Controller, ...]  # of what nobody owns any more, and of namespaces that go
     budgets: Controller
     volumes: tuple[Controller, ...]
-    devices: Controller  # the resource claims that stand for them
+    devices: tuple[Controller, ...]  # the resource claims that stand for them, their drivers, and who leaves them
     kubelet: Kubelet
     lifecycle: NodeLifecycleController
 
@@ -55,7 +57,7 @@ class Controllers:
         yield from self.collectors
         yield self.budgets
         yield from self.volumes
-        yield self.devices
+        yield from self.devices
         yield self.kubelet
         yield self.lifecycle
 
@@ -75,7 +77,7 @@ def standard_controllers(delays: Delays) -> Controllers:
         collectors=(GarbageCollector(), NamespaceController()),
         budgets=DisruptionController(),
         volumes=(EphemeralVolumeController(), PersistentVolumeController(delays)),
-        devices=ResourceClaimController(),
+        devices=(ResourceClaimController(), DeviceDriver(), DeviceTaintEvictionController()),
         kubelet=Kubelet(delays),
         lifecycle=NodeLifecycleController(),
     )

@@ -7,73 +7,66 @@ and writing are actions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable
 
-from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate, ReleaseClaim, WriteVolumes
+from bayplan.core.actions import Action, Bind, Emit, Evict, Nominate
 from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Decision, Outcome
-from bayplan.core.events import BindAnswered, PermitAnswered
+from bayplan.core.events import BindAnswered, PermitAnswered, VolumesAnswered
 from bayplan.core.failure_handling import return_failed
 from bayplan.core.framework.contract import Wait
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
-from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
+from bayplan.core.on_the_way import DeviceWait, OnTheWay, resource_claims
+from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES, DynamicResources
+from bayplan.core.plugins.dynamic_resources.binding_conditions import (
+    BINDING_TIMEOUT,
+    LOOK_EVERY_NS,
+    DeviceBindingError,
+    are_ready,
+    claims_used_by,
+    has_conditions,
+)
+from bayplan.core.plugins.dynamic_resources.claims import ClaimError
 from bayplan.core.plugins.volume_binding_wait import why_in_vain
 from bayplan.core.plugins.volume_claims import claim_uses, is_fully_bound
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.queued_pod import QueuedPod
-from bayplan.model.kinds import Object, object_key
+from bayplan.core.reservations import Reservations
+from bayplan.model.kinds import Object
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
-from bayplan.model.resource_claims import EXTENDED_RESOURCE_ANNOTATION, ResourceClaim
+from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
-from bayplan.model.structs import Struct, field, replace
+from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE
 
 #: Longest wait that a plugin may ask for at Permit.
 PERMIT_WAIT_MAX_NS = 15 * MINUTE
 
 
-class OnTheWay(Struct, eq=False):
-    """A pod that has a node but is not bound yet."""
-
-    queued: QueuedPod
-    profile: Profile
-    node: str
-    reserved: list[Object] = field(default_factory=list)  # objects as they were before Reserve changed them
-    volumes: tuple[Object, ...] = ()  # to be written before the pod can be bound
-    written: tuple[Object, ...] = ()  # the same, once that is done
-    claims: tuple[tuple[str, str], ...] = ()  # whose binding is waited for
-    waits: dict[str, int] = field(default_factory=dict)  # plugin at Permit -> deadline
-    deadline: int | None = None  # of the volumes
-    uncertain: bool = False  # an answer to Bind was lost
-
-    @property
-    def pod(self) -> Pod:
-        """As it would stand on its node."""
-        pod = self.queued.pod
-        return replace(pod, spec=replace(pod.spec, node_name=self.node))
-
-    @property
-    def due_at(self) -> int | None:
-        """When it has waited too long."""
-        return min(self.waits.values()) if self.waits else self.deadline
-
-
 class Binding:
     """The pods on the way of one scheduler."""
 
-    def __init__(self, cache: Cache, queue: SchedulingQueue, bind_timeout_ns: int) -> None:
+    def __init__(
+        self,
+        cache: Cache,
+        queue: SchedulingQueue,
+        bind_timeout_ns: int,
+        on_given_back: Callable[[Object, Object | None, int], None],
+    ) -> None:
+        """`on_given_back` gets each object as it was assumed for a pod, and as it is again (None: not there)."""
         self._cache = cache
         self._queue = queue
+        self._on_given_back = on_given_back
         self._bind_timeout_ns = bind_timeout_ns
         self._on_the_way: dict[str, OnTheWay] = {}
-        self._timed: dict[str, OnTheWay] = {}  # those of them that wait for permission or for volumes
+        self._timed: dict[str, OnTheWay] = {}  # those of them that wait for permission, volumes or devices
         self._binding: dict[str, tuple[str, OnTheWay]] = {}  # uid -> node and pod, of binds that are not answered
         self._outbox: list[Action] = []  # what is to be done because of something that was observed
+        self.reservations = Reservations(cache.objects)
 
     @property
     def has_actions(self) -> bool:
@@ -91,7 +84,7 @@ class Binding:
         return way if way is None or uid is None or way.queued.info.uid == uid else None
 
     def is_waiting(self, key: str) -> bool:
-        """Whether the pod waits for permission or volumes, and nothing of it has been written yet."""
+        """Whether the pod waits for permission, volumes or devices, and nobody has been asked to bind it yet."""
         return key in self._timed
 
     def unconfirmed(self) -> list[str]:
@@ -122,23 +115,15 @@ class Binding:
             self._timed[queued.key] = way
         if way.waits:
             queued.enter(PodState.WAITING)
-            return Decision(queued.key, Outcome.WAITING, node, actions=(Nominate(queued.key, node),))
+            return Decision(queued.key, Outcome.WAITING, node, actions=self._announcement(way))
         return self._go_on(way, now)
 
     def _reserve(self, way: OnTheWay, info: PodInfo, now: int) -> None:
-        objects = self._cache.objects
         view = self._cache.view()
         changed: list[Object] = []
         for plugin in way.profile.reserve:
             changed += plugin.reserve(info, view, view.nodes.rows_by_name[way.node])
-        for obj in changed:
-            before = objects.find(obj)
-            if before is not None:
-                way.reserved.append(before)
-            if isinstance(obj, ResourceClaim) and not _has_devices(before):
-                objects.claims_in_flight.add((obj.metadata.namespace, obj.metadata.name))
-            objects.put(obj)
-        way.volumes = tuple(changed)
+        self.reservations.take(way, changed)
         if changed:
             if not all(isinstance(obj, ResourceClaim) for obj in changed):
                 way.claims = tuple((info.namespace, use.claim_name) for use in claim_uses(info))
@@ -163,10 +148,60 @@ class Binding:
         self._queue.done(queued)
         queued.enter(PodState.BINDING)
         if way.volumes:
-            # What takes its time is announced: others can see where the pod will go.
-            actions = (Nominate(queued.key, way.node), WriteVolumes(queued.key, queued.info.uid, way.volumes))
+            actions = (*self._announcement(way), self.reservations.write(way))
             return Decision(queued.key, Outcome.ASSUMED, way.node, actions=actions)
+        return self._bind_with_devices(way, now)
+
+    def _bind_with_devices(self, way: OnTheWay, now: int) -> Decision:
+        """Bind the pod once its devices are ready; most are at once."""
+        try:
+            way.devices = self._wait_for_devices(way, now)
+        except ClaimError as problem:
+            return self._fall_back(way, _failed_devices(problem), now)
+        if way.devices is None:
+            return self._bind(way, now)
+        self._timed[way.queued.key] = way
+        note = f"waiting for binding conditions for device on node {way.node}"
+        pending = Emit(way.queued.key, way.uid, "Normal", "BindingConditionsPending", "Scheduling", note)
+        decision = self._look_at_devices(way, now) or Decision(way.queued.key, Outcome.ASSUMED, way.node)
+        return replace(decision, actions=(pending, *decision.actions))
+
+    def _wait_for_devices(self, way: OnTheWay, now: int) -> DeviceWait | None:
+        """What is to be waited for; None if nothing is. Raises ClaimError."""
+        info = way.queued.info
+        if info.claims is None:
+            return None
+        plugin = next((plugin for plugin in way.profile.reserve if isinstance(plugin, DynamicResources)), None)
+        if plugin is None or not plugin.waits_for_devices:
+            return None
+        claims = claims_used_by(info, self._cache.objects, resource_claims(way.written))
+        if not any(map(has_conditions, claims)):
+            return None
+        way.written = (*(obj for obj in way.written if not isinstance(obj, ResourceClaim)), *claims)
+        places = tuple((claim.metadata.namespace, claim.metadata.name) for claim in claims)
+        return DeviceWait(places, plugin.binding_timeout_ns, now + plugin.binding_timeout_ns, now)
+
+    def _look_at_devices(self, way: OnTheWay, now: int) -> Decision | None:
+        """Bind the pod or give it up; None while it has to wait."""
+        wait = way.devices
+        assert wait is not None
+        try:
+            ready = are_ready(self._cache.objects, wait.places, now, wait.timeout_ns)
+            if not ready and now >= wait.until:
+                raise DeviceBindingError(f"{BINDING_TIMEOUT}: context deadline exceeded")
+        except DeviceBindingError as problem:
+            return self._fall_back(way, _failed_devices(problem), now)
+        if not ready:
+            wait.look_at = min(now + LOOK_EVERY_NS, wait.until)
+            return None
+        way.devices = None
+        del self._timed[way.queued.key]
         return self._bind(way, now)
+
+    def _announcement(self, way: OnTheWay) -> tuple[Action, ...]:
+        """What takes its time is announced: others can see where the pod will go."""
+        announces = self._cache.gates.nominated_node_name_for_expectation
+        return (Nominate(way.queued.key, way.node),) if announces else ()
 
     def _bind(self, way: OnTheWay, now: int) -> Decision:
         """Bind the pod, unless PreBind rejects it at the last moment."""
@@ -197,6 +232,7 @@ class Binding:
     def arrived(self, way: OnTheWay) -> None:
         """The API shows the pod on its node: the scheduler is through with it."""
         del self._on_the_way[way.queued.key]
+        self.reservations.confirm(way)
         self._timed.pop(way.queued.key, None)
         if way.queued.state is not PodState.BOUND:
             if way.queued.state is not PodState.BINDING:
@@ -207,8 +243,10 @@ class Binding:
     def give_up(self, way: OnTheWay, now: int) -> None:
         """A pod that had a node is being deleted before it was bound."""
         self._forget(way)
+        self._outbox += way.releases()
         self._queue.discard(way.queued)
         self._queue.move(POD_GONE, way.pod, None, now)
+        self._report_given_back(now)
 
     def stop(self, eviction: Evict, now: int) -> tuple[Action, ...]:
         """Take its node from a victim that waits for permission or volumes; it is not bound, so nothing is deleted."""
@@ -216,7 +254,7 @@ class Binding:
         if way.waits:
             text = "waiting on permit for pod: preempted"
         else:
-            text = f'running PreBind plugin "{_writer(way)}": preempted by DefaultPreemption'
+            text = f'running PreBind plugin "{way.writer}": preempted by DefaultPreemption'
         note = f"{eviction.note} (in kube-scheduler memory)."
         preempted = Emit(eviction.pod, eviction.uid, "Normal", "Preempted", "Preempting", note)
         return preempted, *self._fall_back(way, Status(Code.ERROR, (text,)), now).actions
@@ -225,8 +263,14 @@ class Binding:
         """A pod that had a node loses it again."""
         self._forget(way)
         self._queue.move(POD_GONE, way.pod, None, now, except_key=way.queued.key)
+        self._report_given_back(now)
         decision = return_failed(self._queue, way.queued, status, way.node, now)
-        return replace(decision, actions=(*_releases(way), *decision.actions))
+        return replace(decision, actions=(*way.releases(), *decision.actions))
+
+    def _report_given_back(self, now: int) -> None:
+        """Others may take what was put back."""
+        for assumed, as_before in self.reservations.take_given_back():
+            self._on_given_back(assumed, as_before, now)
 
     def _forget(self, way: OnTheWay) -> None:
         """Undo assume and reserve."""
@@ -234,16 +278,7 @@ class Binding:
         self._timed.pop(way.queued.key, None)
         if self._cache.stands_on_a_node(way.queued.key):
             self._cache.remove_pod(way.queued.key)
-        objects = self._cache.objects
-        for obj in way.reserved:
-            if objects.find(obj) in way.volumes:  # nobody has changed it since
-                objects.put(obj)
-        known = {(obj.metadata.namespace, obj.metadata.name) for obj in way.reserved}
-        for claim in _resource_claims(way.volumes):
-            name = (claim.metadata.namespace, claim.metadata.name)
-            objects.claims_in_flight.discard(name)
-            if name not in known and objects.find(claim) is claim:
-                objects.remove(claim)  # it was to be written for this pod
+        self.reservations.undo(way)
 
     def bind_answered(self, answer: BindAnswered, now: int) -> None:
         way = self.find(answer.pod, answer.uid)
@@ -273,33 +308,32 @@ class Binding:
             return
         self._fail(way, f'running Bind plugin "DefaultBinder": {answer.error}', now)
 
-    def volumes_answered(self, key: str, uid: str, error: str, now: int) -> None:
-        way = self.find(key, uid)
+    def volumes_answered(self, answer: VolumesAnswered, now: int) -> None:
+        way = self.reservations.answered(answer)
         if way is None:
             return
-        if error:
-            self._fail(way, f'running PreBind plugin "{_writer(way)}": {error}', now)
+        if answer.lost:
+            # The claims may have their devices. As for a binding it is asked for again until it is known.
+            self._outbox.append(self.reservations.write(way))
+        elif self._on_the_way.get(answer.pod) is not way:
+            self._leave_behind(way)
+        elif answer.error:
+            self._fail(way, f'running PreBind plugin "{way.writer}": {answer.error}', now)
         else:
-            way.volumes, way.written = (), way.volumes
-            for claim in _resource_claims(way.written):
-                self._cache.objects.claims_in_flight.discard((claim.metadata.namespace, claim.metadata.name))
             self._bind_if_ready(way, now)
+        self._report_given_back(now)
 
-    def as_assumed(self, seen: Object) -> Object:
-        """A claim with the devices that a pod on the way was given, where the watch has not shown them yet."""
-        if not isinstance(seen, ResourceClaim) or seen.status.allocation is not None:
-            return seen
-        for way in self._on_the_way.values():
-            for claim in _resource_claims((*way.volumes, *way.written)):
-                if object_key(claim) == object_key(seen):
-                    return replace(seen, status=claim.status)
-        return seen
+    def _leave_behind(self, way: OnTheWay) -> None:
+        """What was written for a pod that had lost its node by then; another attempt, or somebody else, may need it."""
+        if self.find(way.queued.key, way.uid) is None and not self._cache.stands_on_a_node(way.queued.key):
+            self._outbox += way.releases()
+        self.reservations.undo(way)
 
     def look_at_volumes(self, changed: Object, now: int) -> None:
         """Something that pods may wait for, or on, has come, changed or gone."""
         if isinstance(changed, PersistentVolumeClaim | PersistentVolume | Node):
             for way in list(self._timed.values()):
-                if way.written:
+                if way.written and way.claims:
                     self._bind_if_ready(way, now)
 
     def _bind_if_ready(self, way: OnTheWay, now: int) -> None:
@@ -311,7 +345,7 @@ class Binding:
         if way.deadline is not None and all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
             way.claims, way.deadline = (), None
             del self._timed[way.queued.key]
-            self._outbox += self._bind(way, now).actions
+            self._outbox += self._bind_with_devices(way, now).actions
 
     def _why_in_vain(self, way: OnTheWay) -> str:
         nodes = self._cache.nodes
@@ -331,17 +365,21 @@ class Binding:
             self._outbox += self._go_on(way, now).actions
 
     def expire(self, now: int) -> None:
-        """Waits that have lasted too long."""
+        """Waits that have lasted too long, and those that are looked at from time to time."""
         if not self._timed:
             return
         for way in list(self._timed.values()):
-            if way.waits:
+            if way.devices is not None:
+                if way.devices.look_at <= now:
+                    looked = self._look_at_devices(way, now)
+                    self._outbox += looked.actions if looked is not None else ()
+            elif way.waits:
                 plugin, deadline = min(way.waits.items(), key=lambda wait: wait[1])
                 if deadline <= now:
                     self._reject(way, plugin, f"rejected due to timeout after waiting at plugin {plugin}", now)
             elif way.deadline is not None and way.deadline <= now:
-                text = 'running PreBind plugin "VolumeBinding": binding volumes: context deadline exceeded'
-                self._fail(way, text, now)
+                what = "binding volumes: " if way.writer != DYNAMIC_RESOURCES else ""
+                self._fail(way, f'running PreBind plugin "{way.writer}": {what}context deadline exceeded', now)
 
     def _fail(self, way: OnTheWay, error: str, now: int) -> None:
         self._outbox += self._fall_back(way, Status(Code.ERROR, (error,)), now).actions
@@ -350,22 +388,5 @@ class Binding:
         self._outbox += self._fall_back(way, Status(Code.UNSCHEDULABLE, (reason,), plugin), now).actions
 
 
-def _resource_claims(objects: Iterable[Object]) -> Iterator[ResourceClaim]:
-    return (obj for obj in objects if isinstance(obj, ResourceClaim))
-
-
-def _has_devices(claim: Object | None) -> bool:
-    return isinstance(claim, ResourceClaim) and claim.status.allocation is not None
-
-
-def _writer(way: OnTheWay) -> str:
-    """The plugin for which objects are written before the pod is bound."""
-    only_devices = all(isinstance(obj, ResourceClaim) for obj in (*way.volumes, *way.written))
-    return DYNAMIC_RESOURCES if only_devices else "VolumeBinding"
-
-
-def _releases(way: OnTheWay) -> Iterator[ReleaseClaim]:
-    """What was written for the pod is taken back; the devices stay the claim's until somebody needs it elsewhere."""
-    for claim in _resource_claims(way.written):
-        is_own = claim.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) == "true"
-        yield ReleaseClaim(way.queued.key, way.queued.info.uid, object_key(claim), is_own)
+def _failed_devices(problem: Exception) -> Status:
+    return Status(Code.ERROR, (f'running PreBind plugin "{DYNAMIC_RESOURCES}": {problem}',))

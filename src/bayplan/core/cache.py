@@ -15,6 +15,7 @@ from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
 from bayplan.core.columns.resources import ResourceVocabulary
 from bayplan.core.columns.shapes import PodClaims, PodInfo, PodShape, Shapes, pod_info
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.snapshot import Objects, Usage, View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
@@ -24,14 +25,15 @@ from bayplan.model.pod import FINISHED_PHASES, Pod
 class Cache:
     """Nodes, running and nominated pods, and the objects plugins look up."""
 
-    def __init__(self) -> None:
+    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self.gates = gates
         self.resources = ResourceVocabulary()
-        self.shapes = Shapes()
+        self.shapes = Shapes(gates)
         self.nodes = NodeTable(self.resources)
-        self.pods = PodTable(self.resources)
+        self.pods = PodTable(self.resources, gates)
         self.ports = PortTable()
         self.counters = Counters(self.shapes, self.pods)
-        self.objects = Objects()
+        self.objects = Objects(gates=gates)
         # Which resources may come as devices is part of what is known of nodes.
         self.objects.devices.on_class_change = lambda: self.nodes.spec_changes.append(0)
         self.objects.devices.on_devices_change = self._devices_changed
@@ -158,8 +160,9 @@ class Cache:
 
     def _widen(self) -> None:
         """Make room in all tables for resources that somebody was the first to name."""
-        if len(self.resources) > self._width:
-            self._width = len(self.resources)
+        width = len(self.resources.values)
+        if width > self._width:
+            self._width = width
             self.nodes.widen()
             self.pods.widen()
 

@@ -38,7 +38,7 @@ from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, run_post_filters
 from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
-from bayplan.core.standing import NOT_FEASIBLE, RANKS, NothingToReuse, Standing, standing_for
+from bayplan.core.standing import RANKS, NothingToReuse, Standing, standing_for
 
 #: Bytes that all standings together may take, by estimate.
 STANDINGS_BYTES_MAX = 512 << 20
@@ -159,6 +159,12 @@ class _Kept:
         )
         self._prepared = {plugin.name for plugin in profile.later_pre_filters}
         self._each_pod_counts = any(plugin.name not in self._prepared for plugin in profile.later_filters)
+        #: Score plugins that read the cluster and may tell nodes apart for such pods.
+        self._later_scorers = tuple(
+            plugin
+            for plugin in profile.later_scorers
+            if not isinstance(plugin, SelectiveScorePlugin) or plugin.tells_nodes_apart(pod)
+        )
         self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
         self._candidacies: dict[int, Candidacy] = {}  # by priority
         self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
@@ -187,7 +193,7 @@ class _Kept:
             passed = self._filter_further(view, states, nominated)
             rows = passed.nonzero()[0]
             if len(rows):
-                return self._best(pod, view, rows, passed)
+                return self._best(pod, view, rows)
         return self._remember(pod, view, self._preempt(pod, view, nominated)) if only_local else None
 
     def _unschedulable_before(self, pod: PodInfo, view: View) -> Unschedulable | None:
@@ -250,20 +256,20 @@ class _Kept:
             passed[crowded] = full.filter(crowded).passed
         return passed
 
-    def _best(self, pod: PodInfo, view: View, rows: RowArray, passed: BoolArray | None = None) -> Fits:
-        """The best of the feasible `rows`; `passed` marks them where they are not all that pass the local filters."""
+    def _best(self, pod: PodInfo, view: View, rows: RowArray) -> Fits:
+        """The best of the feasible `rows`."""
         standing = self.standing
         more = self._later_scores(pod, view, rows)
-        if more is None and standing.total_is_constant_apart:
-            order = standing.order if passed is None else np.where(passed, standing.order, NOT_FEASIBLE)
-            row = int(order.argmax())
-            total = standing.plain_total(row)
-            return Fits(row, total + standing.constant, order, (total - 1) * RANKS + 1)
-        if more is not None and standing.total_is_constant_apart:
-            order, constant = standing.order[rows] + more * RANKS, standing.constant
+        if standing.total_is_constant_apart:
+            if more is None and len(rows) == standing.passed_count:
+                row = int(standing.order.argmax())
+                total = standing.plain_total(row)
+                return Fits(row, total + standing.constant, standing.order, (total - 1) * RANKS + 1)
+            order, constant = standing.order.take(rows), standing.constant
         else:
-            totals = standing.totals(rows) if more is None else standing.totals(rows) + more
-            order, constant = totals * RANKS - view.nodes.name_ranks()[rows], 0
+            order, constant = standing.totals(rows) * RANKS - view.nodes.name_ranks()[rows], 0
+        if more is not None:
+            order += more * RANKS
         best = int(order.argmax())
         row = rows.item(best)
         total = (order.item(best) + view.nodes.name_ranks().item(row)) // RANKS
@@ -272,9 +278,7 @@ class _Kept:
     def _later_scores(self, pod: PodInfo, view: View, rows: RowArray) -> IntArray | None:
         """(rows,) what the score plugins that read the cluster add; None when all of them skip."""
         profile, sums = self.profile, None
-        for plugin in profile.later_scorers:
-            if isinstance(plugin, SelectiveScorePlugin) and not plugin.tells_nodes_apart(pod):
-                continue
+        for plugin in self._later_scorers:
             pre = profile.pre_scorers.get(plugin.name)
             state = pre.pre_score(pod, view, rows) if pre is not None else pod
             if state is not SKIP:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from bayplan.model.kinds import Object
+from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import Struct
 
 
@@ -43,11 +44,13 @@ class EvictAnswered(Struct, frozen=True):
 
 
 class VolumesAnswered(Struct, frozen=True):
-    """The answer to `WriteVolumes`: the writes were taken, or not."""
+    """The answer to `WriteVolumes`: the writes were taken, or not. `lost`: nobody knows which of them were."""
 
     pod: str
     uid: str
     error: str = ""
+    lost: bool = False
+    claims: tuple[ResourceClaim, ...] = ()  # the resource claims among the objects, as they are stored now
 
 
 class PermitAnswered(Struct, frozen=True):

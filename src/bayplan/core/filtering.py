@@ -153,7 +153,9 @@ def filter_nodes(profile: Profile, pod: PodInfo, view: View, pre: PreFilterResul
         return Filtered(plugins, [SKIP] * len(plugins), pre, verdicts, absent=pre.status, feasible_rows=row_array([]))
     states = filter_states(profile, pod, view, pre.states)
     if pre.nodes is not None and pod.nominated_node_name:
-        _judge_nominated_node(profile, states, pod, view, pre, verdicts)
+        rejector = _judge_nominated_node(profile, states, pod, view, verdicts)
+        if rejector:
+            pre = replace(pre, narrowing=sorted({*pre.narrowing, rejector}))
     rows = _rows_to_search(pre, view)
     found = filter_with_nominated(plugins, states, pod, view, rows)
     verdicts.rejected_by[rows] = found.rejected_by
@@ -162,24 +164,24 @@ def filter_nodes(profile: Profile, pod: PodInfo, view: View, pre: PreFilterResul
     return Filtered(plugins, states, pre, verdicts, absent=_outside_status(pre), feasible_rows=rows[found.passed])
 
 
-def _judge_nominated_node(
-    profile: Profile, states: list[State], pod: PodInfo, view: View, pre: PreFilterResult, into: Verdicts
-) -> None:
+def _judge_nominated_node(profile: Profile, states: list[State], pod: PodInfo, view: View, into: Verdicts) -> str:
     """The node the pod is nominated to is tried before all others, whether PreFilter left it or not.
 
-    As upstream: its verdict stays, and the plugin that rejects it is named as one that narrowed the search.
+    As upstream: its verdict stays, and the plugin that rejects it (returned; "" if none) counts as one that narrowed
+    the search.
     """
     row = view.nodes.rows_by_name.get(pod.nominated_node_name)
     if row is None or not view.nodes.alive[row]:
-        return
+        return ""
     try:
         found = filter_with_nominated(profile.filter, states, pod, view, row_array([row]))
     except CycleError:
-        return
+        return ""
     position = found.rejected_by.item(0)
-    if position != PASSED:
-        into.rejected_by[row], into.codes[row] = position, found.codes.item(0)
-        pre.narrowing = sorted({*pre.narrowing, profile.filter[position].name})
+    if position == PASSED:
+        return ""
+    into.rejected_by[row], into.codes[row] = position, found.codes.item(0)
+    return profile.filter[position].name
 
 
 def run_pre_filters(profile: Profile, pod: PodInfo, view: View) -> PreFilterResult:

@@ -31,8 +31,17 @@ from bayplan.core.events import (
 )
 from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import failed_event, return_failed, return_unschedulable
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.requeue import POD_GONE, POD_PLACED, ActionType, ClusterEvent, EventResource
+from bayplan.core.framework.requeue import (
+    POD_GONE,
+    POD_PLACED,
+    UNHEARD_UPSTREAM,
+    ActionType,
+    ClusterEvent,
+    EventResource,
+    Wakeups,
+)
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.preemption.prepare import prepare
@@ -45,6 +54,7 @@ from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.resource_claims import DeviceTaintRule
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE, SECOND
 
@@ -68,24 +78,28 @@ class Scheduler:
         max_backoff_ns: int = 10 * SECOND,
         parked_max_ns: int = PARKED_MAX_NS,
         bind_timeout_ns: int = 10 * MINUTE,
+        wakeups: Wakeups = Wakeups.UPSTREAM,
         on_choice: ChoiceObserver | None = None,
+        gates: FeatureGates = DEFAULT_GATES,
     ) -> None:
         self.profiles = profiles
-        self.cache = Cache()
+        self.wakeups = wakeups
+        self.cache = Cache(gates)
         self._evictions = Evictions()
         gate = PreemptionGate(self._evictions.is_preempting)
         self.queue = SchedulingQueue(
-            {name: QueueProfile.of(profile, (gate,)) for name, profile in profiles.items()},
+            {name: QueueProfile.of(profile, (gate,), wakeups) for name, profile in profiles.items()},
             sort_key,
             started_at=started_at,
             initial_backoff_ns=initial_backoff_ns,
             max_backoff_ns=max_backoff_ns,
             parked_max_ns=parked_max_ns,
             mirror=self.cache,
+            pops_from_backoff=gates.scheduler_pop_from_backoff_q,
         )
         self._decider = Decider(profiles)
         self._on_choice = on_choice
-        self._binding = Binding(self.cache, self.queue, bind_timeout_ns)
+        self._binding = Binding(self.cache, self.queue, bind_timeout_ns, self._given_back)
 
     def pods_on_the_way(self) -> list[str]:
         """Pods that have a node but are not known to be bound."""
@@ -108,8 +122,8 @@ class Scheduler:
                 self._binding.bind_answered(event, now)
             case EvictAnswered(_, uid, error):
                 self._evict_answered(uid, error, now)
-            case VolumesAnswered(pod, uid, error):
-                self._binding.volumes_answered(pod, uid, error, now)
+            case VolumesAnswered():
+                self._binding.volumes_answered(event, now)
             case PermitAnswered():
                 self._binding.permit_answered(event, now)
 
@@ -120,7 +134,7 @@ class Scheduler:
             self.cache.add_node(new)
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.ADD), None, new, now)
         else:
-            self.cache.objects.put(self._binding.as_assumed(new))
+            self._binding.reservations.show(new)
             self._object_moved(ActionType.ADD, None, new, new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
@@ -129,7 +143,7 @@ class Scheduler:
             for change in node_changes(old, new):
                 self.queue.move(ClusterEvent(EventResource.NODE, change), old, new, now)
         else:
-            self.cache.objects.put(self._binding.as_assumed(new))
+            self._binding.reservations.show(new)
             self._object_moved(ActionType.UPDATE, old, new, new, now)
 
     def _removed(self, old: Object, now: int) -> None:
@@ -141,15 +155,35 @@ class Scheduler:
             self.cache.remove_node(old.metadata.name)
             self._binding.look_at_volumes(old, now)
         else:
-            self.cache.objects.remove(old)
+            self._binding.reservations.show_gone(old)
             self._object_moved(ActionType.DELETE, old, None, old, now)
 
     def _object_moved(self, action: ActionType, old: Object | None, new: Object | None, obj: Object, now: int) -> None:
         """Wake the pods that a change of something else than a pod or node may help; `obj` is what is left to see."""
+        if isinstance(obj, DeviceTaintRule):
+            self._taint_rule_moved(old, new, now)
         resource = _RESOURCES.get(type(obj).__name__)
-        if resource is not None:
+        is_heard = resource not in UNHEARD_UPSTREAM or self.wakeups is Wakeups.COMPLETE
+        if resource is not None and is_heard:
             self.queue.move(ClusterEvent(resource, action), old, new, now)
         self._binding.look_at_volumes(obj, now)
+
+    def _given_back(self, assumed: Object, as_before: Object | None, now: int) -> None:
+        """Volumes or devices that were meant for a pod are free again, which no watch will say; upstream is silent."""
+        if self.wakeups is Wakeups.COMPLETE:
+            resource = _RESOURCES[type(assumed).__name__]
+            action = ActionType.DELETE if as_before is None else ActionType.UPDATE
+            self.queue.move(ClusterEvent(resource, action), assumed, as_before, now)
+
+    def _taint_rule_moved(self, old: Object | None, new: Object | None, now: int) -> None:
+        """To pods that wait for devices it is a change of the slices that the rule is about."""
+        rules = [rule for rule in (old, new) if isinstance(rule, DeviceTaintRule)]
+        if not self.cache.gates.dra_device_taint_rules or (len(rules) == 2 and rules[0].spec == rules[1].spec):
+            return
+        devices = self.cache.objects.devices
+        for resource_slice in {s.metadata.name: s for rule in rules for s in devices.slices_under(rule)}.values():
+            changed = ClusterEvent(EventResource.RESOURCE_SLICE, ActionType.UPDATE)
+            self.queue.move(changed, resource_slice, resource_slice, now)
 
     # ------------------------------------------------------------------ pods
 
@@ -198,11 +232,22 @@ class Scheduler:
         key = object_key(new)
         way = self._binding.find(key)
         if way is None:
-            self.queue.update(old, new, self.cache.info(new), now)
+            info = self.cache.info(new)
+            kept = self.queue.nominations.node_of(info)
+            self.queue.update(old, new, info, now)
+            if self.wakeups is Wakeups.COMPLETE and kept and kept == self.queue.nominations.node_of(info):
+                self._nominated_pod_changed(info, kept, old, new, now)
         elif new.metadata.deletion_timestamp and not old.metadata.deletion_timestamp:
             self._binding.give_up(way, now)
         else:
             way.queued.replace(new, self.cache.info(new))
+
+    def _nominated_pod_changed(self, info: PodInfo, node: str, old: Pod, new: Pod, now: int) -> None:
+        """Those who stand back for the pod may have less reason to. Upstream's queue tells the pod itself alone."""
+        before, after = (replace(pod, status=replace(pod.status, nominated_node_name=node)) for pod in (old, new))
+        for change in pod_changes(old, new):
+            cluster_event = ClusterEvent(EventResource.ASSIGNED_POD, change)
+            self.queue.move(cluster_event, before, after, now, priority_max=info.priority, except_key=info.key)
 
     def _pod_removed(self, pod: Pod, now: int) -> None:
         key = object_key(pod)
@@ -223,6 +268,7 @@ class Scheduler:
 
     def decide(self, now: int) -> Decision | None:
         """Try one pod. None when there is nothing to do at this time."""
+        self.cache.objects.now = now
         self._binding.expire(now)
         if self._binding.has_actions:
             return Decision("", Outcome.NO_POD, actions=self._binding.take_actions())

@@ -21,10 +21,11 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
 from bayplan.core.columns.shapes import PodShape, Shapes
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.cluster import Namespace, Service
 from bayplan.model.kinds import Object
 from bayplan.model.policy import PodDisruptionBudget
-from bayplan.model.resource_claims import DeviceClass, ResourceClaim, ResourceSlice
+from bayplan.model.resource_claims import DeviceClass, DeviceTaintRule, ResourceClaim, ResourceSlice
 from bayplan.model.storage import (
     CSIDriver,
     CSINode,
@@ -63,16 +64,19 @@ class Objects:
     resource_claims: dict[NamespacedName, ResourceClaim] = field(default_factory=dict)
     device_classes: dict[str, DeviceClass] = field(default_factory=dict)
     resource_slices: dict[str, ResourceSlice] = field(default_factory=dict)
+    taint_rules: dict[str, DeviceTaintRule] = field(default_factory=dict)
     #: Claims that were given devices which nobody has written down yet.
     claims_in_flight: set[NamespacedName] = field(default_factory=set)
+    gates: FeatureGates = DEFAULT_GATES
     devices: Inventory = field(init=False)
+    now: int | None = None  # the time of the decision; None where a question has none
     version: int = 0  # grows with every change
     budgets_version: int = 0  # grows with every change of a budget
     #: Worked out from services and controllers by whoever needs it; forgotten when one of them changes.
     remembered: dict[Hashable, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.devices = Inventory(self.resource_slices, self.device_classes)
+        self.devices = Inventory(self.resource_slices, self.device_classes, self.taint_rules, self.gates)
 
     def put(self, obj: Object) -> None:
         """Add or replace an object; kinds nobody looks up are passed over."""
@@ -111,6 +115,8 @@ class Objects:
             self.remembered.clear()
         elif isinstance(obj, ResourceSlice):
             self.devices.slice_changed()
+        elif isinstance(obj, DeviceTaintRule):
+            self.devices.taint_rule_changed()
         elif isinstance(obj, DeviceClass):
             self.devices.class_changed()
 
@@ -136,6 +142,7 @@ _PLACES: dict[type, tuple[str, bool]] = {
     ResourceClaim: ("resource_claims", True),
     DeviceClass: ("device_classes", False),
     ResourceSlice: ("resource_slices", False),
+    DeviceTaintRule: ("taint_rules", False),
 }
 
 

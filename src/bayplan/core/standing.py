@@ -128,8 +128,9 @@ class Standing:
         log = nodes.usage_changes
         news = log.position - self._usage_position
         if news == 1:
-            if not self._settled[log.last]:
-                self._refresh_one(view, log.last)
+            row = log.last
+            if not self._settled[row]:
+                self._refresh_one(view, row)
         elif news:
             changed = log.since(self._usage_position)
             if changed is None:

@@ -11,10 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from bayplan.model.cel.environment import new_environment
 from bayplan.model.cel.evaluation import compile_tree
+from bayplan.model.cel.extensions import INCLUDES
 from bayplan.model.cel.operators import type_name
 from bayplan.model.cel.syntax import Call, Comprehension, Constant, Ident, ListLiteral, MapLiteral, Node, Select, decode
 from bayplan.model.cel.values import CelError, DefaultMap, Quantity, Semver
@@ -22,7 +23,22 @@ from bayplan.model.quantity import parse_quantity
 from bayplan.model.resource_claims import Device, DeviceAttribute
 
 #: What an expression may look at, by the field of `device`.
-FIELDS = ("driver", "allowMultipleAllocations", "attributes", "capacity")
+SHARED = "allowMultipleAllocations"
+FIELDS = ("driver", SHARED, "attributes", "capacity")
+
+
+class Dialect(NamedTuple):
+    """What expressions may use, besides what they always may."""
+
+    shares: bool = True  # whether devices can be shared: `device.allowMultipleAllocations`
+    lists: bool = False  # lists as values of attributes, and `includes`
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        return FIELDS if self.shares else tuple(field for field in FIELDS if field != SHARED)
+
+
+DEFAULT_DIALECT = Dialect()
 
 
 class DeviceSelectorError(Exception):
@@ -32,9 +48,9 @@ class DeviceSelectorError(Exception):
 class CompiledDeviceSelector:
     """One expression, ready to be asked."""
 
-    def __init__(self, expression: str) -> None:
+    def __init__(self, expression: str, dialect: Dialect = DEFAULT_DIALECT) -> None:
         """Raises DeviceSelectorError with the compiler's words."""
-        tree = _checked_tree(expression)
+        tree = _checked_tree(expression, dialect)
         self._evaluate = compile_tree(tree)
         self._looks_at = looked_at(tree)
 
@@ -124,27 +140,27 @@ _REFUSALS = {
 
 
 @lru_cache(maxsize=4096)
-def _compile(expression: str) -> CompiledDeviceSelector | str:
+def _compile(expression: str, dialect: Dialect) -> CompiledDeviceSelector | str:
     try:
-        return CompiledDeviceSelector(expression)
+        return CompiledDeviceSelector(expression, dialect)
     except DeviceSelectorError as problem:
         return str(problem)
 
 
-def compile_device_selector(expression: str) -> CompiledDeviceSelector:
+def compile_device_selector(expression: str, dialect: Dialect = DEFAULT_DIALECT) -> CompiledDeviceSelector:
     """Compiled once, also where it fails. Raises DeviceSelectorError."""
-    compiled = _compile(expression)
+    compiled = _compile(expression, dialect)
     if isinstance(compiled, str):
         raise DeviceSelectorError(compiled)
     return compiled
 
 
-def variables_of(driver: str, device: Device) -> dict[str, Any]:
+def variables_of(driver: str, device: Device, dialect: Dialect = DEFAULT_DIALECT) -> dict[str, Any]:
     """What an expression sees of the device. Raises DeviceSelectorError for an attribute that has no value."""
     attributes, capacity = DefaultMap(), DefaultMap()
     for name, attribute in device.attributes.items():
         domain, identifier = _qualified(name, driver)
-        attributes.setdefault(domain, {})[identifier] = _value_of(name, attribute)
+        attributes.setdefault(domain, {})[identifier] = _value_of(name, attribute, dialect)
     for name, amount in device.capacity.items():
         domain, identifier = _qualified(name, driver)
         capacity.setdefault(domain, {})[identifier] = Quantity(parse_quantity(amount.value))
@@ -162,14 +178,24 @@ def _qualified(name: str, driver: str) -> tuple[str, str]:
     return (domain, identifier) if slash else (driver, name)
 
 
-def _value_of(name: str, attribute: DeviceAttribute) -> Any:
+def _value_of(name: str, attribute: DeviceAttribute, dialect: Dialect) -> Any:
+    if dialect.lists:
+        for values in (attribute.int_values, attribute.bool_values, attribute.string_values):
+            if values is not None:
+                return values
+        if attribute.version_values is not None:
+            return [_version(name, text) for text in attribute.version_values]
     for value in (attribute.int_value, attribute.bool_value, attribute.string_value):
         if value is not None:
             return value
     if attribute.version_value is None:
         raise DeviceSelectorError(f"attribute {name}: unsupported attribute value")
+    return _version(name, attribute.version_value)
+
+
+def _version(name: str, text: str) -> Semver:
     try:
-        return Semver.parse(attribute.version_value)
+        return Semver.parse(text)
     except CelError as problem:
         raise DeviceSelectorError(f"attribute {name}: parse semantic version: {problem}") from problem
 
@@ -177,22 +203,22 @@ def _value_of(name: str, attribute: DeviceAttribute) -> Any:
 # ---------------------------------------------------------------- compiling
 
 
-def _checked_tree(expression: str) -> Node:
+def _checked_tree(expression: str, dialect: Dialect) -> Node:
     try:
-        compiled = _environment().compile(expression)
+        compiled = _environment(dialect).compile(expression)
     except RuntimeError as problem:
         raise DeviceSelectorError(f"compilation failed: {_compiler_words(str(problem))}") from problem
     tree = decode(compiled.serialize())
-    _check_fields(tree, expression)
+    _check_fields(tree, expression, dialect)
     result = compiled.return_type().name().lower()
     if result not in ("bool", "dyn", "any"):
         raise DeviceSelectorError(f"must evaluate to bool or the unknown type, not {result}")
     return tree
 
 
-@lru_cache(maxsize=1)
-def _environment() -> Any:
-    return new_environment(_variables)
+@lru_cache(maxsize=4)
+def _environment(dialect: Dialect) -> Any:
+    return new_environment(_variables, without=() if dialect.lists else (INCLUDES,))
 
 
 def _variables(types: Any, quantity: Any) -> dict[str, Any]:
@@ -210,19 +236,28 @@ def _compiler_words(text: str) -> str:
     return re.sub(r"^INVALID_ARGUMENT: ", "", re.sub(r" \[INVALID_ARGUMENT\]$", "", text))
 
 
-def _check_fields(tree: Node, expression: str) -> None:
-    """`device` has four fields. The library takes it for a map, so that other names are found out here."""
+def _check_fields(tree: Node, expression: str, dialect: Dialect) -> None:
+    """`device` has few fields. The library takes it for a map, so that other names are found out here."""
 
     def look(node: Node) -> None:
-        if isinstance(node, Select) and node.operand == Ident("device") and node.field not in FIELDS:
-            place = _field_place(expression, node.field)
+        field = _field_of_device(node)
+        if field is not None and field not in dialect.fields:
+            place = _field_place(expression, field)
             marks = f" | {expression}\n | {'.' * place}^"
-            fault = f"ERROR: <input>:1:{place + 1}: undefined field '{node.field}'\n{marks}"
+            fault = f"ERROR: <input>:1:{place + 1}: undefined field '{field}'\n{marks}"
             raise DeviceSelectorError(f"compilation failed: {fault}")
         for child in _children(node):
             look(child)
 
     look(tree)
+
+
+def _field_of_device(node: Node) -> str | None:
+    if isinstance(node, Select) and node.operand == Ident("device"):
+        return node.field
+    if isinstance(node, Ident) and node.name.startswith("device."):
+        return node.name.removeprefix("device.")
+    return None
 
 
 def _field_place(expression: str, field: str) -> int:

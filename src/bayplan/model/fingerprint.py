@@ -6,12 +6,10 @@ import msgspec
 
 _encoder = msgspec.json.Encoder(order="deterministic")
 
-
-def fingerprint(value: object) -> bytes:
-    """The content of structs and plain values as bytes; maps count as equal whatever their order."""
-    return _encoder.encode(value)
+#: The content of structs and plain values as bytes; maps count as equal whatever their order.
+fingerprint = _encoder.encode
 
 
 def digest(value: object) -> bytes:
     """The same in sixteen bytes, to tell whether something large has changed."""
-    return blake2b(_encoder.encode(value), digest_size=16).digest()
+    return blake2b(fingerprint(value), digest_size=16).digest()

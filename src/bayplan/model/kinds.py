@@ -11,7 +11,13 @@ from bayplan.model.cluster import Namespace, PriorityClass, Service
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
-from bayplan.model.resource_claims import DeviceClass, ResourceClaim, ResourceClaimTemplate, ResourceSlice
+from bayplan.model.resource_claims import (
+    DeviceClass,
+    DeviceTaintRule,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+)
 from bayplan.model.storage import (
     CSIDriver,
     CSINode,
@@ -56,6 +62,7 @@ Object: TypeAlias = (
     | ResourceClaimTemplate
     | DeviceClass
     | ResourceSlice
+    | DeviceTaintRule
 )
 
 
@@ -87,18 +94,22 @@ _BY_GROUP: dict[str, tuple[type[Object], ...]] = {
     "policy": (PodDisruptionBudget,),
     "scheduling.k8s.io": (PriorityClass,),
     "storage.k8s.io": (StorageClass, CSINode, CSIDriver, CSIStorageCapacity, VolumeAttachment),
-    "resource.k8s.io": (ResourceClaim, ResourceClaimTemplate, DeviceClass, ResourceSlice),
+    "resource.k8s.io": (ResourceClaim, ResourceClaimTemplate, DeviceClass, ResourceSlice, DeviceTaintRule),
 }
 _WITHOUT_NAMESPACE = frozenset(
     {
         *(Node, Namespace, PersistentVolume, PriorityClass),
         *(StorageClass, CSINode, CSIDriver, VolumeAttachment),
-        *(DeviceClass, ResourceSlice),
+        *(DeviceClass, ResourceSlice, DeviceTaintRule),
     }
 )
 
+_NOT_YET_V1: dict[type[Object], str] = {DeviceTaintRule: "v1beta2"}
+
 KINDS: dict[str, KindInfo] = {
-    struct.__name__: KindInfo(struct.__name__, group, "v1", struct, struct not in _WITHOUT_NAMESPACE)
+    struct.__name__: KindInfo(
+        struct.__name__, group, _NOT_YET_V1.get(struct, "v1"), struct, struct not in _WITHOUT_NAMESPACE
+    )
     for group, structs in _BY_GROUP.items()
     for struct in structs
 }

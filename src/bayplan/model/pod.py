@@ -207,3 +207,6 @@ class PodTemplateSpec(ObjectPart, kw_only=True):
 
     metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
     spec: PodSpec = msgspec.field(default_factory=PodSpec)
+    fingerprint: str = ""
+    """Of the whole template, where it is known with the fields that are left out here: templates may differ in these.
+    No document has it."""

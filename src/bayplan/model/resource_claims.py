@@ -148,12 +148,16 @@ class DeviceClass(TopLevel, kw_only=True):
 
 
 class DeviceAttribute(ObjectPart, kw_only=True):
-    """One value of one of four types; lists are behind a gate that is off by default."""
+    """One value of one of four types; lists count with a gate that is off by default."""
 
     int_value: Int64 | None = msgspec.field(default=None, name="int")
     bool_value: bool | None = msgspec.field(default=None, name="bool")
     string_value: str | None = msgspec.field(default=None, name="string")
     version_value: str | None = msgspec.field(default=None, name="version")
+    int_values: list[Int64] | None = msgspec.field(default=None, name="ints")
+    bool_values: list[bool] | None = msgspec.field(default=None, name="bools")
+    string_values: list[str] | None = msgspec.field(default=None, name="strings")
+    version_values: list[str] | None = msgspec.field(default=None, name="versions")
 
 
 class CapacityRequestPolicyRange(ObjectPart, kw_only=True):
@@ -191,6 +195,27 @@ class DeviceTaint(ObjectPart, kw_only=True):
     key: str = ""
     value: str = ""
     effect: str = ""
+    time_added: str | None = None
+
+
+class DeviceTaintSelector(ObjectPart, kw_only=True):
+    """Which devices; what is not set is any."""
+
+    driver: str | None = None
+    pool: str | None = None
+    device: str | None = None
+
+
+class DeviceTaintRuleSpec(ObjectPart, kw_only=True):
+    device_selector: DeviceTaintSelector | None = None
+    taint: DeviceTaint = msgspec.field(default_factory=DeviceTaint)
+
+
+class DeviceTaintRule(TopLevel, kw_only=True):
+    """A taint that devices get besides their own; it counts with a gate that is off by default."""
+
+    metadata: ObjectMeta = msgspec.field(default_factory=ObjectMeta)
+    spec: DeviceTaintRuleSpec = msgspec.field(default_factory=DeviceTaintRuleSpec)
 
 
 class Device(ObjectPart, kw_only=True):

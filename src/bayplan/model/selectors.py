@@ -205,7 +205,7 @@ def _compile(
     requirements = [_checked_requirement(key, IN, (value,)) for key, value in labels]
     for key, operator, values in expressions:
         if operator not in LABEL_OPERATORS:
-            raise SelectorError(f"{_quoted(operator)} is not a valid label selector operator")
+            raise SelectorError(f"{quoted(operator)} is not a valid label selector operator")
         requirements.append(_checked_requirement(key, operator, values))
     return _selector(requirements)
 
@@ -282,8 +282,8 @@ def _value_faults(key: str, values: tuple[str, ...], path: str) -> list[FieldFau
 
 
 def _not_supported(path: str, operator: str, supported: tuple[str, ...]) -> FieldFault:
-    listed = ", ".join(_quoted(name) for name in supported)
-    return child(path, "operator"), f"Unsupported value: {_quoted(operator)}: supported values: {listed}"
+    listed = ", ".join(quoted(name) for name in supported)
+    return child(path, "operator"), f"Unsupported value: {quoted(operator)}: supported values: {listed}"
 
 
 def _invalid(at: str, value: str | Iterable[str], message: str) -> FieldFault:
@@ -292,5 +292,5 @@ def _invalid(at: str, value: str | Iterable[str], message: str) -> FieldFault:
     return at, f"Invalid value: {json.dumps(shown, ensure_ascii=False, separators=(',', ':'))}: {message}"
 
 
-def _quoted(text: str) -> str:
+def quoted(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)

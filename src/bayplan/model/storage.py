@@ -121,6 +121,7 @@ class CSINode(TopLevel, kw_only=True):
 
 class CSIDriverSpec(ObjectPart, kw_only=True):
     storage_capacity: bool | None = None
+    prevent_pod_scheduling_if_missing: bool | None = None
 
 
 class CSIDriver(TopLevel, kw_only=True):

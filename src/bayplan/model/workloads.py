@@ -29,6 +29,9 @@ class ScaleStatus(ObjectPart, kw_only=True):
     available_replicas: Int32 = 0
     updated_replicas: Int32 = 0
     current_replicas: Int32 = 0
+    terminating_replicas: Int32 | None = None
+    current_revision: str = ""
+    update_revision: str = ""
     observed_generation: Int64 = 0
     conditions: list[Condition] = []
 

@@ -38,6 +38,7 @@ _WITH_GENERATION = frozenset(
         "CronJob",
         "PodDisruptionBudget",
         "PriorityClass",
+        "DeviceTaintRule",
     }
 )
 # Nodes come with the status their kubelet found; of any other kind a new object's status is the server's.

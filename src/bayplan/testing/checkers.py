@@ -15,8 +15,11 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns.resources import allocatable_amounts, pod_requests
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.lifecycle import PodState
+from bayplan.core.queue.entrance import may_enter
 from bayplan.core.scheduler import Scheduler
 from bayplan.core.snapshot import Objects
 from bayplan.model.kinds import Object, object_key
@@ -66,14 +69,16 @@ def check_nominations(scheduler: Scheduler) -> None:
     assert len(nominations) == sum(map(len, counted.values())), f"not in the cache: {nominations.keys()}"
 
 
-def check_not_overcommitted(store: Store, except_nodes: Collection[str] = ()) -> None:
+def check_not_overcommitted(
+    store: Store, except_nodes: Collection[str] = (), gates: FeatureGates = DEFAULT_GATES
+) -> None:
     """No node holds more than it has, but for nodes that have shrunk, or were given pods by somebody else."""
     taken: dict[str, Counter[str]] = {}
     as_devices = {device_class.spec.extended_resource_name for device_class in store.list(DeviceClass)}
     for pod in store.list(Pod):
         if pod.spec.node_name and pod.status.phase not in FINISHED_PHASES:
             used = taken.setdefault(pod.spec.node_name, Counter())
-            used.update(pod_requests(pod).used)
+            used.update(pod_requests(pod, gates).used)
             used["pods"] += 1
     for node in store.list(Node):
         if node.metadata.name in except_nodes:
@@ -87,12 +92,13 @@ def check_not_overcommitted(store: Store, except_nodes: Collection[str] = ()) ->
 
 
 def check_devices_not_shared(store: Store) -> None:
-    """No device is given to two claims, but for administrators' access."""
+    """No device is given to two claims, but for administrators' access and devices that are meant to be shared."""
     given: Counter[tuple[str, str, str]] = Counter()
     for claim in store.list(ResourceClaim):
         allocation = claim.status.allocation
         for result in allocation.devices.results if allocation is not None else ():
-            given[result.driver, result.pool, result.device] += not result.admin_access
+            is_whole = not result.admin_access and result.share_id is None
+            given[result.driver, result.pool, result.device] += is_whole
     twice = sorted(device for device, times in given.items() if times > 1)
     assert not twice, f"given to two claims: {twice}"
 
@@ -155,27 +161,40 @@ def looked_up(objects: Objects) -> Iterator[Object]:
 #: Plugins that, as upstream's, sleep through some changes that help a pod they rejected; it then waits for the flush.
 #: tests/oracle/test_known_missed_wakeups.py lists the changes.
 SLEEPERS = frozenset(
-    {"InterPodAffinity", "NodeVolumeLimits", "PodTopologySpread", "VolumeBinding", "VolumeRestrictions"}
+    {
+        "DynamicResources",
+        "InterPodAffinity",
+        "NodeVolumeLimits",
+        "PodTopologySpread",
+        "VolumeBinding",
+        "VolumeRestrictions",
+    }
 )
 
 
 def check_settled(store: Store, scheduler: Scheduler) -> None:
     """Every pod that waits is one that fits nowhere, judged from scratch by what the store holds.
 
-    Not asked of pods that were rejected by one of the plugins that may sleep through what helps.
+    Not asked of pods that one of the SLEEPERS rejected, unless no wake-up may be missed.
     """
-    cache = Cache()
+    exempt = SLEEPERS if scheduler.wakeups is Wakeups.UPSTREAM else frozenset()
+    cache = Cache(scheduler.cache.gates)
     objects = store.list_and_watch().objects
     for obj in sorted(objects, key=lambda obj: not isinstance(obj, Node)):
         cache.add(obj)
     decider = Decider(scheduler.profiles, reuse=False)
     for queued in scheduler.queue.queued_pods():
-        if queued.state is PodState.GATED or queued.pod.metadata.deletion_timestamp:
+        if queued.pod.metadata.deletion_timestamp:
             continue
-        if queued.state is PodState.UNSCHEDULABLE and not SLEEPERS.isdisjoint(queued.rejectors):
+        info = cache.info(queued.pod)
+        if queued.state is PodState.GATED:
+            profile = scheduler.profiles[info.scheduler_name]
+            assert not may_enter(profile.pre_enqueue, info).ok, f"{queued.key} waits though no gate is shut"
+            continue
+        if queued.state is PodState.UNSCHEDULABLE and not exempt.isdisjoint(queued.rejectors):
             continue
         try:
-            choice = decider.decide(cache.info(queued.pod), cache.view())
+            choice = decider.decide(info, cache.view())
         except CycleError:
             continue  # an attempt that ends in an error places nothing
         assert not isinstance(choice, Fits), (

@@ -101,7 +101,7 @@ class ChoiceChecker:
 
 def rebuilt(view: View, objects: Mapping[tuple[str, str], Object]) -> Cache:
     """A cache with the same content as the one behind the view, from the objects themselves."""
-    cache = Cache()
+    cache = Cache(view.objects.gates)
     nodes = [obj for obj in objects.values() if isinstance(obj, Node)]
     # In the order of the rows: a search that ends when it has found enough depends on it.
     for node in sorted(nodes, key=lambda node: view.nodes.rows_by_name[node.metadata.name]):
@@ -109,6 +109,7 @@ def rebuilt(view: View, objects: Mapping[tuple[str, str], Object]) -> Cache:
     for obj in looked_up(view.objects):
         cache.objects.put(obj)
     cache.objects.claims_in_flight |= view.objects.claims_in_flight
+    cache.objects.now = view.objects.now
     pods = view.pods
     for node_row, pod_rows in enumerate(view.nodes.pod_rows):
         for row in pod_rows:

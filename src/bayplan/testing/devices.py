@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from bayplan.model.meta import ObjectMeta, OwnerReference, RawQuantity
+from bayplan.model.conditions import TRUE
+from bayplan.model.meta import Condition, ObjectMeta, OwnerReference, RawQuantity
 from bayplan.model.pod import Pod, PodResourceClaim
 from bayplan.model.resource_claims import (
     EXACT_COUNT,
+    AllocatedDeviceStatus,
     AllocationResult,
     CapacityRequirements,
     CELDeviceSelector,
@@ -29,6 +31,9 @@ from bayplan.model.resource_claims import (
     DeviceSelector,
     DeviceSubRequest,
     DeviceTaint,
+    DeviceTaintRule,
+    DeviceTaintRuleSpec,
+    DeviceTaintSelector,
     DeviceToleration,
     ExactDeviceRequest,
     ResourceClaim,
@@ -41,6 +46,7 @@ from bayplan.model.resource_claims import (
     ResourceSlice,
     ResourceSliceSpec,
 )
+from bayplan.model.structs import replace
 
 DRIVER = "gpu.example.com"
 CLASS = "gpu"
@@ -51,9 +57,11 @@ def device(
     *,
     taints: Sequence[DeviceTaint] = (),
     capacity: dict[str, RawQuantity | DeviceCapacity] | None = None,
+    waits_for: Sequence[str] = (),
+    fails_on: Sequence[str] = (),
     **attributes: str | int | bool,
 ) -> Device:
-    """A device; `capacity` are amounts, or what an API server holds of them."""
+    """A device; `capacity` are amounts, or what an API server holds of them. Conditions decide when pods are bound."""
     return Device(
         name=name,
         attributes={key: attribute(value) for key, value in attributes.items()},
@@ -62,6 +70,8 @@ def device(
             for key, amount in (capacity or {}).items()
         },
         taints=list(taints),
+        binding_conditions=list(waits_for),
+        binding_failure_conditions=list(fails_on),
     )
 
 
@@ -80,6 +90,14 @@ def slice_of(node: str, *devices: Device, name: str = "", pool: str = "", **spec
         metadata=ObjectMeta(name=name or f"{node}-slice"),
         spec=ResourceSliceSpec(driver=DRIVER, node_name=node or None, devices=list(devices), **fields),
     )
+
+
+def taint_rule(name: str, key: str = "broken", effect: str = "NoSchedule", **selected: str) -> DeviceTaintRule:
+    """A taint for the devices of a `driver`, a `pool` or of a name (`device`)."""
+    spec = DeviceTaintRuleSpec(
+        device_selector=DeviceTaintSelector(**selected), taint=DeviceTaint(key=key, effect=effect)
+    )
+    return DeviceTaintRule(metadata=ObjectMeta(name=name), spec=spec)
 
 
 def device_class(name: str = CLASS, *expressions: str, extended: str | None = None) -> DeviceClass:
@@ -161,6 +179,18 @@ def held(claim: ResourceClaim, node: str, *devices: str, by: Sequence[Pod] = ())
     allocation = AllocationResult(devices=DeviceAllocationResult(results=results))
     claim.status = ResourceClaimStatus(allocation=allocation, reserved_for=users)
     return claim
+
+
+def with_condition(claim: ResourceClaim, kind: str, reason: str = "", message: str = "") -> ResourceClaim:
+    """The claim once the driver of its devices has said that the condition holds for all of them."""
+    allocation = claim.status.allocation
+    assert allocation is not None
+    held_true = Condition(type=kind, status=TRUE, reason=reason, message=message)
+    statuses = [
+        AllocatedDeviceStatus(driver=result.driver, pool=result.pool, device=result.device, conditions=[held_true])
+        for result in allocation.devices.results
+    ]
+    return replace(claim, status=replace(claim.status, devices=statuses))
 
 
 def owned(claim: ResourceClaim, pod: Pod) -> ResourceClaim:

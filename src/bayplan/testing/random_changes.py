@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from bayplan.analysis.simulation.inputs.commands import (
+    Apply,
     Command,
     Cordon,
     Delete,
@@ -24,11 +25,13 @@ from bayplan.analysis.simulation.inputs.commands import (
 from bayplan.controllers.ownership import is_active
 from bayplan.core.columns.shapes import host_ports
 from bayplan.model.cluster import Namespace, Service
+from bayplan.model.conditions import FALSE, TRUE, is_ready, with_condition
 from bayplan.model.kinds import Object
+from bayplan.model.meta import Condition
 from bayplan.model.node import ContainerImage, Node, Taint
 from bayplan.model.pod import Pod, Toleration
 from bayplan.model.policy import PodDisruptionBudget
-from bayplan.model.resource_claims import ResourceClaim, ResourceSlice
+from bayplan.model.resource_claims import DeviceTaintRule, ResourceClaim, ResourceSlice
 from bayplan.model.storage import (
     CSINode,
     CSIStorageCapacity,
@@ -38,7 +41,9 @@ from bayplan.model.storage import (
     VolumeAttachment,
 )
 from bayplan.model.structs import replace
-from bayplan.model.well_known import TAINT_EFFECTS, ZONE
+from bayplan.model.time_units import MILLISECOND
+from bayplan.model.timestamps import format_time
+from bayplan.model.well_known import READY, TAINT_EFFECTS, ZONE
 from bayplan.model.workloads import (
     CronJob,
     DaemonSet,
@@ -49,7 +54,7 @@ from bayplan.model.workloads import (
     StatefulSet,
 )
 from bayplan.store import Store
-from bayplan.testing.builders import budget, storage_class
+from bayplan.testing import builders as make
 from bayplan.testing.random_character import (
     DISKS,
     IMAGE_SIZES,
@@ -62,7 +67,7 @@ from bayplan.testing.random_character import (
     Character,
 )
 from bayplan.testing.random_cluster import DRIVER, bounded, draw_csi_node, draw_extra, draw_node
-from bayplan.testing.random_devices import draw_devices
+from bayplan.testing.random_devices import draw_device_taint, draw_devices
 from bayplan.testing.random_draw import Draw, Table
 from bayplan.testing.random_workloads import draw_workload
 
@@ -123,6 +128,12 @@ def _modify(world: ChangingWorld, obj: Object, now: int, **fields: Any) -> bool:
     return True
 
 
+def _modify_status(world: ChangingWorld, obj: Node | Pod, now: int, status: Any) -> bool:
+    meta = obj.metadata
+    world.store.modify_status(type(obj), meta.namespace, meta.name, lambda stored: replace(stored, status=status), now)
+    return True
+
+
 # ---------------------------------------------------------------- workloads and pods
 
 
@@ -131,6 +142,28 @@ def create_workload(world: ChangingWorld, now: int) -> bool:
     if isinstance(made, Pod) and made.spec.node_name:
         world.overcommitted.add(made.spec.node_name)
     world.store.create(made, now)
+    return True
+
+
+def fill_and_preempt(world: ChangingWorld, now: int) -> bool:
+    """Pods that fill the nodes, and soon after equal ones that want their places, one after another.
+
+    What the first search finds of possible victims is used again in the next. Meanwhile the victims start and change
+    what their budget allows, and what is known must be put right.
+    """
+    draw, name = world.draw, world.draw.name("filler")
+    namespace, many = draw.any_of(world.character.namespaces), 2 * min(world.character.nodes, 8)
+    for kind in (f"{name}-guarded", name):
+        template = make.pod(kind, namespace).cpu("1").priority(None, class_name="low").labels(workload=kind)
+        filling = make.replica_set(kind, namespace).replicas(many).selects(workload=kind).template(template)
+        world.store.create(filling.manifest().obj(), now)
+    if draw.pick("fillers have a budget", True, False):
+        guard = make.budget(name, namespace).selects(workload=f"{name}-guarded").min_available(draw.number(1, many))
+        world.store.create(guard.manifest().obj(), now)
+    start, gap = draw.number(100, 2_000), draw.pick("milliseconds between equal preemptors", 20, 300, 1_500)
+    for place in range(draw.number(2, 5)):
+        preemptor = make.pod(f"{name}-preemptor-{place}", namespace).cpu("2").priority(None, class_name="high")
+        world.command(Apply((preemptor.manifest().obj(),)), now + (start + place * gap) * MILLISECOND)
     return True
 
 
@@ -193,13 +226,23 @@ def add_toleration(world: ChangingWorld, now: int) -> bool:
 
 
 @_befalls(Node)
+def change_readiness(world: ChangingWorld, node: Node, now: int) -> bool:
+    """Of all pods on a node: whom to evict first may change with it, and what budgets allow, but not how full it is."""
+    pods = [pod for pod in world.store.list(Pod) if pod.spec.node_name == node.metadata.name and is_active(pod)]
+    running = [pod for pod in pods if pod.status.phase == "Running"]
+    for pod in world.draw.random.sample(running, len(running)):
+        wanted = Condition(type=READY, status=FALSE if is_ready(pod) else TRUE)
+        conditions = with_condition(pod.status.conditions, wanted, format_time(now))
+        _modify_status(world, pod, now, replace(pod.status, conditions=conditions))
+    return bool(running)
+
+
+@_befalls(Node)
 def nominate_from_outside(world: ChangingWorld, node: Node, now: int) -> bool:
     pod = _any_pod(world, _is_pending)
     if pod is None:
         return False
-    status, meta = replace(pod.status, nominated_node_name=node.metadata.name), pod.metadata
-    world.store.modify_status(Pod, meta.namespace, meta.name, lambda stored: replace(stored, status=status), now)
-    return True
+    return _modify_status(world, pod, now, replace(pod.status, nominated_node_name=node.metadata.name))
 
 
 @_befalls(Node)
@@ -277,7 +320,7 @@ def resize_node(world: ChangingWorld, node: Node, now: int) -> None:
     if draw.chance(0.3):
         image = draw.any_of(IMAGES)
         status = replace(status, images=[ContainerImage(names=[image], size_bytes=IMAGE_SIZES[image])])
-    world.store.modify_status(Node, "", name, lambda stored: replace(stored, status=status), now)
+    _modify_status(world, node, now, status)
 
 
 # ---------------------------------------------------------------- the rest
@@ -285,7 +328,7 @@ def resize_node(world: ChangingWorld, node: Node, now: int) -> None:
 
 @_befalls(PodDisruptionBudget)
 def change_budget(world: ChangingWorld, changed: PodDisruptionBudget, now: int) -> None:
-    wanted = bounded(world.draw, budget("ignored")).obj().spec
+    wanted = bounded(world.draw, make.budget("ignored")).obj().spec
     _modify(world, changed, now, spec=replace(wanted, selector=changed.spec.selector))
 
 
@@ -306,8 +349,17 @@ def change_devices(world: ChangingWorld, changed: ResourceSlice, now: int) -> No
     _modify(world, changed, now, spec=replace(changed.spec, pool=pool, devices=draw_devices(world.draw)))
 
 
-@_befalls(ResourceClaim, ResourceSlice)
-def delete_devices(world: ChangingWorld, gone: ResourceClaim | ResourceSlice, now: int) -> None:
+@_befalls(ResourceSlice)
+def taint_device(world: ChangingWorld, changed: ResourceSlice, now: int) -> None:
+    """One device of the slice gets a taint, or loses those it has."""
+    chosen = world.draw.any_of(changed.spec.devices)
+    taints = [] if chosen.taints else [draw_device_taint(world.draw)]
+    devices = [replace(chosen, taints=taints) if each is chosen else each for each in changed.spec.devices]
+    _modify(world, changed, now, spec=replace(changed.spec, devices=devices))
+
+
+@_befalls(ResourceClaim, ResourceSlice, DeviceTaintRule)
+def delete_devices(world: ChangingWorld, gone: ResourceClaim | ResourceSlice | DeviceTaintRule, now: int) -> None:
     world.store.delete(type(gone), gone.metadata.namespace, gone.metadata.name, now)
 
 
@@ -316,7 +368,7 @@ def create_absent_class(world: ChangingWorld, now: int) -> bool:
     if world.store.find(StorageClass, "", "absent") is not None:
         return False
     mode = world.draw.pick("binding mode", "Immediate", "WaitForFirstConsumer")
-    world.store.create(storage_class("absent", mode=mode, provisioner=DRIVER).manifest().obj(), now)
+    world.store.create(make.storage_class("absent", mode=mode, provisioner=DRIVER).manifest().obj(), now)
     return True
 
 
@@ -336,6 +388,7 @@ def delete_namespace(world: ChangingWorld, namespace: Namespace, now: int) -> bo
 
 CHANGES: Table[bool] = (
     (30, create_workload),
+    (4, fill_and_preempt),
     (6, create_extra),
     (6, scale),
     (4, roll_out),
@@ -345,6 +398,7 @@ CHANGES: Table[bool] = (
     (4, remove_gate),
     (2, label_pod),
     (1, add_toleration),
+    (10, change_readiness),
     (1, nominate_from_outside),
     (1, bind_by_hand),
     (3, add_node),
@@ -357,10 +411,11 @@ CHANGES: Table[bool] = (
     (2, remove_taint),
     (2, relabel),
     (2, resize_node),
-    (2, change_budget),
+    (6, change_budget),
     (2, delete_extra),
     (1, change_volume_limit),
     (2, change_devices),
+    (8, taint_device),
     (2, delete_devices),
     (1, create_absent_class),
     (1, relabel_namespace),

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.testing.random_draw import Draw
 
 RACK = "rack"
@@ -52,6 +53,21 @@ CONFIGURATIONS: Mapping[str, dict[str, Any] | None] = {
 }
 
 
+#: Gates that are not as by default.
+FEATURE_GATES: Mapping[str, str] = {
+    "as by default": "",
+    "alpha": (
+        "DRADeviceTaintRules=true,DRAListTypeAttributes=true,StorageCapacityScoring=true,"
+        "TaintTolerationComparisonOperators=true,VolumeLimitScaling=true"
+    ),
+    "no queue features": "NominatedNodeNameForExpectation=false,SchedulerPopFromBackoffQ=false",
+    "few device features": "DRADeviceTaints=false,DRAExtendedResource=false,DRAPartitionableDevices=false",
+    "other device features": "DRAConsumableCapacity=false,DRADeviceBindingConditions=false,DRAPrioritizedList=false",
+    "no pod-level resources": "PodLevelResources=false,InPlacePodLevelResourcesVerticalScaling=false",
+    "no beta": "AllBeta=false,SchedulerAsyncPreemption=true",
+}
+
+
 @dataclass(slots=True)
 class Character:
     """What a seed's world is like."""
@@ -64,7 +80,9 @@ class Character:
     cpus: Sequence[str]  # what pods may ask for: a large share of a node, or a small one
     namespaces: Sequence[str]
     has_faults: bool
+    wakeups: Wakeups
     configuration: dict[str, Any] | None  # a KubeSchedulerConfiguration; None for the default
+    feature_gates: str
     priorities: Sequence[str] = ("", "low")  # classes of pods to come; at the start those that others can preempt
     shares: dict[str, float] = field(default_factory=dict)  # how often each constraint is drawn
 
@@ -81,12 +99,14 @@ def draw_character(draw: Draw, constraints: Iterable[str]) -> Character:
         cpus=("250m", "500m", "1", "2") if full else ("50m", "100m", "250m", "1"),
         namespaces=list(NAMESPACES)[: draw.number(1, len(NAMESPACES))],
         has_faults=draw.pick("faults", True, False),
+        wakeups=Wakeups(draw.pick("wakeups", *(wakeups.value for wakeups in Wakeups))),
         configuration=CONFIGURATIONS[draw.pick("configuration", "default", "default", *CONFIGURATIONS)],
+        feature_gates=FEATURE_GATES[draw.pick("feature gates", *["as by default"] * 6, *FEATURE_GATES)],
     )
     richness = {"plain": 0.2, "mixed": 0.6, "rich": 1.0}[draw.pick("pods", "plain", "plain", "mixed", "rich")]
+    has_devices = draw.pick("uses devices", True, False, False)
     for constraint in constraints:
         character.shares[constraint] = richness * draw.any_of((0.0, 0.02, 0.05, 0.1, 0.3))
-        if character.has_faults and constraint in DEVICE_CONSTRAINTS:
-            # A known gap: if the answer to the write of a claim is lost, its devices may be given away again.
-            character.shares[constraint] = 0.0
+        if has_devices and constraint in DEVICE_CONSTRAINTS:
+            character.shares[constraint] = draw.any_of((0.0, 0.2, 0.5))
     return character

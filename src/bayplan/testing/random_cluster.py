@@ -79,7 +79,7 @@ def draw_node(draw: Draw) -> Iterator[Object]:
     yield made.manifest().obj()
     if draw.chance(0.7):
         yield draw_csi_node(draw, name).manifest().obj()
-    if draw.chance(0.5):
+    if draw.chance(0.7):
         yield draw_slice(draw, name)
 
 
@@ -101,7 +101,7 @@ def _with_image(draw: Draw, made: NodeBuilder) -> None:
 
 
 def _tainted(draw: Draw, made: NodeBuilder) -> None:
-    made.taint(draw.any_of(TAINT_KEYS), draw.any_of(("yes", "no")), draw.any_of(TAINT_EFFECTS))
+    made.taint(draw.any_of(TAINT_KEYS), draw.any_of(("yes", "no", "3", "7")), draw.any_of(TAINT_EFFECTS))
 
 
 NODE_FEATURES = (
@@ -128,6 +128,7 @@ def _storage(draw: Draw) -> Iterator[Object]:
     if draw.pick("capacity tracking", True, False):
         driver = CSIDriver()
         driver.spec.storage_capacity = True
+        driver.spec.prevent_pod_scheduling_if_missing = draw.pick("driver insists", None, True)
         yield Builder(driver, DRIVER).manifest().obj()
 
 

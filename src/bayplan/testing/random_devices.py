@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from bayplan.controllers.device_driver import READY_SECONDS
+from bayplan.controllers.nodes.kubelet import FAILS
 from bayplan.model.kinds import Object
 from bayplan.model.resource_claims import (
     ALL_DEVICES,
     Device,
+    DeviceCapacity,
     DeviceConstraint,
     DeviceRequest,
     DeviceTaint,
@@ -18,6 +21,7 @@ from bayplan.model.resource_claims import (
     ResourceClaim,
     ResourceSlice,
 )
+from bayplan.model.tolerations import NO_EXECUTE
 from bayplan.testing.devices import (
     DRIVER,
     asks,
@@ -27,6 +31,7 @@ from bayplan.testing.devices import (
     device,
     device_class,
     slice_of,
+    taint_rule,
 )
 from bayplan.testing.random_character import TAINT_KEYS, Character
 from bayplan.testing.random_draw import Draw
@@ -35,12 +40,18 @@ CLAIM_NAMES = ("devices-1", "devices-2", "devices-3", "devices-4")
 TEMPLATE_NAMES = ("template-1", "template-2")
 #: What devices of the class are known as to pods that ask for an amount.
 DEVICE_RESOURCE = "example.com/device"
+_NUMA = f"{DRIVER}/numa"
 _LARGE = f'device.attributes["{DRIVER}"].model == "large"'
+_LARGE_CLASS = "large"
 
 
 def draw_device_objects(draw: Draw, namespaces: Sequence[str]) -> Iterator[Object]:
-    """The class of all devices, and templates and claims in each namespace."""
+    """The class of all devices, that of the large ones, and templates and claims in each namespace."""
     yield device_class(extended=draw.pick("extended resource of class", None, DEVICE_RESOURCE))
+    if draw.chance(0.3):
+        yield taint_rule("rule", draw.any_of(TAINT_KEYS), device=f"device-{draw.number(0, 3)}")
+    if draw.pick("class of large devices", True, True, False):
+        yield device_class(_LARGE_CLASS, _LARGE)
     for namespace in namespaces:
         for name in TEMPLATE_NAMES[: draw.number(1, 2)]:
             yield claim_template(name, draw_request(draw), namespace=namespace)
@@ -49,20 +60,37 @@ def draw_device_objects(draw: Draw, namespaces: Sequence[str]) -> Iterator[Objec
 
 
 def draw_slice(draw: Draw, node_name: str) -> ResourceSlice:
-    """The devices of a node."""
-    return slice_of(node_name, *draw_devices(draw))
+    """The devices of a node; those that have to be made ready take their time."""
+    made = slice_of(node_name, *draw_devices(draw))
+    made.metadata.annotations = {READY_SECONDS: str(draw.any_of((0, 1, 7, 20)))}
+    if draw.pick("devices fail to get ready", *[False] * 4, True):
+        made.metadata.annotations[FAILS] = "true"
+    return made
 
 
 def draw_devices(draw: Draw) -> list[Device]:
-    return [
-        device(
-            f"device-{number}",
-            taints=[DeviceTaint(key=draw.any_of(TAINT_KEYS), effect="NoSchedule")] if draw.chance(0.1) else [],
-            model=draw.any_of(("large", "small")),
-            numa=draw.number(0, 1),
-        )
-        for number in range(draw.number(1, 4))
-    ]
+    return [_device(draw, f"device-{number}") for number in range(draw.number(1, 4))]
+
+
+def _device(draw: Draw, name: str) -> Device:
+    made = device(
+        name,
+        taints=[draw_device_taint(draw)] if draw.chance(0.1) else [],
+        model=draw.any_of(("large", "small")),
+        numa=draw.number(0, 1),
+    )
+    match draw.pick("device", *["plain"] * 4, "made ready first", "shared"):
+        case "made ready first":
+            made.binding_conditions, made.binding_failure_conditions = ["attached"], ["broken"]
+            made.binds_to_node = True
+        case "shared":
+            made.allow_multiple_allocations = True
+            made.capacity = {"memory": DeviceCapacity(value="4")}
+    return made
+
+
+def draw_device_taint(draw: Draw) -> DeviceTaint:
+    return DeviceTaint(key=draw.any_of(TAINT_KEYS), effect=draw.pick("device taint", "NoSchedule", "NoExecute"))
 
 
 def a_resource_claim(draw: Draw, character: Character) -> ResourceClaim:
@@ -71,17 +99,28 @@ def a_resource_claim(draw: Draw, character: Character) -> ResourceClaim:
 
 
 def _claim(draw: Draw, name: str, namespace: str) -> ResourceClaim:
-    constraints = [DeviceConstraint(match_attribute=f"{DRIVER}/numa")] if draw.chance(0.3) else []
-    made = claim_of(name, draw_request(draw), constraints=constraints, namespace=namespace)
+    constraints = {
+        "none": [],
+        "match": [DeviceConstraint(match_attribute=_NUMA)],
+        "distinct": [DeviceConstraint(distinct_attribute=_NUMA)],
+    }[draw.pick("device constraint", "none", "none", "match", "distinct")]
+    requests = [draw_request(draw), asks("another")] if draw.chance(0.2) else [draw_request(draw)]
+    made = claim_of(name, *requests, constraints=constraints, namespace=namespace)
     made.metadata.uid = ""
     return made
 
 
 def draw_request(draw: Draw) -> DeviceRequest:
     large = asks("large", _LARGE)
-    match draw.pick("device request", "any", "large", "two", "all", "first of", "tolerant", "admin"):
+    match draw.pick(
+        "device request",
+        *["any"] * 3,
+        *["large", "class", "two", "all", "first of", "tolerant", "patient", "admin", "part"],
+    ):
         case "large":
             return large
+        case "class":
+            return asks("class", of=_LARGE_CLASS)
         case "two":
             return asks("two", count=2)
         case "all":
@@ -89,7 +128,14 @@ def draw_request(draw: Draw) -> DeviceRequest:
         case "first of":
             return asks_first_of("best", large, asks("two", count=2))
         case "tolerant":
-            return asks("tolerant", tolerations=[DeviceToleration(operator="Exists")])
+            # A toleration of every effect would let pods come and be evicted, again and again.
+            effects = ("NoSchedule", NO_EXECUTE)
+            return asks("tolerant", tolerations=[DeviceToleration(operator="Exists", effect=e) for e in effects])
+        case "patient":
+            toleration = DeviceToleration(operator="Exists", effect=NO_EXECUTE, toleration_seconds=draw.number(0, 20))
+            return asks("patient", tolerations=[toleration])
         case "admin":
             return asks("admin", admin=True)
+        case "part":
+            return asks("part", capacity={"memory": draw.number(1, 3)})
     return asks("any")

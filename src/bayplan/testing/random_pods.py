@@ -134,10 +134,11 @@ def has_match_fields(draw: Draw, pod: PodBuilder) -> None:
 
 def tolerates_taint(draw: Draw, pod: PodBuilder) -> None:
     effect = draw.pick("tolerated effect", "", *TAINT_EFFECTS)
-    operator = draw.pick("toleration operator", "Exists", "Equal")
+    operator = draw.pick("toleration operator", "Exists", "Equal", "Gt", "Lt")
     seconds = draw.pick("toleration seconds", None, 3) if effect == "NoExecute" else None
     key = draw.any_of(("", *TAINT_KEYS)) if operator == "Exists" else draw.any_of(TAINT_KEYS)
-    pod.tolerates(key, "yes" if operator == "Equal" else None, effect, operator=operator, seconds=seconds)
+    value = {"Exists": None, "Equal": "yes"}.get(operator, "5")
+    pod.tolerates(key, value, effect, operator=operator, seconds=seconds)
 
 
 def leaves_failed_node_soon(draw: Draw, pod: PodBuilder) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace as replace_fields
 from functools import partial
 
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
@@ -20,7 +21,9 @@ from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.node import Node
+from bayplan.model.resource_claims import ResourceSlice
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.model.workloads import CronJob
@@ -41,19 +44,21 @@ PREEMPTIONS_MAX = 300
 
 
 class GoesInCircles(Exception):  # noqa: N818 - ends a world, but nothing is wrong
-    """A preemptor and the recreated victims push each other out without end, as upstream; or preemptors of the same
-    room wake each other, for as long as a slow watch keeps from them that they are nominated.
-    """
+    """A preemptor and the recreated victims push each other out without end, as upstream."""
 
 
 class RandomWorld:
-    """One seed's worth of trouble; in a checked one each decision is held against one made from scratch."""
+    """One seed's worth of trouble; in a checked one each decision is held against one made from scratch.
+
+    `wakeups` replaces what the seed draws; everything else stays as it is.
+    """
 
     def __init__(
         self,
         seed: int,
         *,
         checked: bool = False,
+        wakeups: Wakeups | None = None,
         on_event: Callable[[Event, int], None] | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
     ) -> None:
@@ -63,7 +68,9 @@ class RandomWorld:
         self.store = Store()
         self.failed: list[str] = []
         self.overcommitted: set[str] = set()
-        configuration = load_configuration(self.character.configuration)
+        self.wakeups = wakeups or self.character.wakeups
+        configuration = load_configuration(self.character.configuration, self.character.feature_gates)
+        configuration = replace_fields(configuration, wakeups=self.wakeups)
         self.checker = ChoiceChecker(build_profiles(configuration)) if checked else None
         self.scheduler = build_scheduler(
             configuration, started_at=STARTED_AT, on_choice=self.checker.check if self.checker is not None else None
@@ -135,6 +142,10 @@ class RandomWorld:
         for cron_job in self.store.list(CronJob):
             meta, spec = cron_job.metadata, replace(cron_job.spec, suspend=True)
             self.store.modify(CronJob, meta.namespace, meta.name, partial(replace, spec=spec), now)
+        for resource_slice in self.store.list(ResourceSlice):
+            # A device that never gets ready is tried again and again.
+            meta = replace(resource_slice.metadata, annotations={})
+            self.store.modify(ResourceSlice, "", meta.name, partial(replace, metadata=meta), now)
 
     def _do(self, change: Change, now: int) -> None:
         try:

@@ -5,11 +5,13 @@ the transcript of what happened while they were done. `rewritten` plays a scenar
 transcripts that its commands lead to: a test compares the two, and an update writes the second over the first. Lines
 that start with `#` are remarks.
 
-    node n1 cpu=4 memory=8Gi        also: pod, replicaset, deployment, budget, priority, class, volume, claim
+    node n1 cpu=4 memory=8Gi        also: pod, replicaset, deployment, budget, priority, class, volume, claim,
+                                    deviceclass, devices, deviceclaim
     pod web cpu=2 priority=high     `scenario_objects` says which attributes there are
     cordon n1                       and every other command of `verbs`: delete, scale, drain, fail, taint …
     ungate web example.com/a        tolerate web key
     nominate web n1                 bind web n1: as somebody else might do it
+    taintdevice n1 d0 bad:NoExecute
     pause volumes                   resume volumes: whether the volume binder does its work
     restart                         a new scheduler that knows what is stored
     run 1.5s                        lets time pass: s, ms or m
@@ -29,7 +31,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner
-from bayplan.analysis.simulation.inputs.verbs import VERBS, BadStep, read_command, step_of_words
+from bayplan.analysis.simulation.inputs.verbs import VERBS, BadStep, read_command, step_of_words, taint_parts
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.controllers.contract import Controller
@@ -39,6 +41,7 @@ from bayplan.core.scheduler import Scheduler
 from bayplan.model.durations import parse_duration
 from bayplan.model.kinds import KINDS
 from bayplan.model.pod import Pod, PodSchedulingGate, Toleration
+from bayplan.model.resource_claims import DeviceTaint, ResourceSlice
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.well_known import DEFAULT_NAMESPACE
@@ -55,7 +58,10 @@ SEPARATOR = "----"
 #: Pods use all of their grace, whatever it is.
 LATENCIES = Latencies(pod_stop_ns=24 * 3600 * SECOND, jitter=0.0)
 _PREEMPTOR = re.compile(r"(?<=^Preempted by pod )\S+")
-_KINDS = ("node", "pod", "replicaset", "deployment", "budget", "priority", "class", "volume", "claim")
+_KINDS = (
+    *("node", "pod", "replicaset", "deployment", "budget", "priority", "class", "volume", "claim"),
+    *("deviceclass", "devices", "deviceclaim"),
+)
 
 
 class ScenarioError(Exception):
@@ -115,6 +121,7 @@ class Scenario:
             "ungate": self._ungate,
             "tolerate": self._tolerate,
             "nominate": self._nominate,
+            "taintdevice": self._taint_device,
             "bind": lambda name, node: self.store.bind(DEFAULT_NAMESPACE, name, node, "", self.now),
             "pause": lambda _: self._pause_volumes(True),
             "resume": lambda _: self._pause_volumes(False),
@@ -180,6 +187,19 @@ class Scenario:
             return replace(pod, status=replace(pod.status, nominated_node_name=node))
 
         self.store.modify_status(Pod, DEFAULT_NAMESPACE, name, change, self.now)
+
+    def _taint_device(self, node: str, name: str, taint: str) -> None:
+        key, value, effect = taint_parts(taint)
+        added = DeviceTaint(key=key, value=value, effect=effect)
+
+        def change(stored: ResourceSlice) -> ResourceSlice:
+            devices = [
+                replace(device, taints=[*device.taints, added]) if device.name == name else device
+                for device in stored.spec.devices
+            ]
+            return replace(stored, spec=replace(stored.spec, devices=devices))
+
+        self.store.modify(ResourceSlice, "", f"{node}-slice", change, self.now)
 
     def _pause_volumes(self, paused: bool) -> None:
         def pause(_: int) -> None:

@@ -8,8 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bayplan.analysis.simulation.inputs.verbs import taint_parts
+from bayplan.controllers.device_driver import READY_SECONDS
+from bayplan.controllers.nodes.kubelet import FAILS
 from bayplan.model.kinds import Object
-from bayplan.model.well_known import HOSTNAME
+from bayplan.model.meta import ObjectMeta
+from bayplan.model.resource_claims import DeviceToleration
+from bayplan.model.structs import replace
+from bayplan.model.tolerations import NO_EXECUTE
+from bayplan.model.well_known import DEFAULT_NAMESPACE, HOSTNAME
 from bayplan.testing.builders import (
     budget,
     claim,
@@ -21,6 +28,7 @@ from bayplan.testing.builders import (
     storage_class,
     volume,
 )
+from bayplan.testing.devices import asks, claim_of, device, device_class, slice_of
 from bayplan.testing.pods import PodBuilder
 
 Words = Sequence[str]
@@ -49,6 +57,12 @@ def made(kind: str, name: str, words: Words) -> Object:
             return storage_class(name, mode=mode, provisioner="kubernetes.io/no-provisioner").manifest().obj()
         case "volume":
             return _volume(name, dict(pairs))
+        case "deviceclass":
+            return device_class(name)
+        case "devices":
+            return _devices(name, pairs)
+        case "deviceclaim":
+            return _device_claim(name, pairs)
         case "claim":
             return claim(name).storage_class(dict(pairs)["class"]).manifest().obj()
     raise ValueError(f"no such kind: {kind}")
@@ -64,7 +78,10 @@ def _node(name: str, pairs: Pairs) -> Object:
     built = node(name).capacity(memory="8Gi").manifest()
     for key, value in pairs:
         if key == "taint":
-            built.taint(*taint_of(value))
+            parts = taint_parts(value)
+            if not parts[0]:
+                raise ValueError(f"not a taint: {value}")
+            built.taint(*parts)
         elif key == "unschedulable":
             built.unschedulable()
         elif key.startswith("label."):
@@ -72,15 +89,6 @@ def _node(name: str, pairs: Pairs) -> Object:
         else:
             built.capacity({key: value})
     return built.obj()
-
-
-def taint_of(text: str) -> tuple[str, str, str]:
-    """`key=value:Effect`, `key:Effect`: key, value and effect."""
-    start, _, effect = text.rpartition(":")
-    key, _, value = start.partition("=")
-    if not key:
-        raise ValueError(f"not a taint: {text}")
-    return key, value, effect
 
 
 def _pod(built: PodBuilder, pairs: Pairs) -> PodBuilder:
@@ -105,6 +113,8 @@ def _describe_pod(built: PodBuilder, key: str, value: str) -> None:
             built.port(int(value))
         case "claim":
             built.claim(value)
+        case "uses":
+            built.resource_claim(value, value)
         case "label":
             built.labels({rest: value})
         case "select":
@@ -157,3 +167,35 @@ def _volume(name: str, attributes: Mapping[str, str]) -> Object:
     if "node" in attributes:
         built.node_affinity(f"{HOSTNAME} in ({attributes['node']})")
     return built.manifest().obj()
+
+
+def _devices(node_name: str, pairs: Pairs) -> Object:
+    """`d0 d1` are a node's devices; `waits=`, `fails-on=`: conditions; `ready=20`, `fails`: what comes of it."""
+    names = [key for key, value in pairs if not value and key != "fails"]
+    conditions = {word: [value for key, value in pairs if key == word] for word in ("waits", "fails-on")}
+    made_slice = slice_of(
+        node_name,
+        *(device(name, waits_for=conditions["waits"], fails_on=conditions["fails-on"]) for name in names),
+    )
+    ready = dict(pairs).get("ready")
+    made_slice.metadata.annotations = {
+        **({READY_SECONDS: ready} if ready else {}),
+        **({FAILS: "true"} if ("fails", "") in pairs else {}),
+    }
+    return made_slice
+
+
+def _device_claim(name: str, pairs: Pairs) -> Object:
+    """`class=gpu count=2`; `tolerate=key:30` is a toleration of a NoExecute taint for that many seconds."""
+    attributes = dict(pairs)
+    key, _, seconds = attributes.get("tolerate", "").partition(":")
+    toleration = DeviceToleration(
+        key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=int(seconds) if seconds else None
+    )
+    request = asks(
+        "devices",
+        of=attributes["class"],
+        count=int(attributes.get("count", "1")),
+        tolerations=[toleration] if key else [],
+    )
+    return replace(claim_of(name, request), metadata=ObjectMeta(name=name, namespace=DEFAULT_NAMESPACE))

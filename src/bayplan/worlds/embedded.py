@@ -9,15 +9,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 
+from bayplan.apiserver.housekeeping.standard import Housekeeping
 from bayplan.apiserver.projected_store import ProjectedStore
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.log import Change
 from bayplan.controllers.contract import Controller
+from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event
 from bayplan.model.time_units import MICROSECOND, MILLISECOND, SECOND
+from bayplan.worlds.claim_news import ClaimNews
 from bayplan.worlds.delays import Draws, Latencies
+from bayplan.worlds.event_recording import EventRecorder
 from bayplan.worlds.event_writing import EventWriter
 from bayplan.worlds.simulated import DecidingScheduler, SimulatedWorld
 
@@ -55,7 +60,7 @@ def embedded_latencies(speed: float) -> Latencies:
 
 
 class EmbeddedWorld:
-    """Scheduler and controllers at work on the documents of a registry."""
+    """Scheduler, controllers and housekeeping at work on the documents of a registry."""
 
     def __init__(
         self,
@@ -65,22 +70,28 @@ class EmbeddedWorld:
         draws: Draws,
         clock: Callable[[], int],
         on_decision: Callable[[Decision, int], None] | None = None,
+        housekeeping: Housekeeping | None = None,
     ) -> None:
         self._clock = clock
+        self._housekeeping = housekeeping
         self._news = asyncio.Event()
+        recorder = EventRecorder(registry)
         self._world = SimulatedWorld(
             ProjectedStore(registry, "kube-controller-manager"),
             scheduler,
-            controllers,
+            [*controllers, ClaimNews(recorder.write)] if controllers else [],
             draws,
             started_at=clock(),
             scheduler_store=ProjectedStore(registry, "kube-scheduler"),
+            controller_store=lambda controller: _store_of(controller, registry, recorder),
             on_decision=on_decision,
             on_emitted=EventWriter(registry).write,
         )
         self._stop_following = registry.storage.follow(self._note)
 
-    def _note(self, change: Change) -> None:  # noqa: ARG002
+    def _note(self, change: Change) -> None:
+        if self._housekeeping is not None:
+            self._housekeeping.observe(change)
         self._news.set()
 
     async def run(self) -> None:
@@ -94,6 +105,8 @@ class EmbeddedWorld:
     async def _turn(self) -> None:
         self._news.clear()
         now = self._clock()
+        if self._housekeeping is not None:
+            self._housekeeping.reconcile(now)
         due = self._world.run_until(min(now, self._world.now + TURN_NS))
         if self._world.now < now and due <= now:
             await asyncio.sleep(0)
@@ -111,3 +124,14 @@ class EmbeddedWorld:
                 await self._news.wait()
         except TimeoutError:
             pass
+
+
+def _store_of(controller: Controller, registry: Registry, recorder: EventRecorder) -> ProjectedStore:
+    """What the controller writes to: under its manager's name, and with Events about what it does."""
+    manager = "kubelet" if isinstance(controller, Kubelet) else "kube-controller-manager"
+    return ProjectedStore(
+        registry,
+        manager,
+        on_write=partial(recorder.hear, controller),
+        on_refused=partial(recorder.hear_refusal, controller),
+    )

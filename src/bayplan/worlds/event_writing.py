@@ -19,16 +19,19 @@ from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 from bayplan.store import ApiError
 from bayplan.worlds.performing import EmittedEvent
 
+#: Upstream names the host; all of a cluster is in one process here.
+_INSTANCE: Final = f"{DEFAULT_SCHEDULER_NAME}-bayplan"
 #: Events that are the same within this time are one, with a count.
 #: Upstream: client-go/tools/events/event_broadcaster.go finishTime (v1.36).
 _SERIES_NS: Final = 6 * MINUTE
-_REMEMBERED_MAX: Final = 4_096
+REMEMBERED_MAX: Final = 4_096
 
 
 class _Same(NamedTuple):
-    """What two Events must have in common to be one."""
+    """What two Events must have in common to be one: also the version of the pod that they are about."""
 
     uid: str
+    version: str
     type: str
     reason: str
     note: str
@@ -53,19 +56,20 @@ class EventWriter:
 
     def write(self, event: EmittedEvent) -> None:
         """Creates the Event, or counts up the one that is there."""
-        same = _Same(event.uid, event.type, event.reason, event.note)
+        version = self._version_of(event)
+        same = _Same(event.uid, version, event.type, event.reason, event.note)
         known = self._written.pop(same, None)
         with suppress(ApiError):
             if known is not None and event.at - known.last < _SERIES_NS:
                 self._written[same] = self._count_up(event, known)
             else:
-                self._written[same] = self._create(event)
-        if len(self._written) > _REMEMBERED_MAX:
+                self._written[same] = self._create(event, version)
+        if len(self._written) > REMEMBERED_MAX:
             del self._written[next(iter(self._written))]
 
-    def _create(self, event: EmittedEvent) -> _Written:
+    def _create(self, event: EmittedEvent, version: str) -> _Written:
         namespace, name = event.pod.split("/")
-        document = _document(event, namespace, name, self._version_of(event))
+        document = _document(event, namespace, name, version)
         self._registry.create(self._events, namespace, document, self._options, event.at)
         return _Written(document["metadata"]["name"], 1, event.at)
 
@@ -106,5 +110,5 @@ def _document(event: EmittedEvent, namespace: str, name: str, version: str) -> D
         "eventTime": format_micro_time(event.at),
         "action": event.action,
         "reportingComponent": DEFAULT_SCHEDULER_NAME,
-        "reportingInstance": DEFAULT_SCHEDULER_NAME,
+        "reportingInstance": _INSTANCE,
     }

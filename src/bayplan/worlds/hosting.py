@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from bayplan.apiserver.housekeeping.standard import Housekeeping
 from bayplan.apiserver.http.application import Application
 from bayplan.apiserver.http.server import Server, TlsFiles, listening_socket
 from bayplan.apiserver.registry.catalogue import Catalogue
@@ -23,10 +25,16 @@ from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
+from bayplan.core.scheduler import Scheduler
+from bayplan.model.reading import SourcedDocument
 from bayplan.worlds.bootstrap import bootstrap, create
 from bayplan.worlds.delays import Draws
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
 from bayplan.worlds.simulated import DecidingScheduler
+from bayplan.worlds.starting_documents import load
+
+#: Addresses that mean all of a machine's, and how the machine itself reaches them.
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +53,24 @@ class Hosting:
 
 
 class HostedCluster:
-    """A cluster that can be served. Raises OSError if its address is taken, InvalidState for a bad file."""
+    """A cluster that can be served.
 
-    def __init__(self, hosting: Hosting, documents: Iterable[Document] = ()) -> None:
+    Raises OSError if its address is taken, InvalidState for a bad file, InvalidObject for objects that are refused.
+
+    Args:
+        hosting: how to run it.
+        documents: what it begins with, if it has no state from before.
+        written: what is to be in it in any case, as users wrote it.
+        front: makes the ASGI application that answers, given the cluster; without it the API alone does.
+    """
+
+    def __init__(
+        self,
+        hosting: Hosting,
+        documents: Iterable[Document] = (),
+        written: Iterable[SourcedDocument] = (),
+        front: Callable[[HostedCluster], Any] | None = None,
+    ) -> None:
         self._hosting = hosting
         self._state = None if hosting.state is None else StateFile(hosting.state)
         self.storage = Storage(durable=self._state)
@@ -55,19 +78,33 @@ class HostedCluster:
         if self._state is not None:
             self.storage.restore(self._state.objects(), self._state.log())
             self.registry.restore(time.time_ns())
-        bootstrap(self.registry, time.time_ns())
-        for document in documents:
-            create(self.registry, document, time.time_ns())
         self._listening = listening_socket(hosting.host, hosting.port)
         self.port: int = self._listening.getsockname()[1]
+        try:
+            self._fill(documents, written)
+        except BaseException:
+            self._listening.close()
+            raise
         address = f"{hosting.host}:{self.port}"
         self.application = Application(self.registry, hosting.token, time.time_ns, address)
-        self._server = Server(self.application, self._listening, hosting.tls)
+        self.scheduler: Scheduler | None = None
+        if hosting.with_scheduler:
+            self.scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
+        self._server = Server(self.application if front is None else front(self), self._listening, hosting.tls)
+
+    def _fill(self, documents: Iterable[Document], written: Iterable[SourcedDocument]) -> None:
+        is_new = self.storage.version == 0
+        bootstrap(self.registry, _reached_at(self._hosting.host), self.port, time.time_ns())
+        if is_new:
+            for document in documents:
+                create(self.registry, document, time.time_ns())
+        load(self.registry, written, time.time_ns())
 
     @property
     def url(self) -> str:
         scheme = "http" if self._hosting.tls is None else "https"
-        return f"{scheme}://{self._hosting.host}:{self.port}"
+        host = _reached_at(self._hosting.host)
+        return f"{scheme}://[{host}]:{self.port}" if ":" in host else f"{scheme}://{host}:{self.port}"
 
     async def run(self) -> None:
         """Serves and lets the world go on, until `stop`."""
@@ -95,8 +132,16 @@ class HostedCluster:
     def _world(self) -> EmbeddedWorld:
         hosting = self._hosting
         draws = Draws(0, embedded_latencies(hosting.speed))
-        scheduler: DecidingScheduler = NoScheduler()
-        if hosting.with_scheduler:
-            scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
-        controllers = [*standard_controllers(draws)] if hosting.with_controllers else []
-        return EmbeddedWorld(self.registry, scheduler, controllers, draws, time.time_ns)
+        scheduler: DecidingScheduler = NoScheduler() if self.scheduler is None else self.scheduler
+        if not hosting.with_controllers:
+            return EmbeddedWorld(self.registry, scheduler, [], draws, time.time_ns)
+        # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
+        controllers = [*replace(standard_controllers(draws), collectors=())]
+        certificate = "" if hosting.tls is None else hosting.tls.certificate.read_text(encoding="ascii")
+        housekeeping = Housekeeping(self.registry, certificate)
+        return EmbeddedWorld(self.registry, scheduler, controllers, draws, time.time_ns, housekeeping=housekeeping)
+
+
+def _reached_at(host: str) -> str:
+    """Where clients on this machine find a server that listens at this address."""
+    return _EVERYWHERE.get(host, host)

@@ -8,11 +8,12 @@ each with its time. Objects are written as they are; what was known of them befo
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TextIO, cast
 
 import msgspec
 
+from bayplan.config.feature_gates import FeatureGateError
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.decision import Decision
@@ -26,6 +27,7 @@ from bayplan.core.events import (
     PermitAnswered,
     VolumesAnswered,
 )
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
 
@@ -78,11 +80,23 @@ def read_head(lines: Iterator[str]) -> dict[str, Any]:
 
 def scheduler_for(head: dict[str, Any]) -> Scheduler:
     """A fresh scheduler as the one that wrote the journal was."""
-    configuration = load_configuration(head.get("config"))
+    try:
+        configuration = load_configuration(head.get("config"), head.get("featureGates"))
+    except FeatureGateError as error:
+        raise JournalError(f"line 1: featureGates: {error}") from error
+    if "wakeups" in head:
+        configuration = replace(configuration, wakeups=_wakeups(head["wakeups"]))
     started_at = head.get("startedAt")
     if not isinstance(started_at, int):
         raise JournalError("line 1: startedAt: expected a whole number of nanoseconds")
     return build_scheduler(configuration, started_at=started_at)
+
+
+def _wakeups(named: Any) -> Wakeups:
+    try:
+        return Wakeups(named)
+    except ValueError:
+        raise JournalError(f"line 1: wakeups: expected upstream or complete, found {named!r}") from None
 
 
 def replay(lines: Iterable[str], scheduler: Scheduler) -> Iterator[Difference]:

@@ -59,7 +59,8 @@ class Performer:
             case Evict(pod, uid):
                 return EvictAnswered(pod, uid, self._evict(action, now))
             case WriteVolumes(pod, uid, _):
-                return VolumesAnswered(pod, uid, self._try(lambda: self._write(action, now)))
+                error = self._try(lambda: self._write(action, now))
+                return VolumesAnswered(pod, uid, error, claims=self._claims_of(action))
             case SetCondition(pod, _, _, _, _):
                 self._try(lambda: self._modify(pod, lambda stored: _with_condition(stored, action, now), now))
             case Nominate(pod, node):
@@ -73,6 +74,23 @@ class Performer:
             case Emit():
                 self.emit(action, now)
         return None
+
+    def refuse(self, action: Action, error: str) -> Event:
+        """Leave it undone, and say so."""
+        match action:
+            case Bind(pod, uid, _):
+                return BindAnswered(pod, uid, error)
+            case Evict(pod, uid):
+                return EvictAnswered(pod, uid, error)
+            case WriteVolumes(pod, uid, _):
+                return VolumesAnswered(pod, uid, error, claims=self._claims_of(action))
+        raise AssertionError(f"no handler for {action}")
+
+    def _claims_of(self, action: WriteVolumes) -> tuple[ResourceClaim, ...]:
+        """The resource claims of the action that exist, as they are stored."""
+        metas = (obj.metadata for obj in action.objects if isinstance(obj, ResourceClaim))
+        found = (self._store.find(ResourceClaim, meta.namespace, meta.name) for meta in metas)
+        return tuple(claim for claim in found if claim is not None)
 
     def emit(self, event: Emit, now: int) -> None:
         """Hand the event to whoever records events."""

@@ -15,8 +15,8 @@ from bayplan.store import DELETED, Store, WatchEvent
 
 Place = tuple[str, str, str]  # kind, namespace, name
 
-#: Later than anything that ever happens.
-NEVER = 1 << 62
+#: Later than anything that ever happens, with years of four digits.
+NEVER = 1 << 80
 
 #: Listed in this order, so that pods find their nodes, classes and volumes.
 FIRST_KINDS = ("Namespace", "PriorityClass", "Node")

@@ -51,6 +51,7 @@ class SimulatedWorld:
         *,
         started_at: int,
         scheduler_store: Store | None = None,
+        controller_store: Callable[[Controller], Store] | None = None,
         faults: Faults = NO_FAULTS,
         on_event: Callable[[Event, int], None] | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
@@ -60,6 +61,7 @@ class SimulatedWorld:
         self.store = store
         self.scheduler = scheduler
         self._controllers = list(controllers)
+        self._stores = [store if controller_store is None else controller_store(one) for one in self._controllers]
         self._draws = draws
         self._faults = faults
         self._performer = Performer(scheduler_store or store, on_emitted)
@@ -185,7 +187,7 @@ class SimulatedWorld:
     def _reconcile(self) -> None:
         acting = [position for position, due in enumerate(self._controller_due) if due <= self.now]
         for position in acting:
-            self._controllers[position].reconcile(self.store, self.now)
+            self._controllers[position].reconcile(self._stores[position], self.now)
         self._ask_again(acting)
 
     def _ask_scheduler(self) -> None:
@@ -230,11 +232,11 @@ class SimulatedWorld:
         self._plan(arrives, lambda now: self._arrive(action, spoiled, answered, now))
 
     def _arrive(self, action: Action, spoiled: Spoiled | None, answered: int, now: int) -> None:
-        answer = _refusal(action, CONFLICT) if spoiled is Spoiled.REFUSED else None
+        answer = self._performer.refuse(action, CONFLICT) if spoiled is Spoiled.REFUSED else None
         if spoiled in (None, Spoiled.LOST_ANSWER):
             answer = self._performer.perform(action, now)
         if spoiled in (Spoiled.LOST_ANSWER, Spoiled.LOST_REQUEST):
-            answer = _refusal(action, TIMEOUT, lost=True)
+            answer = _unknown(action)
         if answer is not None:
             event = answer
             self._plan(answered, lambda _: self._observe(event))
@@ -279,12 +281,13 @@ def rare_collections() -> Iterator[None]:
         gc.set_threshold(*thresholds)
 
 
-def _refusal(action: Action, error: str, *, lost: bool = False) -> Event:
+def _unknown(action: Action) -> Event:
+    """What is left of an action whose request or answer was lost."""
     match action:
         case Bind(pod, uid, _):
-            return BindAnswered(pod, uid, error, lost)
+            return BindAnswered(pod, uid, TIMEOUT, lost=True)
         case Evict(pod, uid):
-            return EvictAnswered(pod, uid, error)
+            return EvictAnswered(pod, uid, TIMEOUT)
         case WriteVolumes(pod, uid, _):
-            return VolumesAnswered(pod, uid, error)
+            return VolumesAnswered(pod, uid, TIMEOUT, lost=True)
     raise AssertionError(f"no handler for {action}")

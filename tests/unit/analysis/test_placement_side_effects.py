@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.kinds import Object
+from bayplan.model.resource_claims import CLAIM_FINALIZER, ResourceClaim
 from bayplan.testing.builders import claim, node, pod, storage_class, volume
+from bayplan.testing.devices import asks, claim_of, device, device_class, held, slice_of, with_claims
 
 
 def test_a_volume_is_given_to_one_pod_only() -> None:
@@ -33,3 +37,31 @@ def test_a_nominated_pod_takes_its_node_without_scoring() -> None:
     ]
     (decision,) = Cluster(objects).place(["default/p"]).decisions
     assert (decision.node, decision.total) == ("small", None)
+
+
+@pytest.mark.parametrize(("other_users", "freed"), [([], True), ([pod("other").node("n2").obj()], False)])
+def test_a_victim_gives_its_devices_back(other_users: list[Object], freed: bool) -> None:
+    """Once the victim is gone the next pod gets the device, unless somebody else uses the claim as well."""
+    victim = with_claims(pod("victim").cpu("1").node("n1").obj(), "old")
+    taken = held(claim_of("old", asks("r")), "n1", "d0", by=[victim, *other_users])  # type: ignore[list-item]
+    taken.metadata.finalizers = [CLAIM_FINALIZER]
+    objects: list[Object] = [
+        node("n1").capacity(cpu="1", memory="8Gi", pods=110).obj(),
+        device_class(),
+        slice_of("n1", device("d0")),
+        victim,
+        taken,
+        claim_of("new", asks("r")),
+        pod("urgent").cpu("1").priority(10).obj(),
+        with_claims(pod("next").obj(), "new"),
+    ]
+    cluster = Cluster(objects)
+    placement = cluster.place(["default/urgent", "default/next"])
+    urgent, following = placement.decisions
+    assert urgent.victims == ("default/victim",)
+    assert (following.node == "n1") == freed
+    left = next(
+        obj for obj in cluster.after(placement).objects if isinstance(obj, ResourceClaim) and "old" in obj.metadata.name
+    )
+    assert [user.name for user in left.status.reserved_for] == [user.metadata.name for user in other_users]
+    assert (left.status.allocation is None) == freed

@@ -62,7 +62,7 @@ class TestCompare:
     def test_the_table(self, bayplan: Bayplan) -> None:
         outcome = bayplan("compare", "fierce.json", "peaceful.json")
         assert (outcome.code, outcome.err) == (0, "")
-        assert outcome.first_line == "fierce and peaceful, 10 min on 1 node, seed 0."
+        assert outcome.first_line == "fierce and peaceful, 10 min on 1 node, seed 0, wake-ups upstream."
         assert "1 fewer pod placed, 1 more pod pending and 1 fewer pod preempted." in outcome.out
         assert "0 preemptions in both runs (same preemptor, same victims), 1 only in fierce" in outcome.out
 
@@ -119,7 +119,7 @@ class TestSeveralConfigurations:
 
     def test_the_comparison_can_be_had_again_from_the_json(self, folder: Path, bayplan: Bayplan) -> None:
         table = bayplan(*STORY, *BOTH)
-        assert table.first_line == "default and peaceful, 10 min on 1 node, seed 0."
+        assert table.first_line == "default and peaceful, 10 min on 1 node, seed 0, wake-ups upstream."
         saved = bayplan(*STORY, *BOTH, "-o", "json")
         (folder / "both.json").write_text(saved.out, encoding="utf-8")
         assert bayplan("compare", "both.json").out == table.out

@@ -128,9 +128,13 @@ def test_unknown_pod_with_what_was_meant(bayplan: Bayplan, file_of: FileOf) -> N
     assert said.err == ("error: Pod default/chekout: not found in the input; did you mean default/checkout?\n")
 
 
-def test_feature_gates_are_refused_by_name(bayplan: Bayplan, file_of: FileOf) -> None:
-    file = file_of(make.node("a"), make.pod("x"))
-    assert bayplan("explain", "x", "-f", file, "--feature-gates", "VolumeLimitScaling=false").code == 0
-    said = bayplan("explain", "x", "-f", file, "--feature-gates", "VolumeLimitScaling=true")
+def test_feature_gates_are_heeded_or_refused_by_name(bayplan: Bayplan, file_of: FileOf) -> None:
+    file = file_of(make.node("a").taint("price", "10"), make.pod("x").tolerates("price", "50", operator="Lt"))
+    comparing = "TaintTolerationComparisonOperators"
+    assert bayplan("explain", "x", "-f", file).code == 1
+    assert bayplan("explain", "x", "-f", file, "--feature-gates", f"{comparing}=true").code == 0
+    given_twice = ["--feature-gates", f"{comparing}=true", "--feature-gates", "VolumeLimitScaling=true"]
+    assert bayplan("explain", "x", "-f", file, *given_twice).code == 0
+    said = bayplan("explain", "x", "-f", file, "--feature-gates", "GenericWorkload=true")
     assert said.code == 2
-    assert "VolumeLimitScaling=true is not supported" in said.err
+    assert "GenericWorkload=true is not supported" in said.err

@@ -79,6 +79,12 @@ def test_pods_left_out_are_noted(bayplan: Bayplan, file_of: FileOf) -> None:
     ]
 
 
+def test_feature_gates_are_heeded(bayplan: Bayplan, file_of: FileOf) -> None:
+    file = file_of(make.node("a").taint("price", "10"), make.pod("x").tolerates("price", "50", operator="Lt"))
+    assert bayplan("place", "-f", file).code == 1
+    assert bayplan("place", "-f", file, "--feature-gates", "TaintTolerationComparisonOperators=true").code == 0
+
+
 def test_gated_pod_that_was_asked_for(bayplan: Bayplan, file_of: FileOf) -> None:
     said = bayplan("place", "g", "-f", file_of(make.node("a"), make.pod("g").gate("later")))
     assert said.code == 1

@@ -79,7 +79,7 @@ def test_a_bug_leaves_the_journal_and_says_where(
     assert f"the journal of what happened until then is in {journal}.part" in capsys.readouterr().err
     assert not journal.exists()
     assert run(["replay", f"{journal}.part"]) == 0
-    assert capsys.readouterr().out == "1 decision, all as recorded.\n"
+    assert capsys.readouterr().out == "1 decision, all as recorded. Wake-ups: upstream.\n"
 
 
 def test_the_journal_can_be_replayed(
@@ -90,6 +90,47 @@ def test_the_journal_can_be_replayed(
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("journal")] == ["journal"]
     assert run(["replay", str(journal)]) == 0
     assert "all as recorded" in capsys.readouterr().out
+
+
+def test_a_journal_and_the_output_say_which_wakeups_were_used(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = tmp_path / "journal"
+    arguments = ["simulate", "-f", files[0], "--until", "10m", "--wakeups", "complete"]
+    assert run([*arguments, "--journal", str(journal)]) == 0
+    assert "Wake-ups: complete." in capsys.readouterr().out
+    assert run(["replay", str(journal)]) == 0
+    assert "all as recorded. Wake-ups: complete." in capsys.readouterr().out
+    assert run([*arguments, "-o", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["wakeups"] == "complete"
+    journal.write_text(journal.read_text().replace('"complete"', '"some"', 1))
+    assert run(["replay", str(journal)]) == 2
+    assert "wakeups: expected upstream or complete" in capsys.readouterr().err
+
+
+TAINTED = """
+{apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 20}},
+ spec: {taints: [{key: price, value: "10", effect: NoSchedule}]}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c}],
+ tolerations: [{key: price, operator: Lt, value: "50"}]}}
+"""
+
+
+def test_feature_gates_are_heeded_and_kept_in_the_journal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cluster, journal = tmp_path / "tainted.yaml", tmp_path / "journal"
+    cluster.write_text(TAINTED, encoding="utf-8")
+    plain = ["simulate", "-f", str(cluster), "--until", "1m", "--fail-on", "pending"]
+    assert run(plain) == 1
+    assert run([*plain, "--feature-gates", "TaintTolerationComparisonOperators=true", "--journal", str(journal)]) == 0
+    assert run(["replay", str(journal)]) == 0
+    assert "all as recorded" in capsys.readouterr().out
+    written = journal.read_text(encoding="utf-8")
+    journal.write_text(written.replace("ComparisonOperators=true", "ComparisonOperators=false", 1), encoding="utf-8")
+    assert run(["replay", str(journal)]) == 1
+    journal.write_text(written.replace("Taint", "Saint", 1), encoding="utf-8")
+    assert run(["replay", str(journal)]) == 2
+    assert "line 1: featureGates: unrecognized feature gate: Saint" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from bayplan.config.args import DEFAULT_ARGS, read_args
 from bayplan.config.faults import Faults
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import (
     SYSTEM_DEFAULT_CONSTRAINTS,
     DefaultPreemptionArgs,
@@ -27,16 +28,16 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 SHAPE = [{"utilization": 0, "score": 10}, {"utilization": 100, "score": 0}]
 
 
-def read(plugin: str, data: Any) -> Any:
+def read(plugin: str, data: Any, gates: FeatureGates = DEFAULT_GATES) -> Any:
     faults = Faults()
-    args = read_args(plugin, data, "args", faults)
+    args = read_args(plugin, data, gates, "args", faults)
     assert faults.found == []
     return args
 
 
-def messages(plugin: str, data: Any) -> list[tuple[str, str]]:
+def messages(plugin: str, data: Any, gates: FeatureGates = DEFAULT_GATES) -> list[tuple[str, str]]:
     faults = Faults()
-    read_args(plugin, data, "args", faults)
+    read_args(plugin, data, gates, "args", faults)
     return [(fault.field.removeprefix("args."), fault.message) for fault in faults.found]
 
 
@@ -537,6 +538,30 @@ TERM = f"addedAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0]"
 )
 def test_refused(plugin: str, data: Any, expected: tuple[str, str]) -> None:
     assert messages(plugin, data) == [expected]
+
+
+SCORING_CAPACITY = FeatureGates(storage_capacity_scoring=True)
+
+
+def test_a_shape_counts_with_its_gate() -> None:
+    assert read("VolumeBinding", {"shape": [{"utilization": 0, "score": 3}]}, SCORING_CAPACITY) == VolumeBindingArgs(
+        shape=(ShapePoint(0, 3),)
+    )
+    assert read("VolumeBinding", {"shape": []}, SCORING_CAPACITY) == VolumeBindingArgs()
+    found = messages("VolumeBinding", {"shape": [{"utilization": 0, "score": 11}]}, SCORING_CAPACITY)
+    assert found == [("shape[0].score", "Invalid value: 11: not in valid range [0, 10]")]
+
+
+def test_timeouts_of_features_that_are_off_are_refused() -> None:
+    off = FeatureGates(dra_scheduler_filter_timeout=False, dra_device_binding_conditions=False)
+    assert read("DynamicResources", {}, off) == DynamicResourcesArgs()
+    assert messages("DynamicResources", {"filterTimeout": "1s", "bindingTimeout": "5s"}, off) == [
+        ("filterTimeout", "Forbidden: DRASchedulingFilterTimeout feature gate is disabled"),
+        (
+            "bindingTimeout",
+            "Forbidden: DRADeviceBindingConditions or DRAResourceClaimDeviceStatus feature gate is disabled",
+        ),
+    ]
 
 
 def test_preemption_without_any_candidates_is_refused_on_both_fields() -> None:

@@ -51,7 +51,9 @@ def expand_with(
     faults: Faults, sets: dict[str, Any], implements: dict[str, frozenset[str]] | None = None
 ) -> ExpandedPlugins:
     custom = decode_struct(Plugins, sets, "plugins", faults)
-    return expand_plugins(custom, {**IMPLEMENTED_POINTS, **(implements or {})}, "x", "plugins", faults)
+    return expand_plugins(
+        custom, DEFAULT_MULTI_POINT, {**IMPLEMENTED_POINTS, **(implements or {})}, "x", "plugins", faults
+    )
 
 
 def messages(sets: dict[str, Any], implements: dict[str, frozenset[str]] | None = None) -> list[tuple[str, str]]:

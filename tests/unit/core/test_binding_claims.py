@@ -6,9 +6,9 @@ from copy import deepcopy
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
-from bayplan.core.actions import Bind, DeallocateClaim, ReleaseClaim, SetCondition, WriteVolumes
+from bayplan.core.actions import Bind, DeallocateClaim, Nominate, ReleaseClaim, SetCondition, WriteVolumes
 from bayplan.core.decision import Decision
-from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, VolumesAnswered
+from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, ObjectRemoved, VolumesAnswered
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod
@@ -24,8 +24,8 @@ def user(name: str, claim: str) -> Pod:
     return with_claims(pod(name).obj(), claim)
 
 
-def scheduler(*objects: Object) -> Scheduler:
-    made = build_scheduler(load_configuration(None), started_at=0)
+def scheduler(*objects: Object, gates: str = "") -> Scheduler:
+    made = build_scheduler(load_configuration(None, gates), started_at=0)
     for thing in (node("n1").obj(), device_class(extended=GPU), slice_of("n1", device("d0")), *objects):
         made.observe(ObjectAdded(thing), 0)
     return made
@@ -55,6 +55,15 @@ def test_the_claim_is_written_and_then_the_pod_is_bound() -> None:
     assert [consumer.name for consumer in claim.status.reserved_for] == ["p"]
     world.observe(VolumesAnswered("default/p", "pod-default-p"), SECOND)
     assert decided(world, 1).actions == (Bind("default/p", "pod-default-p", "n1"),)
+
+
+def test_the_node_is_announced_while_something_is_written() -> None:
+    """Unless the gate NominatedNodeNameForExpectation is off."""
+    objects: list[Object] = [claim_of("c", asks("r")), user("p", "c")]
+    assert Nominate("default/p", "n1") in decided(scheduler(*objects)).actions
+    silent = scheduler(*objects, gates="NominatedNodeNameForExpectation=false")
+    (only,) = decided(silent).actions
+    assert isinstance(only, WriteVolumes)
 
 
 def test_others_wait_while_the_claim_is_being_written() -> None:
@@ -133,3 +142,139 @@ def test_devices_out_of_reach_are_taken_from_the_claim() -> None:
     free = claim_of("c", asks("r"))
     world.observe(ObjectChanged(claim, free), 2 * SECOND)
     assert written(decided(world, 12)).status.allocation is not None
+
+
+def as_written(claim: ResourceClaim, version: str) -> ResourceClaim:
+    """The claim as an API server reports it once it has taken the write."""
+    made = deepcopy(claim)
+    made.metadata.resource_version = version
+    return made
+
+
+def test_a_lost_answer_keeps_the_devices_and_asks_again() -> None:
+    """Nobody knows whether the claim has its devices, so nobody else gets them."""
+    world = scheduler(claim_of("c", asks("r")), claim_of("e", asks("r")), user("p", "c"))
+    first = decided(world)
+    world.observe(VolumesAnswered("default/p", "pod-default-p", "timed out", lost=True), SECOND)
+    again = decided(world, 1)
+    assert again.actions == (WriteVolumes("default/p", "pod-default-p", (written(first),)),)
+    world.observe(ObjectAdded(user("q", "e")), SECOND)
+    assert "cannot allocate all claims" in decided(world, 1).message
+    done = as_written(written(first), "7")
+    world.observe(VolumesAnswered("default/p", "pod-default-p", claims=(done,)), 2 * SECOND)
+    assert decided(world, 2).actions == (Bind("default/p", "pod-default-p", "n1"),)
+
+
+def test_an_answer_reports_what_a_lost_one_did() -> None:
+    """The first request was done and the second refused: the claim has its devices, and the pod is taken off it."""
+    world = scheduler(claim_of("c", asks("r")), user("p", "c"))
+    claim = as_written(written(decided(world)), "7")
+    world.observe(VolumesAnswered("default/p", "pod-default-p", "timed out", lost=True), SECOND)
+    decided(world, 1)
+    world.observe(VolumesAnswered("default/p", "pod-default-p", "no", claims=(claim,)), 2 * SECOND)
+    failed = decided(world, 2)
+    assert ReleaseClaim("default/p", "pod-default-p", "default/c") in failed.actions
+    assert stored(world) == claim
+    assert not world.cache.objects.claims_in_flight
+
+
+def test_only_the_claims_that_were_written_keep_their_devices() -> None:
+    """Of two claims the second is refused: the first one stays served, and the pod is taken off it."""
+    asking = with_claims(pod("p").obj(), "c", "e")
+    world = scheduler(
+        claim_of("c", asks("r")), claim_of("e", asks("r")), slice_of("n1", device("d0"), device("d1")), asking
+    )
+    (write,) = (action for action in decided(world).actions if isinstance(action, WriteVolumes))
+    done, _ = write.objects
+    assert isinstance(done, ResourceClaim)
+    answer = VolumesAnswered(
+        "default/p", "pod-default-p", "no", claims=(as_written(done, "7"), claim_of("e", asks("r")))
+    )
+    world.observe(answer, SECOND)
+    releases = [action for action in decided(world, 1).actions if isinstance(action, ReleaseClaim)]
+    assert releases == [ReleaseClaim("default/p", "pod-default-p", "default/c")]
+    assert [stored(world, name).status.allocation is not None for name in ("c", "e")] == [True, False]
+    assert [str(held_device) for held_device in world.cache.objects.devices.holders] == ["gpu.example.com/n1/d0"]
+
+
+def test_a_pod_that_goes_during_the_write_leaves_its_devices_when_it_is_answered() -> None:
+    """Until then the write may take effect at any time."""
+    leaving = user("p", "c")
+    world = scheduler(claim_of("c", asks("r")), claim_of("e", asks("r")), leaving)
+    claim = as_written(written(decided(world)), "7")
+    world.observe(ObjectRemoved(leaving), SECOND)
+    world.observe(ObjectAdded(user("q", "e")), SECOND)
+    assert "cannot allocate all claims" in decided(world, 1).message
+    world.observe(VolumesAnswered("default/p", "pod-default-p", claims=(claim,)), 2 * SECOND)
+    assert decided(world, 2).actions == (ReleaseClaim("default/p", "pod-default-p", "default/c"),)
+    assert stored(world) == claim
+    assert not world.cache.objects.claims_in_flight
+
+
+def test_a_pod_that_goes_after_the_write_is_taken_off_its_claim() -> None:
+    leaving = user("p", "c")
+    world = scheduler(claim_of("c", asks("r")), leaving)
+    claim = as_written(written(decided(world)), "7")
+    world.observe(VolumesAnswered("default/p", "pod-default-p", claims=(claim,)), SECOND)
+    decided(world, 1)
+    world.observe(ObjectRemoved(leaving), 2 * SECOND)
+    assert decided(world, 2).actions == (ReleaseClaim("default/p", "pod-default-p", "default/c"),)
+
+
+def test_news_older_than_the_answer_do_not_free_devices() -> None:
+    """The watch lags behind the answer, also when the pod has lost its node again meanwhile."""
+    world = scheduler(claim_of("c", asks("r")), user("p", "c"))
+    claim = as_written(written(decided(world)), "7")
+    world.observe(VolumesAnswered("default/p", "pod-default-p", claims=(claim,)), SECOND)
+    decided(world, 1)
+    world.observe(BindAnswered("default/p", "pod-default-p", "no"), SECOND)
+    decided(world, 1)
+    world.observe(ObjectChanged(claim_of("c", asks("r")), as_written(claim_of("c", asks("r")), "6")), SECOND)
+    assert stored(world).status.allocation is not None
+    world.observe(ObjectChanged(claim_of("c", asks("r")), as_written(claim_of("c", asks("r")), "8")), SECOND)
+    assert stored(world).status.allocation is None
+
+
+def test_a_claim_of_the_same_name_that_went_before_does_not_take_the_new_one_along() -> None:
+    """Each attempt writes the claim of an extended resource under the same name."""
+    world = scheduler(pod("p").request({GPU: 1}).obj())
+    claim = written(decided(world))
+    gone = as_written(claim, "5")
+    gone.metadata.uid = "an earlier one"
+    world.observe(ObjectRemoved(gone), SECOND)
+    assert world.cache.objects.devices.holders
+
+
+def test_what_the_watch_showed_during_an_attempt_is_what_is_left_of_it() -> None:
+    """A label that came while the devices were only assumed stays; the devices go."""
+    world = scheduler(claim_of("c", asks("r")), user("p", "c"))
+    decided(world)
+    labelled = as_written(claim_of("c", asks("r")), "3")
+    labelled.metadata.labels = {"team": "x"}
+    world.observe(ObjectChanged(claim_of("c", asks("r")), labelled), SECOND)
+    world.observe(VolumesAnswered("default/p", "pod-default-p", "no"), SECOND)
+    assert stored(world) == labelled
+
+
+def test_a_claim_that_came_and_went_unseen_leaves_nothing_behind() -> None:
+    """The watch broke and never showed the claim that was written for the pod."""
+    asking = pod("p").request({GPU: 1}).obj()
+    world = scheduler(asking)
+    claim = as_written(written(decided(world)), "7")
+    claim.metadata.uid = "claim-of-p"
+    world.observe(VolumesAnswered("default/p", "pod-default-p", claims=(claim,)), SECOND)
+    decided(world, 1)
+    assert world.cache.objects.devices.holders
+    world.observe(ObjectRemoved(asking), 2 * SECOND)
+    assert not world.cache.objects.resource_claims
+    assert not world.cache.objects.devices.holders
+
+
+def test_a_write_that_is_never_answered_is_given_up_but_its_devices_are_not() -> None:
+    """After ten minutes the pod is tried again; the write may still take effect."""
+    world = scheduler(claim_of("c", asks("r")), user("p", "c"))
+    decided(world)
+    late = decided(world, 600)
+    conditions = [action.message for action in late.actions if isinstance(action, SetCondition)]
+    assert conditions == ['running PreBind plugin "DynamicResources": context deadline exceeded']
+    assert world.cache.objects.devices.holders

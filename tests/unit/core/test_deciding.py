@@ -7,12 +7,15 @@ from tests.support import cache_of, chosen_node
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.core.cache import Cache
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
-from bayplan.core.decision import Fits, Unschedulable
+from bayplan.core.decision import Fits, NeedsPreemption, Unschedulable
 from bayplan.core.framework.verdict import CycleError
 from bayplan.model.kinds import Object
+from bayplan.model.structs import replace
 from bayplan.model.volumes import AWSElasticBlockStoreVolumeSource, Volume
-from bayplan.testing.builders import csi_node, node, pod
+from bayplan.testing.builders import budget, csi_node, node, pod
 
 SMALL, LARGE, OTHER = (node(name).capacity(cpu=cpu).obj() for name, cpu in (("a", 1), ("b", 4), ("c", 4)))
 #: Prefers nodes by a term that does not parse.
@@ -60,3 +63,27 @@ def test_an_error_on_the_nominated_node_leaves_the_others(decider: Decider) -> N
         decider.decide(cache.info(waiting), cache.view())
     waiting.spec.node_selector = {"kubernetes.io/hostname": "c"}
     assert chosen_node(decider, cache.info(waiting), cache.view()) == "c"
+
+
+@pytest.mark.parametrize("change", ["a victim has started", "a budget is used up"])
+def test_an_equal_preemptor_sees_what_has_changed_for_its_victims(decider: Decider, change: str) -> None:
+    """The first finds both nodes equal; before the second comes, c has become better or b worse."""
+    victims = [pod(f"on-{name}").cpu(4).priority(1).labels(app=name) for name in "bc"]
+    cache = cache_of(
+        LARGE, OTHER, *(victim.running(name, 100).obj() for victim, name in zip(victims, "bc", strict=True))
+    )
+    preemptors = [cache.info(pod(f"p{number}").cpu(4).priority(9).obj()) for number in range(2)]
+    assert victims_node(decider, preemptors[0], cache) == "b"
+    if change == "a victim has started":
+        waiting = victims[1].obj()
+        started = replace(waiting.status, start_time="2026-01-01T00:00:00Z")
+        cache.update_pod(replace(waiting, status=started), waiting)
+    else:
+        cache.add(budget("pdb").selects(app="b").allows(0).obj())
+    assert victims_node(decider, preemptors[1], cache) == "c"
+
+
+def victims_node(decider: Decider, preemptor: PodInfo, cache: Cache) -> str:
+    choice = decider.decide(preemptor, cache.view())
+    assert isinstance(choice, NeedsPreemption)
+    return cache.view().nodes.names[choice.row]

@@ -8,7 +8,7 @@ partial; a second interrupt is raised. Nothing here writes files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from bayplan.analysis.cluster import Cluster, ConfigSource
@@ -27,11 +27,13 @@ from bayplan.analysis.simulation.results.cascades import Cascades
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run_format import End, Note, PendingPods, Run
 from bayplan.analysis.simulation.results.summary import summarise
+from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision, Outcome
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.model.durations import parse_duration
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
@@ -67,6 +69,8 @@ class Options:
     until_ns: int | None = None  # None: one hour after the last planned change
     records_max: int = RECORDS_MAX
     latencies: Latencies = field(default_factory=Latencies)
+    wakeups: Wakeups | None = None  # None: those of the configuration
+    feature_gates: GateSettings = None
 
 
 class Simulation:
@@ -109,14 +113,23 @@ class Simulation:
     def _build(
         self, objects: Iterable[Object], draws: Draws, journal: Callable[[dict[str, object]], JournalWriter] | None
     ) -> None:
-        configuration = load_configuration(self.options.config)
+        configuration = load_configuration(self.options.config, self.options.feature_gates)
+        if self.options.wakeups is not None:
+            configuration = replace(configuration, wakeups=self.options.wakeups)
+        self.wakeups = configuration.wakeups
         profiles = build_profiles(configuration)
         self.preemptions = PreemptionLog(profiles, self.started_at, self.options.records_max)
         scheduler = build_scheduler(configuration, started_at=self.started_at, on_choice=self.preemptions.chosen)
         store = _filled_store(objects, self.started_at)
         step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
         self.listener = Listener(Sampler(scheduler), self.started_at, step_ns)
-        head: dict[str, object] = {"seed": self.options.seed, "startedAt": self.started_at}
+        head: dict[str, object] = {
+            "seed": self.options.seed,
+            "startedAt": self.started_at,
+            "wakeups": self.wakeups.value,
+        }
+        if self.options.feature_gates:
+            head["featureGates"] = self.options.feature_gates
         self._journal = journal(head) if journal is not None else None
         self.world = SimulatedWorld(
             store,
@@ -191,6 +204,7 @@ class Simulation:
             loops=cascades.loops(),
             waiting=self._pending_pods(),
             notes=[*self.notes, *self._refused_workloads()],
+            wakeups=self.wakeups.value,
         )
 
     def _pending_pods(self) -> list[PendingPods]:
@@ -228,9 +242,11 @@ def simulate(
     *,
     trace: str | Trace | None = None,
     config: ConfigSource = None,
+    feature_gates: GateSettings = None,
     seed: int = 0,
     until: float | str | None = None,
     records: int = RECORDS_MAX,
+    wakeups: str | None = None,
 ) -> SimulationResult:
     """Simulates the cluster over time. Raises InvalidObject for invalid input.
 
@@ -239,17 +255,29 @@ def simulate(
         trace: arriving pods, as `csv:FILE`, `openb:DIR` or `azure:FILE`, or from `bayplan.load_trace`; its nodes join
             the cluster's.
         config: None, a path or a dict: a KubeSchedulerConfiguration.
+        feature_gates: kube-scheduler's gates that are not to have their default, as a dict or as `A=true,B=false`.
         seed: the same seed gives the same run.
         until: seconds, or a duration such as "24h"; None: one hour after the last planned change.
         records: how many preemptions to keep with all candidates.
+        wakeups: "upstream" or "complete"; None: what the configuration says, else "upstream".
     """
     plans = load_timeline(timeline) if isinstance(timeline, str | Path) else timeline
     played = load_trace(trace) if isinstance(trace, str) else trace
     if played is not None:
         cluster = Cluster(played.joined_to(cluster.objects), cluster.skipped)
     name = str(config) if config is not None and not isinstance(config, dict) else "default"
-    options = Options(config, name, seed, _nanoseconds(until), records)
+    chosen = _wakeups(wakeups)
+    options = Options(config, name, seed, _nanoseconds(until), records, wakeups=chosen, feature_gates=feature_gates)
     return Simulation(cluster, plans, options, played.arrivals if played is not None else None).run()
+
+
+def _wakeups(named: str | None) -> Wakeups | None:
+    if named is None:
+        return None
+    try:
+        return Wakeups(named)
+    except ValueError:
+        raise ValueError(f'wakeups must be "upstream" or "complete", not {named!r}') from None
 
 
 def _nanoseconds(until: float | str | None) -> int | None:

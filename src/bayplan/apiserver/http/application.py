@@ -33,6 +33,11 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 TOKEN_SEGMENT: Final = "token="
 BODY_SECONDS: Final = 60.0
 _NOT_FOUND: Final = Answer(404, b"404 page not found\n", TEXT)
+#: What is said with every answer about kinds that nobody should use any more.
+_DEPRECATED = {
+    "endpoints": '299 - "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"',
+    "componentstatuses": '299 - "v1 ComponentStatus is deprecated in v1.19+"',
+}
 _API: Final = frozenset({"api", "apis"})
 _log = logging.getLogger(__name__)
 
@@ -100,9 +105,13 @@ class Application:
         else:
             scheme, _, given = request.header("authorization").partition(" ")
             given = given.strip() if scheme == "Bearer" else ""
-        if not hmac.compare_digest(given.encode(), self._token):
+        if not self.is_token(given):
             raise Unauthorized("Unauthorized")
         return request
+
+    def is_token(self, given: str) -> bool:
+        """Whether this is the token, in a time that says nothing about it."""
+        return hmac.compare_digest(given.encode(), self._token)
 
     def _answer(self, request: Request) -> Answer | Stream:
         if request.method in ("GET", "HEAD"):
@@ -133,7 +142,9 @@ class Application:
             handler = subresources.bind
         else:
             handler = _HANDLERS[verb]
-        return handler(self.registry, request, target, form, now)
+        answer = handler(self.registry, request, target, form, now)
+        warning = _DEPRECATED.get(target.resource.qualified_resource)
+        return answer if warning is None else answer._replace(headers=(*answer.headers, ("warning", warning)))
 
     def _remembered(self, watching: Watch, stream: Stream) -> Stream:
         async def pieces() -> Any:

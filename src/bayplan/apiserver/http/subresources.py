@@ -12,6 +12,7 @@ from bayplan.apiserver.http.deleting import deletion_request
 from bayplan.apiserver.http.rendering import document_answer, object_answer
 from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
+from bayplan.apiserver.patching.server_side_apply.scaling import SCALE
 from bayplan.apiserver.registry.documents import metadata_of
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.scaling import ScalePaths, scale_of, scaled
@@ -42,7 +43,11 @@ def handler_of(target: Target, verb: str) -> Handler:
 
 
 def _not_in_this_cluster(registry: Registry, _request: Request, target: Target, _form: Form, _now: int) -> Answer:
-    registry.entry(target.resource, target.namespace, target.name)
+    entry = registry.entry(target.resource, target.namespace, target.name)
+    node = registry.storage.find("nodes", "", entry.document.get("spec", {}).get("nodeName", ""))
+    if node is not None and not node.document.get("status", {}).get("addresses"):
+        # The words of a real server that does not know how to reach the kubelet.
+        raise InternalError("no preferred addresses found; known addresses: []")
     what = {"log": "logs", "portforward": "port-forward"}.get(target.subresource, target.subresource)
     raise NotImplementedHere(f"{what} is not in this cluster: its nodes are simulated and run no containers")
 
@@ -93,7 +98,7 @@ def _write_scale(registry: Registry, request: Request, target: Target, form: For
         decoded = checked_document(wished(scale_of(document, paths)), expected, "Ignore")
         return scaled(document, decoded.document, paths)
 
-    entry = registry.update(target.resource, target.namespace, target.name, wish, options, now, subresource="scale")
+    entry = registry.update(target.resource, target.namespace, target.name, wish, options, now, subresource=SCALE)
     return document_answer(scale_of(served_form(target.resource, entry.document), paths), form)
 
 
@@ -121,8 +126,8 @@ def _finalize(registry: Registry, request: Request, target: Target, form: Form, 
 _HANDLERS: Final[dict[tuple[str, str], Handler]] = {
     ("binding", "create"): bind,
     ("eviction", "create"): _evict,
-    ("scale", "get"): _get_scale,
-    ("scale", "update"): _write_scale,
-    ("scale", "patch"): _write_scale,
+    (SCALE, "get"): _get_scale,
+    (SCALE, "update"): _write_scale,
+    (SCALE, "patch"): _write_scale,
     ("finalize", "update"): _finalize,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from bayplan.apiserver.http.bodies import (
 from bayplan.apiserver.http.rendering import object_answer
 from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.routing import Target
+from bayplan.apiserver.patching.go_values import go_text
 from bayplan.apiserver.patching.json_patch import apply_json_patch
 from bayplan.apiserver.patching.merge_patch import apply_merge_patch
 from bayplan.apiserver.patching.strategic_merge import apply_strategic_merge_patch
@@ -28,6 +30,7 @@ from bayplan.apiserver.schema.yaml_bodies import InvalidYaml, parse_yaml_body
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.store.errors import (
     FORBIDDEN,
+    INVALID,
     REQUIRED,
     UNSUPPORTED,
     BadRequest,
@@ -42,6 +45,10 @@ from bayplan.store.errors import (
 JSON_PATCH, MERGE_PATCH = "application/json-patch+json", "application/merge-patch+json"
 STRATEGIC_PATCH, APPLY_PATCH = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
 _MANAGER_MAX: Final = 128
+_WRONG_TYPE: Final = re.compile(
+    r"json: cannot unmarshal (?P<given>\w+) into Go struct field \S+ of type (?P<wanted>\S+)$"
+)
+_GO_KINDS: Final = {"array": "slice", "object": "map", "number": "int64"}
 #: Resources that a PUT of a name that is not there creates.
 _CREATED_BY_UPDATE: Final = frozenset(
     {
@@ -125,7 +132,12 @@ def patch(registry: Registry, request: Request, target: Target, form: Form, now:
 
     def wish(document: Document) -> Document:
         patched = change(document)
-        decoded = checked_document(patched, expected_of(target), validation, None, custom)
+        try:
+            decoded = checked_document(patched, expected_of(target), validation, None, custom)
+        except BadRequest as error:
+            if custom is None and media_type(request) == STRATEGIC_PATCH:
+                raise _misfit(parse_json(request.body), error) or error from None
+            raise
         warnings.extend(decoded.warnings)
         return decoded.document
 
@@ -147,6 +159,21 @@ def patch_change(request: Request, expected: Expected) -> Callable[[Document], D
         return lambda document: apply_merge_patch(document, content)
     message = message_of(expected.api_version, expected.kind)
     return lambda document: apply_strategic_merge_patch(document, content, message)
+
+
+def _misfit(content: Any, error: BadRequest) -> Invalid | None:
+    """What is said of a strategic merge patch that makes a field of another type; None if that is not the fault."""
+    # Upstream: apimachinery/pkg/runtime/converter.go fromUnstructured (v1.36).
+    found = _WRONG_TYPE.search(str(error))
+    if found is None:
+        return None
+    given, wanted = _GO_KINDS.get(found["given"], found["given"]), found["wanted"]
+    text = f"unrecognized type: {wanted.removeprefix('*')}"
+    for prefix, what in (("[]", "slice"), ("map[", "map"), ("v1.", "struct")):
+        if wanted.removeprefix("*").startswith(prefix):
+            text = f"cannot restore {what} from: {given}"
+    cause = field_cause(INVALID, "patch", f'"{go_text(content)}": {text}')
+    return Invalid(f' "" is invalid: {cause.field}: {cause.message}', causes=[cause])
 
 
 def _patch_content(body: bytes) -> Any:

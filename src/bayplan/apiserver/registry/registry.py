@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from bayplan.apiserver.admitting import Own, admit_create, admit_update, unchanged
 from bayplan.apiserver.patching.overlay import overlay
 from bayplan.apiserver.patching.server_side_apply.applying import apply
+from bayplan.apiserver.patching.server_side_apply.scaling import SCALE, track_scaling
 from bayplan.apiserver.patching.server_side_apply.tracking import track, with_old_times
 from bayplan.apiserver.registry import creating, deleting, evicting, updating
 from bayplan.apiserver.registry.catalogue import Catalogue
@@ -22,6 +23,7 @@ from bayplan.apiserver.registry.definitions import CUSTOM_RESOURCE_DEFINITIONS, 
 from bayplan.apiserver.registry.documents import metadata_of, with_metadata
 from bayplan.apiserver.registry.generations import counted
 from bayplan.apiserver.registry.options import WriteOptions
+from bayplan.apiserver.registry.scaling import replicas_of
 from bayplan.apiserver.registry.typed import TypedContent, narrow_document
 from bayplan.apiserver.registry.versions import served_form, storage_name, stored_form
 from bayplan.apiserver.schema.messages import message_of
@@ -151,7 +153,18 @@ class Registry:
         self, old: Document, new: Document, resource: Resource, subresource: str, options: WriteOptions, now: int
     ) -> Document:
         """The new document, with the writer as the owner of what it changed."""
+        if subresource == SCALE:
+            return self._scaled_by(options.manager, resource, old, new)
         return track(self.definitions.scope(resource, subresource), old, new, options.manager, now)
+
+    def _scaled_by(self, manager: str, resource: Resource, old: Document, new: Document) -> Document:
+        """A document whose replicas were changed through its scale, with whoever did that as their owner."""
+        paths = self.definitions.scale_paths(resource)
+        if replicas_of(old, paths) == replicas_of(new, paths):
+            return new
+        owned = tuple(f"f:{step}" for step in paths.replicas)
+        entries = track_scaling(old["metadata"].get("managedFields") or [], resource.api_version, manager, owned)
+        return with_metadata(new, managedFields=entries)
 
     def _admitted_new(self, resource: Resource, document: Document, own: Own, now: int) -> Document:
         version = self.definitions.custom(resource)
@@ -179,7 +192,7 @@ class Registry:
                 return self.definitions.established(made, now)
             return made
         if version is None or options.trusted:
-            return own(counted(old, new, resource))
+            return own(new if subresource == "status" else counted(old, new, resource))
         return admit_custom_update(version, own(new), old, subresource)
 
     def _write(self, resource: Resource, entry: Entry, made: Document, options: WriteOptions, now: int) -> Entry:

@@ -35,7 +35,7 @@ class _ScaleKind:
 def scale_of(document: Document, paths: ScalePaths) -> Document:
     """The Scale that shows this document."""
     metadata = metadata_of(document)
-    spec = {"replicas": replicas} if (replicas := _at(document, paths.replicas)) else {}
+    spec = {"replicas": replicas} if (replicas := replicas_of(document, paths)) else {}
     status: dict[str, Any] = {"replicas": _at(document, paths.status_replicas) or 0}
     selector = _selector_text(_at(document, paths.selector))
     if selector:
@@ -47,6 +47,11 @@ def scale_of(document: Document, paths: ScalePaths) -> Document:
         "spec": spec,
         "status": status,
     }
+
+
+def replicas_of(document: Document, paths: ScalePaths) -> Any:
+    """How many replicas the document asks for."""
+    return _at(document, paths.replicas)
 
 
 def scaled(document: Document, scale: Document, paths: ScalePaths) -> Document:

@@ -6,13 +6,16 @@ typed watch log. Log positions are its own: documents of other kinds take versio
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import msgspec
 
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.log import Change
+from bayplan.controllers.ownership import TEMPLATE_HASH
 from bayplan.model.kinds import KINDS, KindInfo, Object
+from bayplan.model.pod import PodTemplateSpec
 from bayplan.store.content import Content
 from bayplan.store.errors import BadRequest
 from bayplan.store.log import DELETED, WatchEvent, WatchLog
@@ -51,12 +54,24 @@ def narrow_document(obj: Any) -> Document:
 def _following(old: Object | None, change: Change, info: KindInfo) -> Any:
     """The struct of the new document, with the parts of the old one that did not change: controllers go by that."""
     new: Any = narrow(change.new.document, info)
-    if old is None or change.old is None:
-        return new
-    for part in ("spec", "status"):
-        if hasattr(new, part) and change.old.document.get(part) == change.new.document.get(part):
-            setattr(new, part, getattr(old, part))
-    return new
+    if old is not None and change.old is not None:
+        for part in ("spec", "status"):
+            if hasattr(new, part) and change.old.document.get(part) == change.new.document.get(part):
+                setattr(new, part, getattr(old, part))
+    return _with_fingerprint(new, change.new.document)
+
+
+def _with_fingerprint(obj: Any, document: Document) -> Any:
+    """The struct, whose template is known by all of its fields: a new environment variable means a new rollout."""
+    template = getattr(getattr(obj, "spec", None), "template", None)
+    if isinstance(template, PodTemplateSpec) and not template.fingerprint:
+        whole = document["spec"].get("template") or {}
+        metadata = whole.get("metadata") or {}
+        labels = {key: value for key, value in (metadata.get("labels") or {}).items() if key != TEMPLATE_HASH}
+        compared = {**whole, "metadata": {**metadata, "labels": labels}}
+        encoded = msgspec.json.encode(compared, order="deterministic")
+        template.fingerprint = hashlib.blake2b(encoded, digest_size=8).hexdigest()
+    return obj
 
 
 class TypedContent:
@@ -73,7 +88,7 @@ class TypedContent:
         """Takes over what was stored before this process began."""
         info = MODELLED.get(resource)
         if info is not None:
-            obj = narrow(entry.document, info)
+            obj = _with_fingerprint(narrow(entry.document, info), entry.document)
             self._apply(WatchEvent("ADDED", info.kind, None, obj, self.log.resource_version + 1, self.now))
 
     def prepare(self, change: Change) -> None:

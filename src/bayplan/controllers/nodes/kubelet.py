@@ -21,7 +21,7 @@ from bayplan.controllers.timers import Timers, earliest
 from bayplan.controllers.work_queue import WorkQueue
 from bayplan.controllers.writes import delete_pod
 from bayplan.model.conditions import FALSE, TRUE, find_condition, with_condition, with_pod_condition
-from bayplan.model.meta import Condition
+from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
@@ -30,6 +30,7 @@ from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.well_known import READY
 from bayplan.store import ADDED, DELETED, Conflict, NotFound, Store, WatchEvent
 
+#: With any other prefix these mean the same.
 RUN_SECONDS = "bayplan/run-seconds"
 STOP_SECONDS = "bayplan/stop-seconds"
 FAILS = "bayplan/fails"
@@ -52,7 +53,7 @@ class _Plan(NamedTuple):
 
 def annotated_run_seconds(pod: Pod) -> float | None:
     """How long the pod runs by its annotation; None for one that runs until it is deleted."""
-    return _annotated_seconds(pod, RUN_SECONDS)
+    return annotated_seconds(pod.metadata, RUN_SECONDS)
 
 
 class Kubelet:
@@ -140,7 +141,7 @@ class Kubelet:
             self._timers.set_earlier(key, now + grace_ns)
 
     def _stop_ns(self, pod: Pod) -> int:
-        seconds = _annotated_seconds(pod, STOP_SECONDS)
+        seconds = annotated_seconds(pod.metadata, STOP_SECONDS)
         return self._delays.stop_ns(pod) if seconds is None else _to_ns(seconds)
 
     def _plan_end(self, key: NamespacedName, pod: Pod, started_at: int) -> None:
@@ -212,10 +213,14 @@ class Kubelet:
 
 
 def _end(store: Store, pod: Pod, now: int) -> None:
-    if pod.metadata.annotations.get(FAILS, "false") != "false":
+    if is_to_fail(pod.metadata):
         _write(store, pod, _FAILED, "Failed", now)
     else:
         _write(store, pod, _COMPLETED, "Succeeded", now)
+
+
+def is_to_fail(meta: ObjectMeta) -> bool:
+    return (_annotated(meta, FAILS) or "false") != "false"
 
 
 def _stop(store: Store, pod: Pod, now: int) -> None:
@@ -247,9 +252,18 @@ def _is_thought_unready(pod: Pod) -> bool:
     return condition is not None and condition.status == FALSE and not condition.reason
 
 
-def _annotated_seconds(pod: Pod, annotation: str) -> float | None:
+def _annotated(meta: ObjectMeta, annotation: str) -> str | None:
+    """What the annotation says; others say the same with a prefix of their own, and are understood."""
+    annotations = meta.annotations
+    if not annotations or annotation in annotations:
+        return annotations.get(annotation)
+    suffix = annotation[annotation.index("/") :]
+    return next((value for key, value in annotations.items() if key.endswith(suffix)), None)
+
+
+def annotated_seconds(meta: ObjectMeta, annotation: str) -> float | None:
     """The number in the annotation; None when there is none, or none that makes sense."""
-    written = pod.metadata.annotations.get(annotation)
+    written = _annotated(meta, annotation)
     if written is None:
         return None
     try:

@@ -7,21 +7,20 @@ node, and what becomes of a deleted pod on a node that is down, is not decided h
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import ClassVar
 
+from bayplan.controllers.eviction import evict
 from bayplan.controllers.ownership import NamespacedName, namespaced_name
 from bayplan.controllers.timers import Timers, earliest
 from bayplan.controllers.work_queue import WorkQueue
-from bayplan.model.conditions import TRUE, with_pod_condition
+from bayplan.model.conditions import TRUE
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, Toleration
 from bayplan.model.time_units import SECOND
-from bayplan.model.timestamps import format_time
 from bayplan.model.tolerations import NO_EXECUTE, tolerates
 from bayplan.model.well_known import DISRUPTION_TARGET
-from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
+from bayplan.store import DELETED, Store, WatchEvent
 
 _BECAUSE_OF_TAINT = Condition(
     type=DISRUPTION_TARGET,
@@ -69,7 +68,7 @@ class TaintEvictionController:
                 self._judge(found, now)
         for key in self._evictions.pop_due(now):
             del self._waiting_since[key]
-            _evict(store, key, now)
+            evict(store, key, _BECAUSE_OF_TAINT, now)
 
     def wake_at(self) -> int | None:
         return earliest(self._nodes.wake_at(), self._pods.wake_at(), self._evictions.next_at())
@@ -120,15 +119,6 @@ def _seconds_to_stay(tolerations: list[Toleration], taints: list[Taint]) -> int 
             seconds = max(0, used.toleration_seconds)
             shortest = seconds if shortest is None else min(shortest, seconds)
     return shortest
-
-
-def _evict(store: Store, key: NamespacedName, now: int) -> None:
-    def mark(pod: Pod) -> Pod:
-        return with_pod_condition(pod, _BECAUSE_OF_TAINT, format_time(now))
-
-    with suppress(NotFound, Conflict):
-        store.modify_status(Pod, *key, mark, now)
-        store.delete(Pod, *key, now)
 
 
 def _may_matter(old: object, new: Pod) -> bool:

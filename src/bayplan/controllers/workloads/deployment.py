@@ -2,7 +2,7 @@
 
 Hears of Deployments and of their ReplicaSets and scales the latter, by the arithmetic of `rollout`: all at once, in
 steps as new pods become available, or the old ones first (Recreate). Pods are left to the ReplicaSet controller. Old
-ReplicaSets are kept up to the history limit. Progress deadlines and hash collisions do not exist here.
+ReplicaSets are kept up to the history limit. Hash collisions do not exist here.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from bayplan.controllers.ownership import (
     namespaced_name,
 )
 from bayplan.controllers.work_queue import Reconciler
+from bayplan.controllers.workloads import deployment_conditions as conditions
 from bayplan.controllers.workloads.rollout import (
     Bounds,
     Member,
@@ -30,17 +31,25 @@ from bayplan.controllers.workloads.rollout import (
 )
 from bayplan.controllers.workloads.templates import replica_set_of, same_template, template_hash
 from bayplan.controllers.writes import only_status_changed, with_metadata, write_status
-from bayplan.model.conditions import FALSE, TRUE, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
+from bayplan.model.well_known import LAST_APPLIED
 from bayplan.model.workloads import Deployment, ReplicaSet, ScaleStatus
 from bayplan.store import DELETED, Store, WatchEvent
 
 REVISION = "deployment.kubernetes.io/revision"
 DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"
 MAX_REPLICAS = "deployment.kubernetes.io/max-replicas"
+REVISION_HISTORY = "deployment.kubernetes.io/revision-history"
+#: Annotations of a Deployment that its ReplicaSets do not get.
+_NOT_COPIED = frozenset(
+    {
+        LAST_APPLIED,
+        *(REVISION, REVISION_HISTORY, DESIRED_REPLICAS, MAX_REPLICAS, "deprecated.deployment.rollback.to"),
+    }
+)
 DEFAULT_HISTORY_LIMIT = 10
 
 
@@ -82,6 +91,7 @@ class DeploymentController(Reconciler[NamespacedName]):
             return
         family = _Family(store, deployment, now)
         if deployment.metadata.deletion_timestamp is None:
+            family.note_pausing()
             self._roll_out(family, key)
         status = family.write_status()
         if deployment.metadata.deletion_timestamp is None and _is_complete(status, family.bounds.wanted):
@@ -117,6 +127,8 @@ class _Family:
 
     def __init__(self, store: Store, deployment: Deployment, now: int) -> None:
         self.deployment = deployment
+        """With conditions that the status does not say yet."""
+        self._stored = deployment
         self.bounds: Bounds = bounds_of(deployment)
         self._store = store
         self._now = now
@@ -152,19 +164,25 @@ class _Family:
         if self.new is None:
             made = replica_set_of(self.deployment, template_hash(self.deployment.spec.template))
             made.spec.replicas = self._size_of_new(0)
-            made.metadata.annotations = {**self._annotations(), REVISION: revision}
+            made.metadata.annotations = {**self._copied(), **self._annotations(), REVISION: revision}
             created = self._store.create(made, self._now)
             self._new_name = created.metadata.name
             self._sets[self._new_name] = created
+            self._note(conditions.created(self._new_name))
         else:
             self._bring_up_to_date(self.new, revision)
+            if not any(known.type == conditions.PROGRESSING for known in self.deployment.status.conditions):
+                self._note(conditions.found(self._new_name))
         assert self.new is not None
         self._write_revision(self.new.metadata.annotations[REVISION])
 
     def _bring_up_to_date(self, new: ReplicaSet, revision: str) -> None:
         """A template that was used before comes back as the latest revision."""
-        annotations = dict(new.metadata.annotations)
+        annotations = {**new.metadata.annotations, **self._copied()}
         if _revision(new) < int(revision):
+            if REVISION in annotations:
+                history = [*filter(None, annotations.get(REVISION_HISTORY, "").split(",")), annotations[REVISION]]
+                annotations[REVISION_HISTORY] = ",".join(history)
             annotations[REVISION] = revision
         seconds = self.deployment.spec.min_ready_seconds
         if annotations == new.metadata.annotations and seconds == new.spec.min_ready_seconds:
@@ -184,7 +202,8 @@ class _Family:
             return with_metadata(stored, annotations=annotations)
 
         # With the status, as upstream: a revision is no change that anybody has to act upon.
-        self.deployment = self._store.modify_status(Deployment, meta.namespace, meta.name, change, self._now)
+        self._stored = self._store.modify_status(Deployment, meta.namespace, meta.name, change, self._now)
+        self.deployment = replace(self._stored, status=self.deployment.status)
 
     # Rolling out.
 
@@ -262,6 +281,10 @@ class _Family:
 
     # Writing.
 
+    def _copied(self) -> dict[str, str]:
+        """What a ReplicaSet takes over from its Deployment."""
+        return {key: value for key, value in self.deployment.metadata.annotations.items() if key not in _NOT_COPIED}
+
     def _annotations(self) -> dict[str, str]:
         return {DESIRED_REPLICAS: str(self.bounds.wanted), MAX_REPLICAS: str(self.bounds.total_max)}
 
@@ -276,27 +299,37 @@ class _Family:
         meta = replica_set.metadata
         self._sets[meta.name] = self._store.modify(ReplicaSet, meta.namespace, meta.name, change, self._now)
 
+    def note_pausing(self) -> None:
+        """Says in the status that the rollout was paused, or goes on."""
+        said = conditions.pausing(self.deployment.status.conditions, paused=self.deployment.spec.paused)
+        if said is not None:
+            self._note(said)
+
+    def _note(self, said: Condition) -> None:
+        """Adds the condition to what the status will say."""
+        status = self.deployment.status
+        noted = conditions.put_last(status.conditions, said, format_time(self._now))
+        self.deployment = replace(self.deployment, status=replace(status, conditions=noted))
+
     def write_status(self) -> ScaleStatus:
         sets = [*self._sets.values()]
         available = sum(replica_set.status.available_replicas for replica_set in sets)
-        meta, before = self.deployment.metadata, self.deployment.status
+        before, time = self.deployment.status, format_time(self._now)
+        said = conditions.availability(available, self.bounds.available_min)
         status = ScaleStatus(
             replicas=sum(replica_set.status.replicas for replica_set in sets),
             ready_replicas=sum(replica_set.status.ready_replicas for replica_set in sets),
             available_replicas=available,
             updated_replicas=self.new.status.replicas if self.new is not None else 0,
-            observed_generation=meta.generation,
-            conditions=with_condition(before.conditions, self._availability(available), format_time(self._now)),
+            terminating_replicas=sum(replica_set.status.terminating_replicas or 0 for replica_set in sets),
+            observed_generation=self.deployment.metadata.generation,
+            conditions=conditions.put_last(before.conditions, said, time),
         )
-        write_status(self._store, self.deployment, status, self._now)
+        progress = conditions.progress(before, status, self.bounds.wanted, self._new_name)
+        if progress is not None:
+            status.conditions = conditions.put_last(status.conditions, progress, time)
+        write_status(self._store, self._stored, status, self._now)
         return status
-
-    def _availability(self, available: int) -> Condition:
-        if available >= self.bounds.available_min:
-            reason, message = "MinimumReplicasAvailable", "Deployment has minimum availability."
-            return Condition(type="Available", status=TRUE, reason=reason, message=message)
-        reason, message = "MinimumReplicasUnavailable", "Deployment does not have minimum availability."
-        return Condition(type="Available", status=FALSE, reason=reason, message=message)
 
     def clean_up(self) -> None:
         """Deletes the oldest revisions beyond the history limit, of those that have no pods."""

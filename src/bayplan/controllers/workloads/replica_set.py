@@ -16,6 +16,7 @@ from bayplan.controllers.ownership import (
     controlled_by,
     controller_reference,
     is_active,
+    is_terminal,
     namespaced_name,
 )
 from bayplan.controllers.tally import Tally
@@ -33,7 +34,7 @@ from bayplan.store import ADDED, DELETED, Store, WatchEvent
 
 Replicated: TypeAlias = ReplicaSet | ReplicationController
 
-_ACTIVE, _READY = 1, 2
+_ACTIVE, _READY, _TERMINATING = 1, 2, 4
 
 
 class ReplicaSetController(Reconciler[NamespacedName]):
@@ -47,7 +48,7 @@ class ReplicaSetController(Reconciler[NamespacedName]):
         super().__init__()
         self._kind = self._struct.__name__
         self._pods: dict[str, Tally] = {}
-        """By the owner's uid; an owner without active pods has none."""
+        """By the owner's uid; an owner without pods that have not ended has none."""
         self._uncounted: dict[str, None] = {}
         """Owners that were listed anew: what happened to their pods before may never have been told."""
         self._stamps: dict[str, tuple[PodTemplateSpec, Stamp]] = {}
@@ -117,15 +118,15 @@ class ReplicaSetController(Reconciler[NamespacedName]):
     def _recount(self, store: Store, owner: Replicated) -> list[Pod]:
         """Counts the active pods that are stored, and returns them."""
         uid = owner.metadata.uid
-        active = [pod for pod in controlled_by(store, owner, Pod) if is_active(pod)]
+        pods = controlled_by(store, owner, Pod)
         tally = Tally()
-        for pod in active:
+        for pod in pods:
             tally.note(pod.metadata.name, _marks(pod))
         self._pods.pop(uid, None)
         if tally:
             self._pods[uid] = tally
         self._uncounted.pop(uid, None)
-        return active
+        return [pod for pod in pods if is_active(pod)]
 
     def _create(self, store: Store, owner: Replicated, number: int, now: int) -> None:
         stamp = self._stamp(owner)
@@ -147,8 +148,9 @@ class ReplicaSetController(Reconciler[NamespacedName]):
         if number <= 0:
             return
         for pod in first_to_delete(active, number, now, _crowds(store, owner, active)):
-            delete_pod(store, pod, now)
-            self._note(pod.metadata, 0)
+            deletion = delete_pod(store, pod, now)
+            assert isinstance(deletion.object, Pod)
+            self._note(pod.metadata, 0 if deletion.gone else _marks(deletion.object))
 
     def _write_status(self, store: Store, owner: Replicated, now: int) -> None:
         ready = self._count(owner, _ACTIVE | _READY)
@@ -158,6 +160,8 @@ class ReplicaSetController(Reconciler[NamespacedName]):
             replicas=self._count(owner, _ACTIVE),
             ready_replicas=ready,
             available_replicas=available,
+            # ReplicationControllers do not say.
+            terminating_replicas=self._count(owner, _TERMINATING) if isinstance(owner, ReplicaSet) else None,
             observed_generation=owner.metadata.generation,
         )
         write_status(store, owner, status, now)
@@ -183,8 +187,10 @@ class ReplicationManager(ReplicaSetController):
 
 
 def _marks(pod: Pod) -> int:
-    if not is_active(pod):
+    if is_terminal(pod):
         return 0
+    if pod.metadata.deletion_timestamp is not None:
+        return _TERMINATING
     return _ACTIVE | _READY if is_ready(pod) else _ACTIVE
 
 

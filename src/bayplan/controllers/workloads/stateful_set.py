@@ -177,6 +177,8 @@ class _Members:
         ready = [pod for pod in pods if pod.status.phase == "Running" and is_ready(pod)]
         staying = [pod for pod in pods if not _is_terminating(pod)]
         current = sum(map(self._is_current, staying))
+        revision = f"{owner.metadata.name}-{self._revisions.hash_of(owner.metadata.uid)}"
+        is_of_one = current == len(staying)
         status: ScaleStatus = replace(
             owner.status,
             replicas=len(pods),
@@ -184,7 +186,9 @@ class _Members:
             available_replicas=sum(map(self._is_available, ready)),
             updated_replicas=current,
             # Once all are of one template that is the current one; until then it is the one before.
-            current_replicas=current if current == len(staying) else len(staying) - current,
+            current_replicas=current if is_of_one else len(staying) - current,
+            current_revision=revision if is_of_one else owner.status.current_revision or revision,
+            update_revision=revision,
             observed_generation=owner.metadata.generation,
         )
         write_status(self._store, owner, status, self._now)

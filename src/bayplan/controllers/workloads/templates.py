@@ -24,7 +24,8 @@ def same_template(of_replica_set: PodTemplateSpec, of_deployment: PodTemplateSpe
     """Whether the ReplicaSet is the one for the Deployment's template."""
     labels = {key: value for key, value in of_replica_set.metadata.labels.items() if key != TEMPLATE_HASH}
     return (
-        labels == of_deployment.metadata.labels
+        of_replica_set.fingerprint == of_deployment.fingerprint
+        and labels == of_deployment.metadata.labels
         and of_replica_set.metadata.annotations == of_deployment.metadata.annotations
         and of_replica_set.spec == of_deployment.spec
     )

@@ -17,6 +17,7 @@ from bayplan.core.columns import BoolArray, IdArray, RowArray, row_array
 from bayplan.core.columns.devices import Amounts, DeviceEntry, DeviceId, Inventory, PoolId
 from bayplan.core.columns.node_selectors import NodeTerm, compile_term, match_some
 from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.pod import NodeSelector
 from bayplan.model.quantity import parse_quantity
 from bayplan.model.resource_claims import Device, ResourceSlice, ResourceSliceSpec
@@ -78,15 +79,17 @@ def pools_of_node(inventory: Inventory, nodes: NodeTable, row: int) -> list[Pool
     index = slice_index(inventory)
     seen: dict[PoolId, list[ResourceSlice]] = {}
     for resource_slice in (*index.on_node.get(nodes.names[row], ()), *index.shared):
-        if _is_relevant(resource_slice, nodes, row):
+        if _is_relevant(inventory, resource_slice, nodes, row):
             _take_newest(seen, resource_slice)
     pools = [pool for pool_id, slices in seen.items() if (pool := _pool(inventory, index, pool_id, slices)) is not None]
     # Pools with devices that have to be prepared first come last.
     return sorted(pools, key=lambda pool: (pool.has_binding_conditions, pool.id))
 
 
-def _is_relevant(resource_slice: ResourceSlice, nodes: NodeTable, row: int) -> bool:
+def _is_relevant(inventory: Inventory, resource_slice: ResourceSlice, nodes: NodeTable, row: int) -> bool:
     spec = resource_slice.spec
+    if not inventory.gates.dra_partitionable_devices and _is_of_partitions(spec):
+        return False
     if spec.shared_counters:
         return True
     try:
@@ -99,6 +102,11 @@ def _is_relevant(resource_slice: ResourceSlice, nodes: NodeTable, row: int) -> b
         fault = f"failed to perform node selection for slice {name}: {problem}"
         raise PoolError(f"gather pool information: {fault}") from problem
     return False
+
+
+def _is_of_partitions(spec: ResourceSliceSpec) -> bool:
+    """Whether the slice has anything that only partitionable devices have."""
+    return spec.per_device_node_selection is not None or bool(spec.shared_counters)
 
 
 def node_matches(where: ResourceSliceSpec | Device, nodes: NodeTable, row: int) -> bool:
@@ -154,17 +162,23 @@ def _build(
     for resource_slice in sorted(slices, key=lambda s: s.metadata.name):
         if not resource_slice.spec.shared_counters:
             pool.entries += inventory.entries_of(resource_slice)
+    if not inventory.gates.dra_partitionable_devices:
+        return pool if _has_unique_names(pool) else Pool(pool_id, is_invalid=True)
     for resource_slice in whole_pool:
         if resource_slice.metadata.name not in names:
             pool.elsewhere += inventory.entries_of(resource_slice)
     with_counters = [resource_slice for resource_slice in slices if resource_slice.spec.shared_counters]
     consistent = (
-        len({entry.id for entry in pool.entries}) == len(pool.entries)
+        _has_unique_names(pool)
         and _collect_counters(with_counters, pool.counter_sets)
         and _counters_exist(pool, (*pool.entries, *pool.elsewhere))
         and all(_counters_exist(pool, inventory.entries_of(resource_slice)) for resource_slice in with_counters)
     )
     return pool if consistent else Pool(pool_id, is_invalid=True)
+
+
+def _has_unique_names(pool: Pool) -> bool:
+    return len({entry.id for entry in pool.entries}) == len(pool.entries)
 
 
 def _collect_counters(slices: Iterable[ResourceSlice], into: dict[str, Amounts]) -> bool:
@@ -231,6 +245,7 @@ class DeviceColumns:
             or len(slices) != first.pool.resource_slice_count
             or len({entry.id.device for entry in entries}) < len(entries)
             or any(entry.device.consumes_counters or entry.device.allow_multiple_allocations for entry in entries)
+            or _needs_a_gate_that_is_off(inventory.gates, slices)
         ):
             return False
         owners = {resource_slice.spec.node_name or "" for resource_slice in slices}
@@ -248,6 +263,13 @@ class DeviceColumns:
             content_ids = np.fromiter((entry.content_id for entry in of_slice), np.int32, len(of_slice))
             self.shared.append(SharedSlice(visible_to(resource_slice, nodes), of_slice, content_ids))
         return True
+
+
+def _needs_a_gate_that_is_off(gates: FeatureGates, slices: Iterable[ResourceSlice]) -> bool:
+    return (not gates.dra_partitionable_devices and any(_is_of_partitions(each.spec) for each in slices)) or (
+        not gates.binds_devices_by_conditions
+        and any(device.binding_conditions for each in slices for device in each.spec.devices)
+    )
 
 
 def _is_complicated(spec: ResourceSliceSpec) -> bool:

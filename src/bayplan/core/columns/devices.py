@@ -9,6 +9,7 @@ nor which slices a node can see (`device_pools`).
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bayplan.core.columns.vocabulary import Vocabulary
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.model.device_selectors import (
     CompiledDeviceSelector,
     DeviceSelectorError,
+    Dialect,
     compile_device_selector,
     variables_of,
 )
@@ -27,10 +30,13 @@ from bayplan.model.quantity import parse_quantity
 from bayplan.model.resource_claims import (
     DEVICE_CLASS_PREFIX,
     Device,
+    DeviceCapacity,
     DeviceClass,
     DeviceRequestAllocationResult,
+    DeviceTaintRule,
     ResourceClaim,
     ResourceSlice,
+    ResourceSliceSpec,
 )
 from bayplan.model.structs import Struct
 from bayplan.model.timestamps import parse_time
@@ -85,7 +91,15 @@ MATCHES, MATCHES_NOT, FAILS = 1, 0, 2
 class Inventory:
     """All devices, by what they are and by who holds them."""
 
-    def __init__(self, slices: dict[str, ResourceSlice], classes: dict[str, DeviceClass]) -> None:
+    def __init__(
+        self,
+        slices: dict[str, ResourceSlice],
+        classes: dict[str, DeviceClass],
+        taint_rules: dict[str, DeviceTaintRule],
+        gates: FeatureGates,
+    ) -> None:
+        self.gates = gates
+        self._taint_rules = taint_rules
         self.slices = slices
         self.classes = classes
         # Whoever keeps what follows from these hears of changes at once.
@@ -102,6 +116,7 @@ class Inventory:
         self._answers: dict[str, list[bool | str]] = {}  # expression -> by content id, or why it fails
         self._by_values: dict[Hashable, bool | str] = {}  # the same by the values that the expression looks at
         self._extended: dict[str, DeviceClass] | None = None
+        self._dialect = Dialect(shares=gates.dra_consumable_capacity, lists=gates.dra_list_type_attributes)
 
     # ---------------------------------------------------------------- what happens
 
@@ -109,6 +124,11 @@ class Inventory:
         self.remembered.clear()
         if len(self._entries) > 2 * len(self.slices) + 16:
             self._entries = {name: entry for name, entry in self._entries.items() if name in self.slices}
+
+    def taint_rule_changed(self) -> None:
+        if self.gates.dra_device_taint_rules:
+            self._entries.clear()
+            self.remembered.clear()
 
     def class_changed(self) -> None:
         self._extended = None
@@ -131,7 +151,7 @@ class Inventory:
             if result.admin_access:
                 continue  # looks on, and takes nothing from anybody
             device_id = _device_id(result)
-            if result.share_id is None:
+            if self._is_whole(result):
                 self.holders.setdefault(device_id, []).append(claim)
             else:
                 consumed = {name: parse_quantity(amount) for name, amount in result.consumed_capacity.items()}
@@ -144,7 +164,7 @@ class Inventory:
                 continue
             device_id = _device_id(result)
             whole = self.holders.get(device_id)
-            if result.share_id is None and whole is not None:
+            if self._is_whole(result) and whole is not None:
                 self.holders.pop(device_id)
                 whole.remove(claim)
                 if whole:
@@ -153,6 +173,9 @@ class Inventory:
             if left:
                 self.shares[device_id] = left
             self._log(device_id.pool_id)
+
+    def _is_whole(self, result: DeviceRequestAllocationResult) -> bool:
+        return result.share_id is None or not self.gates.dra_consumable_capacity
 
     def _log(self, pool_id: PoolId) -> None:
         if len(self._changes) == CHANGES_MAX:
@@ -178,7 +201,8 @@ class Inventory:
 
     def _make_entries(self, resource_slice: ResourceSlice) -> Iterator[DeviceEntry]:
         spec = resource_slice.spec
-        for device in spec.devices:
+        for each in spec.devices:
+            device = self._as_seen(spec, each)
             content = fingerprint(
                 (spec.driver, device.attributes, device.capacity, device.taints, device.allow_multiple_allocations)
             )
@@ -186,6 +210,26 @@ class Inventory:
             if content_id == len(self._samples):
                 self._samples.append((spec.driver, device))
             yield DeviceEntry(DeviceId(spec.driver, spec.pool.name, device.name), device, resource_slice, content_id)
+
+    def _as_seen(self, spec: ResourceSliceSpec, device: Device) -> Device:
+        """The device without what belongs to features that are off, and with the taints that rules give it."""
+        gates = self.gates
+        rules = self._taint_rules.values() if gates.dra_device_taint_rules else ()
+        ruled = [rule.spec.taint for rule in rules if _is_ruled(rule, spec, device)]
+        if gates.dra_device_taints and gates.dra_consumable_capacity and not ruled:
+            return device
+        seen = copy(device)
+        seen.taints = [*device.taints, *ruled]
+        if not gates.dra_device_taints:
+            seen.taints = []
+        if not gates.dra_consumable_capacity:
+            seen.allow_multiple_allocations = None
+            seen.capacity = {name: DeviceCapacity(value=each.value) for name, each in device.capacity.items()}
+        return seen
+
+    def slices_under(self, rule: DeviceTaintRule) -> list[ResourceSlice]:
+        """Slices with a device that the rule is about."""
+        return [s for s in self.slices.values() if any(_is_ruled(rule, s.spec, device) for device in s.spec.devices)]
 
     @property
     def content_count(self) -> int:
@@ -218,16 +262,22 @@ class Inventory:
     def _ask(self, expression: str, driver: str, device: Device) -> bool | str:
         """Devices that differ only in what the expression does not look at get the same answer."""
         try:
-            selector = compile_device_selector(expression)
+            selector = compile_device_selector(expression, self._dialect)
         except DeviceSelectorError as problem:
             return f"CEL compile error: {problem}"
         key = (expression, selector.values_of(driver, device))
         if key[1] is None:
-            return _evaluate(selector, driver, device)
+            return self._evaluate(selector, driver, device)
         answer = self._by_values.get(key)
         if answer is None:
-            answer = self._by_values[key] = _evaluate(selector, driver, device)
+            answer = self._by_values[key] = self._evaluate(selector, driver, device)
         return answer
+
+    def _evaluate(self, selector: CompiledDeviceSelector, driver: str, device: Device) -> bool | str:
+        try:
+            return selector.matches(variables_of(driver, device, self._dialect))
+        except DeviceSelectorError as problem:
+            return f"CEL runtime error: {problem}"
 
     def outcomes(self, expressions: tuple[str, ...]) -> NDArray[np.int8]:
         """(contents,) MATCHES where all expressions do; the first that does not, or fails, decides."""
@@ -248,6 +298,8 @@ class Inventory:
 
     def class_of_resource(self, resource_name: str) -> DeviceClass | None:
         """The class that stands for an extended resource: of several the newest, then the one named first."""
+        if not self.gates.dra_extended_resource:
+            return None
         if self._extended is None:
             self._extended = {}
             for device_class in self.classes.values():
@@ -261,6 +313,16 @@ class Inventory:
         return self._extended.get(resource_name)
 
 
+def _is_ruled(rule: DeviceTaintRule, spec: ResourceSliceSpec, device: Device) -> bool:
+    """Upstream takes a rule without a selector for one about every device, whatever its API says."""
+    selector = rule.spec.device_selector
+    return selector is None or (
+        selector.driver in (None, spec.driver)
+        and selector.pool in (None, spec.pool.name)
+        and selector.device in (None, device.name)
+    )
+
+
 def _comes_before(one: DeviceClass, other: DeviceClass) -> bool:
     mine, others = _created(one), _created(other)
     return mine > others or (mine == others and one.metadata.name < other.metadata.name)
@@ -269,13 +331,6 @@ def _comes_before(one: DeviceClass, other: DeviceClass) -> bool:
 def _created(device_class: DeviceClass) -> int:
     created = device_class.metadata.creation_timestamp
     return parse_time(created) if created is not None else 0
-
-
-def _evaluate(selector: CompiledDeviceSelector, driver: str, device: Device) -> bool | str:
-    try:
-        return selector.matches(variables_of(driver, device))
-    except DeviceSelectorError as problem:
-        return f"CEL runtime error: {problem}"
 
 
 def _device_id(result: DeviceRequestAllocationResult) -> DeviceId:

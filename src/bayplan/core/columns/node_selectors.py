@@ -18,6 +18,7 @@ import numpy as np
 from bayplan.core.columns import ABSENT, BoolArray
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.nodes import NodeTable
+from bayplan.model.node import Node
 from bayplan.model.pod import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec
 from bayplan.model.selectors import (
     DOES_NOT_EXIST,
@@ -45,6 +46,14 @@ class RequiredNodes(NamedTuple):
     def restricts(self) -> bool:
         return bool(self.labels) or self.terms is not None
 
+    def allow(self, node: Node) -> bool:
+        """What `match_required` says, of a node that is in no table."""
+        return self.labels_on(node) and (self.terms is None or matches_any(node, self.terms))
+
+    def labels_on(self, node: Node) -> bool:
+        """Whether the node has all labels of the node selector."""
+        return all(node.metadata.labels.get(key) == value for key, value in self.labels)
+
 
 ANYWHERE = RequiredNodes()
 _NO_AFFINITY = NodeAffinity()
@@ -62,6 +71,11 @@ def required_nodes(spec: PodSpec) -> RequiredNodes:
         return ANYWHERE
     terms = None if required is None else compile_terms(required.node_selector_terms)
     return RequiredNodes(tuple(sorted(spec.node_selector.items())), terms)
+
+
+def matches_any(node: Node, terms: Iterable[NodeTerm]) -> bool:
+    """What `match_any` says, of a node that is in no table."""
+    return any(term.matches(node.metadata.labels, node.metadata.name) for term in terms)
 
 
 def match_required(nodes: NodeTable, required: RequiredNodes) -> BoolArray:

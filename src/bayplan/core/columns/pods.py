@@ -13,6 +13,7 @@ from bayplan.core.columns.resources import PodRequests, ResourceVocabulary, pod_
 from bayplan.core.columns.shapes import PodInfo, PodShape
 from bayplan.core.columns.table import PER_RESOURCE, Table, column
 from bayplan.core.columns.volume_users import VolumeUsers, attachable_count
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.conditions import TRUE, find_condition
 from bayplan.model.pod import Pod
 from bayplan.model.timestamps import parse_time
@@ -39,8 +40,9 @@ class PodTable(Table):
     nonzero_requests: IntArray = column(np.int64, width=2)  # (pods, 2)
     attachable_volumes: IdArray = column(np.int32)  # (pods,) volumes that a driver may have to attach
 
-    def __init__(self, resources: ResourceVocabulary) -> None:
+    def __init__(self, resources: ResourceVocabulary, gates: FeatureGates = DEFAULT_GATES) -> None:
         super().__init__(resources)
+        self._gates = gates
         self.keys: list[str] = []
         self.uids: list[str] = []
         self.rows_by_key: dict[str, int] = {}
@@ -59,7 +61,7 @@ class PodTable(Table):
         self.rows_by_key[info.key] = row
         self.priorities[row] = info.priority
         if pod.status.start_time:
-            self.started_at[row] = parse_time(pod.status.start_time)
+            self.started_at[row] = _start_time(pod.status.start_time)
         if pod.metadata.deletion_timestamp is not None:
             self.terminating[row] = True
             self.preempted[row] = _preempted_by_scheduler(pod)
@@ -67,7 +69,7 @@ class PodTable(Table):
         self.identity_ids[row] = info.shape.identity_id
         if info.shape.spec.volumes:
             self.attachable_volumes[row] = attachable_count(info.shape.spec)
-        requests = _requests_in_use(pod, info.shape)
+        requests = self._requests_in_use(pod, info.shape)
         if requests is not info.shape.requests:
             self._resized.add(row)
         amounts, nonzero = self._amounts(requests, info.shape)
@@ -81,12 +83,12 @@ class PodTable(Table):
         if (
             self.shape_ids.item(row) != shape.id
             or self.terminating.item(row) != terminating
-            or _requests_in_use(pod, shape) is not shape.requests
+            or self._requests_in_use(pod, shape) is not shape.requests
             or row in self._resized
         ):
             return False
         self.priorities[row] = pod.spec.priority or 0
-        self.started_at[row] = parse_time(pod.status.start_time) if pod.status.start_time else NOT_STARTED
+        self.started_at[row] = _start_time(pod.status.start_time) if pod.status.start_time else NOT_STARTED
         self.preempted[row] = terminating and _preempted_by_scheduler(pod)
         self.uids[row] = pod.metadata.uid
         return True
@@ -98,6 +100,10 @@ class PodTable(Table):
         self.keys[row] = self.uids[row] = ""
         self._resized.discard(row)
         self._free_row(row)
+
+    def _requests_in_use(self, pod: Pod, shape: PodShape) -> PodRequests:
+        """A resized pod may hold more than its spec says; any other takes what its shape says."""
+        return shape.requests if status_agrees(pod) else pod_requests(pod, self._gates)
 
     def _amounts(self, requests: PodRequests, shape: PodShape) -> tuple[IntArray, IntArray]:
         """(resources,) and (2,) what the pod takes; worked out once for each shape."""
@@ -117,9 +123,9 @@ class PodTable(Table):
         return amounts, np.array([requests.nonzero_cpu_milli, requests.nonzero_memory_bytes], dtype=np.int64)
 
 
-def _requests_in_use(pod: Pod, shape: PodShape) -> PodRequests:
-    """A resized pod may hold more than its spec says; any other takes what its shape says."""
-    return shape.requests if status_agrees(pod) else pod_requests(pod)
+def _start_time(text: str) -> int:
+    """Times that 64 bits do not hold, before 1678 and after 2262, count as the first or the last that they do."""
+    return min(max(parse_time(text), -NOT_STARTED), NOT_STARTED - 1)
 
 
 def _preempted_by_scheduler(pod: Pod) -> bool:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from bayplan.core.columns.vocabulary import Vocabulary
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.conditions import find_condition
 from bayplan.model.meta import RawQuantity
 from bayplan.model.pod import Container, Pod
@@ -86,10 +87,12 @@ class PodRequests:
     scored: dict[str, int]
 
 
-def pod_requests(pod: Pod) -> PodRequests:
+def pod_requests(pod: Pod, gates: FeatureGates = DEFAULT_GATES) -> PodRequests:
     """The requests of `pod`, for every reader at once."""
     shape = _shape(pod)
-    return _requests_of_shape(shape) if status_agrees(pod) else _requests_with_status(pod, shape)
+    if not gates.pod_level_resources:
+        shape = shape._replace(pod_level=())
+    return _requests_of_shape(shape) if status_agrees(pod) else _requests_with_status(pod, shape, gates)
 
 
 def allocatable_amounts(raw: Mapping[str, RawQuantity]) -> tuple[dict[str, int], int]:
@@ -165,9 +168,9 @@ def _requests_of_shape(shape: _Shape) -> PodRequests:
     return _requests(specified, specified, _nano_amounts(shape.overhead))
 
 
-def _requests_with_status(pod: Pod, shape: _Shape) -> PodRequests:
+def _requests_with_status(pod: Pod, shape: _Shape, gates: FeatureGates) -> PodRequests:
     specified = _specified_demand(shape)
-    return _requests(specified, _reported_demand(pod, specified), _nano_amounts(shape.overhead))
+    return _requests(specified, _reported_demand(pod, specified, gates), _nano_amounts(shape.overhead))
 
 
 def _specified_demand(shape: _Shape) -> _Demand:
@@ -178,7 +181,7 @@ def _specified_demand(shape: _Shape) -> _Demand:
     )
 
 
-def _reported_demand(pod: Pod, specified: _Demand) -> _Demand:
+def _reported_demand(pod: Pod, specified: _Demand, gates: FeatureGates) -> _Demand:
     """`specified`, raised to what the status says the node holds for the pod while a resize is under way."""
     spec, status = pod.spec, pod.status
     statuses = {s.name: s for s in (*status.container_statuses, *status.init_container_statuses)}
@@ -191,7 +194,7 @@ def _reported_demand(pod: Pod, specified: _Demand) -> _Demand:
         return _held(amounts, found.resources.requests, found.allocated_resources, infeasible)
 
     pod_level = specified.pod_level
-    if pod_level and status.resources is not None:
+    if pod_level and status.resources is not None and gates.in_place_pod_level_resources_vertical_scaling:
         held = _held(pod_level, status.resources.requests, status.allocated_resources, infeasible)
         # The status adds nothing that the spec does not name, and what it lacks counts as 0.
         pod_level = {name: held.get(name, 0) for name in pod_level}

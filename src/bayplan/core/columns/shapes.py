@@ -18,11 +18,12 @@ from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.resources import BASIC_NAMES, PodRequests, pod_requests
 from bayplan.core.columns.terms import AffinityTerms, compile_affinity
 from bayplan.core.columns.vocabulary import Vocabulary
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.fingerprint import fingerprint
 from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Pod, PodResourceClaim, PodResourceClaimStatus, PodSpec
 from bayplan.model.resource_claims import ResourceClaim
-from bayplan.model.structs import Struct
+from bayplan.model.structs import Struct, replace
 from bayplan.model.volumes import has_source
 
 
@@ -96,7 +97,8 @@ class PodInfo(Struct, eq=False):
 class Shapes:
     """Interns pods by what they look like."""
 
-    def __init__(self) -> None:
+    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self._gates = gates
         self.identities: Vocabulary[Identity] = Vocabulary()
         self.shapes: list[PodShape] = []
         self._by_content: dict[bytes, PodShape] = {}
@@ -127,7 +129,8 @@ class Shapes:
         shape = self._by_content.get(content)
         if shape is None:
             identity_id = self.identities.id(Identity(meta.namespace, tuple(sorted(meta.labels.items()))))
-            shape = _make_shape(len(self.shapes), identity_id, meta, bare, controller)
+            requests = pod_requests(Pod(metadata=meta, spec=bare), self._gates)
+            shape = _make_shape(len(self.shapes), identity_id, meta, bare, controller, requests)
             self._by_content[content] = shape
             self.shapes.append(shape)
         return shape
@@ -149,13 +152,10 @@ def pod_info(pod: Pod, shape: PodShape) -> PodInfo:
 
 
 def _without_placement(spec: PodSpec) -> PodSpec:
-    bare = copy(spec)
-    bare.node_name = ""
-    bare.priority = None
-    bare.priority_class_name = ""
-    bare.preemption_policy = None
+    bare = replace(spec, node_name="", priority=None, priority_class_name="", preemption_policy=None)
     # Every pod has a volume for its service account's token, with a random name.
-    bare.volumes = [volume for volume in spec.volumes if has_source(volume)] if spec.volumes else spec.volumes
+    if spec.volumes:
+        bare.volumes = [volume for volume in spec.volumes if has_source(volume)]
     # Each pod has claims of its own, of which no plugin but one looks at more than that there are some.
     if spec.resource_claims:
         bare.resource_claims = [PodResourceClaim(name=claim.name) for claim in spec.resource_claims]
@@ -167,10 +167,14 @@ def _controller(meta: ObjectMeta) -> OwnerReference | None:
 
 
 def _make_shape(
-    shape_id: int, identity_id: int, meta: ObjectMeta, bare: PodSpec, controller: OwnerReference | None
+    shape_id: int,
+    identity_id: int,
+    meta: ObjectMeta,
+    bare: PodSpec,
+    controller: OwnerReference | None,
+    requests: PodRequests,
 ) -> PodShape:
     affinity = bare.affinity
-    requests = pod_requests(Pod(metadata=meta, spec=bare))
     return PodShape(
         id=shape_id,
         identity_id=identity_id,

@@ -94,9 +94,10 @@ class PodTopologySpreadArgs:
 
 @dataclass(frozen=True, slots=True)
 class VolumeBindingArgs:
-    """How long binding the volumes of a pod may take."""
+    """How long binding the volumes of a pod may take, and what the use of storage is worth in the score."""
 
     bind_timeout_seconds: int = 600
+    shape: tuple[ShapePoint, ...] = (ShapePoint(utilization=0, score=10), ShapePoint(utilization=100, score=0))
 
 
 @dataclass(frozen=True, slots=True)

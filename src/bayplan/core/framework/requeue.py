@@ -3,6 +3,9 @@
 A plugin names the cluster events it cares for, each with an optional hint: a look at the pod and at the object before
 and after, which says whether a new attempt is worth it. No hint means always. The queue asks only the plugins that
 rejected the pod. Bits and matching rules are upstream's, because their odd consequences are part of the behaviour.
+
+Upstream's plugins sleep through some changes that would help. What they leave out is named separately, and heard of
+only if the scheduler is told to miss nothing (`Wakeups.COMPLETE`).
 """
 
 from __future__ import annotations
@@ -14,6 +17,13 @@ from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.model.structs import Struct
+
+
+class Wakeups(Enum):
+    """Which changes bring a rejected pod back."""
+
+    UPSTREAM = "upstream"  # those that kube-scheduler reacts to
+    COMPLETE = "complete"  # each after which the pod may fit
 
 
 class ActionType(IntFlag):
@@ -53,6 +63,11 @@ class EventResource(Enum):
     RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
     RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
     DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+    NAMESPACE = "Namespace"
+    SERVICE = "Service"
+    REPLICATION_CONTROLLER = "ReplicationController"
+    REPLICA_SET = "apps/ReplicaSet"
+    STATEFUL_SET = "apps/StatefulSet"
     ANY = "*"
 
 
@@ -77,6 +92,17 @@ class ClusterEvent(Struct, frozen=True):
         """As metrics name it: NodeAdd, UnschedulablePodUpdatePodToleration."""
         return self.resource.value + (self.action.name or "").title().replace("_", "")
 
+
+#: What decisions depend on though upstream's queue never hears of it.
+UNHEARD_UPSTREAM = frozenset(
+    {
+        EventResource.NAMESPACE,
+        EventResource.SERVICE,
+        EventResource.REPLICATION_CONTROLLER,
+        EventResource.REPLICA_SET,
+        EventResource.STATEFUL_SET,
+    }
+)
 
 POD_PLACED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)
 POD_GONE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
@@ -109,3 +135,14 @@ class EnqueueExtensions(Protocol):
     name: ClassVar[str]
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]: ...
+
+
+@runtime_checkable
+class SleepsUpstream(Protocol):
+    """A plugin that registers for less than what helps, as upstream's does, and knows what it leaves out."""
+
+    name: ClassVar[str]
+
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        """What it registers for besides where no wake-up may be missed."""
+        ...

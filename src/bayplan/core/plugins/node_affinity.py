@@ -20,6 +20,7 @@ from bayplan.core.columns.node_selectors import (
     compile_term,
     match_any,
     match_required,
+    matches_any,
     node_affinity_of,
     required_nodes,
 )
@@ -112,6 +113,12 @@ class NodeAffinity:
         hint = partial(after_node_change, enforced=self._added_required)
         return (on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, hint),)
 
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        if self._added_required is None:
+            return ()
+        hint = partial(after_enforced_terms_met, enforced=self._added_required)
+        return (on(EventResource.NODE, ActionType.UPDATE_NODE_LABEL, hint),)
+
 
 def after_node_change(
     pod: PodInfo, old: Node | None, new: Node, *, enforced: tuple[NodeTerm, ...] | None = None
@@ -122,29 +129,21 @@ def after_node_change(
     term that does not parse makes the hint fail where no other term matches, which counts as a yes.
     """
     required = required_nodes(pod.spec)
-    if enforced is not None and not _matches_any(new, enforced):
+    if enforced is not None and not matches_any(new, enforced):
         return False
-    if not _is_allowed(new, required):
-        return _meets_selector(new, required) and _has_faults(pod.spec, required)
-    return old is None or not _is_allowed(old, required)
+    if not required.allow(new):
+        return required.labels_on(new) and _has_faults(pod.spec, required)
+    return old is None or not required.allow(old)
 
 
-def _is_allowed(node: Node, required: RequiredNodes) -> bool:
-    """What `match_required` says, of a node that is in no table."""
-    return _meets_selector(node, required) and (required.terms is None or _matches_any(node, required.terms))
-
-
-def _meets_selector(node: Node, required: RequiredNodes) -> bool:
-    return all(node.metadata.labels.get(key) == value for key, value in required.labels)
+def after_enforced_terms_met(pod: PodInfo, old: Node, new: Node, *, enforced: tuple[NodeTerm, ...]) -> bool:
+    """Hint upstream lacks: a node that the pod might always go to by its own word has come to meet the profile's."""
+    return not matches_any(old, enforced) and matches_any(new, enforced) and required_nodes(pod.spec).allow(new)
 
 
 def _has_faults(spec: PodSpec, required: RequiredNodes) -> bool:
     """Whether some required term does not parse and was left out."""
     return len(required.terms or ()) < len(_required_terms(spec))
-
-
-def _matches_any(node: Node, terms: Iterable[NodeTerm]) -> bool:
-    return any(term.matches(node.metadata.labels, node.metadata.name) for term in terms)
 
 
 def named_nodes(terms: Iterable[NodeSelectorTerm]) -> frozenset[str] | None:

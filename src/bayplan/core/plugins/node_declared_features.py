@@ -12,6 +12,7 @@ import numpy as np
 
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
@@ -32,12 +33,14 @@ class NodeDeclaredFeatures:
     name: ClassVar[str] = "NodeDeclaredFeatures"
     reads: ClassVar[Reads] = Reads.NODE
 
+    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self._is_on = gates.node_declared_features
+
     def concerns(self, pod: PodInfo) -> bool:
-        return bool(needed_features(pod.spec))
+        return self._is_on and bool(needed_features(pod.spec))
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:  # noqa: ARG002
-        needed = needed_features(pod.spec)
-        return Ready(needed) if needed else SKIP
+        return Ready(needed_features(pod.spec)) if self.concerns(pod) else SKIP
 
     def filter(self, state: frozenset[str], view: View, rows: Rows) -> IntArray:
         nodes = view.nodes

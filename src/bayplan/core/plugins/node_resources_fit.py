@@ -10,7 +10,8 @@ DynamicResources on nodes that offer none of it themselves; in scores its device
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from dataclasses import replace
+from functools import partial
 from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
@@ -21,13 +22,11 @@ from bayplan.core.columns.resources import (
     BASIC_NAMES,
     EPHEMERAL_STORAGE,
     MEMORY,
-    RawItems,
     ResourceVocabulary,
-    allocatable_amounts,
     is_extended_resource,
-    pod_requests,
 )
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import (
     MOST_ALLOCATED,
     REQUESTED_TO_CAPACITY_RATIO,
@@ -40,11 +39,15 @@ from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, Eve
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import Amounts, blocks_at, none_is_zero
-from bayplan.core.plugins.requeue_rules import has_place, is_same_pod, on
+from bayplan.core.plugins.node_resources_fit_hints import (
+    after_device_class,
+    after_node_change,
+    after_nominated_pod_asks_for_less,
+    after_pod_change,
+)
+from bayplan.core.plugins.requeue_rules import on
+from bayplan.core.plugins.utilization import rounded_quotient, scores_by_utilization
 from bayplan.core.snapshot import Usage, View
-from bayplan.model.node import Node
-from bayplan.model.pod import Pod
-from bayplan.model.resource_claims import DEVICE_CLASS_PREFIX, DeviceClass
 
 TOO_MANY_PODS = "Too many pods"
 
@@ -52,8 +55,6 @@ TOO_MANY_PODS_BIT = 1
 UNRESOLVABLE_BIT = 1 << 62
 DEMANDS_MAX = 61  # the bits between the two
 
-MAX_UTILIZATION = 100
-MAX_CONFIGURED_SCORE = 10
 
 #: (resources, rows) scores of nodes for resources: what they have, and what would be taken of it.
 Rating: TypeAlias = Callable[[IntArray, IntArray], IntArray]
@@ -106,8 +107,9 @@ class NodeResourcesFit:
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
 
-    def __init__(self, args: NodeResourcesFitArgs | None = None) -> None:
+    def __init__(self, args: NodeResourcesFitArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
         self.args = args or NodeResourcesFitArgs()
+        self._gates = gates
         strategy = self.args.scoring_strategy
         self._leaves_out_zeros = strategy.type == REQUESTED_TO_CAPACITY_RATIO
         self._rating, self._rating_one = _ratings(strategy.type, strategy.shape)
@@ -248,68 +250,23 @@ class NodeResourcesFit:
         return name in args.ignored_resources or name.partition("/")[0] in args.ignored_resource_groups
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
-        return (
-            on(EventResource.POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN, after_pod_change),
+        # As upstream: hints look at pod-level requests whether they count or not.
+        after_pod = partial(after_pod_change, gates=replace(self._gates, pod_level_resources=True))
+        changes = (
+            on(EventResource.POD, ActionType.DELETE | ActionType.UPDATE_POD_SCALE_DOWN, after_pod),
             on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE, after_node_change),
-            on(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE, after_device_class),
         )
+        if not self._gates.dra_extended_resource:
+            return changes
+        return (*changes, on(EventResource.DEVICE_CLASS, ActionType.ADD | ActionType.UPDATE, after_device_class))
 
-
-def after_pod_change(pod: PodInfo, old: Pod, new: Pod | None) -> bool:
-    """Hint: a pod with a place has gone, or one on a node, or this one, asks for less than before."""
-    if new is None:
-        return has_place(old)
-    if is_same_pod(pod, new):
-        return True
-    return bool(new.spec.node_name) and _has_more(pod_requests(old).used, pod_requests(new).used, pod)
-
-
-def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:
-    """Hint: a node that would do if it were empty and, if it is not new, has more than before of what is asked for.
-
-    As upstream: resources that the profile ignores must be there as well.
-    """
-    amounts, allowed_pods = _allocatable(new)
-    asked = pod.shape.requests.asked
-    as_devices = {name for name in asked if not amounts.get(name, 0) and _may_be_devices(pod, name)}
-    lacking = (amount > amounts.get(name, 0) and name not in as_devices for name, amount in asked.items() if amount)
-    if not allowed_pods or any(lacking):
-        return False
-    if old is None or any(asked[name] for name in as_devices):
-        return True
-    amounts_before, allowed_pods_before = _allocatable(old)
-    return allowed_pods > allowed_pods_before or _has_more(amounts, amounts_before, pod)
-
-
-def after_device_class(pod: PodInfo, old: DeviceClass | None, new: DeviceClass) -> bool:
-    """Hint: a class that has come to stand for a resource the pod asks for."""
-    asked, explicit = pod.shape.requests.asked, new.spec.extended_resource_name
-    if old is not None:
-        if (old.spec.extended_resource_name or "") == (explicit or ""):
-            return False
-    elif DEVICE_CLASS_PREFIX + new.metadata.name in asked:
-        return True
-    return explicit is not None and explicit in asked
-
-
-def _may_be_devices(pod: PodInfo, name: str) -> bool:
-    return pod.claims is not None and pod.claims.inventory.class_of_resource(name) is not None
-
-
-def _has_more(new: Mapping[str, int], other: Mapping[str, int], pod: PodInfo) -> bool:
-    """Whether the one has more than the other of something that the pod asks for."""
-    asked = pod.shape.requests.asked
-    return any(new.get(name, 0) > other.get(name, 0) for name, amount in asked.items() if amount)
-
-
-def _allocatable(node: Node) -> tuple[Mapping[str, int], int]:
-    return _amounts(tuple(node.status.allocatable.items()))
-
-
-@lru_cache(maxsize=4096)
-def _amounts(allocatable: RawItems) -> tuple[Mapping[str, int], int]:
-    """A new node is shown to every waiting pod: its quantities are read once."""
-    return allocatable_amounts(dict(allocatable))
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        after_node = partial(after_node_change, is_ignored=self._is_ignored)
+        after_pod = partial(after_nominated_pod_asks_for_less, gates=self._gates)
+        return (
+            on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE, after_node),
+            on(EventResource.POD, ActionType.UPDATE_POD_SCALE_DOWN, after_pod),
+        )
 
 
 def shortage_codes(demand: Demand, short: Amounts, capacity: Amounts) -> Amounts:
@@ -361,37 +318,10 @@ def most_allocated_one(capacity: int, needed: int) -> int:
     return min(needed, capacity) * MAX_NODE_SCORE // capacity
 
 
-def scores_by_utilization(shape: Sequence[ShapePoint]) -> IntArray:
-    """(101,) the broken line through the points at every whole percentage."""
-    points = [(point.utilization, point.score * MAX_NODE_SCORE // MAX_CONFIGURED_SCORE) for point in shape]
-    return np.array([_on_line(points, percent) for percent in range(MAX_UTILIZATION + 1)], dtype=np.int64)
-
-
-def rounded_quotient(dividend: Amounts, divisor: Amounts) -> Amounts:
-    """The nearest whole number, halves up; neither is negative.
-
-    Upstream divides floats and rounds. With numbers this small a quotient is a half as a float only if it is one.
-    """
-    return (2 * dividend + divisor) // (2 * divisor)
-
-
 def _known(resources: ResourceVocabulary, name: str) -> int:
     resource = resources.find(name)
     assert resource != ABSENT, f"the tables have no column for {name}"
     return resource
-
-
-def _on_line(points: Sequence[tuple[int, int]], utilization: int) -> int:
-    for position, (end, end_score) in enumerate(points):
-        if utilization <= end:
-            if position == 0:
-                return end_score
-            start, start_score = points[position - 1]
-            rise = (end_score - start_score) * (utilization - start)
-            # Go divides toward zero, which matters where the line falls.
-            part = abs(rise) // (end - start)
-            return start_score + (part if rise >= 0 else -part)
-    return points[-1][1]
 
 
 def _ratings(strategy: str, shape: Sequence[ShapePoint]) -> tuple[Rating, RatingOne]:

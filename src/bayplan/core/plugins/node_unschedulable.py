@@ -6,12 +6,14 @@ the taint itself is TaintToleration's affair.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.contract import Reads
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
@@ -33,9 +35,12 @@ class NodeUnschedulable:
     name: ClassVar[str] = "NodeUnschedulable"
     reads: ClassVar[Reads] = Reads.NODE
 
+    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self._compares = gates.taint_toleration_comparison_operators
+
     def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
         cordoned = view.nodes.unschedulable[rows]
-        if any_tolerates(state.spec.tolerations, CORDON):
+        if any_tolerates(state.spec.tolerations, CORDON, compares=self._compares):
             return np.zeros(len(cordoned), dtype=np.int64)
         return cordoned.astype(np.int64)
 
@@ -45,7 +50,7 @@ class NodeUnschedulable:
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         return (
             on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, after_node_change),
-            on(EventResource.POD, ActionType.UPDATE_POD_TOLERATION, after_toleration),
+            on(EventResource.POD, ActionType.UPDATE_POD_TOLERATION, partial(after_toleration, compares=self._compares)),
         )
 
 
@@ -54,6 +59,6 @@ def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:  # noq
     return (old is None or old.spec.unschedulable) and not new.spec.unschedulable
 
 
-def after_toleration(pod: PodInfo, old: Pod, new: Pod) -> bool:  # noqa: ARG001
+def after_toleration(pod: PodInfo, old: Pod, new: Pod, *, compares: bool = False) -> bool:  # noqa: ARG001
     """Hint: the pod itself, which now does not mind a cordon."""
-    return is_same_pod(pod, new) and any_tolerates(new.spec.tolerations, CORDON)
+    return is_same_pod(pod, new) and any_tolerates(new.spec.tolerations, CORDON, compares=compares)

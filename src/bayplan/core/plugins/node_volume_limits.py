@@ -5,7 +5,7 @@ be too many. A bound on what is attached, kept for each node and shifted in what
 once; only nodes that the bound cannot clear are counted volume by volume, in a loop, because handles are text and
 volumes are shared. The limits and the VolumeAttachments are read in a loop over their objects, once for a pod with
 such volumes. A running pod's volumes that cannot be counted end the attempt, on any node with a limit for any driver.
-Deliberately not done: missing CSI drivers are not a reason (the gate VolumeLimitScaling is off).
+With the gate VolumeLimitScaling a driver that the node lacks is a reason, too, if the driver says that it is one.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.columns.volume_users import attachable_count, is_doubtful
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
@@ -33,8 +34,13 @@ from bayplan.core.plugins.csi_migration import (
 )
 from bayplan.core.plugins.node_volume_limits_hints import (
     after_attachment_deleted,
+    after_claim_rebound,
     after_csi_node_update,
+    after_driver_dispensable,
+    after_driver_installed,
+    after_limit_lifted,
     after_pod_deleted,
+    after_volumes_shared,
 )
 from bayplan.core.plugins.requeue_rules import after_own_claim, on
 from bayplan.core.plugins.volume_claims import (
@@ -55,6 +61,7 @@ EXCEEDED = "node(s) exceed max volume count"
 
 CODE_EXCEEDED = 1
 CODE_CLAIM_MISSING = 2
+CODE_DRIVER_MISSING = 3  # and more: one for each of the drivers that say so
 
 NO_LIMIT = np.iinfo(np.int64).max
 
@@ -77,6 +84,7 @@ class LimitState:
     """The pod's volumes and what stands on each node."""
 
     volumes: Attached = field(default_factory=dict)
+    required: tuple[tuple[str, BoolArray], ...] = ()  # drivers that say so, and (nodes,) nodes that lack them
     missing: str = ""  # the claim that does not exist, in words; fails every node
     fault: CycleError | None = None  # why the volumes cannot be counted; ends the attempt where they must be
     limits: dict[str, IntArray] = field(default_factory=dict)  # driver -> (nodes,)
@@ -92,6 +100,9 @@ class NodeVolumeLimits:
 
     name: ClassVar[str] = NAME
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
+
+    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self._needs_drivers = gates.volume_limit_scaling
 
     def concerns(self, pod: PodInfo) -> bool:
         return bool(pod.spec.volumes)
@@ -109,6 +120,8 @@ class NodeVolumeLimits:
         if state.volumes:
             drivers = frozenset(state.volumes.values())
             state.limits = _limits(view, drivers)
+            if self._needs_drivers:
+                state.required = _required(view, pod, drivers)
             state.doubtful = {row for row in view.pods.volume_users.doubtful if _has_limits(view, row)}
             if state.limits:
                 state.attachments = _attachments(view, drivers)
@@ -122,6 +135,8 @@ class NodeVolumeLimits:
 
     def filter(self, state: LimitState, view: View, rows: Rows) -> IntArray:
         codes = np.zeros(view.nodes.count, dtype=np.int64)[rows]
+        for code, (_, lacking) in enumerate(state.required, CODE_DRIVER_MISSING):
+            codes[lacking[rows] & (codes == 0)] = code
         if state.missing:
             codes[:] = CODE_CLAIM_MISSING
         elif state.fault is not None:
@@ -129,12 +144,15 @@ class NodeVolumeLimits:
         elif state.limits or state.doubtful:
             looked_at = np.arange(view.nodes.count)[rows]
             uncertain = _uncertain(state, looked_at)
-            for position in np.flatnonzero(uncertain & view.nodes.alive[rows]):
+            for position in np.flatnonzero(uncertain & view.nodes.alive[rows] & (codes == 0)):
                 if _exceeds(state, view, int(looked_at[position])):
                     codes[position] = CODE_EXCEEDED
         return codes
 
     def explain_failure(self, state: LimitState, view: View, code: int) -> Status:  # noqa: ARG002
+        if code >= CODE_DRIVER_MISSING:
+            driver, _ = state.required[code - CODE_DRIVER_MISSING]
+            return unschedulable(f"{driver} CSI driver is not installed on the node")
         return unschedulable(EXCEEDED) if code == CODE_EXCEEDED else unresolvable(state.missing)
 
     def fork(self, state: LimitState, view: View) -> LimitState:  # noqa: ARG002
@@ -163,6 +181,25 @@ class NodeVolumeLimits:
             on(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE, after_attachment_deleted),
         )
 
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        about_drivers = (
+            on(EventResource.CSI_NODE, ActionType.UPDATE, after_driver_installed),
+            on(EventResource.CSI_DRIVER, ActionType.UPDATE | ActionType.DELETE, after_driver_dispensable),
+        )
+        return (
+            *(about_drivers if self._needs_drivers else ()),
+            on(EventResource.NODE, ActionType.ADD),
+            on(EventResource.CSI_NODE, ActionType.UPDATE, after_limit_lifted),
+            on(EventResource.CSI_NODE, ActionType.DELETE),
+            on(EventResource.POD, ActionType.ADD, after_volumes_shared),
+            on(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD | ActionType.UPDATE, after_claim_rebound),
+            # What a claim or volume that is gone stood for no longer counts, or counts for another driver.
+            on(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.DELETE),
+            on(EventResource.PERSISTENT_VOLUME, ActionType.ADD | ActionType.DELETE),
+            on(EventResource.STORAGE_CLASS, ActionType.DELETE),
+            on(EventResource.VOLUME_ATTACHMENT, ActionType.DELETE),
+        )
+
 
 def _limits(view: View, drivers: frozenset[str]) -> dict[str, IntArray]:
     """driver -> (nodes,) how many volumes each node takes; drivers without a limit anywhere are left out."""
@@ -177,6 +214,28 @@ def _limits(view: View, drivers: frozenset[str]) -> dict[str, IntArray]:
                 column = limits.setdefault(driver.name, np.full(view.nodes.count, NO_LIMIT, dtype=np.int64))
                 column[row] = driver.allocatable.count
     return limits
+
+
+def _required(view: View, pod: PodInfo, drivers: frozenset[str]) -> tuple[tuple[str, BoolArray], ...]:
+    """Drivers without which a node is no good; of several that a node lacks the first by name is reported."""
+    known, csi_nodes = view.objects.csi_drivers, view.objects.csi_nodes
+    required = [
+        name for name in sorted(drivers) if name in known and known[name].spec.prevent_pod_scheduling_if_missing
+    ]
+    if not required:
+        return ()
+    migrates = view.nodes.named(csi_nodes)
+    # Without a CSINode a disk of the old kinds is not left to a driver.
+    native = frozenset(
+        _volumes_of(view.objects, PodIdentity.of(pod), pod.spec.volumes, is_new=True, migrates=False).values()
+    )
+    having = {
+        driver: view.nodes.named(
+            name for name, it in csi_nodes.items() if any(each.name == driver for each in it.spec.drivers)
+        )
+        for driver in required
+    }
+    return tuple((driver, ~having[driver] & (migrates | (driver in native))) for driver in required)
 
 
 def _has_limits(view: View, row: int) -> bool:
@@ -268,13 +327,18 @@ def _raise_where_counted(fault: CycleError, view: View, rows: Rows) -> None:
         raise fault
 
 
-def _volumes_of(objects: Objects, pod: PodIdentity, volumes: Sequence[Volume], *, is_new: bool) -> Attached:
-    """What the pod needs attached, on a node with a CSINode. Raises CycleError, for a new pod _ClaimMissing."""
+def _volumes_of(
+    objects: Objects, pod: PodIdentity, volumes: Sequence[Volume], *, is_new: bool, migrates: bool = True
+) -> Attached:
+    """What the pod needs attached, on a node that `migrates` old kinds of disks: one with a CSINode.
+
+    Raises CycleError, for a new pod _ClaimMissing.
+    """
     attached: Attached = {}
     for volume in volumes:
         use = claim_use(volume, pod.name)
         if use is None:
-            disk = _inline(volume)
+            disk = _inline(volume) if migrates else None
         else:
             if not use.claim_name:
                 raise CycleError(NAME, CLAIM_WITHOUT_NAME)
@@ -286,7 +350,7 @@ def _volumes_of(objects: Objects, pod: PodIdentity, volumes: Sequence[Volume], *
                 continue
             if use.is_ephemeral and not is_owned_by(claim, pod):
                 raise CycleError(NAME, not_owner(claim, pod))
-            disk = _disk_of_claim(objects, claim)
+            disk = _disk_of_claim(objects, claim, migrates=migrates)
         if disk is not None:
             attached[_unique_name(disk)] = disk.driver
     return attached
@@ -299,10 +363,12 @@ def _inline(volume: Volume) -> Disk | None:
         raise _InlineDiskError(NAME, f"converting volume({volume.name}) from inline to csi: {problem}") from problem
 
 
-def _disk_of_claim(objects: Objects, claim: PersistentVolumeClaim) -> Disk | None:
+def _disk_of_claim(objects: Objects, claim: PersistentVolumeClaim, *, migrates: bool) -> Disk | None:
     volume = objects.volumes.get(claim.spec.volume_name) if claim.spec.volume_name else None
     if volume is None:
-        return _disk_to_be(objects, claim)
+        return _disk_to_be(objects, claim, migrates=migrates)
+    if volume.spec.csi is None and not migrates:
+        return None
     try:
         disk = volume_disk(volume)
     except TranslationError:
@@ -310,10 +376,12 @@ def _disk_of_claim(objects: Objects, claim: PersistentVolumeClaim) -> Disk | Non
     return disk if disk is not None and disk.driver and disk.handle else None
 
 
-def _disk_to_be(objects: Objects, claim: PersistentVolumeClaim) -> Disk | None:
+def _disk_to_be(objects: Objects, claim: PersistentVolumeClaim, *, migrates: bool) -> Disk | None:
     """What the class's provisioner will make of the claim, under a handle that no real disk has."""
     storage_class = objects.storage_classes.get(class_of_claim(claim))
     if storage_class is None or storage_class.provisioner in UNTRANSLATED_PLUGINS:
+        return None
+    if storage_class.provisioner in DRIVERS and not migrates:
         return None
     driver = DRIVERS.get(storage_class.provisioner, storage_class.provisioner)
     handle = f"\0unbound-{claim.metadata.namespace}/{claim.metadata.name}"

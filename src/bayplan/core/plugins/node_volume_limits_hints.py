@@ -1,7 +1,8 @@
 """What may help a pod that NodeVolumeLimits has rejected.
 
 Takes the pod and one changed object. Which driver stands behind a claim is not known here, so that any volume of a
-claim counts as one that may need attaching.
+claim counts as one that may need attaching. From `after_limit_lifted` on they are about what
+upstream sleeps through.
 """
 
 from __future__ import annotations
@@ -10,8 +11,9 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.columns.volume_users import attachable_count
 from bayplan.core.plugins.csi_migration import TranslationError, inline_disk
 from bayplan.core.plugins.requeue_rules import has_place
+from bayplan.core.plugins.volume_claims import class_of_claim
 from bayplan.model.pod import Pod
-from bayplan.model.storage import CSINode, VolumeAttachment
+from bayplan.model.storage import CSIDriver, CSINode, CSINodeDriver, PersistentVolumeClaim, VolumeAttachment
 from bayplan.model.volumes import Volume
 
 # Disks that could be translated but never count against a limit; upstream's hints take note of them all the same.
@@ -39,6 +41,39 @@ def after_attachment_deleted(pod: PodInfo, old: VolumeAttachment, new: None) -> 
     """
     attacher = old.spec.attacher
     return bool(pod.shape.claim_names) or any(_may_use_driver(volume, attacher) for volume in pod.spec.volumes)
+
+
+def after_limit_lifted(pod: PodInfo, old: CSINode, new: CSINode) -> bool:  # noqa: ARG001
+    """Some driver had a limit and has none any more."""
+    limited = {driver.name for driver in new.spec.drivers if _has_limit(driver)}
+    return any(_has_limit(driver) and driver.name not in limited for driver in old.spec.drivers)
+
+
+def after_driver_installed(pod: PodInfo, old: CSINode, new: CSINode) -> bool:  # noqa: ARG001
+    """The node has a driver that it lacked, perhaps without a limit. Matters where a missing driver is a reason."""
+    return not {driver.name for driver in new.spec.drivers} <= {driver.name for driver in old.spec.drivers}
+
+
+def after_driver_dispensable(pod: PodInfo, old: CSIDriver, new: CSIDriver | None) -> bool:  # noqa: ARG001
+    """A driver that nodes had to have need not be there any more."""
+    still_needed = new is not None and new.spec.prevent_pod_scheduling_if_missing
+    return bool(old.spec.prevent_pod_scheduling_if_missing) and not still_needed
+
+
+def after_volumes_shared(pod: PodInfo, old: None, new: Pod) -> bool:  # noqa: ARG001
+    """A pod came with volumes that this one may share, so that they need no attaching where it is."""
+    return attachable_count(new.spec) > 0
+
+
+def after_claim_rebound(pod: PodInfo, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim) -> bool:  # noqa: ARG001
+    """A claim, of this pod or a running one, stands for another volume, which may be attached already or never is."""
+    if old is None:
+        return bool(new.spec.volume_name)
+    return old.spec.volume_name != new.spec.volume_name or class_of_claim(old) != class_of_claim(new)
+
+
+def _has_limit(driver: CSINodeDriver) -> bool:
+    return driver.allocatable is not None and driver.allocatable.count is not None
 
 
 def _limits(csi_node: CSINode) -> dict[str, int]:

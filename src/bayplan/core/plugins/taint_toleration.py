@@ -7,6 +7,7 @@ each distinct set of taints and looked up by its id, never for each node. `toler
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.nodes import NodeTable, TaintSet
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.contract import Reads, default_normalize
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
@@ -36,10 +38,15 @@ class TaintToleration:
     reads: ClassVar[Reads] = Reads.NODE
     score_reads: ClassVar[Reads] = Reads.NODE
 
+    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self._compares = gates.taint_toleration_comparison_operators
+
     def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
         tolerations = state.spec.tolerations
         return for_each_taint_set(
-            view.nodes, rows, lambda taints: int(count_untolerated(taints, tolerations, FORBIDDING) > 0)
+            view.nodes,
+            rows,
+            lambda taints: int(count_untolerated(taints, tolerations, FORBIDDING, compares=self._compares) > 0),
         )
 
     def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:  # noqa: ARG002
@@ -50,26 +57,32 @@ class TaintToleration:
         return tuple(item for item in pod.spec.tolerations if item.effect in ("", PREFER_NO_SCHEDULE))
 
     def score(self, state: tuple[Toleration, ...], view: View, rows: RowArray) -> IntArray:
-        return for_each_taint_set(view.nodes, rows, lambda taints: count_untolerated(taints, state, DISCOURAGING))
+        return for_each_taint_set(
+            view.nodes, rows, lambda taints: count_untolerated(taints, state, DISCOURAGING, compares=self._compares)
+        )
 
     def normalize(self, state: object, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
         return default_normalize(scores, reverse=True)
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
+        hint = partial(after_node_change, compares=self._compares)
         return (
-            on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, after_node_change),
+            on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_TAINT, hint),
             on(EventResource.POD, ActionType.UPDATE_POD_TOLERATION, after_own_update),
         )
 
 
-def after_node_change(pod: PodInfo, old: Node | None, new: Node) -> bool:
+def after_node_change(pod: PodInfo, old: Node | None, new: Node, *, compares: bool = False) -> bool:
     """Hint: the node, if not new, was closed to the pod by a taint and is not any more."""
     tolerations = pod.spec.tolerations
-    return not _is_closed(new, tolerations) and (old is None or _is_closed(old, tolerations))
+    return not _is_closed(new, tolerations, compares) and (old is None or _is_closed(old, tolerations, compares))
 
 
-def _is_closed(node: Node, tolerations: Collection[Toleration]) -> bool:
-    return any(taint.effect in FORBIDDING and not any_tolerates(tolerations, taint) for taint in node.spec.taints)
+def _is_closed(node: Node, tolerations: Collection[Toleration], compares: bool) -> bool:
+    return any(
+        taint.effect in FORBIDDING and not any_tolerates(tolerations, taint, compares=compares)
+        for taint in node.spec.taints
+    )
 
 
 def for_each_taint_set(nodes: NodeTable, rows: Rows, judge: Callable[[TaintSet], int]) -> IntArray:
@@ -78,10 +91,12 @@ def for_each_taint_set(nodes: NodeTable, rows: Rows, judge: Callable[[TaintSet],
     return judgements[nodes.taint_set_ids[rows]]
 
 
-def count_untolerated(taints: TaintSet, tolerations: Collection[Toleration], effects: frozenset[str]) -> int:
+def count_untolerated(
+    taints: TaintSet, tolerations: Collection[Toleration], effects: frozenset[str], *, compares: bool = False
+) -> int:
     """How many of the taints with one of these effects no toleration tolerates."""
     return sum(
-        not any_tolerates(tolerations, Taint(key=key, value=value, effect=effect))
+        not any_tolerates(tolerations, Taint(key=key, value=value, effect=effect), compares=compares)
         for key, value, effect in taints
         if effect in effects
     )

@@ -16,11 +16,12 @@ from typing import ClassVar
 import numpy as np
 
 from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, RowArray, Rows
-from bayplan.core.columns.node_selectors import NodeTerm, compile_terms, match_some
+from bayplan.core.columns.node_selectors import compile_terms, match_some
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import VolumeBindingArgs
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, SelectiveScorePlugin, Skip
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
 from bayplan.core.plugins.csi_migration import (
@@ -31,16 +32,20 @@ from bayplan.core.plugins.csi_migration import (
     volume_plugin,
 )
 from bayplan.core.plugins.requeue_rules import after_own_claim, on
+from bayplan.core.plugins.utilization import scores_by_utilization
 from bayplan.core.plugins.volume_binding_hints import (
     after_capacity_change,
+    after_capacity_moved,
+    after_capacity_untold,
     after_class_change,
     after_csi_node_change,
     after_driver_update,
+    after_kept_volume_deleted,
 )
+from bayplan.core.plugins.volume_binding_scoring import bound_uses, made_uses, scores_of
 from bayplan.core.plugins.volume_claims import (
     BOUND_BY_CONTROLLER,
     SELECTED_NODE,
-    STORAGE,
     WAIT_FOR_FIRST_CONSUMER,
     PodIdentity,
     binding_mode_not_set,
@@ -50,17 +55,16 @@ from bayplan.core.plugins.volume_claims import (
     class_of_volume,
     is_fully_bound,
     is_owned_by,
-    largest_volume_bytes,
     nano_amount,
     not_owner,
 )
 from bayplan.core.plugins.volume_matching import is_bound_to, match_claims, reachable_from
+from bayplan.core.plugins.volume_space import NO_SPACE, space_for
 from bayplan.core.snapshot import Objects, View
 from bayplan.model.meta import ObjectReference
 from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
-from bayplan.model.quantity import parse_quantity, whole_value
 from bayplan.model.selectors import SelectorError, compile_label_selector
-from bayplan.model.storage import CSIStorageCapacity, PersistentVolume, PersistentVolumeClaim, StorageClass
+from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim, StorageClass
 
 NAME = "VolumeBinding"
 UNBOUND_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
@@ -91,6 +95,7 @@ class Findings:
     matched_claims: tuple[PersistentVolumeClaim, ...]  # in the order they were served
     volumes: tuple[PersistentVolume, ...]
     matches: IdArray  # (matched_claims, nodes) positions in `volumes`
+    to_make: tuple[tuple[PersistentVolumeClaim, BoolArray], ...]  # with (nodes,) the nodes where they would be made
 
 
 @dataclass(slots=True)
@@ -110,22 +115,46 @@ class PodVolumes:
     provisioned: tuple[PersistentVolumeClaim, ...]
 
 
-class VolumeBinding:
+class VolumeBinding(SelectiveScorePlugin):
     """Filters nodes by where the pod's claims are, or can be, bound."""
 
     name: ClassVar[str] = NAME
     reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
-    score_reads: ClassVar[Reads] = Reads.NODE
+    score_reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
 
-    def __init__(self, args: VolumeBindingArgs | None = None) -> None:
+    def __init__(self, args: VolumeBindingArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
         self.args = args or VolumeBindingArgs()
+        self._scores_capacity = gates.storage_capacity_scoring
+        self._by_utilization = scores_by_utilization(self.args.shape)
 
-    def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> Skip:  # noqa: ARG002
+    def tells_nodes_apart(self, pod: PodInfo) -> bool:
+        return self._scores_capacity and bool(pod.spec.volumes)
+
+    def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> PodInfo | Skip:  # noqa: ARG002
         """Scoring by storage capacity is behind a gate that is off by default."""
-        return SKIP
+        return pod if self._scores_capacity else SKIP
 
-    def score(self, state: object, view: View, rows: RowArray) -> IntArray:  # noqa: ARG002
-        return np.zeros(len(rows), dtype=np.int64)
+    def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
+        prepared = self.pre_filter(state, view) if self.tells_nodes_apart(state) else SKIP
+        if not isinstance(prepared, Ready):
+            return np.zeros(len(rows), dtype=np.int64)
+        return self._capacity_scores(prepared.state, view)[rows]
+
+    def _capacity_scores(self, state: BindingState, view: View) -> IntArray:
+        """(nodes,) by existing volumes where there are some for the pod, else by what new ones take."""
+        findings, nodes = _findings(state, view), view.nodes.count
+        bound = bound_uses(findings.matched_claims, findings.volumes, findings.matches)
+        to_make = [
+            (claim, where, space_for(view, claim, view.objects.storage_classes[class_of_claim(claim)]))
+            for claim, where in findings.to_make
+        ]
+        has_volumes = (findings.matches != ABSENT).any(axis=0)
+        scores: IntArray = np.where(
+            has_volumes,
+            scores_of(bound.values(), self._by_utilization, nodes),
+            scores_of(made_uses(to_make, nodes).values(), self._by_utilization, nodes),
+        )
+        return scores
 
     def concerns(self, pod: PodInfo) -> bool:
         return bool(pod.spec.volumes)
@@ -186,6 +215,15 @@ class VolumeBinding:
             on(EventResource.CSI_NODE, changed, after_csi_node_change),
             on(EventResource.CSI_DRIVER, ActionType.UPDATE, after_driver_update),
             on(EventResource.CSI_STORAGE_CAPACITY, changed, after_capacity_change),
+        )
+
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        return (
+            on(EventResource.PERSISTENT_VOLUME, ActionType.DELETE, after_kept_volume_deleted),
+            on(EventResource.CSI_NODE, ActionType.DELETE),
+            on(EventResource.CSI_DRIVER, ActionType.UPDATE, after_capacity_untold),
+            on(EventResource.CSI_DRIVER, ActionType.DELETE),
+            on(EventResource.CSI_STORAGE_CAPACITY, ActionType.UPDATE, after_capacity_moved),
         )
 
 
@@ -295,7 +333,7 @@ def _find(state: BindingState, view: View) -> Findings:
     to_make = [(claim, selectable) for claim in selected]
     to_make += [(claim, selectable & (match == ABSENT)) for claim, match in zip(to_match, matches, strict=True)]
     codes |= _judge_provisioning(view, to_make)
-    return Findings(errors.instead_of(codes), tuple(errors.messages), tuple(to_match), volumes, matches)
+    return Findings(errors.instead_of(codes), tuple(errors.messages), tuple(to_match), volumes, matches, tuple(to_make))
 
 
 def _selector_fault(claims: Iterable[PersistentVolumeClaim]) -> str:
@@ -356,7 +394,9 @@ def _judge_provisioning(view: View, to_make: Iterable[tuple[PersistentVolumeClai
         storage_class = view.objects.storage_classes[class_of_claim(claim)]
         allowed = _may_provision(view.nodes, storage_class)
         codes[asked & ~allowed] = CODE_BIND
-        codes[asked & allowed & ~_has_space(view, claim, storage_class)] = CODE_SPACE
+        space = space_for(view, claim, storage_class)
+        if space is not None:
+            codes[asked & allowed & (space == NO_SPACE)] = CODE_SPACE
     return codes
 
 
@@ -376,28 +416,3 @@ def _topology_terms(storage_class: StorageClass) -> Iterator[NodeSelectorTerm]:
                 for item in term.match_label_expressions
             ]
         )
-
-
-def _has_space(view: View, claim: PersistentVolumeClaim, storage_class: StorageClass) -> BoolArray:
-    """(nodes,) nodes with enough storage within reach, as far as the driver tells its capacity at all."""
-    requests = claim.spec.resources.requests
-    driver = view.objects.csi_drivers.get(storage_class.provisioner)
-    if STORAGE not in requests or driver is None or not driver.spec.storage_capacity:
-        return np.ones(view.nodes.count, dtype=np.bool_)
-    wanted = whole_value(parse_quantity(requests[STORAGE]))
-    enough = np.zeros(view.nodes.count, dtype=np.bool_)
-    for capacity in view.objects.csi_capacities.values():
-        largest = largest_volume_bytes(capacity)
-        if capacity.storage_class_name == storage_class.metadata.name and largest is not None and largest >= wanted:
-            enough |= _within_reach(view.nodes, capacity)
-    return enough
-
-
-def _within_reach(nodes: NodeTable, capacity: CSIStorageCapacity) -> BoolArray:
-    try:
-        selector = compile_label_selector(capacity.node_topology)
-    except SelectorError:
-        return np.zeros(nodes.count, dtype=np.bool_)
-    if selector.is_empty:
-        return np.ones(nodes.count, dtype=np.bool_)
-    return match_some(nodes, [NodeTerm(labels=selector.requirements)], use_fields=False)

@@ -25,6 +25,7 @@ from bayplan.core.framework.verdict import CycleError, Status, unresolvable, uns
 from bayplan.core.plugins.requeue_rules import after_named_claim, on
 from bayplan.core.plugins.volume_claims import claim_not_found
 from bayplan.core.snapshot import View
+from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.volumes import Volume
 
@@ -106,6 +107,12 @@ class VolumeRestrictions:
             on(EventResource.PERSISTENT_VOLUME_CLAIM, ActionType.ADD, after_named_claim),
         )
 
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        return (
+            on(EventResource.POD, ActionType.DELETE, after_disk_freed),
+            on(EventResource.NODE, ActionType.DELETE, after_node_deleted),
+        )
+
 
 def after_pod_deleted(pod: PodInfo, old: Pod, new: None) -> bool:  # noqa: ARG001
     """Hint: the pod that went had a disk that clashes, or a claim that this one names, whatever its access mode.
@@ -119,6 +126,16 @@ def after_pod_deleted(pod: PodInfo, old: Pod, new: None) -> bool:  # noqa: ARG00
         return True
     claims = (volume.persistent_volume_claim for volume in freed)
     return any(claim is not None and claim.claim_name in pod.shape.claim_names for claim in claims)
+
+
+def after_disk_freed(pod: PodInfo, old: Pod, new: None) -> bool:  # noqa: ARG001
+    """Hint upstream lacks: the pod that went had a disk that clashes, in whatever namespace."""
+    return any(disks_clash(disk, volume) for disk in _inline_disks(pod.shape) for volume in old.spec.volumes)
+
+
+def after_node_deleted(pod: PodInfo, old: Node, new: None) -> bool:  # noqa: ARG001
+    """Hint upstream lacks: pods that are left on a node that is gone no longer use their claims."""
+    return bool(pod.shape.claim_names)
 
 
 def shape_clashes(disks: Sequence[Volume], shape: PodShape) -> bool:

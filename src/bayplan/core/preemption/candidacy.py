@@ -22,6 +22,11 @@ from bayplan.core.preemption.potential import potential_rows
 from bayplan.core.preemption.select import CRITERIA, criteria_of
 from bayplan.core.snapshot import View
 
+#: Makes the lowest value of every criterion the best.
+SIGNS = np.array([[1 if lowest_wins else -1] for _, lowest_wins in CRITERIA])
+#: The value of a node that is no candidate: worse than any other.
+WORST = np.iinfo(np.int64).max
+
 #: What trying a node came to.
 NOT_TRIED, CANDIDATE, NO_PODS_BELOW, STILL_FAILING, UNHARMED = range(5)
 
@@ -34,7 +39,7 @@ class Candidacy:
         self.budgets_version = view.objects.budgets_version
         self._outcomes = np.zeros(node_count, dtype=np.int8)  # (nodes,)
         self._still_failing = Verdicts(np.full(node_count, PASSED, dtype=np.int8), np.zeros(node_count, dtype=np.int64))
-        self._values: IntArray = np.zeros((len(CRITERIA), node_count), dtype=np.int64)  # (criteria, nodes)
+        self._values: IntArray = np.full((len(CRITERIA), node_count), WORST)  # (criteria, nodes) lowest is best
         self._victims: dict[int, RowArray] = {}
         self._failures: list[tuple[Status, int]] | None = None
         self._positions: tuple[int, int] | None = None  # how far the nodes' logs of usage and importance were read
@@ -69,6 +74,7 @@ class Candidacy:
         """New answers for these rows, and the choice that follows from all answers."""
         before = self._answers(rows) if len(rows) <= FEW_ROWS else None
         self._outcomes[rows] = NOT_TRIED
+        self._values[:, rows] = WORST
         potential = potential_rows(filtered, view, rows)
         if len(potential):
             self._try(pod, view, filtered, potential)
@@ -111,17 +117,19 @@ class Candidacy:
             return
         candidates = candidates_of(tried, view)
         self._outcomes[candidates.rows] = CANDIDATE
-        self._values[:, candidates.rows] = criteria_of(candidates, view)
+        self._values[:, candidates.rows] = criteria_of(candidates, view) * SIGNS
         for position, row in enumerate(candidates.rows.tolist()):
             self._victims[row] = candidates.victims_of(position)
 
     def _choose(self) -> RowArray:
-        left: RowArray = (self._outcomes == CANDIDATE).nonzero()[0]
-        for values, (_, lowest_wins) in zip(self._values, CRITERIA, strict=True):
+        candidates: RowArray = (self._outcomes == CANDIDATE).nonzero()[0]
+        left = candidates
+        for values in self._values:
             if len(left) < 2:
                 break
-            compared = values[left]
-            best = compared == (compared.min() if lowest_wins else compared.max())
+            # Mostly all are equal for a while; not to gather their values then is worth looking at all nodes.
+            compared = values if left is candidates else values[left]
+            best = compared == compared.min()
             if np.count_nonzero(best) < len(left):
-                left = left[best]
+                left = best.nonzero()[0] if left is candidates else left[best]
         return left

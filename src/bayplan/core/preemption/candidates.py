@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, row_array
+from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, row_array, row_mask
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import distinct_verdicts
 from bayplan.core.filtering import Filtered, Verdicts, WhatIf, nominated_pods, take_failures
@@ -38,6 +38,14 @@ class Potential:
         """The nodes that have any, in row order."""
         nodes: RowArray = self.node_rows[self.node_starts == every_row(len(self.node_starts))]
         return nodes
+
+    def broken_budgets(self) -> dict[int, list[str]]:
+        """Pod row -> the budgets that its eviction breaks."""
+        broken: dict[int, list[str]] = {}
+        for budget, covered in self.protection.by_budget.items():
+            for row in self.pod_rows[covered].tolist():
+                broken.setdefault(row, []).append(budget)
+        return broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,20 +79,20 @@ def dry_run(pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> Dry
     worlds = _Worlds(pod, view, filtered)
     worlds.shift(potential.pod_rows, potential.node_rows, -1)
     emptied = worlds.filter(with_victims)
-    in_play = _marked(with_victims[emptied.passed], view.nodes.count)
+    in_play = row_mask(with_victims[emptied.passed], view.nodes.count)
     result = DryRun(
         potential=potential,
         victims=np.zeros(len(potential.pod_rows), dtype=np.bool_),
         candidate_rows=row_array([]),
         still_failing=Verdicts(emptied.rejected_by[~emptied.passed], emptied.codes[~emptied.passed]),
         failing_rows=with_victims[~emptied.passed],
-        without_victims=rows[~_marked(with_victims, view.nodes.count)[rows]],
+        without_victims=rows[~row_mask(with_victims, view.nodes.count)[rows]],
         unharmed=row_array([]),
     )
     if len(result.failing_rows) == len(with_victims):
         return result
     _reprieve(result, worlds, in_play)
-    has_victims = _marked(potential.node_rows[result.victims], view.nodes.count)
+    has_victims = row_mask(potential.node_rows[result.victims], view.nodes.count)
     result.candidate_rows = np.flatnonzero(in_play & has_victims)
     result.unharmed = np.flatnonzero(in_play & ~has_victims)
     return result
@@ -94,13 +102,6 @@ def _nobody_to_evict(potential: Potential, rows: RowArray) -> DryRun:
     none = row_array([])
     failing = Verdicts(np.zeros(0, dtype=np.int8), np.zeros(0, dtype=np.int64))
     return DryRun(potential, np.zeros(0, dtype=np.bool_), none, failing, none, rows, none)
-
-
-def _marked(rows: RowArray, node_count: int) -> BoolArray:
-    """(nodes,) true for the given rows."""
-    marked = np.zeros(node_count, dtype=np.bool_)
-    marked[rows] = True
-    return marked
 
 
 def find_potential_victims(pod: PodInfo, view: View, rows: RowArray) -> Potential:

@@ -16,8 +16,8 @@ from bayplan.core.diagnosis import histogram, nodes_available_message
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import SUCCESS, Code, Status, unschedulable
-from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
-from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation, deallocate
+from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES, DeviceState
+from bayplan.core.plugins.dynamic_resources.post_filter import NOTHING_TO_DEALLOCATE, Deallocation, deallocate
 from bayplan.core.preemption.eligible import ineligible_reason
 from bayplan.core.preemption.search import search_by_dry_run
 from bayplan.core.snapshot import View
@@ -86,9 +86,12 @@ def run_post_filters(
 def _dynamic_resources(pod: PodInfo, filtered: Filtered) -> Deallocation:
     if DYNAMIC_RESOURCES not in filtered.pre.ran:
         return Deallocation(Status(Code.ERROR, (STATE_NOT_FOUND,), DYNAMIC_RESOURCES))
+    state = filtered.pre.states.get(DYNAMIC_RESOURCES)
+    if not isinstance(state, DeviceState):
+        return NOTHING_TO_DEALLOCATE
     own = [position for position, plugin in enumerate(filtered.plugins) if plugin.name == DYNAMIC_RESOURCES]
     rejected = np.isin(filtered.verdicts.rejected_by, own)
-    return deallocate(pod, filtered.pre.states.get(DYNAMIC_RESOURCES), filtered.verdicts.codes[rejected])
+    return deallocate(pod, state, filtered.verdicts.codes[rejected])
 
 
 def _preempt(pod: PodInfo, view: View, filtered: Filtered, search: Search, into: PostFilterResult) -> Status:

@@ -6,6 +6,7 @@ from bayplan.core.actions import ClearNomination, Evict
 from bayplan.core.cache import Cache
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.plugins.dynamic_resources.claims import left_to
 from bayplan.core.snapshot import View
 
 CONDITION_REASON = "PreemptionByScheduler"
@@ -26,9 +27,19 @@ def prepare(pod: PodInfo, view: View, node_row: int, victim_rows: RowArray) -> l
 def make_room(cache: Cache, pod: PodInfo, view: View, node: str, victim_rows: RowArray) -> list[str]:
     """Where no time passes: the victims leave the cache, and so do nominations of lower priority; the victims' keys."""
     victims = [view.pods.keys[row] for row in victim_rows.tolist()]
+    _give_back_devices(cache, {view.pods.uids[row] for row in victim_rows.tolist()})
     for key in (*victims, *overtaken(pod, view, node)):
         cache.remove_pod(key)
     return victims
+
+
+def _give_back_devices(cache: Cache, uids: set[str]) -> None:
+    """As the claim controller does once pods are gone."""
+    for claim in list(cache.objects.resource_claims.values()):
+        users = claim.status.reserved_for
+        left = [user for user in users if user.uid not in uids]
+        if len(left) < len(users):
+            cache.objects.put(left_to(claim, left))
 
 
 def overtaken(pod: PodInfo, view: View, node: str) -> list[str]:

@@ -55,7 +55,7 @@ def _longest_lasting(searched: Searched, view: View, chosen_row: int) -> list[in
 
 
 def _record_of(searched: Searched, view: View, kept: Sequence[int], reprieves: dict[int, list[Plain]]) -> Plain:
-    broken, candidates = _budgets_broken(searched.dry_run), searched.candidates
+    broken, candidates = searched.dry_run.potential.broken_budgets(), searched.candidates
     return {
         "candidates": [_candidate(position, candidates, view, broken, reprieves) for position in kept],
         "choice": [_criterion(step, candidates, view, set(kept)) for step in searched.selection.steps],
@@ -90,15 +90,6 @@ def _pod(pod_row: int, view: View) -> Plain:
 
 def _start_time(started_at: int) -> str | None:
     return None if started_at == NOT_STARTED else format_time(started_at)
-
-
-def _budgets_broken(result: DryRun) -> dict[int, list[str]]:
-    """Pod row -> the budgets that its eviction breaks."""
-    broken: defaultdict[int, list[str]] = defaultdict(list)
-    for budget, pods in result.potential.protection.by_budget.items():
-        for position in np.flatnonzero(pods):
-            broken[int(result.potential.pod_rows[position])].append(budget)
-    return broken
 
 
 def _reprieves(result: DryRun, view: View, filtered: Filtered, only_on: int | None = None) -> dict[int, list[Plain]]:

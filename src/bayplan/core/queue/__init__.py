@@ -66,6 +66,7 @@ class SchedulingQueue:
         max_backoff_ns: int = 10 * SECOND,
         parked_max_ns: int = PARKED_MAX_NS,
         mirror: Mirror | None = None,
+        pops_from_backoff: bool = True,
     ) -> None:
         self.nominations = Nominations(mirror)
         self.figures = Figures()
@@ -75,7 +76,9 @@ class SchedulingQueue:
         self.resting: dict[str, QueuedPod] = {}
         """All that rest in a place; to be read only."""
         self._active = PodHeap(lambda queued: sort_key(queued.info, queued.timestamp))
-        self._backoff = Backoff(sort_key, initial_backoff_ns, max_backoff_ns)
+        self._backoff = Backoff(
+            sort_key, initial_backoff_ns, max_backoff_ns, started_at=started_at, pops_early=pops_from_backoff
+        )
         self._parked = Parked()
         self._in_flight = InFlight()
         self._skipped: dict[str, QueuedPod] = {}  # pods that are being deleted, with a node kept for them
@@ -191,12 +194,12 @@ class SchedulingQueue:
         return queued.state
 
     def nominate(self, queued: QueuedPod, node_name: str | None, now: int) -> None:
-        """After a failed attempt: keep that node ("": none) for the pod, or (None) what its status says."""
+        """After a failed attempt: keep that node ("": none) for the pod, or (None) the one that is kept already."""
         if queued.state is PodState.GONE:
             return
         kept_before = self.nominations.node_of(queued.info)
         if node_name is None:
-            self.nominations.adopt(queued.pod, queued.info)
+            self.nominations.confirm(queued.pod, queued.info)
         else:
             self.nominations.set(queued.pod, queued.info, node_name)
         if kept_before != self.nominations.node_of(queued.info):
@@ -253,9 +256,12 @@ class SchedulingQueue:
             self.flush_backoff(now)
 
     def flush_backoff(self, now: int) -> None:
-        """Pods whose backoff is over become active. Gates were asked when they came."""
+        """Pods whose backoff is over become active. Gates were asked when they came, or else are asked now."""
         for queued in self._backoff.pop_finished(now):
-            self._activate(queued, now, labels.BACKOFF_COMPLETE)
+            if self._backoff.pops_early:
+                self._activate(queued, now, labels.BACKOFF_COMPLETE)
+            else:
+                self._requeue(queued, Strategy.AFTER_BACKOFF, now, labels.BACKOFF_COMPLETE)
 
     def flush_parked(self, now: int) -> None:
         """Pods that nothing has moved for long get another chance."""
@@ -364,6 +370,10 @@ class SchedulingQueue:
         if strategy is Strategy.SKIP:
             self._park(queued, PodState.UNSCHEDULABLE, reason)
             return
+        backs_off = strategy is Strategy.AFTER_BACKOFF and self._backoff.holds_off(queued, now)
+        if backs_off and not self._backoff.pops_early:
+            self._back_off(queued, reason)
+            return
         status = may_enter(self._profile(queued).pre_enqueue, queued.info, queued.gating_plugin)
         if not status.ok:
             if status.plugin not in queued.rejectors:
@@ -372,11 +382,14 @@ class SchedulingQueue:
             self._park(queued, PodState.GATED, reason)
             return
         queued.ungate()
-        if strategy is Strategy.AFTER_BACKOFF and self._backoff.holds_off(queued, now):
-            self._place(queued, PodState.BACKOFF, reason)
-            self._backoff.push(queued)
+        if backs_off:
+            self._back_off(queued, reason)
         else:
             self._activate(queued, now, reason)
+
+    def _back_off(self, queued: QueuedPod, reason: str) -> None:
+        self._place(queued, PodState.BACKOFF, reason)
+        self._backoff.push(queued)
 
     def _activate(self, queued: QueuedPod, now: int, reason: str) -> None:
         self._place(queued, PodState.ACTIVE, reason)

@@ -3,7 +3,9 @@
 There are two heaps: after an error, nobody may be tried before the penalty is over; after a rejection, the pod may be
 popped early when nothing else is active. Penalties end in whole seconds of the wall clock, so that pods of one second
 compete by priority. Both ends are rounded down and equality still waits: a pod comes out at the whole second after
-the one in which its penalty ends. Upstream: backend/queue/backoff_queue.go (v1.36).
+the one in which its penalty ends. Where nobody may be popped early (the gate SchedulerPopFromBackoffQ is off) penalties
+end at any time, nobody competes, and pods come out at a clock that ticks each second since the scheduler started.
+Upstream: backend/queue/backoff_queue.go (v1.36).
 """
 
 from __future__ import annotations
@@ -21,10 +23,15 @@ _NEVER = -(2**63)
 class Backoff:
     """Two heaps by the end of the penalty."""
 
-    def __init__(self, sort_key: SortKey, initial_ns: int, max_ns: int) -> None:
+    def __init__(
+        self, sort_key: SortKey, initial_ns: int, max_ns: int, *, started_at: int = 0, pops_early: bool = True
+    ) -> None:
+        self.pops_early = pops_early
         self._initial_ns = initial_ns
         self._max_ns = max_ns
-        self._rejected = PodHeap(lambda queued: (self._ends_at(queued), *sort_key(queued.info, queued.timestamp)))
+        self._started_at = started_at
+        competing = PodHeap(lambda queued: (self._ends_at(queued), *sort_key(queued.info, queued.timestamp)))
+        self._rejected = competing if pops_early else PodHeap(lambda queued: (self._ends_at(queued),))
         self._failed = PodHeap(lambda queued: (self._ends_at(queued),))
 
     def __len__(self) -> int:
@@ -32,7 +39,7 @@ class Backoff:
 
     def holds_off(self, queued: QueuedPod, now: int) -> bool:
         """Whether the pod is still backing off."""
-        return self._ends_at(queued) >= _whole_second(now)
+        return self._ends_at(queued) >= self._aligned(now)
 
     def push(self, queued: QueuedPod) -> None:
         heap = self._rejected if queued.rejectors else self._failed
@@ -47,16 +54,17 @@ class Backoff:
 
     @property
     def can_pop_early(self) -> bool:
-        return bool(self._rejected.live)
+        return self.pops_early and bool(self._rejected.live)
 
     def pop_early(self) -> QueuedPod | None:
         """The pod that would come out first, unless it failed by error."""
-        return self._rejected.pop()
+        return self._rejected.pop() if self.pops_early else None
 
     def pop_finished(self, now: int) -> Iterator[QueuedPod]:
         """Take out whoever no longer backs off."""
+        flushed_at = now if self.pops_early else self._tick_before(now)
         for heap in (self._rejected, self._failed):
-            while (queued := heap.first()) is not None and not self.holds_off(queued, now):
+            while (queued := heap.first()) is not None and not self.holds_off(queued, flushed_at):
                 heap.pop()
                 yield queued
 
@@ -65,12 +73,23 @@ class Backoff:
         if not self._rejected.live and not self._failed.live:
             return None
         heads = [queued for heap in (self._rejected, self._failed) if (queued := heap.first()) is not None]
-        return min((self._ends_at(queued) + SECOND for queued in heads), default=None)
+        return min((self._out_at(queued) for queued in heads), default=None)
+
+    def _out_at(self, queued: QueuedPod) -> int:
+        ends_at = self._ends_at(queued)
+        return ends_at + SECOND if self.pops_early else self._tick_before(ends_at) + SECOND
+
+    def _tick_before(self, at: int) -> int:
+        """The last tick that is not after that time."""
+        return at - (at - self._started_at) % SECOND
+
+    def _aligned(self, at: int) -> int:
+        return at - at % SECOND if self.pops_early else at
 
     def _ends_at(self, queued: QueuedPod) -> int:
         if queued.backoff_second is None:
             duration_ns = self._duration_ns(queued)
-            queued.backoff_second = _whole_second(queued.timestamp + duration_ns) if duration_ns else _NEVER
+            queued.backoff_second = self._aligned(queued.timestamp + duration_ns) if duration_ns else _NEVER
         return queued.backoff_second
 
     def _duration_ns(self, queued: QueuedPod) -> int:
@@ -80,7 +99,3 @@ class Backoff:
         doublings = failures - 1
         # Compared from the other side, as shifting the first duration up would overflow upstream's integers.
         return self._max_ns if self._initial_ns > self._max_ns >> doublings else self._initial_ns << doublings
-
-
-def _whole_second(at: int) -> int:
-    return at - at % SECOND

@@ -20,6 +20,8 @@ from bayplan.core.framework.requeue import (
     EnqueueExtensions,
     EventResource,
     Hint,
+    SleepsUpstream,
+    Wakeups,
 )
 from bayplan.core.queue.queued_pod import QueuedPod, Strategy, identity_of
 from bayplan.model.kinds import Object
@@ -48,6 +50,12 @@ _NEARLY_EVERYTHING = tuple(
         EventResource.DEVICE_CLASS,
     )
 )
+#: The same where nothing may be missed.
+_EVERYTHING = tuple(
+    ClusterEventWithHint(ClusterEvent(resource, ActionType.ALL))
+    for resource in EventResource
+    if resource not in (EventResource.ANY, EventResource.ASSIGNED_POD, EventResource.UNSCHEDULABLE_POD)
+)
 _ANY_TAINT_CHANGE = ClusterEventWithHint(ClusterEvent(EventResource.NODE, ActionType.UPDATE_NODE_TAINT))
 
 
@@ -60,8 +68,8 @@ class NamedPlugin(Protocol):
 class Reactions:
     """What the plugins of one profile react to."""
 
-    def __init__(self, plugins: Iterable[NamedPlugin]) -> None:
-        self._registrations = {plugin.name: _registrations_of(plugin) for plugin in plugins}
+    def __init__(self, plugins: Iterable[NamedPlugin], wakeups: Wakeups = Wakeups.UPSTREAM) -> None:
+        self._registrations = {plugin.name: _registrations_of(plugin, wakeups) for plugin in plugins}
         self._matched: dict[ClusterEvent, Matched] = {}
 
     def know(self, plugin: str) -> bool:
@@ -93,7 +101,9 @@ class QueueProfile:
         assert all(self.reactions.know(gate.name) for gate in self.pre_enqueue), "a gate nobody could open"
 
     @classmethod
-    def of(cls, profile: Profile, others: Iterable[NamedPlugin] = ()) -> QueueProfile:
+    def of(
+        cls, profile: Profile, others: Iterable[NamedPlugin] = (), wakeups: Wakeups = Wakeups.UPSTREAM
+    ) -> QueueProfile:
         """`others` stand in no list of the profile but may reject pods: preemption as a gate, extenders.
 
         Plugins that only score register for nothing: they cannot reject a pod.
@@ -109,7 +119,7 @@ class QueueProfile:
         )
         by_name = {plugin.name: plugin for plugins in lists for plugin in plugins}
         gates = (*profile.pre_enqueue, *(plugin for plugin in lists[-1] if isinstance(plugin, PreEnqueuePlugin)))
-        return cls(gates, Reactions(by_name.values()))
+        return cls(gates, Reactions(by_name.values(), wakeups))
 
 
 def judge(
@@ -138,7 +148,16 @@ def is_about(queued: QueuedPod, obj: Object | None) -> bool:
     return identity_of(queued.info) == (meta.uid or f"{meta.namespace}/{meta.name}")
 
 
-def _registrations_of(plugin: NamedPlugin) -> tuple[ClusterEventWithHint, ...]:
+def _registrations_of(plugin: NamedPlugin, wakeups: Wakeups) -> tuple[ClusterEventWithHint, ...]:
+    if wakeups is Wakeups.UPSTREAM:
+        return _registrations_upstream(plugin)
+    if not isinstance(plugin, EnqueueExtensions):
+        return _EVERYTHING
+    besides = plugin.events_slept_through() if isinstance(plugin, SleepsUpstream) else ()
+    return (*_registrations_upstream(plugin), *besides)
+
+
+def _registrations_upstream(plugin: NamedPlugin) -> tuple[ClusterEventWithHint, ...]:
     if not isinstance(plugin, EnqueueExtensions):
         return _NEARLY_EVERYTHING
     given = plugin.events_to_register()

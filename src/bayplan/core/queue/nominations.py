@@ -29,6 +29,7 @@ class Nominations:
     def __init__(self, mirror: Mirror | None = None) -> None:
         self._mirror = mirror
         self._node_by_identity: dict[str, str] = {}
+        self._told_by_identity: dict[str, str] = {}  # the node that the pod's status named when that was set
         self._pods_by_node: dict[str, dict[str, PodInfo]] = {}
 
     def __len__(self) -> int:
@@ -52,6 +53,7 @@ class Nominations:
             return
         identity = identity_of(info)
         self._node_by_identity[identity] = node_name
+        self._told_by_identity[identity] = info.nominated_node_name
         self._pods_by_node.setdefault(node_name, {})[identity] = info
         if self._mirror is not None:
             self._mirror.nominate(pod, node_name)
@@ -59,6 +61,18 @@ class Nominations:
     def adopt(self, pod: Pod, info: PodInfo) -> None:
         """Keep the node that the pod's own status names, and no other."""
         self.set(pod, info, info.nominated_node_name)
+
+    def confirm(self, pod: Pod, info: PodInfo) -> None:
+        """Keep what is kept, unless the pod's status has come to name another node than it did at the nomination.
+
+        Upstream believes the status, even if it is older than the nomination, which is then forgotten until a watch
+        brings it back; meanwhile the preemptor may preempt again.
+        """
+        identity = identity_of(info)
+        if self._told_by_identity.get(identity) == info.nominated_node_name:
+            self.set(pod, info, self._node_by_identity[identity])
+        else:
+            self.adopt(pod, info)
 
     def update(self, old: PodInfo, pod: Pod, new: PodInfo) -> None:
         """The pod changed. An update that knows of no nomination may be older than the one just made: that stays."""
@@ -70,6 +84,7 @@ class Nominations:
         identity = identity_of(info)
         node_name = self._node_by_identity.pop(identity, "")
         if node_name:
+            del self._told_by_identity[identity]
             pods = self._pods_by_node[node_name]
             del pods[identity]
             if not pods:

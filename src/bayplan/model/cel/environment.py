@@ -5,14 +5,19 @@ Gives an environment of the library, which parses and checks expressions. Loaded
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from bayplan.model.cel.extensions import declarations
 
 
-def new_environment(variables_of: Callable[[Any, Any], Mapping[str, Any]]) -> Any:
-    """`variables_of` takes the library's types and the type of quantities, and gives the variables with their types."""
+def new_environment(variables_of: Callable[[Any, Any], Mapping[str, Any]], *, without: Collection[str] = ()) -> Any:
+    """An environment with these variables and all functions but those named.
+
+    Args:
+        variables_of: takes the library's types and the type of quantities, and gives the variables with their types.
+        without: functions that are not known where the expression stands.
+    """
     from cel_expr_python import cel  # noqa: PLC0415 - loaded when the first expression is
     from cel_expr_python.ext import ext_bindings, ext_optional  # noqa: PLC0415
 
@@ -27,6 +32,7 @@ def new_environment(variables_of: Callable[[Any, Any], Mapping[str, Any]]) -> An
             ],
         )
         for name, overloads in declarations(types, quantity, semver)
+        if name not in without
     ]
     extensions = [ext_bindings.ExtBindings(), ext_optional.ExtOptional()]
     return cel.NewEnv(variables=dict(variables_of(types, quantity)), extensions=extensions, functions=functions)

@@ -82,6 +82,9 @@ def _of_semver(function: str) -> Function:
 
 
 NANO = 1_000_000_000
+#: The function of attributes with several values, and how many there may be.
+INCLUDES = "includes"
+VALUES_MAX = 48
 
 
 def _is_integer(nano: int) -> bool:
@@ -165,6 +168,16 @@ def _reverse(value: Any) -> Any:
     return value[::-1]
 
 
+def _includes(target: Any, value: Any) -> bool:
+    if not isinstance(target, list):
+        return bool(equal(target, value))
+    if contains(value, target[:VALUES_MAX]):
+        return True
+    if len(target) > VALUES_MAX:
+        raise CelError(f"'{INCLUDES}' function cannot be applied to lists longer than {VALUES_MAX} values")
+    return False
+
+
 def _of_texts(function: str, work: Callable[[str, str], bool]) -> Function:
     def checked(text: Any, part: Any) -> bool:
         if not isinstance(text, str) or not isinstance(part, str):
@@ -228,6 +241,7 @@ EXTENSIONS: dict[str, Function] = {
     "lastIndexOf": _last_index_of,
     "distinct": _distinct,
     "slice": _slice,
+    INCLUDES: _includes,
     "reverse": _reverse,
     "sort": lambda items: sorted(items, key=cmp_to_key(_order)),
     "lists.range": lambda count: list(range(count)),
@@ -273,6 +287,7 @@ def declarations(types: Any, quantity: Any, semver: Any) -> list[tuple[str, Sequ
         ("substring", [(True, [text, number], text), (True, [text, number, number], text)]),
         ("format", [(True, [text, items], text)]),
         *((name, [(True, [items], items)]) for name in ("distinct", "reverse", "sort")),
+        (INCLUDES, [(True, [dyn, dyn], truth)]),
         ("slice", [(True, [items, number, number], items)]),
         ("lists.range", [(False, [number], types.List(number))]),
         *((f"sets.{name}", [(False, [items, items], truth)]) for name in ("contains", "equivalent", "intersects")),

@@ -48,7 +48,7 @@ def _answer(comparison: Comparison) -> str:
 def _legend(comparison: Comparison) -> str:
     """The color and configuration of each run."""
     return html_legend(
-        (colour_of(place), f"<b>{escape(name)}</b> configuration {escape(run.configs)}")
+        (colour_of(place), f"<b>{escape(name)}</b> configuration {escape(run.configs)}, wake-ups {run.wakeups}")
         for place, (name, run) in enumerate(zip(rows.names(comparison), comparison.runs, strict=True))
     )
 

@@ -20,7 +20,8 @@ def comparison_parts(comparison: Comparison) -> Iterator[Part]:
     """The table view."""
     base = comparison.runs[0]
     length = f"{duration_text(base.seconds)} on {counted(base.nodes, 'node')}"
-    yield sentence(f"{listed(rows.names(comparison))}, {length}, seed {base.seed}.", "bold")
+    wakeups = listed(list(dict.fromkeys(run.wakeups for run in comparison.runs)))
+    yield sentence(f"{listed(rows.names(comparison))}, {length}, seed {base.seed}, wake-ups {wakeups}.", "bold")
     for warning in comparison.warnings:
         yield sentence(f"warning: {warning}", "bold yellow")
     for answer in rows.answers(comparison):

@@ -19,6 +19,7 @@ def claim_parts(plain: Plain) -> Iterator[Part]:
             devices = [each["device"] for each in claim["allocated"]]
             used = f", used by {listed(claim['usedBy'], _EXAMPLES)}" if claim["usedBy"] else ", used by nobody"
             yield sentence(f"Claim {claim['claim']} has {listed(devices, _EXAMPLES)}{used}.")
+            yield from _not_ready(claim["allocated"])
             continue
         yield heading(f"Devices for {'claim ' if '/' in claim['claim'] else ''}{claim['claim']}")
         yield from _requests(claim["requests"])
@@ -55,8 +56,41 @@ def _requests(requests: Sequence[Plain]) -> Iterator[Part]:
                 named,
             )
     yield made
+    for request in requests:
+        yield from _too_few(request)
+    yield from _alternatives(requests)
     total = sum(group["count"] for group in requests[0]["devices"]) if requests else 0
     yield sentence(f"{counted(total, 'device')} of all nodes looked at; on one node all requests must be met together.")
+
+
+def _alternatives(requests: Sequence[Plain]) -> Iterator[Part]:
+    """Lists of which the first that is available counts."""
+    lists: dict[str, list[str]] = {}
+    for request in requests:
+        parent, slash, _ = request["request"].partition("/")
+        if slash:
+            lists.setdefault(parent, []).append(request["request"])
+    for parent, names in lists.items():
+        if len(names) > 1:
+            yield sentence(f"Request {parent}: one of {listed(names)} is enough, the first that can be had.")
+
+
+def _too_few(request: Plain) -> Iterator[Part]:
+    """Where the request comes closest to what it wants, if that is not enough."""
+    most, wanted = request["mostAvailable"], request["count"]
+    if most is not None and most["devices"] < wanted:
+        yield sentence(
+            f"Request {request['request']}: {most['node']} has the most available, {most['devices']:,} of {wanted:,}."
+        )
+
+
+def _not_ready(devices: Sequence[Plain]) -> Iterator[Part]:
+    """A pod is bound when all conditions of its devices hold."""
+    for each in devices:
+        if "failed" in each:
+            yield sentence(f"{each['device']} will not get ready: {listed(each['failed'], _EXAMPLES)}.")
+        elif "waitsFor" in each:
+            yield sentence(f"{each['device']} is not ready yet: {listed(each['waitsFor'], _EXAMPLES)}.")
 
 
 def _named(device: Plain) -> str:

@@ -55,7 +55,12 @@ def run_page(run: Run) -> str:
             "preemptions": preemption_list(run.preemptions),
         },
     )
-    return framed(f"Simulation of {duration_text(view.seconds)}, seed {run.seed}", body, figures, "page.js")
+    return framed(
+        f"Simulation of {duration_text(view.seconds)}, seed {run.seed}",
+        body,
+        figures,
+        "page.js",
+    )
 
 
 # ---------------------------------------------------------------- the answer
@@ -76,7 +81,7 @@ def _answer(view: SimulationView) -> str:
         else "No preempt–recreate loop.",
     ]
     partial = '<p class="partial">The run ended early: this report covers only part of it.</p>'
-    facts = f"configuration {escape(run.configs)}, seed {run.seed}"
+    facts = f"configuration {escape(run.configs)}, seed {run.seed}, wake-ups {run.wakeups}"
     return f'{partial if run.partial else ""}<p class="answer">{" ".join(said)}</p><p class="facts">{facts}</p>'
 
 

@@ -37,7 +37,7 @@ def _headline(run: Run) -> str:
     text += f"{pods.placed:,} placed, {pods.finished:,} finished, {pods.preempted:,} preempted"
     if pods.pending:
         text += f"; {counted(pods.pending, 'pod')} pending at the end"
-    return f"{text}."
+    return f"{text}. Wake-ups: {run.wakeups}."
 
 
 def _waiting_parts(run: Run) -> Iterator[Part]:

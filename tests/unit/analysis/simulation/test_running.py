@@ -10,6 +10,7 @@ import pytest
 from tests.unit.analysis.simulation.worlds import after, cluster, ends, nodes, objects, pattern, workload
 
 import bayplan
+from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.references import Reference
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
@@ -37,6 +38,15 @@ def test_pods_are_placed_and_counted() -> None:
     assert {pod.owner for pod in result.run.pods} == {"Deployment default/web"}
     assert not np.isnan(result.pods["bound"]).any()
     assert np.isnan(result.pods["ended"]).all()
+
+
+@pytest.mark.parametrize("year", ["0001", "2200", "9999"])
+def test_a_run_may_take_place_in_any_year(year: str) -> None:
+    """It begins at the newest time of the cluster."""
+    now = f"{year}-12-31T23:59:59Z"
+    dump = Cluster([made.created(now).obj() for made in (make.node("n"), make.pod("p"))])
+    result = simulate(dump, until=600)
+    assert [pod.node for pod in result.run.pods] == ["n"]
 
 
 def test_a_pod_with_a_run_time_finishes() -> None:
@@ -149,3 +159,23 @@ def test_a_run_takes_some_time(until: float | str) -> None:
 
 def test_it_is_exported() -> None:
     assert bayplan.simulate is simulate
+
+
+def test_a_pod_that_upstream_forgets_is_placed_when_nothing_is_slept_through() -> None:
+    """A pod kept away from everywhere by another one's terms fits on a node that comes later."""
+    there = cluster(
+        make.node("old").label("zone", "a"),
+        make.pod("hermit").pod_anti_affinity("zone", {"app": "guest"}).running("old"),
+        make.pod("guest").labels(app="guest"),
+    )
+    comes = [after(1, Apply(objects(make.node("new").label("zone", "b"))))]
+    bound = {}
+    for wakeups in ("upstream", "complete"):
+        result = simulate(there, comes, until=600, wakeups=wakeups)
+        assert result.run.wakeups == wakeups
+        bound[wakeups] = next(pod.bound for pod in result.run.pods if pod.key == "default/guest")
+    assert bound["complete"] == pytest.approx(60, abs=1)
+    assert bound["upstream"] is not None
+    assert bound["upstream"] > 300, "five minutes after the last attempt"
+    with pytest.raises(ValueError, match="wakeups must be"):
+        simulate(there, until=1, wakeups="some")

@@ -67,12 +67,13 @@ def test_the_status() -> None:
     stage = stage_with(4)
     status = stage.get(Deployment, "web").status
     assert (status.replicas, status.updated_replicas, status.available_replicas) == (4, 4, 0)
-    assert [(one.type, one.status) for one in status.conditions] == [("Available", "False")]
+    assert [(one.type, one.status) for one in status.conditions] == [("Available", "False"), ("Progressing", "True")]
     stage.run(*stage.names()[:3])
     status = stage.get(Deployment, "web").status
     assert (status.replicas, status.ready_replicas, status.available_replicas) == (4, 3, 3)
     assert [(one.type, one.status, one.reason) for one in status.conditions] == [
-        ("Available", "True", "MinimumReplicasAvailable")
+        ("Progressing", "True", "ReplicaSetUpdated"),
+        ("Available", "True", "MinimumReplicasAvailable"),
     ]
     assert status.observed_generation == stage.get(Deployment, "web").metadata.generation
 

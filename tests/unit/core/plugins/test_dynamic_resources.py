@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from tests.support import cache_of, prepared, raw_and_normal_scores, verdicts
 
@@ -593,12 +592,6 @@ def test_devices_that_nobody_can_use_where_they_are_are_given_back(users: list[P
     if given_back.write is not None:
         assert given_back.write.status.allocation is None
         assert given_back.write.status.reserved_for == []
-
-
-def test_a_pod_without_claims_has_nothing_to_give_back() -> None:
-    info, _, _ = prepared(DynamicResources(), cache_of(node("n1").obj()), pod("p").obj())
-    said = deallocate(info, None, np.zeros(0, dtype=np.int64))
-    assert said.status.message == "no new claims to deallocate"
 
 
 # ---------------------------------------------------------------- scores and reservations

@@ -8,7 +8,8 @@ from tests.support import cache_of
 
 from bayplan.core.framework.args import NodeResourcesFitArgs
 from bayplan.core.framework.requeue import ActionType, EventResource
-from bayplan.core.plugins.node_resources_fit import NodeResourcesFit, after_device_class, after_node_change
+from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
+from bayplan.core.plugins.node_resources_fit_hints import after_device_class, after_node_change
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import ContainerStatus, Pod, ResourceRequirements

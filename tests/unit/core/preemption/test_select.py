@@ -25,7 +25,7 @@ class V:
     """A victim."""
 
     priority: int
-    since: int | None = None
+    since: int | str | None = None
     guarded: bool = False
 
 
@@ -76,6 +76,16 @@ CASES: dict[str, tuple[dict[str, list[V]], list[str], str]] = {
         START_TIME,
     ),
     "no start time is the latest": ({"a": [V(10, 100)], "b": [V(10)]}, ["b"], START_TIME),
+    "years that nanoseconds in 64 bits cannot tell are early or late": (
+        {"a": [V(10, "0001-01-01T00:00:00Z")], "b": [V(10, 100)], "c": [V(10, "9999-12-31T23:59:59Z")]},
+        ["c"],
+        START_TIME,
+    ),
+    "even the last year is before no start time": (
+        {"a": [V(10, "9999-12-31T23:59:59Z")], "b": [V(10)]},
+        ["b"],
+        START_TIME,
+    ),
     "one known start time makes the node old": (
         {"a": [V(10, 100), V(10)], "b": [V(10, 101), V(10)]},
         ["b"],

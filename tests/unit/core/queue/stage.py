@@ -110,6 +110,7 @@ class Stage:
         parked_max_ns: int = 300 * SECOND,
         initial_backoff_ns: int = SECOND,
         max_backoff_ns: int = 10 * SECOND,
+        pops_from_backoff: bool = True,
     ) -> None:
         self.now = started_at
         self.cache = Cache()
@@ -121,6 +122,7 @@ class Stage:
             initial_backoff_ns=initial_backoff_ns,
             max_backoff_ns=max_backoff_ns,
             mirror=self.cache,
+            pops_from_backoff=pops_from_backoff,
         )
 
     def wait(self, seconds: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.core.queue.stage import MS, NEW_NODE, NODE_ADD, SECOND, START, Stage
+from tests.unit.core.queue.stage import MS, NEW_NODE, NODE_ADD, SECOND, START, Gate, Stage
 
 from bayplan.core.lifecycle import PodState
 from bayplan.testing.builders import pod
@@ -126,3 +126,53 @@ def test_a_pod_whose_penalty_is_over_skips_the_backoff() -> None:
     stage.wait(2)
     stage.happens(NODE_ADD, None, NEW_NODE)
     assert stage.place("p") is PodState.ACTIVE
+
+
+# Without popping from the backoff (the gate SchedulerPopFromBackoffQ).
+
+
+def test_without_early_pops_a_refused_pod_waits_for_its_turn() -> None:
+    """Penalties end at any time; pods come out at the next second since the start, not of the wall clock."""
+    stage = Stage(started_at=START + 300 * MS, pops_from_backoff=False)
+    stage.wait(0.4)
+    stage.parked("p")
+    stage.happens(NODE_ADD, None, NEW_NODE)
+    assert stage.place("p") is PodState.BACKOFF
+    assert not stage.queue.has_next
+    assert stage.all_popped() == []
+    assert stage.queue.wake_at() == START + 2_300 * MS
+    stage.now = START + 2_300 * MS - 1
+    assert stage.all_popped() == []
+    stage.now += 1
+    assert stage.all_popped() == ["p"]
+
+
+def test_without_early_pops_nobody_competes_in_the_backoff() -> None:
+    """Both come out with the same tick, and only then priority decides."""
+    stage = Stage(pops_from_backoff=False)
+    stage.parked("low", "Room")
+    stage.wait(0.5)
+    stage.parked(pod("high").priority(10), "Room")
+    stage.happens(NODE_ADD, None, NEW_NODE)
+    stage.now = START + 1_999 * MS
+    assert stage.all_popped() == []
+    stage.now = START + 2 * SECOND
+    assert stage.all_popped() == ["high", "low"]
+
+
+def test_without_early_pops_gates_are_asked_when_the_penalty_is_over() -> None:
+    gate = Gate()
+    stage = Stage(gates=(gate,), pops_from_backoff=False)
+    stage.parked("p")
+    gate.shut.add("default/p")
+    stage.happens(NODE_ADD, None, NEW_NODE)
+    assert stage.place("p") is PodState.BACKOFF
+    stage.wait(2)
+    assert stage.all_popped() == []
+    assert stage.place("p") is PodState.GATED
+    early = Stage(gates=(gate,))
+    gate.shut.clear()
+    early.parked("p")
+    gate.shut.add("default/p")
+    early.happens(NODE_ADD, None, NEW_NODE)
+    assert early.place("p") is PodState.GATED

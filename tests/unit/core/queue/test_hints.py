@@ -11,6 +11,7 @@ from tests.unit.core.queue.stage import (
     NODE_TAINT,
     POD_DELETE,
     VICTIM,
+    Choosy,
     CountingHint,
     Gate,
     Silent,
@@ -19,7 +20,14 @@ from tests.unit.core.queue.stage import (
     never,
 )
 
-from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
+from bayplan.core.framework.requeue import (
+    UNHEARD_UPSTREAM,
+    ActionType,
+    ClusterEvent,
+    ClusterEventWithHint,
+    EventResource,
+    Wakeups,
+)
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue.entrance import may_enter
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, Reactions
@@ -63,10 +71,28 @@ def test_a_plugin_that_waits_for_nodes_hears_of_every_taint_change() -> None:
 
 @pytest.mark.parametrize(
     ("resource", "heard"),
-    [(resource, resource not in (R.VOLUME_ATTACHMENT, R.RESOURCE_SLICE, R.ANY)) for resource in EventResource],
+    [
+        (resource, resource not in (R.VOLUME_ATTACHMENT, R.RESOURCE_SLICE, R.ANY, *UNHEARD_UPSTREAM))
+        for resource in EventResource
+    ],
 )
 def test_a_plugin_that_says_nothing_hears_of_nearly_everything(resource: EventResource, heard: bool) -> None:
-    assert bool(Reactions([Silent()]).to(ClusterEvent(resource, A.UPDATE))) is heard
+    updated = ClusterEvent(resource, A.UPDATE)
+    assert bool(Reactions([Silent()]).to(updated)) is heard
+    assert bool(Reactions([Silent()], Wakeups.COMPLETE).to(updated)) is (resource is not R.ANY)
+
+
+def test_what_upstream_sleeps_through_is_heard_when_nothing_may_be_missed() -> None:
+    class Sleeper(Choosy):
+        name = "Sleeper"
+        given = (ClusterEventWithHint(NODE_ADD, never),)
+
+        def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+            return (ClusterEventWithHint(NODE_LABEL), ClusterEventWithHint(NODE_ADD))
+
+    upstream, complete = Reactions([Sleeper()]), Reactions([Sleeper()], Wakeups.COMPLETE)
+    assert (upstream.to(NODE_LABEL), complete.to(NODE_LABEL)) == ({}, {"Sleeper": (None,)})
+    assert (upstream.to(NODE_ADD), complete.to(NODE_ADD)) == ({"Sleeper": (never,)}, {"Sleeper": (never, None)})
 
 
 def test_only_rejectors_are_asked() -> None:

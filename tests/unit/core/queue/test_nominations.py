@@ -116,6 +116,25 @@ def test_an_update_in_flight_waits_for_the_return() -> None:
     assert names_on(stage, KEPT) == ["p"]
 
 
+@pytest.mark.parametrize(("told", "told_later", "expected"), [("", "", KEPT), ("n2", "n2", KEPT), ("n2", "n3", "n3")])
+def test_an_attempt_that_changes_nothing_keeps_what_no_watch_has_shown_yet(
+    told: str, told_later: str, expected: str
+) -> None:
+    """But it believes what the watch has shown while the pod was tried."""
+    stage = Stage()
+    old = stage.add(pod("p").nominated(told))
+    queued = stage.pop()
+    stage.fail(queued, "Room")
+    stage.queue.nominate(queued, KEPT, stage.now)
+    stage.queue.activate(["default/p"], stage.now)
+    assert stage.pop() is queued
+    if told_later != told:
+        stage.update(old, pod("p").nominated(told_later))
+    stage.fail(queued, "Room")
+    stage.queue.nominate(queued, None, stage.now)
+    assert stage.queue.nominations.node_of(queued.info) == expected
+
+
 # ---------------------------------------------------------------- those who stood back are told
 
 

@@ -60,7 +60,7 @@ class TestSigns:
 class TestText:
     def test_the_answer_comes_first(self) -> None:
         first = text_of(two()).splitlines()[:2]
-        assert first[0] == "a and b, 1 min 40 s on 1 node, seed 0."
+        assert first[0] == "a and b, 1 min 40 s on 1 node, seed 0, wake-ups upstream."
         assert first[1] == (
             "b compared with a: 1 more pod pending and 1 fewer pod preempted. At p90, low waits 8 s longer."
         )

@@ -164,12 +164,18 @@ def _scale(step: Step, _: Path) -> Command:
     return Scale(targets, replicas)
 
 
+def taint_parts(text: str) -> tuple[str, str, str]:
+    """Key, value and effect of `key=value:Effect` or `key:Effect`; "" for what is missing."""
+    start, _, effect = text.partition(":")
+    key, _, value = start.partition("=")
+    return key, value, effect
+
+
 def _taint(step: Step, _folder: Path) -> Command:
     add: list[Taint] = []
     remove: list[tuple[str, str]] = []
     for text in _texts(step, "with", "a taint such as key=value:NoSchedule, or a list of them"):
-        rest, _, effect = text.removesuffix("-").partition(":")
-        key, _, value = rest.partition("=")
+        key, value, effect = taint_parts(text.removesuffix("-"))
         removes = text.endswith("-")
         if not key or (effect not in TAINT_EFFECTS and not (removes and not effect)):
             raise BadStep("with", f"{text!r} is not a taint; expected key=value:EFFECT with {', '.join(TAINT_EFFECTS)}")

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import msgspec
-import numpy as np
 
 from bayplan.analysis.simulation.results.run_format import Preemption, Record, Victim
 from bayplan.core.actions import Evict
@@ -57,7 +56,7 @@ class PreemptionLog:
         if not isinstance(choice, NeedsPreemption):
             return
         row = choice.row
-        broken = _broken_budgets(pod, view, row) if view.objects.budgets else {}
+        broken = find_potential_victims(pod, view, row_array([row])).broken_budgets() if view.objects.budgets else {}
         victims = [
             Victim(view.pods.keys[victim], int(view.pods.priorities[victim]), broken.get(int(victim), []))
             for victim in choice.victims_on(row)
@@ -87,16 +86,6 @@ class PreemptionLog:
         record = short_record(searched, view, found.filtered, chosen_row, CANDIDATES_KEPT)
         decided = _deciding(searched) if isinstance(searched, Searched) else ""
         return decided, msgspec.convert(record, Record | None)
-
-
-def _broken_budgets(pod: PodInfo, view: View, node_row: int) -> dict[int, list[str]]:
-    """Pod row -> budgets that its eviction breaks, worked out for the chosen node alone."""
-    potential = find_potential_victims(pod, view, row_array([node_row]))
-    broken: dict[int, list[str]] = {}
-    for budget, covered in potential.protection.by_budget.items():
-        for position in np.flatnonzero(covered):
-            broken.setdefault(int(potential.pod_rows[position]), []).append(budget)
-    return broken
 
 
 def _deciding(searched: Searched) -> str:

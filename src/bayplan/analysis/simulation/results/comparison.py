@@ -100,6 +100,7 @@ def _head(name: str, run: Run) -> ComparedRun:
         loops=len(run.loops),
         chains=len(run.chains),
         summary=run.summary,
+        wakeups=run.wakeups,
     )
 
 

@@ -39,6 +39,7 @@ class ComparedRun(JsonStruct):
     loops: int
     chains: int
     summary: Summary
+    wakeups: str
 
 
 class ClassFigures(JsonStruct):

@@ -80,5 +80,5 @@ class SimulationResult:
     def to_arrow(self) -> dict[str, Any]:
         """The tables as `pyarrow.Table`s, by name; needs the extra `bayplan[arrow]`."""
         run = self.run
-        about = {"format": FORMAT, "seed": run.seed, "config": run.configs}
+        about = {"format": FORMAT, "seed": run.seed, "config": run.configs, "wakeups": run.wakeups}
         return arrow_tables(self.tables, {**about, "seconds": run.seconds, "partial": run.partial})

@@ -276,3 +276,4 @@ class Run(JsonStruct, tag_field="format", tag=FORMAT):
     loops: list[Loop]
     waiting: list[PendingPods]
     notes: list[Note]
+    wakeups: str = "upstream"  # which changes brought rejected pods back: those of kube-scheduler, or "complete"

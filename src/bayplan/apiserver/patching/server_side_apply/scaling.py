@@ -11,7 +11,7 @@ from bayplan.apiserver.patching.server_side_apply.managed_fields import UPDATE, 
 from bayplan.apiserver.patching.server_side_apply.path_elements import FIELD
 from bayplan.apiserver.patching.server_side_apply.tracking import released
 
-_SCALE = "scale"
+SCALE = "scale"
 REPLICAS: Path = (FIELD + "spec", FIELD + "replicas")
 """Of built-in types; custom resources have them where their definition says."""
 
@@ -22,5 +22,5 @@ def track_scaling(
     """The entries after a write to the scale that changed the number of replicas."""
     fields = set_of_paths(path)
     owners = released(read(entries), fields)
-    owners[Manager.of(manager, UPDATE, api_version, _SCALE)] = Ownership(fields, api_version, "")
+    owners[Manager.of(manager, UPDATE, api_version, SCALE)] = Ownership(fields, api_version, "")
     return write(owners)

@@ -18,15 +18,16 @@ from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.node_selectors import compile_term, match_some
 from bayplan.core.columns.resources import BASIC_NAMES
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import DynamicResourcesArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, SelectiveScorePlugin, default_normalize
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import SUCCESS, CycleError, Status, unresolvable
 from bayplan.core.plugins.dynamic_resources.allocation import AllocationError, Search
+from bayplan.core.plugins.dynamic_resources.binding_conditions import is_in_vain
 from bayplan.core.plugins.dynamic_resources.claims import (
     ClaimError,
     claims_of,
-    has_failed_to_bind,
     is_reserved_for,
     reserved_for,
     with_status,
@@ -46,7 +47,12 @@ from bayplan.core.plugins.dynamic_resources.findings import (
     Findings,
     findings_of,
 )
-from bayplan.core.plugins.dynamic_resources.hints import after_claim_change, after_own_claims_made
+from bayplan.core.plugins.dynamic_resources.hints import (
+    after_claim_change,
+    after_claim_deleted,
+    after_devices_exchanged,
+    after_own_claims_made,
+)
 from bayplan.core.plugins.dynamic_resources.requests import Plan, plan_of
 from bayplan.core.plugins.dynamic_resources.results import allocation_result
 from bayplan.core.plugins.requeue_rules import on
@@ -100,8 +106,14 @@ class DynamicResources(SelectiveScorePlugin):
     reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.CLUSTER
 
-    def __init__(self, args: DynamicResourcesArgs | None = None) -> None:
-        self._args = args or DynamicResourcesArgs()
+    def __init__(self, args: DynamicResourcesArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
+        self.binding_timeout_ns = (args or DynamicResourcesArgs()).binding_timeout_ns
+        self._gates = gates
+
+    @property
+    def waits_for_devices(self) -> bool:
+        """Whether devices may have to be made ready before a pod is bound."""
+        return self._gates.binds_devices_by_conditions
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
         if pod.claims is None:
@@ -129,10 +141,11 @@ class DynamicResources(SelectiveScorePlugin):
         resources = backed_resources(pod, inventory)
         if not claims and not resources:
             return SKIP
-        rejected = _check_claims(claims, view)
+        rejected = _check_claims(claims, view, takes_lists=self._gates.dra_prioritized_list)
         if rejected is not None:
             return rejected
-        state = DeviceState(claims, unavailable=_unavailable(claims, view))
+        unavailable = _unavailable(claims, view, self.binding_timeout_ns if self.waits_for_devices else None)
+        state = DeviceState(claims, unavailable=unavailable)
         if resources:
             stored = existing_claim(pod, view.objects.resource_claims.values())
             state.extended = stored if stored is not None else unwritten_claim(pod, inventory, ())
@@ -178,11 +191,11 @@ class DynamicResources(SelectiveScorePlugin):
         return unresolvable(NOT_AVAILABLE_REASON if code & NOT_AVAILABLE else REASONS[code])
 
     def tells_nodes_apart(self, pod: PodInfo) -> bool:
-        return bool(pod.spec.resource_claims)
+        return self._gates.dra_prioritized_list and bool(pod.spec.resource_claims)
 
     def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
         scores: IntArray = np.zeros(len(rows), dtype=np.int64)
-        prepared = self.pre_filter(state, view) if state.spec.resource_claims else SKIP
+        prepared = self.pre_filter(state, view) if self.tells_nodes_apart(state) else SKIP
         if not isinstance(prepared, Ready):
             return scores
         device_state: DeviceState = prepared.state
@@ -240,8 +253,17 @@ class DynamicResources(SelectiveScorePlugin):
             on(EventResource.RESOURCE_SLICE, changed),
         )
 
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        return (
+            on(EventResource.RESOURCE_CLAIM, ActionType.UPDATE, after_devices_exchanged),
+            on(EventResource.RESOURCE_CLAIM, ActionType.DELETE, after_claim_deleted),
+            # A pool may be whole, or a resource stand for another class, once something is gone.
+            on(EventResource.DEVICE_CLASS, ActionType.DELETE),
+            on(EventResource.RESOURCE_SLICE, ActionType.DELETE),
+        )
 
-def _check_claims(claims: list[ResourceClaim], view: View) -> Status | None:
+
+def _check_claims(claims: list[ResourceClaim], view: View, *, takes_lists: bool) -> Status | None:
     """Why no node will do. Raises CycleError for what cannot be understood."""
     classes, in_flight = view.objects.device_classes, view.objects.claims_in_flight
     for claim in claims:
@@ -253,6 +275,9 @@ def _check_claims(claims: list[ResourceClaim], view: View) -> Status | None:
         for request in claim.spec.devices.requests:
             if request.exactly is not None:
                 asked = [(request.name, request.exactly.device_class_name)]
+            elif request.first_available and not takes_lists:
+                disabled = "has subrequests, but the DRAPrioritizedList feature is disabled"
+                return unresolvable(f"resource claim {label}, request {request.name}: {disabled}")
             elif request.first_available:
                 asked = [(f"{request.name}/{sub.name}", sub.device_class_name) for sub in request.first_available]
             else:
@@ -265,14 +290,18 @@ def _check_claims(claims: list[ResourceClaim], view: View) -> Status | None:
     return None
 
 
-def _unavailable(claims: list[ResourceClaim], view: View) -> IntArray | None:
-    """(nodes,) a bit for each allocated claim that cannot be used on the node; None where there is none."""
+def _unavailable(claims: list[ResourceClaim], view: View, binding_timeout_ns: int | None) -> IntArray | None:
+    """(nodes,) a bit for each allocated claim that cannot be used on the node; None where there is none.
+
+    Without a timeout no device is waited for, and none in vain.
+    """
     bits: IntArray | None = None
     for position, claim in enumerate(claims):
         allocation = claim.status.allocation
         if allocation is None:
             continue
-        usable = view.nodes.alive & (not has_failed_to_bind(claim))
+        in_vain = binding_timeout_ns is not None and is_in_vain(claim, view.objects.now, binding_timeout_ns)
+        usable = view.nodes.alive & (not in_vain)
         if allocation.node_selector is not None:
             try:
                 terms = [

@@ -77,6 +77,7 @@ class Search:
 
     def __init__(self, inventory: Inventory, nodes: NodeTable, row: int, plan: Plan) -> None:
         self._inventory = inventory
+        self._gates = inventory.gates
         self._nodes = nodes
         self._row = row
         self._plan = plan
@@ -121,6 +122,7 @@ class Search:
     def _prepare(self, position: int, claim: ClaimPlan) -> None:
         tasks, least = [], 0
         for alternatives in claim.requests:
+            self._check_gates(position, alternatives)
             prepared = [self._task(position, request) for request in alternatives]
             tasks.append(prepared)
             least += min(task.count for task in prepared)
@@ -130,12 +132,22 @@ class Search:
         self._tasks.append(tasks)
         constraints = []
         for place, written in enumerate(claim.constraints):
-            constraint = constraint_of(written)
+            constraint = constraint_of(written, knows_distinct=not self._gates.allocates_as_before)
             if constraint is None:
                 text = f", constraint #{place}: empty constraint (unsupported constraint type?)"
                 raise AllocationError(text, position)
             constraints.append(constraint)
         self._constraints.append(constraints)
+
+    def _check_gates(self, position: int, alternatives: tuple[Request, ...]) -> None:
+        """Raises AllocationError for what belongs to a feature that is off."""
+        if self._gates.dra_consumable_capacity or self._gates.allocates_as_before:
+            return
+        for request in alternatives:
+            if request.capacity is not None:
+                kind = "subrequest" if request.parent else "request"
+                what = "has capacity requests, but the DRAConsumableCapacity feature is disabled"
+                raise AllocationError(f", {kind} {request.name}: {what}", position)
 
     def _task(self, position: int, request: Request) -> _Task:
         for place, expression in enumerate(request.selectors):
@@ -261,6 +273,8 @@ class Search:
         return known
 
     def _select(self, task: _Task, entry: DeviceEntry) -> bool:
+        if entry.device.binding_conditions and not self._gates.binds_devices_by_conditions:
+            return False
         for place, expression in enumerate(task.class_selectors):
             assert expression is not None
             answer = self._inventory.answer(expression, entry.content_id)
@@ -284,7 +298,7 @@ class Search:
 
     def _has_capacity(self, request: Request, entry: DeviceEntry) -> bool:
         capacity = entry.device.capacity
-        if not capacity and not request.capacity:
+        if not self._gates.dra_consumable_capacity or (not capacity and not request.capacity):
             return True
         return has_capacity(
             request.capacity, capacity, self._inventory.consumed(entry.id), _sum(self._taking.get(entry.id, ()))
@@ -306,6 +320,8 @@ class Search:
             if not is_shared and claim in self._allocating.get(device_id, ()):
                 return False
         elif self._is_in_use(device_id):
+            return False
+        if entry.device.consumes_counters and not self._gates.dra_partitionable_devices:
             return False
         counts_already = is_shared and (device_id in self._taking or self._inventory.consumed(device_id) is not None)
         if entry.device.consumes_counters and not counts_already:
@@ -382,12 +398,12 @@ class Search:
 def hindered_by(taints: list[DeviceTaint], tolerations: tuple[DeviceToleration, ...]) -> bool:
     """Whether a taint keeps a request with these tolerations away. Other effects keep nobody away."""
     return any(
-        taint.effect in HINDERING_EFFECTS and not any(_tolerates(toleration, taint) for toleration in tolerations)
+        taint.effect in HINDERING_EFFECTS and not any(tolerates_taint(toleration, taint) for toleration in tolerations)
         for taint in taints
     )
 
 
-def _tolerates(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
+def tolerates_taint(toleration: DeviceToleration, taint: DeviceTaint) -> bool:
     if toleration.effect not in ("", taint.effect) or toleration.key not in ("", taint.key):
         return False
     return toleration.operator == "Exists" or (toleration.operator in ("", "Equal") and toleration.value == taint.value)

@@ -13,7 +13,7 @@ from copy import copy
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.model.pod import PodResourceClaim
 from bayplan.model.resource_claims import (
-    AllocatedDeviceStatus,
+    CLAIM_FINALIZER,
     ResourceClaim,
     ResourceClaimConsumerReference,
     ResourceClaimStatus,
@@ -80,34 +80,17 @@ def reserved_for(claim: ResourceClaim, pod: PodInfo) -> ResourceClaim:
     )
 
 
+def left_to(claim: ResourceClaim, users: list[ResourceClaimConsumerReference]) -> ResourceClaim:
+    """The claim when only these are left of its users; with the last one its devices go, if they were protected."""
+    if users or CLAIM_FINALIZER not in claim.metadata.finalizers:
+        status = claim.status
+        return with_status(
+            claim, ResourceClaimStatus(allocation=status.allocation, reserved_for=users, devices=status.devices)
+        )
+    return with_status(claim, ResourceClaimStatus())
+
+
 def with_status(claim: ResourceClaim, status: ResourceClaimStatus) -> ResourceClaim:
     changed = copy(claim)
     changed.status = status
     return changed
-
-
-def has_failed_to_bind(claim: ResourceClaim) -> bool:
-    """Whether a device of the claim says that it cannot be made ready.
-
-    Upstream gives up on devices that take too long as well, by the clock; time is not known here.
-    """
-    allocation = claim.status.allocation
-    if allocation is None:
-        return False
-    for result in allocation.devices.results:
-        if not result.binding_conditions:
-            continue
-        status = _status_of(claim, result.driver, result.pool, result.device)
-        if status is None:
-            return False
-        true = {condition.type for condition in status.conditions if condition.status == "True"}
-        if true & set(result.binding_failure_conditions):
-            return True
-        if not true >= set(result.binding_conditions):
-            return False
-    return False
-
-
-def _status_of(claim: ResourceClaim, driver: str, pool: str, device: str) -> AllocatedDeviceStatus | None:
-    wanted = (driver, pool, device)
-    return next((s for s in claim.status.devices if (s.driver, s.pool, s.device) == wanted), None)

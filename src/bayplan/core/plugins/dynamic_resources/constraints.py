@@ -7,7 +7,8 @@ Upstream: structured/internal/incubating/constraint.go (v1.36).
 
 from __future__ import annotations
 
-from typing import Protocol, TypeAlias
+from abc import ABC, abstractmethod
+from typing import TypeAlias
 
 from bayplan.core.columns.devices import DeviceEntry
 from bayplan.core.plugins.dynamic_resources.requests import Request
@@ -16,82 +17,93 @@ from bayplan.model.resource_claims import DeviceAttribute, DeviceConstraint
 Value: TypeAlias = tuple[str, object]
 
 
-class Constraint(Protocol):
+class Constraint(ABC):
+    """What one attribute has to be like on all devices of some requests."""
+
+    def __init__(self, requests: frozenset[str], attribute: str) -> None:
+        self._requests = requests
+        self._attribute = attribute
+        self._count = 0
+
     def add(self, request: Request, entry: DeviceEntry) -> bool:
-        """Take the device in, or refuse it."""
+        """Take the device in, or refuse it; the first one is always welcome if it has the attribute."""
+        if not self._concerns(request):
+            return True
+        attribute = attribute_of(entry, self._attribute)
+        if attribute is None:
+            return False
+        value = _value(attribute)
+        if self._count and not self._accepts(value):
+            return False
+        self._remember(request, value)
+        self._count += 1
+        return True
 
     def remove(self, request: Request) -> None:
         """The device taken in last goes out again."""
+        if self._concerns(request):
+            self._forget(request)
+            self._count -= 1
+
+    def _concerns(self, request: Request) -> bool:
+        requests = self._requests
+        return not requests or request.base_name in requests or request.full_name in requests
+
+    @abstractmethod
+    def _accepts(self, value: Value | None) -> bool:
+        """Whether a further device may have this value; None is one of a type that cannot be compared."""
+
+    @abstractmethod
+    def _remember(self, request: Request, value: Value | None) -> None:
+        """A device with the value was taken in."""
+
+    @abstractmethod
+    def _forget(self, request: Request) -> None:
+        """The last device of the request went out."""
 
 
-class MatchAttribute:
+class MatchAttribute(Constraint):
     """All devices have the same value; the first one sets it."""
 
     def __init__(self, requests: frozenset[str], attribute: str) -> None:
-        self._requests = requests
-        self._attribute = attribute
+        super().__init__(requests, attribute)
         self._value: Value | None = None
-        self._count = 0
 
-    def add(self, request: Request, entry: DeviceEntry) -> bool:
-        if not _concerns(self._requests, request):
-            return True
-        attribute = attribute_of(entry, self._attribute)
-        if attribute is None:
-            return False
-        value = _value(attribute)
-        if self._count == 0:
-            self._value = value
-        elif value is None or value != self._value:
-            return False
-        self._count += 1
-        return True
+    def _accepts(self, value: Value | None) -> bool:
+        return value is not None and value == self._value
 
-    def remove(self, request: Request) -> None:
-        if _concerns(self._requests, request):
-            self._count -= 1
+    def _remember(self, request: Request, value: Value | None) -> None:  # noqa: ARG002
+        self._value = value
+
+    def _forget(self, request: Request) -> None:
+        pass  # the next device is compared with one that is still there, or sets the value itself
 
 
-class DistinctAttribute:
+class DistinctAttribute(Constraint):
     """No two devices have the same value."""
 
     def __init__(self, requests: frozenset[str], attribute: str) -> None:
-        self._requests = requests
-        self._attribute = attribute
+        super().__init__(requests, attribute)
         self._values: dict[str, Value | None] = {}
-        self._count = 0
 
-    def add(self, request: Request, entry: DeviceEntry) -> bool:
-        if not _concerns(self._requests, request):
-            return True
-        attribute = attribute_of(entry, self._attribute)
-        if attribute is None:
-            return False
-        value = _value(attribute)
-        if self._count and (value is None or value in self._values.values()):
-            return False
+    def _accepts(self, value: Value | None) -> bool:
+        return not self._values or (value is not None and value not in self._values.values())
+
+    def _remember(self, request: Request, value: Value | None) -> None:
         self._values[request.base_name] = value
-        self._count += 1
-        return True
 
-    def remove(self, request: Request) -> None:
-        if _concerns(self._requests, request):
-            self._values.pop(request.base_name, None)
-            self._count -= 1
+    def _forget(self, request: Request) -> None:
+        self._values.pop(request.base_name, None)
 
 
-def constraint_of(written: DeviceConstraint) -> Constraint | None:
+def constraint_of(written: DeviceConstraint, *, knows_distinct: bool = True) -> Constraint | None:
     """None for a constraint of an unknown type."""
     requests = frozenset(written.requests)
     if written.match_attribute is not None:
         return MatchAttribute(requests, written.match_attribute)
-    if written.distinct_attribute is not None:
+    if written.distinct_attribute is not None and knows_distinct:
         return DistinctAttribute(requests, written.distinct_attribute)
     return None
-
-
-def _concerns(requests: frozenset[str], request: Request) -> bool:
-    return not requests or request.base_name in requests or request.full_name in requests
 
 
 def attribute_of(entry: DeviceEntry, name: str) -> DeviceAttribute | None:

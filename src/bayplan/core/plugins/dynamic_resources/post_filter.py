@@ -13,14 +13,11 @@ import numpy as np
 from bayplan.core.actions import DeallocateClaim, ReleaseClaim
 from bayplan.core.columns import IntArray
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import State
 from bayplan.core.framework.verdict import Status, unschedulable
 from bayplan.core.plugins.dynamic_resources import CLAIM_BITS, NOT_AVAILABLE, DeviceState
 from bayplan.core.plugins.dynamic_resources.claims import with_status
 from bayplan.model.kinds import object_key
 from bayplan.model.resource_claims import ResourceClaim, ResourceClaimStatus
-
-NO_CLAIMS_REASON = "no new claims to deallocate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +37,12 @@ class Deallocation:
         return None
 
 
-def deallocate(pod: PodInfo, state: State, codes: IntArray) -> Deallocation:
+#: For a pod without claims.
+NOTHING_TO_DEALLOCATE = Deallocation(unschedulable("no new claims to deallocate"))
+
+
+def deallocate(pod: PodInfo, state: DeviceState, codes: IntArray) -> Deallocation:
     """`codes` are the failure codes of the nodes that DynamicResources itself rejected."""
-    if not isinstance(state, DeviceState):
-        return Deallocation(unschedulable(NO_CLAIMS_REASON))
     bits = int(np.bitwise_or.reduce(codes[codes & NOT_AVAILABLE != 0] >> CLAIM_BITS, initial=0))
     for position, claim in enumerate(state.claims):
         if bits >> position & 1 and all(consumer.uid == pod.uid for consumer in claim.status.reserved_for):

@@ -14,7 +14,7 @@ from bayplan.core.framework.args import InterPodAffinityArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
-from bayplan.core.plugins.inter_pod_affinity import filtering, hints, scoring
+from bayplan.core.plugins.inter_pod_affinity import complete_hints, filtering, hints, scoring
 from bayplan.core.plugins.inter_pod_affinity.filtering import FilterState
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
@@ -85,6 +85,17 @@ class InterPodAffinity:
         return (
             on(EventResource.POD, pods, hints.after_pod_change),
             on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_LABEL, hints.after_node_change),
+        )
+
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        pods = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.DELETE
+        return (
+            on(EventResource.POD, pods, complete_hints.after_pod_change),
+            on(EventResource.NODE, ActionType.ADD, complete_hints.after_node_come),
+            on(EventResource.NODE, ActionType.UPDATE_NODE_LABEL),
+            # Pods that are left on a node that is gone no longer count.
+            on(EventResource.NODE, ActionType.DELETE),
+            on(EventResource.NAMESPACE, ActionType.ALL, complete_hints.after_namespace_change),
         )
 
 

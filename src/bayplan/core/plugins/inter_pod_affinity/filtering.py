@@ -164,7 +164,7 @@ def judge(state: FilterState, labels: NodeLabels, rows: Rows) -> IntArray:
     codes: IntArray = applies.astype(np.int64)
     codes *= code
     for code, applies in broken[1:]:
-        codes[applies] = code
+        np.putmask(codes, applies, code)
     return codes
 
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import PodTopologySpreadArgs
 from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
@@ -21,6 +22,7 @@ from bayplan.core.plugins.pod_topology_spread.constraints import (
     SOFT,
     SpreadConstraint,
     constraints_of,
+    may_have_constraints,
     requires_all_keys,
 )
 from bayplan.core.plugins.pod_topology_spread.filtering import HardState
@@ -40,8 +42,12 @@ class PodTopologySpread:
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE | Reads.CLUSTER
 
-    def __init__(self, args: PodTopologySpreadArgs | None = None) -> None:
+    def __init__(self, args: PodTopologySpreadArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
         self.args = args or PodTopologySpreadArgs()
+        self.gates = gates
+
+    def concerns(self, pod: PodInfo) -> bool:
+        return may_have_constraints(pod.spec, self.args, HARD)
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
         where = "get constraints from pod: obtaining pod's hard topology spread constraints"
@@ -50,7 +56,7 @@ class PodTopologySpread:
 
     def _constraints(self, pod: PodInfo, view: View, action: str, where: str) -> list[SpreadConstraint]:
         try:
-            return constraints_of(pod.shape, view.objects, self.args, action)
+            return constraints_of(pod.shape, view.objects, self.args, self.gates, action)
         except SelectorError as problem:
             raise CycleError(self.name, f"{where}: {problem}") from problem
 
@@ -84,6 +90,16 @@ class PodTopologySpread:
         pods = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION | ActionType.DELETE
         nodes = ActionType.ADD | ActionType.DELETE | ActionType.UPDATE_NODE_LABEL | ActionType.UPDATE_NODE_TAINT
         return (
-            on(EventResource.POD, pods, partial(hints.after_pod_change, args=self.args)),
-            on(EventResource.NODE, nodes, partial(hints.after_node_change, args=self.args)),
+            on(EventResource.POD, pods, partial(hints.after_pod_change, args=self.args, gates=self.gates)),
+            on(EventResource.NODE, nodes, partial(hints.after_node_change, args=self.args, gates=self.gates)),
+        )
+
+    def events_slept_through(self) -> tuple[ClusterEventWithHint, ...]:
+        ends = partial(hints.after_pod_ends_to_count, args=self.args, gates=self.gates)
+        included = partial(hints.after_node_left_out, args=self.args, gates=self.gates)
+        selecting = partial(hints.after_selecting_change, args=self.args, gates=self.gates)
+        return (
+            on(EventResource.POD, ActionType.UPDATE, ends),
+            on(EventResource.NODE, ActionType.UPDATE_NODE_LABEL, included),
+            *(on(resource, ActionType.ALL, selecting) for resource in hints.SELECTING_RESOURCES),
         )

@@ -18,6 +18,7 @@ from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.node_selectors import match_required, required_nodes
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodShape
+from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.args import SYSTEM_DEFAULT_CONSTRAINTS, SYSTEM_DEFAULTING, PodTopologySpreadArgs
 from bayplan.core.snapshot import Objects, View
 from bayplan.model.meta import LabelSelector
@@ -46,24 +47,31 @@ class SpreadConstraint(NamedTuple):
     selector: CompiledSelector
     honors_affinity: bool
     honors_taints: bool
+    compares: bool  # whether the pod's tolerations may compare numbers
 
 
 def constraints_of(
-    shape: PodShape, objects: Objects, args: PodTopologySpreadArgs, action: str
+    shape: PodShape, objects: Objects, args: PodTopologySpreadArgs, gates: FeatureGates, action: str
 ) -> list[SpreadConstraint]:
     """The constraints that act in the wanted way, in order. Raises SelectorError."""
     if shape.spec.topology_spread_constraints:
-        return _own_constraints(shape, action)
-    defaults = _defaults(args, action)
-    selector = _remembered_selector(shape, objects) if defaults else CompiledSelector.EVERYTHING
-    return [] if selector.is_empty else [_filled_in(written, selector) for written in defaults]
+        return _own_constraints(shape, gates, action)
+    selector = _remembered_selector(shape, objects)
+    return [] if selector.is_empty else [_filled_in(written, selector, gates) for written in _defaults(args, action)]
 
 
-def visible_constraints(shape: PodShape, args: PodTopologySpreadArgs, action: str) -> list[SpreadConstraint]:
+def visible_constraints(
+    shape: PodShape, args: PodTopologySpreadArgs, gates: FeatureGates, action: str
+) -> list[SpreadConstraint]:
     """As `constraints_of`, for one who sees no other objects: default constraints then select every pod."""
     if shape.spec.topology_spread_constraints:
-        return _own_constraints(shape, action)
-    return [_filled_in(written, CompiledSelector.EVERYTHING) for written in _defaults(args, action)]
+        return _own_constraints(shape, gates, action)
+    return [_filled_in(written, CompiledSelector.EVERYTHING, gates) for written in _defaults(args, action)]
+
+
+def may_have_constraints(spec: PodSpec, args: PodTopologySpreadArgs, action: str) -> bool:
+    """Whether there could be any that act in the wanted way, whatever services and controllers there are."""
+    return any(written.when_unsatisfiable == action for written in spec.topology_spread_constraints or _given(args))
 
 
 def requires_all_keys(spec: PodSpec, args: PodTopologySpreadArgs) -> bool:
@@ -121,7 +129,7 @@ def included_nodes(constraints: Sequence[SpreadConstraint], spec: PodSpec, nodes
     if any(constraint.honors_affinity for constraint in constraints):
         affine = match_required(nodes, required_nodes(spec))
     if any(constraint.honors_taints for constraint in constraints):
-        tolerated = nodes.alive & _tolerated(spec.tolerations, nodes)
+        tolerated = nodes.alive & _tolerated(spec.tolerations, nodes, compares=constraints[0].compares)
     return [
         (affine if constraint.honors_affinity else nodes.alive)
         & (tolerated if constraint.honors_taints else nodes.alive)
@@ -143,18 +151,19 @@ def pod_counts(constraint: SpreadConstraint, counter: PodCounter, view: View) ->
 
 
 @lru_cache(maxsize=4096)
-def _own_constraints(shape: PodShape, action: str) -> list[SpreadConstraint]:
+def _own_constraints(shape: PodShape, gates: FeatureGates, action: str) -> list[SpreadConstraint]:
     """Compiled once for each shape; the list is shared, so nobody may change it."""
     own = shape.spec.topology_spread_constraints
-    return [_own(written, shape.labels) for written in own if written.when_unsatisfiable == action]
+    return [_own(written, shape.labels, gates) for written in own if written.when_unsatisfiable == action]
 
 
-def _own(written: TopologySpreadConstraint, labels: Mapping[str, str]) -> SpreadConstraint:
-    shared = {key: labels[key] for key in written.match_label_keys if key in labels}
-    return _filled_in(written, compile_label_selector(written.label_selector).narrowed_to(shared))
+def _own(written: TopologySpreadConstraint, labels: Mapping[str, str], gates: FeatureGates) -> SpreadConstraint:
+    keys = written.match_label_keys if gates.match_label_keys_in_pod_topology_spread else ()
+    shared = {key: labels[key] for key in keys if key in labels}
+    return _filled_in(written, compile_label_selector(written.label_selector).narrowed_to(shared), gates)
 
 
-def _filled_in(written: TopologySpreadConstraint, selector: CompiledSelector) -> SpreadConstraint:
+def _filled_in(written: TopologySpreadConstraint, selector: CompiledSelector, gates: FeatureGates) -> SpreadConstraint:
     return SpreadConstraint(
         topology_key=written.topology_key,
         max_skew=written.max_skew,
@@ -162,13 +171,16 @@ def _filled_in(written: TopologySpreadConstraint, selector: CompiledSelector) ->
         selector=selector,
         honors_affinity=(written.node_affinity_policy or HONOR) == HONOR,
         honors_taints=(written.node_taints_policy or IGNORE) == HONOR,
+        compares=gates.taint_toleration_comparison_operators,
     )
 
 
 def _defaults(args: PodTopologySpreadArgs, action: str) -> list[TopologySpreadConstraint]:
-    system = args.defaulting_type == SYSTEM_DEFAULTING
-    given = SYSTEM_DEFAULT_CONSTRAINTS if system else args.default_constraints
-    return [written for written in given if written.when_unsatisfiable == action]
+    return [written for written in _given(args) if written.when_unsatisfiable == action]
+
+
+def _given(args: PodTopologySpreadArgs) -> tuple[TopologySpreadConstraint, ...]:
+    return SYSTEM_DEFAULT_CONSTRAINTS if args.defaulting_type == SYSTEM_DEFAULTING else args.default_constraints
 
 
 def _selected_by_services(shape: PodShape, objects: Objects) -> dict[str, str]:
@@ -189,12 +201,12 @@ def _narrowed(written: LabelSelector | None, selected: Mapping[str, str]) -> Com
     return compile_match_labels(selected) if selector.selects_nothing else selector.narrowed_to(selected)
 
 
-def _tolerated(tolerations: Sequence[Toleration], nodes: NodeTable) -> BoolArray:
+def _tolerated(tolerations: Sequence[Toleration], nodes: NodeTable, *, compares: bool) -> BoolArray:
     """(nodes,) nodes without a taint that keeps the pod away."""
     lookup = [
         all(
             effect not in (NO_SCHEDULE, NO_EXECUTE)
-            or any_tolerates(tolerations, Taint(key=key, value=value, effect=effect))
+            or any_tolerates(tolerations, Taint(key=key, value=value, effect=effect), compares=compares)
             for key, value, effect in taint_set
         )
         for taint_set in nodes.taint_sets.values

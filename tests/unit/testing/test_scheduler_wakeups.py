@@ -94,3 +94,12 @@ def test_a_pod_replaced_within_one_event_is_gone_and_new() -> None:
     """Its name is the same, but what it took is free."""
     successor = pod("r").uid("r-2").cpu("4")
     assert wakes(pod("p").cpu("4"), "NodeResourcesFit", RUNNING, successor, node("n"))
+
+
+@pytest.mark.parametrize(("wakeups", "expected"), [("upstream", False), ("complete", True)])
+def test_what_upstream_sleeps_through(wakeups: str, expected: bool) -> None:
+    """A node comes that no pod keeps this one away from."""
+    hermit = pod("q").uid("q-uid").pod_anti_affinity("zone", {"app": "p"}).running("n")
+    objects = [thing.dict() for thing in (node("n").label("zone", "a"), hermit, pod("p").uid("p-uid").labels(app="p"))]
+    event = {"kind": "Node", "action": "Add", "old": None, "new": node("m").label("zone", "b").dict()}
+    assert would_wake(objects, "default/p", ["InterPodAffinity"], event, wakeups=wakeups) is expected

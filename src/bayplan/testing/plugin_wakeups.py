@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from bayplan.core.cache import Cache
-from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
+from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource, Wakeups
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.core.queue.hints import Reactions
 from bayplan.model.kinds import Object, object_key
@@ -21,7 +21,14 @@ from bayplan.model.resource_claims import ResourceClaim
 _RESOURCES = {resource.value.rpartition("/")[2]: resource for resource in EventResource}
 
 
-def is_woken(plugin: Any, pod: Pod, old: Object | None, new: Object | None, objects: Iterable[Object] = ()) -> bool:
+def is_woken(
+    plugin: Any,
+    pod: Pod,
+    old: Object | None,
+    new: Object | None,
+    objects: Iterable[Object] = (),
+    wakeups: Wakeups = Wakeups.UPSTREAM,
+) -> bool:
     """Whether some registration covers the change and its hint, if there is one, says yes.
 
     `objects` is the cluster after the change; hints look up nothing in it but the pod's resource claims.
@@ -33,7 +40,7 @@ def is_woken(plugin: Any, pod: Pod, old: Object | None, new: Object | None, obje
         if isinstance(claim, ResourceClaim):
             cache.add(claim)
     info = cache.info(pod)
-    reactions = Reactions((plugin,))
+    reactions = Reactions((plugin,), wakeups)
     asked = [
         hint for cluster_event in cluster_events(old, new) for hint in reactions.to(cluster_event).get(plugin.name, ())
     ]

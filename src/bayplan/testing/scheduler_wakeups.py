@@ -15,6 +15,7 @@ from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.lifecycle import PodState
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
 from bayplan.core.scheduler import Scheduler
@@ -30,7 +31,13 @@ _TRIED_AT: Final = 1 * SECOND
 _HAPPENS_AT: Final = 2 * SECOND
 
 
-def would_wake(objects: Iterable[PlainObject], pod: str, rejectors: Sequence[str], event: Mapping[str, Any]) -> bool:
+def would_wake(
+    objects: Iterable[PlainObject],
+    pod: str,
+    rejectors: Sequence[str],
+    event: Mapping[str, Any],
+    wakeups: str = Wakeups.UPSTREAM.value,
+) -> bool:
     """Whether the parked pod goes to the active or the backoff queue.
 
     Args:
@@ -38,11 +45,12 @@ def would_wake(objects: Iterable[PlainObject], pod: str, rejectors: Sequence[str
         pod: `namespace/name` of a pending pod among them.
         rejectors: the plugins that rejected it; a plugin that keeps it out of the queue stands alone.
         event: `kind`, `action` (Add, Update or Delete), and the object before and after it: `old` and `new`, or None.
+        wakeups: "upstream", or "complete" for a scheduler that sleeps through nothing.
 
     Raises ValueError when there is no such pod, or those plugins cannot have rejected it.
     """
     known = admit(from_dicts(list(objects)).objects)
-    scheduler = _scheduler_that_parked(known, pod, tuple(rejectors))
+    scheduler = _scheduler_that_parked(known, pod, tuple(rejectors), Wakeups(wakeups))
     change = _change(event["old"], event["new"], known)
     if change is None:
         return False  # of a kind that the scheduler does not watch
@@ -51,9 +59,9 @@ def would_wake(objects: Iterable[PlainObject], pod: str, rejectors: Sequence[str
     return queued is not None and queued.state in (PodState.ACTIVE, PodState.BACKOFF)
 
 
-def _scheduler_that_parked(objects: list[Object], pod: str, rejectors: tuple[str, ...]) -> Scheduler:
+def _scheduler_that_parked(objects: list[Object], pod: str, rejectors: tuple[str, ...], wakeups: Wakeups) -> Scheduler:
     profiles = build_profiles(load_configuration(None))
-    scheduler = Scheduler(profiles, queue_order(profiles), started_at=_STARTED_AT)
+    scheduler = Scheduler(profiles, queue_order(profiles), started_at=_STARTED_AT, wakeups=wakeups)
     waiting = {object_key(obj): obj for obj in objects if isinstance(obj, Pod) and _waits(obj)}
     if pod not in waiting:
         raise ValueError(f"{pod} is no pending pod of the cluster")

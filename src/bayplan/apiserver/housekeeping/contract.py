@@ -1,0 +1,30 @@
+"""What housekeeping is made of: parties that note what changed, and later write what follows from it."""
+
+from __future__ import annotations
+
+from typing import Final, Protocol
+
+from bayplan.apiserver.registry.options import WriteOptions
+from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.schema.resources import Resource, resource_of
+from bayplan.apiserver.storage.log import Change
+
+#: How the parties write: as the controller manager does.
+OPTIONS: Final = WriteOptions("kube-controller-manager", trusted=True)
+
+
+class Housekeeper(Protocol):
+    """Sees to one thing."""
+
+    def observe(self, change: Change) -> None:
+        """Notes what the change means. It must be cheap: every write passes by."""
+
+    def reconcile(self, registry: Registry, now: int) -> None:
+        """Writes all that is due."""
+
+
+def builtin(group: str, plural: str) -> Resource:
+    """A resource that every server has."""
+    resource = resource_of(group, "v1", plural)
+    assert resource is not None
+    return resource

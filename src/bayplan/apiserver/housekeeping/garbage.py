@@ -1,0 +1,169 @@
+"""What has lost its owner goes, whatever its kind.
+
+When an object is gone, those that name it as an owner and have no other are deleted in the background; others merely
+lose the reference. An owner that was deleted with `Orphan` or `Foreground` bears a finalizer that says so: its
+dependents are let go, or deleted first, and then the finalizer is taken off. Owners are told apart by uid. An owner
+that never existed as far as anybody here knows is no reason to delete: dumps often lack ReplicaSets, though their pods
+are there. (The real collector asks the API server and deletes.)
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from bayplan.apiserver.housekeeping.contract import OPTIONS
+from bayplan.apiserver.registry.documents import with_metadata
+from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.storage.entries import Document, Entry
+from bayplan.apiserver.storage.log import Change
+from bayplan.controllers.garbage_collector import REMEMBERED_MAX
+from bayplan.store import ADDED, BACKGROUND, DELETED, FOREGROUND, ORPHAN, ApiError
+from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Request
+
+_FINALIZERS: Final = {ORPHAN_FINALIZER, FOREGROUND_FINALIZER}
+#: Dependents that are created after their owner has gone come soon or never; older uids may be forgotten.
+
+
+class GarbageCollector:
+    """Deletes what nobody owns any more."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, tuple[str, Entry]] = {}
+        """What is stored, by uid, with the resource; of what neither owns nor is owned only that it is."""
+        self._owned: dict[str, dict[str, None]] = {}
+        """Uids of dependents by the uid of their owner."""
+        self._gone: dict[str, None] = {}
+        """Uids of what existed and is gone, oldest first."""
+        self._due: dict[str, None] = {}
+        """Uids of owners that are gone or ending."""
+
+    def observe(self, change: Change) -> None:
+        uid = change.new.uid
+        metadata = change.new.document["metadata"]
+        if change.old is not None:
+            self._disown(uid, change.old.document)
+        if change.type == DELETED:
+            self._observe_gone(uid, change.new.document)
+            return
+        self._entries[uid] = (change.resource, change.new)
+        for reference in metadata.get("ownerReferences") or ():
+            self._owned.setdefault(reference["uid"], {})[uid] = None
+            if change.type == ADDED and reference["uid"] in self._gone:
+                self._due[reference["uid"]] = None
+        if "deletionTimestamp" in metadata and not _FINALIZERS.isdisjoint(metadata.get("finalizers") or ()):
+            self._due[uid] = None
+
+    def _disown(self, uid: str, document: Document) -> None:
+        for reference in document["metadata"].get("ownerReferences") or ():
+            owned = self._owned.get(reference["uid"])
+            if owned is not None:
+                owned.pop(uid, None)
+                if not owned:
+                    del self._owned[reference["uid"]]
+
+    def _observe_gone(self, uid: str, document: Document) -> None:
+        self._entries.pop(uid, None)
+        self._gone[uid] = None
+        if len(self._gone) > REMEMBERED_MAX:
+            del self._gone[next(iter(self._gone))]
+        if uid in self._owned:
+            self._due[uid] = None
+        for reference in document["metadata"].get("ownerReferences") or ():
+            owner = self._entries.get(reference["uid"])
+            if owner is not None and "deletionTimestamp" in owner[1].document["metadata"]:
+                self._due[reference["uid"]] = None
+
+    def reconcile(self, registry: Registry, now: int) -> None:
+        due, self._due = self._due, {}
+        for uid in due:
+            with suppress(ApiError):
+                if uid in self._entries:
+                    self._finish(registry, uid, now)
+                else:
+                    self._collect(registry, uid, now)
+
+    def _collect(self, registry: Registry, uid: str, now: int) -> None:
+        for entry in self._dependents(uid):
+            references = entry.document["metadata"].get("ownerReferences") or []
+            others = [one for one in references if one["uid"] != uid and one["uid"] not in self._gone]
+            if others:
+                _keep_references(registry, entry, others, now)
+            else:
+                _delete(registry, entry, _propagation_of(entry.document), now)
+
+    def _finish(self, registry: Registry, uid: str, now: int) -> None:
+        """Goes on with an owner that is to end only after its dependents, or without them."""
+        owner = self._entries[uid][1]
+        finalizers = owner.document["metadata"].get("finalizers") or []
+        if ORPHAN_FINALIZER in finalizers:
+            for entry in self._dependents(uid):
+                references = entry.document["metadata"]["ownerReferences"]
+                _keep_references(registry, entry, [one for one in references if one["uid"] != uid], now)
+            _take_finalizer(registry, owner, ORPHAN_FINALIZER, now)
+        elif FOREGROUND_FINALIZER in finalizers:
+            self._delete_dependents_first(registry, owner, now)
+
+    def _delete_dependents_first(self, registry: Registry, owner: Entry, now: int) -> None:
+        # Upstream: pkg/controller/garbagecollector/garbagecollector.go processDeletingDependentsItem (v1.36).
+        dependents = self._dependents(owner.uid)
+        if not any(_blocks(entry.document, owner.uid) for entry in dependents):
+            _take_finalizer(registry, owner, FOREGROUND_FINALIZER, now)
+            return
+        for entry in dependents:
+            references = entry.document["metadata"]["ownerReferences"]
+            has_others = any(one["uid"] != owner.uid and one["uid"] not in self._gone for one in references)
+            if "deletionTimestamp" not in entry.document["metadata"] and not has_others:
+                owns_some = entry.uid in self._owned
+                _delete(registry, entry, FOREGROUND if owns_some else _propagation_of(entry.document), now)
+
+    def _dependents(self, uid: str) -> list[Entry]:
+        found = (self._entries.get(owned) for owned in [*self._owned.get(uid, ())])
+        return [entry for _, entry in filter(None, found)]
+
+
+def _blocks(document: Document, uid: str) -> bool:
+    """Whether the owner must not go before the dependent has."""
+    references = document["metadata"].get("ownerReferences") or ()
+    return any(one["uid"] == uid and bool(one.get("blockOwnerDeletion")) for one in references)
+
+
+def _propagation_of(document: Document) -> str:
+    """As an earlier request has left it written."""
+    finalizers = document["metadata"].get("finalizers") or ()
+    if ORPHAN_FINALIZER in finalizers:
+        return ORPHAN
+    return FOREGROUND if FOREGROUND_FINALIZER in finalizers else BACKGROUND
+
+
+def _delete(registry: Registry, entry: Entry, propagation: str, now: int) -> None:
+    if "deletionTimestamp" in entry.document["metadata"]:
+        return
+    resource = registry.catalogue.of_kind(entry.document["apiVersion"], entry.document["kind"])
+    if resource is not None:
+        request = Request(None, entry.uid, None, propagation)
+        with suppress(ApiError):
+            registry.delete(resource, entry.namespace, entry.name, request, now)
+
+
+def _keep_references(registry: Registry, entry: Entry, references: list[Document], now: int) -> None:
+    _modify(registry, entry, now, ownerReferences=references or None)
+
+
+def _take_finalizer(registry: Registry, entry: Entry, finalizer: str, now: int) -> None:
+    finalizers = [other for other in entry.document["metadata"].get("finalizers") or () if other != finalizer]
+    _modify(registry, entry, now, finalizers=finalizers or None)
+
+
+def _modify(registry: Registry, entry: Entry, now: int, **changes: object) -> None:
+    resource = registry.catalogue.of_kind(entry.document["apiVersion"], entry.document["kind"])
+    if resource is not None:
+        with suppress(ApiError):
+            registry.update(
+                resource,
+                entry.namespace,
+                entry.name,
+                lambda document: with_metadata(document, **changes),
+                OPTIONS,
+                now,
+            )

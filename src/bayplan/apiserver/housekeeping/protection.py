@@ -1,0 +1,85 @@
+"""Claims and volumes that are in use outlive their deletion.
+
+A claim bears a finalizer from its creation: it is taken off when the claim is being deleted and no pod that has not
+ended uses it. The same holds for a volume and the claim that it is bound to.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Final
+
+from bayplan.apiserver.housekeeping.contract import OPTIONS, builtin
+from bayplan.apiserver.registry.documents import with_metadata
+from bayplan.apiserver.registry.registry import PODS, Registry
+from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.storage.entries import Document
+from bayplan.apiserver.storage.log import Change
+from bayplan.model.pod import FINISHED_PHASES
+from bayplan.model.well_known import PV_PROTECTION, PVC_PROTECTION
+from bayplan.store import ApiError
+
+CLAIMS: Final = builtin("", "persistentvolumeclaims")
+VOLUMES: Final = builtin("", "persistentvolumes")
+_FINALIZERS: Final = {CLAIMS.plural: PVC_PROTECTION, VOLUMES.plural: PV_PROTECTION}
+
+
+class VolumeProtection:
+    """Lets go of claims and volumes that nobody uses any more."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[str, str, str], None] = {}
+        """Resource, namespace and name of what is being deleted and still protected."""
+        self._has_news = False
+
+    def observe(self, change: Change) -> None:
+        if change.resource in _FINALIZERS:
+            key = (change.resource, change.new.namespace, change.new.name)
+            metadata = change.new.document["metadata"]
+            if "deletionTimestamp" in metadata and _FINALIZERS[change.resource] in (metadata.get("finalizers") or ()):
+                self._waiting[key] = None
+            else:
+                self._waiting.pop(key, None)
+            self._has_news = True
+        elif change.resource == "pods":
+            self._has_news = True
+
+    def reconcile(self, registry: Registry, now: int) -> None:
+        if not self._has_news or not self._waiting:
+            return
+        self._has_news = False
+        for plural, namespace, name in [*self._waiting]:
+            resource = CLAIMS if plural == CLAIMS.plural else VOLUMES
+            document = registry.find(resource, namespace, name)
+            if document is not None and not _is_used(registry, resource, document):
+                _release(registry, resource, document, now)
+
+
+def _is_used(registry: Registry, resource: Resource, document: Document) -> bool:
+    metadata = document["metadata"]
+    if resource is VOLUMES:
+        return bool(document.get("status", {}).get("phase") == "Bound")
+    return any(
+        _uses(pod, metadata["name"])
+        for pod in registry.list(PODS, metadata["namespace"])
+        if pod.get("status", {}).get("phase") not in FINISHED_PHASES
+    )
+
+
+def _uses(pod: Document, claim: str) -> bool:
+    volumes = pod.get("spec", {}).get("volumes") or ()
+    return any((volume.get("persistentVolumeClaim") or {}).get("claimName") == claim for volume in volumes)
+
+
+def _release(registry: Registry, resource: Resource, document: Document, now: int) -> None:
+    metadata = document["metadata"]
+    kept = [finalizer for finalizer in metadata["finalizers"] if finalizer != _FINALIZERS[resource.plural]]
+    with suppress(ApiError):
+        registry.update(
+            resource,
+            metadata.get("namespace", ""),
+            metadata["name"],
+            lambda stored: with_metadata(stored, finalizers=kept or None),
+            OPTIONS,
+            now,
+        )

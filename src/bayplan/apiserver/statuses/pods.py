@@ -1,0 +1,110 @@
+"""What kubelets say of containers, from the phase of their pod.
+
+Takes pods whose phase and Ready condition were written; gives them the conditions that go with these and a status for
+every container. Containers are as their pod is: all of them run, or all have ended. Restarts are left as they stand.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from bayplan.apiserver.storage.entries import Document
+from bayplan.model.conditions import FALSE, TRUE
+from bayplan.model.well_known import READY
+
+#: The conditions that a kubelet keeps, in its order.
+#: Upstream: pkg/kubelet/kubelet_pods.go generateAPIPodStatus (v1.36).
+_KUBELETS: Final = ("PodReadyToStartContainers", "Initialized", READY, "ContainersReady", "PodScheduled")
+_COMPLETED: Final = "PodCompleted"
+_PHASES: Final = frozenset({"Running", "Succeeded", "Failed"})
+
+
+def completed(old: Document, new: Document, time: str) -> Document:
+    """The pod with what its kubelet says of its containers."""
+    status = new.get("status") or {}
+    phase, before = status.get("phase"), (old.get("status") or {}).get("phase")
+    conditions = status.get("conditions") or []
+    ready = next((condition for condition in conditions if condition.get("type") == READY), None)
+    if ready is not None and phase in _PHASES:
+        conditions = _with_companions(conditions, ready, phase, time)
+        if phase != before or "containerStatuses" not in status:
+            status = {**status, **_container_statuses(new, phase, time)}
+    dated = [condition if "lastProbeTime" in condition else _probed(condition) for condition in conditions]
+    return {**new, "status": {**status, "conditions": dated}} if dated else {**new, "status": status}
+
+
+def _probed(condition: Document) -> Document:
+    return {**condition, "lastProbeTime": None}
+
+
+def _with_companions(conditions: list[Document], ready: Document, phase: str, time: str) -> list[Document]:
+    """The conditions that follow from whether the pod is ready, in a kubelet's order, others behind them."""
+    standing = {condition["type"]: condition for condition in conditions}
+    is_over = phase != "Running"
+    reason = {"reason": _COMPLETED} if phase == "Succeeded" else {}
+    wanted = {
+        "PodReadyToStartContainers": {"status": FALSE if is_over else TRUE},
+        "Initialized": {"status": TRUE, **reason},
+        "ContainersReady": {field: ready[field] for field in ("status", "reason") if ready.get(field)},
+    }
+    for kind, said in wanted.items():
+        standing[kind] = _dated({"type": kind, **said}, standing.get(kind), time)
+    kept = [standing.pop(kind) for kind in _KUBELETS if kind in standing]
+    return [*kept, *standing.values()]
+
+
+def _dated(condition: Document, before: Document | None, time: str) -> Document:
+    is_same = before is not None and before.get("status") == condition["status"]
+    since = before.get("lastTransitionTime") if before is not None and is_same else time
+    return {**condition, "lastProbeTime": None, "lastTransitionTime": since}
+
+
+def _container_statuses(pod: Document, phase: str, time: str) -> dict[str, list[Document]]:
+    spec, status = pod.get("spec") or {}, pod.get("status") or {}
+    made = {}
+    for field, written in (("initContainers", "initContainerStatuses"), ("containers", "containerStatuses")):
+        before = {known["name"]: known for known in status.get(written) or []}
+        containers = spec.get(field) or []
+        if containers:
+            made[written] = [
+                _container_status(pod, container, before.get(container["name"], {}), phase, field, time)
+                for container in containers
+            ]
+    return made
+
+
+def _container_status(
+    pod: Document, container: Document, before: Document, phase: str, field: str, time: str
+) -> Document:
+    is_sidecar = container.get("restartPolicy") == "Always"
+    has_ended = phase != "Running" or (field == "initContainers" and not is_sidecar)
+    container_id = before.get("containerID") or f"bayplan://{pod['metadata']['uid']}/{container['name']}"
+    made = {
+        "name": container["name"],
+        "state": _ended(before, phase, container_id, time) if has_ended else {"running": {"startedAt": time}},
+        "lastState": before.get("lastState", {}),
+        "ready": not has_ended or (field == "initContainers" and phase == "Running"),
+        "restartCount": before.get("restartCount", 0),
+        "image": container.get("image", ""),
+        "imageID": "",
+        "containerID": container_id,
+        "started": not has_ended,
+    }
+    return {**before, **made}
+
+
+def _ended(before: Document, phase: str, container_id: str, time: str) -> dict[str, Any]:
+    state = before.get("state") or {}
+    if "terminated" in state:
+        return dict(state)
+    started = state.get("running", {}).get("startedAt", time)
+    has_failed = phase == "Failed"
+    return {
+        "terminated": {
+            "exitCode": 1 if has_failed else 0,
+            "reason": "Error" if has_failed else "Completed",
+            "startedAt": started,
+            "finishedAt": time,
+            "containerID": container_id,
+        }
+    }

@@ -1,0 +1,197 @@
+"""Pods leave when a device of theirs gets a NoExecute taint that their claim does not tolerate, or only for a while.
+
+Takes slices, claims and pods as they change; marks and deletes the pods that use such a device once their time is
+over. A taint counts from when it was added; a slice that does not say when is as old as the news of it. Pods without a
+node, and claims that the scheduler made for extended resources, are passed over, as upstream does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import ClassVar, NamedTuple
+
+from bayplan.controllers.eviction import evict
+from bayplan.controllers.ownership import NamespacedName, namespaced_name
+from bayplan.controllers.resource_claims import is_made_for, names_in_use
+from bayplan.controllers.timers import Timers, earliest
+from bayplan.controllers.work_queue import WorkQueue
+from bayplan.core.plugins.dynamic_resources.allocation import tolerates_taint
+from bayplan.model.conditions import TRUE
+from bayplan.model.meta import Condition
+from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import DeviceRequestAllocationResult, DeviceTaint, ResourceClaim, ResourceSlice
+from bayplan.model.time_units import SECOND
+from bayplan.model.timestamps import parse_time
+from bayplan.model.tolerations import NO_EXECUTE
+from bayplan.model.well_known import DISRUPTION_TARGET
+from bayplan.store import DELETED, Store, WatchEvent
+
+_BECAUSE_OF_TAINT = Condition(
+    type=DISRUPTION_TARGET,
+    status=TRUE,
+    reason="DeletionByDeviceTaintManager",
+    message="Device Taint manager: deleting due to NoExecute taint",
+)
+
+
+class _Pool(NamedTuple):
+    driver: str
+    name: str
+
+
+class _Dated(NamedTuple):
+    """A NoExecute taint, and since when it stands."""
+
+    taint: DeviceTaint
+    since: int
+
+
+class DeviceTaintEvictionController:
+    """Evicts from tainted devices."""
+
+    # Upstream: pkg/controller/devicetainteviction/device_taint_eviction.go (v1.36).
+    name: ClassVar[str] = "device-taint-eviction-controller"
+    watches: ClassVar[frozenset[str]] = frozenset({"Pod", "ResourceClaim", "ResourceSlice"})
+
+    def __init__(self) -> None:
+        self._slices: dict[_Pool, dict[str, ResourceSlice]] = {}
+        self._tainted: dict[_Pool, dict[str, list[_Dated]]] = {}  # by device; pools without such taints are not here
+        self._claims: dict[_Pool, dict[NamespacedName, None]] = {}  # that hold devices of the pool
+        self._pods: WorkQueue[NamespacedName] = WorkQueue()
+        self._changed: WorkQueue[NamespacedName] = WorkQueue()  # claims whose users have to be looked at
+        self._evictions: Timers[NamespacedName] = Timers()
+
+    def observe(self, change: WatchEvent, now: int) -> None:
+        obj, old = change.new, change.old
+        if isinstance(obj, Pod):
+            self._observe_pod(old, obj, change.type == DELETED)
+        elif isinstance(obj, ResourceClaim):
+            self._observe_claim(old, obj, change.type == DELETED)
+        elif isinstance(obj, ResourceSlice):
+            self._observe_slice(obj, change.type == DELETED, now)
+
+    def _observe_pod(self, old: object, pod: Pod, is_gone: bool) -> None:
+        key = namespaced_name(pod)
+        if is_gone:
+            self._evictions.cancel(key)
+            self._pods.discard(key)
+        elif self._tainted and pod.spec.resource_claims and pod.spec.node_name and _may_matter(old, pod):
+            self._pods.add(key)
+
+    def _observe_claim(self, old: object, claim: ResourceClaim, is_gone: bool) -> None:
+        key = namespaced_name(claim)
+        before = _pools_of(old) if isinstance(old, ResourceClaim) else set()
+        after = set() if is_gone else _pools_of(claim)
+        for pool in before - after:
+            self._claims[pool].pop(key, None)
+        for pool in after:
+            self._claims.setdefault(pool, {})[key] = None
+        if any(pool in self._tainted for pool in before | after):
+            for known in (old, claim):
+                if isinstance(known, ResourceClaim):
+                    for name in _users(known):
+                        self._pods.add((key[0], name))
+
+    def _observe_slice(self, changed: ResourceSlice, is_gone: bool, now: int) -> None:
+        pool = _Pool(changed.spec.driver, changed.spec.pool.name)
+        slices = self._slices.setdefault(pool, {})
+        if is_gone:
+            slices.pop(changed.metadata.name, None)
+        else:
+            slices[changed.metadata.name] = changed
+        before = self._tainted.pop(pool, {})
+        taints = _taints_in(slices, before, now)
+        if taints:
+            self._tainted[pool] = taints
+        if taints != before:
+            for key in self._claims.get(pool, ()):
+                self._changed.add(key)
+
+    def reconcile(self, store: Store, now: int) -> None:
+        for key in self._changed.take(now):
+            claim = store.find(ResourceClaim, *key)
+            for name in _users(claim) if claim is not None else ():
+                self._pods.add((key[0], name))
+        for key in self._pods.take(now):
+            pod = store.find(Pod, *key)
+            at = self._eviction_of(store, pod) if pod is not None else None
+            if at is None:
+                self._evictions.cancel(key)
+            else:
+                self._evictions.set(key, at)
+        for key in self._evictions.pop_due(now):
+            evict(store, key, _BECAUSE_OF_TAINT, now)
+
+    def wake_at(self) -> int | None:
+        return earliest(self._changed.wake_at(), self._pods.wake_at(), self._evictions.next_at())
+
+    def _eviction_of(self, store: Store, pod: Pod) -> int | None:
+        """When the pod has to go; None if it may stay."""
+        if not pod.spec.node_name or pod.metadata.deletion_timestamp is not None:
+            return None
+        times: list[int] = []
+        for name, is_generated in names_in_use(pod):
+            claim = store.find(ResourceClaim, pod.metadata.namespace, name)
+            if claim is None or (is_generated and not is_made_for(claim, pod)):
+                continue
+            if any(user.uid == pod.metadata.uid for user in claim.status.reserved_for):
+                times += self._evictions_of(claim)
+        return min(times, default=None)
+
+    def _evictions_of(self, claim: ResourceClaim) -> Iterator[int]:
+        """When each taint of the claim's devices drives its users away."""
+        allocation = claim.status.allocation
+        for result in allocation.devices.results if allocation is not None else ():
+            for dated in self._tainted.get(_Pool(result.driver, result.pool), {}).get(result.device, ()):
+                seconds = _seconds_to_stay(result, dated.taint)
+                if seconds is not None:
+                    yield dated.since + seconds * SECOND
+
+
+def _taints_in(slices: dict[str, ResourceSlice], before: dict[str, list[_Dated]], now: int) -> dict[str, list[_Dated]]:
+    """The NoExecute taints of a pool's devices, by device; slices of an old generation do not count."""
+    newest = max((each.spec.pool.generation for each in slices.values()), default=0)
+    found: dict[str, list[_Dated]] = {}
+    for each in slices.values():
+        if each.spec.pool.generation == newest:
+            for device in each.spec.devices:
+                taints = [
+                    _Dated(taint, _since(taint, before.get(device.name, []), now))
+                    for taint in device.taints
+                    if taint.effect == NO_EXECUTE
+                ]
+                if taints:
+                    found[device.name] = taints
+    return found
+
+
+def _since(taint: DeviceTaint, before: list[_Dated], now: int) -> int:
+    if taint.time_added is not None:
+        return parse_time(taint.time_added)
+    return next((dated.since for dated in before if dated.taint == taint), now)
+
+
+def _seconds_to_stay(result: DeviceRequestAllocationResult, taint: DeviceTaint) -> int | None:
+    """None for ever; the shortest time that the tolerations name, which have to name the effect as well."""
+    used = [t for t in result.tolerations if t.effect == NO_EXECUTE and tolerates_taint(t, taint)]
+    if any(toleration.toleration_seconds is None for toleration in used):
+        return None
+    return min((max(0, toleration.toleration_seconds or 0) for toleration in used), default=0)
+
+
+def _pools_of(claim: ResourceClaim) -> set[_Pool]:
+    allocation = claim.status.allocation
+    return {_Pool(result.driver, result.pool) for result in allocation.devices.results} if allocation else set()
+
+
+def _users(claim: ResourceClaim) -> Iterator[str]:
+    return (user.name for user in claim.status.reserved_for if user.resource == "pods" and not user.api_group)
+
+
+def _may_matter(old: object, new: Pod) -> bool:
+    if not isinstance(old, Pod):
+        return True
+    return (
+        old.spec.node_name != new.spec.node_name
+        or old.status.resource_claim_statuses != new.status.resource_claim_statuses
+    )

@@ -1,0 +1,97 @@
+"""Devices that have to be made ready before a pod that uses them is bound: what their claims say about it.
+
+Takes claims as they are known, and a time; says whether all conditions hold that the devices' drivers asked for, and
+raises `DeviceBindingError` in upstream's words when one failed or it takes too long. Waiting is left to whoever binds.
+Upstream: plugins/dynamicresources/dynamicresources.go isPodReadyForBinding (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.plugins.dynamic_resources.claims import claims_of
+from bayplan.core.snapshot import NamespacedName, Objects
+from bayplan.model.conditions import TRUE, find_condition, is_condition_true
+from bayplan.model.resource_claims import AllocatedDeviceStatus, DeviceRequestAllocationResult, ResourceClaim
+from bayplan.model.selectors import quoted
+from bayplan.model.time_units import SECOND
+from bayplan.model.timestamps import parse_time
+
+#: How often it is looked whether devices are ready.
+LOOK_EVERY_NS = 5 * SECOND
+BINDING_TIMEOUT = "device binding timeout"
+
+
+class DeviceBindingError(Exception):
+    """Why devices will not be ready."""
+
+
+def claims_used_by(pod: PodInfo, objects: Objects, made: Iterable[ResourceClaim]) -> list[ResourceClaim]:
+    """The pod's claims as they are known, among them one that was made for it alone. Raises ClaimError."""
+    named = {(claim.metadata.namespace, claim.metadata.name): claim for claim in claims_of(pod)}
+    for claim in made:
+        place = (claim.metadata.namespace, claim.metadata.name)
+        named.setdefault(place, objects.resource_claims.get(place, claim))
+    return list(named.values())
+
+
+def has_conditions(claim: ResourceClaim) -> bool:
+    """Whether there is anything to wait for."""
+    allocation = claim.status.allocation
+    return allocation is not None and any(result.binding_conditions for result in allocation.devices.results)
+
+
+def are_ready(objects: Objects, places: Iterable[NamespacedName], now: int, timeout_ns: int) -> bool:
+    """Whether the devices of all these claims are. Raises DeviceBindingError."""
+    for namespace, name in places:
+        claim = objects.resource_claims.get((namespace, name))
+        if claim is None:
+            raise DeviceBindingError(f'could not find ResourceClaim "{namespace}/{name}"')
+        if not is_ready(claim):
+            if is_overdue(claim, now, timeout_ns):
+                raise DeviceBindingError(f"{BINDING_TIMEOUT}: claim={name}")
+            return False
+    return True
+
+
+def is_ready(claim: ResourceClaim) -> bool:
+    """Whether all conditions of all devices hold. Raises DeviceBindingError."""
+    allocation = claim.status.allocation
+    return allocation is not None and all(
+        _is_device_ready(claim, result) for result in allocation.devices.results if result.binding_conditions
+    )
+
+
+def _is_device_ready(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> bool:
+    status = status_of(claim, result)
+    if status is None:
+        return False
+    for kind in result.binding_failure_conditions:
+        failed = find_condition(status.conditions, kind)
+        if failed is not None and failed.status == TRUE:
+            what = f"claim={claim.metadata.name}, reason={failed.reason}, message={quoted(failed.message)}"
+            raise DeviceBindingError(f"device binding failed: {what}")
+    return all(is_condition_true(status.conditions, kind) for kind in result.binding_conditions)
+
+
+def is_overdue(claim: ResourceClaim, now: int | None, timeout_ns: int) -> bool:
+    """Whether the claim has had its devices for longer than making them ready may take."""
+    allocation = claim.status.allocation
+    if now is None or allocation is None or allocation.allocation_timestamp is None or not has_conditions(claim):
+        return False
+    return parse_time(allocation.allocation_timestamp) + timeout_ns < now
+
+
+def is_in_vain(claim: ResourceClaim, now: int | None, timeout_ns: int) -> bool:
+    """Whether it is time to try other devices."""
+    try:
+        return not is_ready(claim) and is_overdue(claim, now, timeout_ns)
+    except DeviceBindingError:
+        return True
+
+
+def status_of(claim: ResourceClaim, result: DeviceRequestAllocationResult) -> AllocatedDeviceStatus | None:
+    """What its driver says about one device of the claim."""
+    wanted = (result.driver, result.pool, result.device)
+    return next((s for s in claim.status.devices if (s.driver, s.pool, s.device) == wanted), None)
