@@ -11,23 +11,24 @@ import socket
 import tempfile
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 import click
 
-from bayplan.analysis.simulation.inputs.node_templates import nodes_like
+from bayplan.analysis.simulation.inputs.node_templates import NODES_MAX, nodes_like
 from bayplan.apiserver.http.server import TlsFiles
 from bayplan.apiserver.storage.durable import InvalidState
 from bayplan.apiserver.storage.entries import Document
 from bayplan.cli.options import CommandWithFiles, bad_option, config_option, feature_gates_option
 from bayplan.config.loading import load_configuration
 from bayplan.model.reading import read_documents
+from bayplan.web.dashboard import Dashboard
 from bayplan.worlds.certificates import self_signed
 from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.kubeconfig import is_ours, kubeconfig
 from bayplan.worlds.starting_nodes import documents_of, plain_nodes
 
 _SPEEDS = {"1x": 1.0, "10x": 10.0, "100x": 100.0}
-_NODES_MAX = 100_000
 
 
 def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[str, int]:
@@ -111,9 +112,9 @@ def command(
             configuration=load_configuration(config, feature_gates=feature_gates),
         )
         path = _kubeconfig_path(kubeconfig_file, state, folder)
-        cluster = _cluster(hosting, _starting_nodes(nodes, files), files)
+        cluster = _cluster(hosting, _starting_nodes(nodes, files), files, config)
         _write_kubeconfig(path, cluster, hosting)
-        asyncio.run(_run(cluster, path))
+        asyncio.run(_run(cluster, path, hosting.token))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -124,15 +125,15 @@ def _starting_nodes(nodes: str | None, files: tuple[str, ...]) -> list[Document]
     now = time.time_ns()
     if not nodes.isdecimal():
         return documents_of(nodes_like([nodes]), now)
-    if len(nodes) > len(str(_NODES_MAX)) or int(nodes) > _NODES_MAX:
-        raise bad_option("--nodes", f"{nodes}: expected at most {_NODES_MAX:,} nodes")
+    if len(nodes) > len(str(NODES_MAX)) or int(nodes) > NODES_MAX:
+        raise bad_option("--nodes", f"{nodes}: expected at most {NODES_MAX:,} nodes")
     return plain_nodes(int(nodes), now)
 
 
-def _cluster(hosting: Hosting, nodes: list[Document], files: tuple[str, ...]) -> HostedCluster:
+def _cluster(hosting: Hosting, nodes: list[Document], files: tuple[str, ...], config: str | None) -> HostedCluster:
     written = read_documents(files) if files else []
     try:
-        return HostedCluster(hosting, nodes, written)
+        return HostedCluster(hosting, nodes, written, front=lambda hosted: Dashboard.of(hosted, config))
     except InvalidState as error:
         raise bad_option("--state", str(error)) from None
     except OSError as error:
@@ -173,7 +174,7 @@ def _write_kubeconfig(path: Path, cluster: HostedCluster, hosting: Hosting) -> N
     path.write_text(kubeconfig(cluster.url, hosting.token, certificate), encoding="utf-8")
 
 
-async def _run(cluster: HostedCluster, path: Path) -> None:
+async def _run(cluster: HostedCluster, path: Path, token: str) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, cluster.stop)
@@ -181,10 +182,11 @@ async def _run(cluster: HostedCluster, path: Path) -> None:
     starting = asyncio.ensure_future(cluster.started())
     await asyncio.wait({running, starting}, return_when=asyncio.FIRST_COMPLETED)
     if not running.done():
-        _announce(cluster, path)
+        _announce(cluster, path, token)
     await running
 
 
-def _announce(cluster: HostedCluster, path: Path) -> None:
+def _announce(cluster: HostedCluster, path: Path, token: str) -> None:
     click.echo(f"Cluster ready at {cluster.url}")
+    click.echo(f"Dashboard: {cluster.url}/#token={quote(token)}")
     click.echo(f"export KUBECONFIG={path}")

@@ -8,13 +8,14 @@ from bayplan.admission.priority import SYSTEM_CLASSES
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.entries import Document
+from bayplan.model.well_known import SERVICE_NAME
 from bayplan.store import AlreadyExists
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _OPTIONS = WriteOptions("kube-apiserver", trusted=True)
 
 
-def bootstrap(registry: Registry, host: str, port: int, now: int) -> None:
+def bootstrap(registry: Registry, now: int, host: str = "127.0.0.1", port: int = 6443) -> None:
     """Creates what is missing; the API's own service leads to this address."""
     for name in NAMESPACES:
         create(registry, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, now)
@@ -68,7 +69,7 @@ def _endpoints(host: str, port: int) -> list[Document]:
             "metadata": {
                 "name": "kubernetes",
                 "namespace": "default",
-                "labels": {"kubernetes.io/service-name": "kubernetes"},
+                "labels": {SERVICE_NAME: "kubernetes"},
             },
             "addressType": "IPv6" if ":" in host else "IPv4",
             "endpoints": [{"addresses": [host], "conditions": {"ready": True}}],

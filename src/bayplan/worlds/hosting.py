@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from bayplan.apiserver.housekeeping.standard import Housekeeping
 from bayplan.apiserver.http.application import Application
@@ -24,9 +25,10 @@ from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
+from bayplan.core.scheduler import Scheduler
 from bayplan.model.reading import SourcedDocument
 from bayplan.worlds.bootstrap import bootstrap, create
-from bayplan.worlds.delays import Draws
+from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
 from bayplan.worlds.simulated import DecidingScheduler
 from bayplan.worlds.starting_documents import load
@@ -44,6 +46,8 @@ class Hosting:
     port: int = 0
     state: Path | None = None
     speed: float = 1.0
+    latencies: Latencies = field(default_factory=Latencies)
+    """How long kubelets take at a speed of 1."""
     with_scheduler: bool = True
     with_controllers: bool = True
     tls: TlsFiles | None = None
@@ -59,10 +63,15 @@ class HostedCluster:
         hosting: how to run it.
         documents: what it begins with, if it has no state from before.
         written: what is to be in it in any case, as users wrote it.
+        front: makes the ASGI application that answers, given the cluster; without it the API alone does.
     """
 
     def __init__(
-        self, hosting: Hosting, documents: Iterable[Document] = (), written: Iterable[SourcedDocument] = ()
+        self,
+        hosting: Hosting,
+        documents: Iterable[Document] = (),
+        written: Iterable[SourcedDocument] = (),
+        front: Callable[[HostedCluster], Any] | None = None,
     ) -> None:
         self._hosting = hosting
         self._state = None if hosting.state is None else StateFile(hosting.state)
@@ -80,11 +89,14 @@ class HostedCluster:
             raise
         address = f"{hosting.host}:{self.port}"
         self.application = Application(self.registry, hosting.token, time.time_ns, address)
-        self._server = Server(self.application, self._listening, hosting.tls)
+        self.scheduler: Scheduler | None = None
+        if hosting.with_scheduler:
+            self.scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
+        self._server = Server(self.application if front is None else front(self), self._listening, hosting.tls)
 
     def _fill(self, documents: Iterable[Document], written: Iterable[SourcedDocument]) -> None:
         is_new = self.storage.version == 0
-        bootstrap(self.registry, _reached_at(self._hosting.host), self.port, time.time_ns())
+        bootstrap(self.registry, time.time_ns(), _reached_at(self._hosting.host), self.port)
         if is_new:
             for document in documents:
                 create(self.registry, document, time.time_ns())
@@ -121,10 +133,8 @@ class HostedCluster:
 
     def _world(self) -> EmbeddedWorld:
         hosting = self._hosting
-        draws = Draws(0, embedded_latencies(hosting.speed))
-        scheduler: DecidingScheduler = NoScheduler()
-        if hosting.with_scheduler:
-            scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
+        draws = Draws(0, embedded_latencies(hosting.speed, hosting.latencies))
+        scheduler: DecidingScheduler = NoScheduler() if self.scheduler is None else self.scheduler
         if not hosting.with_controllers:
             return EmbeddedWorld(self.registry, scheduler, [], draws, time.time_ns)
         # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
