@@ -14,7 +14,6 @@ from tests.tidy.source import Tree, read_tree
 PASSED_ON = {
     **dict.fromkeys(
         [
-            "bayplan.model.policy.PodDisruptionBudgetStatus.expected_pods",
             "bayplan.model.storage.PersistentVolumeClaimStatus.current_volume_attributes_class_name",
             "bayplan.model.workloads.DaemonSetStatus.current_number_scheduled",
             "bayplan.model.workloads.DaemonSetStatus.desired_number_scheduled",
