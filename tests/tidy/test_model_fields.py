@@ -23,6 +23,7 @@ PASSED_ON = {
             "bayplan.model.workloads.DaemonSetStatus.updated_number_scheduled",
             "bayplan.model.workloads.JobStatus.ready",
             "bayplan.model.workloads.ScaleStatus.current_replicas",
+            "bayplan.model.workloads.ScaleStatus.update_revision",
         ],
         "the status that a controller writes for users to see",
     ),

@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import secrets
+import shutil
 import signal
+import socket
+import tempfile
+import time
 from pathlib import Path
 from urllib.parse import quote
 
 import click
 
+from bayplan.analysis.simulation.inputs.node_templates import NODES_MAX, nodes_like
+from bayplan.apiserver.http.server import TlsFiles
 from bayplan.apiserver.storage.durable import InvalidState
+from bayplan.apiserver.storage.entries import Document
 from bayplan.cli.options import CommandWithFiles, bad_option, config_option, feature_gates_option
 from bayplan.config.loading import load_configuration
+from bayplan.model.reading import read_documents
 from bayplan.web.dashboard import Dashboard
+from bayplan.worlds.certificates import self_signed
 from bayplan.worlds.hosting import HostedCluster, Hosting
-from bayplan.worlds.kubeconfig import kubeconfig
-from bayplan.worlds.starting_nodes import starting_nodes
+from bayplan.worlds.kubeconfig import is_ours, kubeconfig
+from bayplan.worlds.starting_nodes import documents_of, plain_nodes
 
 _SPEEDS = {"1x": 1.0, "10x": 10.0, "100x": 100.0}
 
 
 def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[str, int]:
     host, colon, port = value.rpartition(":")
-    if not colon or not port.isdigit() or int(port) > 65_535:
+    if not colon or not port.isdecimal() or int(port) > 65_535:
         raise click.BadParameter(f"{value!r}: expected ADDRESS:PORT, such as 127.0.0.1:8080", ctx, parameter)
     return host.strip("[]") or "127.0.0.1", int(port)
 
@@ -38,13 +48,26 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     help="Where to listen; port 0 picks a free one.",
 )
 @click.option(
-    "--nodes", default="3", show_default=True, help="How many nodes to start with, or nodes such as 8cpu,32Gi=5."
+    "--nodes",
+    metavar="NUMBER|NODE=NUMBER",
+    help="How many nodes to start with, or nodes such as 8cpu,32Gi=5. Default: 3, or none with -f.",
+)
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    metavar="FILES",
+    multiple=True,
+    help="Manifests or dumps to start with: YAML or JSON files or directories (.gz too); - is standard input.",
 )
 @click.option(
     "--state", type=click.Path(path_type=Path, dir_okay=False), help="Keep everything in this file, across restarts."
 )
 @click.option(
-    "--kubeconfig", "kubeconfig_file", type=click.Path(path_type=Path, dir_okay=False), help="Write a kubeconfig here."
+    "--kubeconfig",
+    "kubeconfig_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a kubeconfig here. Default: a temporary file, or one beside --state.",
 )
 @click.option(
     "--speed",
@@ -54,40 +77,101 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     help="How fast kubelets start and stop pods.",
 )
 @click.option("--token", help="Token that every request must carry. Default: a random one.")
+@click.option("--tls", is_flag=True, help="Speak TLS on loopback, too; elsewhere it is always spoken.")
 @click.option("--no-scheduler", is_flag=True, help="Leave pods to another scheduler.")
 @click.option("--no-controllers", is_flag=True, help="Run no controllers and no kubelets.")
 @config_option
 @feature_gates_option
 def command(
     listen: tuple[str, int],
-    nodes: str,
+    nodes: str | None,
+    files: tuple[str, ...],
     state: Path | None,
     kubeconfig_file: Path | None,
     speed: str,
     token: str | None,
+    tls: bool,
     no_scheduler: bool,
     no_controllers: bool,
     config: str | None,
+    feature_gates: str,
 ) -> None:
     """Run a cluster in this process: a Kubernetes API, a scheduler, controllers and simulated nodes."""
     host, port = listen
-    hosting = Hosting(
-        token=token or secrets.token_urlsafe(24),
-        host=host,
-        port=port,
-        state=state,
-        speed=_SPEEDS[speed],
-        with_scheduler=not no_scheduler,
-        with_controllers=not no_controllers,
-        configuration=load_configuration(config),
-    )
+    folder = Path(tempfile.mkdtemp(prefix="bayplan-"))
     try:
-        cluster = HostedCluster(hosting, starting_nodes(nodes), lambda hosted: Dashboard.of(hosted, config))
+        hosting = Hosting(
+            token=token or secrets.token_urlsafe(24),
+            host=host,
+            port=port,
+            state=state,
+            speed=_SPEEDS[speed],
+            with_scheduler=not no_scheduler,
+            with_controllers=not no_controllers,
+            tls=_certificate(host, folder) if tls or not _is_loopback(host) else None,
+            configuration=load_configuration(config, feature_gates=feature_gates),
+        )
+        path = _kubeconfig_path(kubeconfig_file, state, folder)
+        cluster = _cluster(hosting, _starting_nodes(nodes, files), files, config)
+        _write_kubeconfig(path, cluster, hosting)
+        asyncio.run(_run(cluster, path, hosting.token))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _starting_nodes(nodes: str | None, files: tuple[str, ...]) -> list[Document]:
+    if nodes is None:
+        nodes = "0" if files else "3"
+    now = time.time_ns()
+    if not nodes.isdecimal():
+        return documents_of(nodes_like([nodes]), now)
+    if len(nodes) > len(str(NODES_MAX)) or int(nodes) > NODES_MAX:
+        raise bad_option("--nodes", f"{nodes}: expected at most {NODES_MAX:,} nodes")
+    return plain_nodes(int(nodes), now)
+
+
+def _cluster(hosting: Hosting, nodes: list[Document], files: tuple[str, ...], config: str | None) -> HostedCluster:
+    written = read_documents(files) if files else []
+    try:
+        return HostedCluster(hosting, nodes, written, front=lambda hosted: Dashboard.of(hosted, config))
     except InvalidState as error:
         raise bad_option("--state", str(error)) from None
-    path = kubeconfig_file or Path.cwd() / "bayplan.kubeconfig"
-    path.write_text(kubeconfig(cluster.url, hosting.token), encoding="utf-8")
-    asyncio.run(_run(cluster, path, hosting.token))
+    except OSError as error:
+        address = f"{hosting.host}:{hosting.port}"
+        raise bad_option("--listen", f"cannot listen on {address}: {error.strerror or error}") from None
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _certificate(host: str, folder: Path) -> TlsFiles:
+    """A certificate for all names of this machine, in files as the server wants them."""
+    made = self_signed(["localhost", "127.0.0.1", "::1", socket.gethostname(), host])
+    files = TlsFiles(folder / "tls.crt", folder / "tls.key")
+    files.certificate.write_bytes(made.certificate)
+    files.key.touch(mode=0o600)
+    files.key.write_bytes(made.key)
+    return files
+
+
+def _kubeconfig_path(given: Path | None, state: Path | None, folder: Path) -> Path:
+    if given is None and state is None:
+        return folder / "kubeconfig"
+    path = given or Path(f"{state}.kubeconfig")
+    if path.exists() and not is_ours(path.read_text(encoding="utf-8", errors="replace")):
+        raise bad_option("--kubeconfig", f"{path} exists and was not written by bayplan; it is left as it is")
+    return path.absolute()
+
+
+def _write_kubeconfig(path: Path, cluster: HostedCluster, hosting: Hosting) -> None:
+    """Nobody else may read the token in it."""
+    certificate = b"" if hosting.tls is None else hosting.tls.certificate.read_bytes()
+    path.touch(mode=0o600)
+    path.write_text(kubeconfig(cluster.url, hosting.token, certificate), encoding="utf-8")
 
 
 async def _run(cluster: HostedCluster, path: Path, token: str) -> None:

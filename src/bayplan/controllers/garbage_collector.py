@@ -23,7 +23,7 @@ Key: TypeAlias = tuple[str, str, str, str]
 """Kind, namespace, name and uid of an owner."""
 
 # Dependents that are created after their owner has gone come soon or never; older uids may be forgotten.
-_REMEMBERED_MAX = 10_000
+REMEMBERED_MAX = 10_000
 
 
 class GarbageCollector(Reconciler[Key]):
@@ -67,7 +67,7 @@ class GarbageCollector(Reconciler[Key]):
 
     def _remember_gone(self, uid: str) -> None:
         self._gone[uid] = None
-        if len(self._gone) > _REMEMBERED_MAX:
+        if len(self._gone) > REMEMBERED_MAX:
             forgotten = next(iter(self._gone))
             del self._gone[forgotten]
             self._owners.pop(forgotten, None)

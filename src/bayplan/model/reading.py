@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import NoneType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -64,6 +64,67 @@ def from_dicts(objects: Iterable[Any], source: str = "objects") -> ReadResult:
         for position, item in enumerate(objects):
             collector.add_value(source, f"[{position}]", dict(item) if isinstance(item, Mapping) else item)
     return collector.finish()
+
+
+class SourcedDocument(NamedTuple):
+    """A whole object as it was written, whatever its kind, and where it stands."""
+
+    source: str
+    where: str
+    document: dict[str, Any]
+
+
+def read_documents(paths: Sequence[str | Path], stdin: BinaryIO | None = None) -> list[SourcedDocument]:
+    """Every object in the files with all of its fields; InvalidObject with all that cannot be read."""
+    faults: list[Fault] = []
+    found: list[SourcedDocument] = []
+    for source, file in _files(paths, faults):
+        data = _content(source, file, stdin, faults)
+        if data is None:
+            continue
+        try:
+            values = _values(source, data)
+        except (JsonError, YamlError) as error:
+            faults.append(Fault(source, "", "", str(error)))
+            continue
+        for where, value in values:
+            if isinstance(value, dict):
+                found.append(SourcedDocument(source, where, value))
+            else:
+                faults.append(Fault(source, where, "", f"expected an object, got {described(value)}"))
+    if faults:
+        raise InvalidObject(faults)
+    return found
+
+
+def _values(source: str, data: bytes) -> list[tuple[str, Any]]:
+    """The objects of a file, those of lists one by one."""
+    is_json = source.removesuffix(".gz").endswith(".json") or data.lstrip()[:1] in (b"{", b"[")
+    try:
+        documents = [parse_json(document) for document in split_json(data)] if is_json else list(parse_yaml(data))
+    except JsonError:
+        # A YAML document may begin with a brace too.
+        if source.removesuffix(".gz").endswith(".json"):
+            raise
+        documents = list(parse_yaml(data))
+    return [
+        item
+        for position, document in enumerate(documents)
+        if document is not None
+        for place, value in _flattened(f"document {position + 1}", document)
+        for item in _items(place, value)
+    ]
+
+
+def _items(where: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """The objects of a list, with the type that the list implies; or the object itself."""
+    if not isinstance(value, dict) or not _is_list(value.get("kind"), value.get("items")):
+        yield where, value
+        return
+    api_version, kind = _list_defaults(value.get("apiVersion"), value.get("kind"))
+    implied = {"apiVersion": api_version, "kind": kind} if kind else {}
+    for position, item in enumerate(value.get("items") or ()):
+        yield f"{where}.items[{position}]", {**implied, **item} if isinstance(item, dict) else item
 
 
 class _Header(msgspec.Struct, rename="camel"):

@@ -8,19 +8,22 @@ from bayplan.admission.priority import SYSTEM_CLASSES
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.entries import Document
+from bayplan.model.well_known import SERVICE_NAME
 from bayplan.store import AlreadyExists
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _OPTIONS = WriteOptions("kube-apiserver", trusted=True)
 
 
-def bootstrap(registry: Registry, now: int) -> None:
-    """Creates what is missing."""
+def bootstrap(registry: Registry, now: int, host: str = "127.0.0.1", port: int = 6443) -> None:
+    """Creates what is missing; the API's own service leads to this address."""
     for name in NAMESPACES:
         create(registry, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, now)
     for name, value in SYSTEM_CLASSES.items():
         create(registry, _priority_class(name, value), now)
     create(registry, _SERVICE, now)
+    for document in _endpoints(host, port):
+        create(registry, document, now)
 
 
 def create(registry: Registry, document: Document, now: int, options: WriteOptions = _OPTIONS) -> None:
@@ -44,6 +47,35 @@ def _priority_class(name: str, value: int) -> Document:
         "value": value,
         "description": description,
     }
+
+
+def _endpoints(host: str, port: int) -> list[Document]:
+    """Where the API's own service leads, in both forms."""
+    ports = [{"name": "https", "port": port, "protocol": "TCP"}]
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Endpoints",
+            "metadata": {
+                "name": "kubernetes",
+                "namespace": "default",
+                "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"},
+            },
+            "subsets": [{"addresses": [{"ip": host}], "ports": ports}],
+        },
+        {
+            "apiVersion": "discovery.k8s.io/v1",
+            "kind": "EndpointSlice",
+            "metadata": {
+                "name": "kubernetes",
+                "namespace": "default",
+                "labels": {SERVICE_NAME: "kubernetes"},
+            },
+            "addressType": "IPv6" if ":" in host else "IPv4",
+            "endpoints": [{"addresses": [host], "conditions": {"ready": True}}],
+            "ports": ports,
+        },
+    ]
 
 
 _SERVICE: Document = {

@@ -20,8 +20,8 @@ from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store import ApiError
 from bayplan.worlds.controller_events import Said, events_of, refusal_of
+from bayplan.worlds.event_writing import REMEMBERED_MAX
 
-_REMEMBERED_MAX: Final = 4_096
 #: Of so many different Events of one kind about one object, within this time after the last, the rest become one.
 _SIMILAR_MAX: Final = 10
 _SIMILAR_NS: Final = 10 * MINUTE
@@ -84,9 +84,10 @@ class EventRecorder:
             if known is None or not self._count_up(*known, said.message, now):
                 known = self._create(component, said, now)
             self._written[same] = known
-        for remembered in (self._written, self._crowds):
-            if len(remembered) > _REMEMBERED_MAX:
-                del remembered[next(iter(remembered))]
+        if len(self._written) > REMEMBERED_MAX:
+            del self._written[next(iter(self._written))]
+        if len(self._crowds) > REMEMBERED_MAX:
+            del self._crowds[next(iter(self._crowds))]
 
     def _is_one_of_many(self, similar: _Similar, message: str, now: int) -> bool:
         """Whether so many similar Events came lately that this one is not told apart from others."""

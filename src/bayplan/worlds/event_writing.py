@@ -24,7 +24,7 @@ _INSTANCE: Final = f"{DEFAULT_SCHEDULER_NAME}-bayplan"
 #: Events that are the same within this time are one, with a count.
 #: Upstream: client-go/tools/events/event_broadcaster.go finishTime (v1.36).
 _SERIES_NS: Final = 6 * MINUTE
-_REMEMBERED_MAX: Final = 4_096
+REMEMBERED_MAX: Final = 4_096
 
 
 class _Same(NamedTuple):
@@ -64,7 +64,7 @@ class EventWriter:
                 self._written[same] = self._count_up(event, known)
             else:
                 self._written[same] = self._create(event, version)
-        if len(self._written) > _REMEMBERED_MAX:
+        if len(self._written) > REMEMBERED_MAX:
             del self._written[next(iter(self._written))]
 
     def _create(self, event: EmittedEvent, version: str) -> _Written:

@@ -26,10 +26,15 @@ from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.scheduler import Scheduler
+from bayplan.model.reading import SourcedDocument
 from bayplan.worlds.bootstrap import bootstrap, create
-from bayplan.worlds.delays import Draws
+from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
 from bayplan.worlds.simulated import DecidingScheduler
+from bayplan.worlds.starting_documents import load
+
+#: Addresses that mean all of a machine's, and how the machine itself reaches them.
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ class Hosting:
     port: int = 0
     state: Path | None = None
     speed: float = 1.0
+    latencies: Latencies = field(default_factory=Latencies)
+    """How long kubelets take at a speed of 1."""
     with_scheduler: bool = True
     with_controllers: bool = True
     tls: TlsFiles | None = None
@@ -48,11 +55,14 @@ class Hosting:
 
 
 class HostedCluster:
-    """A cluster that can be served. Raises OSError if its address is taken, InvalidState for a bad file.
+    """A cluster that can be served.
+
+    Raises OSError if its address is taken, InvalidState for a bad file, InvalidObject for objects that are refused.
 
     Args:
         hosting: how to run it.
-        documents: what is in it at first.
+        documents: what it begins with, if it has no state from before.
+        written: what is to be in it in any case, as users wrote it.
         front: makes the ASGI application that answers, given the cluster; without it the API alone does.
     """
 
@@ -60,6 +70,7 @@ class HostedCluster:
         self,
         hosting: Hosting,
         documents: Iterable[Document] = (),
+        written: Iterable[SourcedDocument] = (),
         front: Callable[[HostedCluster], Any] | None = None,
     ) -> None:
         self._hosting = hosting
@@ -69,11 +80,13 @@ class HostedCluster:
         if self._state is not None:
             self.storage.restore(self._state.objects(), self._state.log())
             self.registry.restore(time.time_ns())
-        bootstrap(self.registry, time.time_ns())
-        for document in documents:
-            create(self.registry, document, time.time_ns())
         self._listening = listening_socket(hosting.host, hosting.port)
         self.port: int = self._listening.getsockname()[1]
+        try:
+            self._fill(documents, written)
+        except BaseException:
+            self._listening.close()
+            raise
         address = f"{hosting.host}:{self.port}"
         self.application = Application(self.registry, hosting.token, time.time_ns, address)
         self.scheduler: Scheduler | None = None
@@ -81,10 +94,19 @@ class HostedCluster:
             self.scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
         self._server = Server(self.application if front is None else front(self), self._listening, hosting.tls)
 
+    def _fill(self, documents: Iterable[Document], written: Iterable[SourcedDocument]) -> None:
+        is_new = self.storage.version == 0
+        bootstrap(self.registry, time.time_ns(), _reached_at(self._hosting.host), self.port)
+        if is_new:
+            for document in documents:
+                create(self.registry, document, time.time_ns())
+        load(self.registry, written, time.time_ns())
+
     @property
     def url(self) -> str:
         scheme = "http" if self._hosting.tls is None else "https"
-        return f"{scheme}://{self._hosting.host}:{self.port}"
+        host = _reached_at(self._hosting.host)
+        return f"{scheme}://[{host}]:{self.port}" if ":" in host else f"{scheme}://{host}:{self.port}"
 
     async def run(self) -> None:
         """Serves and lets the world go on, until `stop`."""
@@ -111,11 +133,17 @@ class HostedCluster:
 
     def _world(self) -> EmbeddedWorld:
         hosting = self._hosting
-        draws = Draws(0, embedded_latencies(hosting.speed))
+        draws = Draws(0, embedded_latencies(hosting.speed, hosting.latencies))
         scheduler: DecidingScheduler = NoScheduler() if self.scheduler is None else self.scheduler
         if not hosting.with_controllers:
             return EmbeddedWorld(self.registry, scheduler, [], draws, time.time_ns)
         # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
         controllers = [*replace(standard_controllers(draws), collectors=())]
-        housekeeping = Housekeeping(self.registry)
+        certificate = "" if hosting.tls is None else hosting.tls.certificate.read_text(encoding="ascii")
+        housekeeping = Housekeeping(self.registry, certificate)
         return EmbeddedWorld(self.registry, scheduler, controllers, draws, time.time_ns, housekeeping=housekeeping)
+
+
+def _reached_at(host: str) -> str:
+    """Where clients on this machine find a server that listens at this address."""
+    return _EVERYWHERE.get(host, host)

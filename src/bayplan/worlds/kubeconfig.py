@@ -12,6 +12,11 @@ from bayplan.apiserver.http.application import TOKEN_SEGMENT
 NAME = "bayplan"
 
 
+def is_ours(text: str) -> bool:
+    """Whether a file was written here before, and may be written again."""
+    return f"current-context: {NAME}\n" in text
+
+
 def kubeconfig(url: str, token: str, certificate: bytes = b"") -> str:
     """The text of a kubeconfig with one context."""
     server = url if certificate else f"{url}/{TOKEN_SEGMENT}{token}"

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.quantities import canonical, canonical_amount
-from bayplan.apiserver.schema.messages import Field, message
+from bayplan.apiserver.schema.messages import ZERO_OF_SCALAR, Field, message
 from bayplan.model.timestamps import format_time, parse_time
 
 _LEFT_OUT = object()
 _SECONDS_LENGTH = len("2006-01-02T15:04:05Z")
-_ZERO_TEXTS = {"Quantity": "0", "Duration": "0s"}
+_ZERO_TEXTS = {"Quantity": "0", "Duration": "0s", "bytes": ""}
 
 _Action: TypeAlias = Callable[[Any], Any]
 
@@ -72,10 +72,10 @@ def _absent(field: Field) -> Callable[[], Any]:
 
 def _action(field: Field) -> _Action:
     if field.container == "list":
-        return _list_action(_one(field), [] if field.always_present else _LEFT_OUT)
+        return _list_action(_one(field), _zero(field), [] if field.always_present else _LEFT_OUT)
     if field.container == "map":
         one = canonical_amount if field.type == "Quantity" else _one(field)
-        return _map_action(one, {} if field.always_present else _LEFT_OUT)
+        return _map_action(one, _zero(field), {} if field.always_present else _LEFT_OUT)
     one = _one(field)
     if field.pointer or field.always_present:
         return one or _same
@@ -104,16 +104,25 @@ def _omitting(one: _Action | None) -> _Action:
     return lambda value: one(value) or _LEFT_OUT
 
 
-def _list_action(one: _Action | None, empty: Any) -> _Action:
-    if one is None:
-        return lambda values: list(values) if values else empty
-    return lambda values: [one({} if value is None else value) for value in values] if values else empty
+def _zero(field: Field) -> Any:
+    """What null is read as where it stands among others: the zero of their type."""
+    return {} if field.is_message else _ZERO_TEXTS.get(field.type, ZERO_OF_SCALAR.get(field.type))
 
 
-def _map_action(one: _Action | None, empty: Any) -> _Action:
+def _list_action(one: _Action | None, zero: Any, empty: Any) -> _Action:
     if one is None:
-        return lambda values: dict(values) if values else empty
-    return lambda values: {key: one(value) for key, value in values.items()} if values else empty
+        return lambda values: [zero if value is None else value for value in values] if values else empty
+    return lambda values: [one(zero if value is None else value) for value in values] if values else empty
+
+
+def _map_action(one: _Action | None, zero: Any, empty: Any) -> _Action:
+    if one is None:
+        return lambda values: (
+            {key: zero if value is None else value for key, value in values.items()} if values else empty
+        )
+    return lambda values: (
+        {key: one(zero if value is None else value) for key, value in values.items()} if values else empty
+    )
 
 
 def _time(text: str) -> str:

@@ -17,12 +17,11 @@ from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.log import Change
+from bayplan.controllers.garbage_collector import REMEMBERED_MAX
 from bayplan.store import ADDED, BACKGROUND, DELETED, FOREGROUND, ORPHAN, ApiError
 from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Request
 
 _FINALIZERS: Final = {ORPHAN_FINALIZER, FOREGROUND_FINALIZER}
-#: Dependents that are created after their owner has gone come soon or never; older uids may be forgotten.
-_REMEMBERED_MAX: Final = 10_000
 
 
 class GarbageCollector:
@@ -65,7 +64,7 @@ class GarbageCollector:
     def _observe_gone(self, uid: str, document: Document) -> None:
         self._entries.pop(uid, None)
         self._gone[uid] = None
-        if len(self._gone) > _REMEMBERED_MAX:
+        if len(self._gone) > REMEMBERED_MAX:
             del self._gone[next(iter(self._gone))]
         if uid in self._owned:
             self._due[uid] = None

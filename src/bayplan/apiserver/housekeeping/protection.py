@@ -16,11 +16,12 @@ from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.model.pod import FINISHED_PHASES
+from bayplan.model.well_known import PV_PROTECTION, PVC_PROTECTION
 from bayplan.store import ApiError
 
 CLAIMS: Final = builtin("", "persistentvolumeclaims")
 VOLUMES: Final = builtin("", "persistentvolumes")
-_FINALIZERS: Final = {CLAIMS.plural: "kubernetes.io/pvc-protection", VOLUMES.plural: "kubernetes.io/pv-protection"}
+_FINALIZERS: Final = {CLAIMS.plural: PVC_PROTECTION, VOLUMES.plural: PV_PROTECTION}
 
 
 class VolumeProtection:

@@ -15,6 +15,7 @@ from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.controllers.workloads.templates import REVISION_HASH, template_hash
+from bayplan.model.well_known import LAST_APPLIED
 from bayplan.model.workloads import DaemonSet, StatefulSet
 from bayplan.store import DELETED, ApiError
 from bayplan.store.deleting import Request
@@ -77,11 +78,7 @@ def _note(registry: Registry, resource: Resource, owner: Document, now: int) -> 
 def _revision(owner: Document, name: str, hashed: str, number: int) -> Document:
     meta = owner["metadata"]
     template = owner["spec"]["template"]
-    annotations = {
-        key: value
-        for key, value in (meta.get("annotations") or {}).items()
-        if key != "kubectl.kubernetes.io/last-applied-configuration"
-    }
+    annotations = {key: value for key, value in (meta.get("annotations") or {}).items() if key != LAST_APPLIED}
     reference = {
         "apiVersion": owner["apiVersion"],
         "kind": owner["kind"],

@@ -8,6 +8,7 @@ import msgspec
 
 from bayplan.apiserver.custom_resources.versions import CustomVersion
 from bayplan.apiserver.http.requests import JSON, YAML, Request
+from bayplan.apiserver.patching.go_values import json_kind
 from bayplan.apiserver.schema import protobuf
 from bayplan.apiserver.schema.go_syntax import syntax_fault
 from bayplan.apiserver.schema.messages import message_of
@@ -61,12 +62,13 @@ def decode(request: Request, expected: Expected, options_kind: str, custom: Cust
     elif media == YAML:
         document = _from_yaml(request.body, expected)
     elif media == PROTOBUF:
-        document = protobuf.decode(request.body)
+        document = _from_protobuf(request.body, expected)
         validation = "Ignore"
     else:
         raise UnsupportedMediaType(
             f"the body of the request was in an unknown format - accepted media types include: {_ACCEPTED}"
         )
+    _check_type_fields(document, request.body, expected)
     typed = _with_type(document, expected)
     return checked_document(typed, expected, validation, request.body if media == JSON else None, custom)
 
@@ -135,19 +137,32 @@ def _from_yaml(body: bytes, expected: Expected) -> Document:
     return _an_object(document, body, expected)
 
 
+def _from_protobuf(body: bytes, expected: Expected) -> Document:
+    try:
+        return protobuf.decode(body)
+    except protobuf.UndecodableBody as error:
+        if error.kind:
+            said = {"apiVersion": error.api_version, "kind": error.kind}
+            raise BadRequest(f"{_unhandled(said)} {expected.kind}: {error}") from None
+        what = f"the object provided is unrecognized (must be of type {expected.kind})"
+        raise BadRequest(f"{what}: {error} ({_shown(body)})") from None
+
+
 def _an_object(document: Any, body: bytes, expected: Expected) -> Document:
     if isinstance(document, dict):
         return document
     go_type = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
-    what = "array" if isinstance(document, list) else _go_name(document)
-    fault = f"json: cannot unmarshal {what} into Go value of type {go_type}"
+    fault = f"json: cannot unmarshal {json_kind(document)} into Go value of type {go_type}"
     raise BadRequest(f"{_unrecognized(expected)}: {fault} ({_shown(body)})")
 
 
-def _go_name(value: Any) -> str:
-    if isinstance(value, bool):
-        return "bool"
-    return "string" if isinstance(value, str) else "number"
+def _check_type_fields(document: Document, body: bytes, expected: Expected) -> None:
+    """Raises BadRequest unless what says of which kind the document is, is text."""
+    for field in ("apiVersion", "kind"):
+        value = document.get(field)
+        if value is not None and not isinstance(value, str):
+            fault = f"json: cannot unmarshal {json_kind(value)} into Go struct field .{field} of type string"
+            raise BadRequest(f"{_unrecognized(expected)}: {fault} ({_shown(body)})")
 
 
 def _unrecognized(expected: Expected) -> str:
@@ -158,11 +173,12 @@ def _unrecognized(expected: Expected) -> str:
 
 
 def _shown(body: bytes) -> str:
-    """The beginning of a body, as messages show it."""
+    """The beginning of a body, as messages show it: what is no JSON object as its bytes."""
     if not body:
         return "<empty>"
-    text = body.decode("utf-8", "replace")
-    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]} ..."
+    start = body[:_SHOWN_MAX]
+    text = start.decode("utf-8", "replace") if body.startswith(b"{") else start.hex()
+    return text if len(body) <= _SHOWN_MAX else f"{text} ..."
 
 
 def _with_type(document: Document, expected: Expected) -> Document:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from typing import NamedTuple
 
 import msgspec
@@ -123,16 +122,12 @@ def check_list_options(request: Request, *, is_watch: bool = False) -> None:
 
 def _check_version(request: Request, registry: Registry) -> int:
     """The version asked for, 0 if none; raises if it is no number or still to come."""
-    text = request.query.get("resourceVersion", "")
-    if not text:
-        return 0
-    if not text.isascii() or not text.isdigit():
-        fault = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
+    version, fault = request.version()
+    if fault:
         raise BadRequest(f"invalid resource version: {fault}")
-    version = int(text)
-    if version > registry.storage.version:
+    if version is not None and version > registry.storage.version:
         raise Timeout.too_large(version, registry.storage.version)
-    return version
+    return version or 0
 
 
 def _entries(
@@ -181,7 +176,7 @@ def _token_of(request: Request) -> _Token | None:
         return None
     try:
         token = msgspec.json.decode(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)), type=_Token)
-    except (binascii.Error, ValueError) as error:
+    except ValueError as error:
         raise BadRequest(f"invalid continue token: continue key is not valid: {_token_fault(text, error)}") from None
     if token.v != _TOKEN_VERSION or not token.start:
         raise BadRequest(
@@ -194,7 +189,7 @@ def _token_fault(text: str, error: Exception) -> str:
     """What is wrong with a token that does not decode, in Go's words where these are about its JSON."""
     try:
         return syntax_fault(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))) or str(error)
-    except binascii.Error as broken:
+    except ValueError as broken:
         return str(broken)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote
 
 from bayplan.store.errors import BadRequest
 
+_VERSION_BITS, _VERSION_DIGITS = 64, 20
 JSON, YAML = "application/json", "application/yaml"
 
 
@@ -37,6 +38,18 @@ class Request(NamedTuple):
         except ValueError:
             raise BadRequest(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
 
+    def version(self) -> tuple[int | None, str]:
+        """The version that the request names, None if it names none, and what is wrong with it in Go's words."""
+        text = self.query.get("resourceVersion", "")
+        if not text:
+            return None, ""
+        fault = f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": '
+        if not text.isascii() or not text.isdigit():
+            return None, f"{fault}invalid syntax"
+        if len(text) > _VERSION_DIGITS or int(text).bit_length() > _VERSION_BITS:
+            return None, f"{fault}value out of range"
+        return int(text), ""
+
     def header(self, name: str) -> str:
         return self.headers.get(name, "")
 
@@ -50,11 +63,17 @@ class Answer(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
 
+def _never(_react: Callable[[], None]) -> None:
+    """For streams that wait for their client however long it takes."""
+
+
 class Stream(NamedTuple):
     """An answer that goes on: each piece is sent as it comes."""
 
     pieces: AsyncIterator[bytes]
     content_type: str = JSON
+    when_stalled: Callable[[Callable[[], None]], None] = _never
+    """Takes what to do once the client has not read for too long."""
 
 
 def segments_of(raw_path: bytes) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
+from bayplan.apiserver.http.connections import Connection
+
 #: A connection on which nothing is asked is closed after this; clients open a new one without noticing.
 _KEEP_ALIVE_S = 120
 _SHUTDOWN_S = 5
@@ -23,7 +25,8 @@ class TlsFiles(NamedTuple):
 def listening_socket(host: str, port: int) -> socket.socket:
     """A socket that listens; port 0 means any free one. Raises OSError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listening = socket.socket(family, socket.SOCK_STREAM)
+    # Named, because asyncio only then has small pieces sent at once; otherwise each answer may wait 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
@@ -43,11 +46,13 @@ class Server:
         self._listening = listening
         config = uvicorn.Config(
             application,
-            http="httptools",
+            http=Connection,
             ws="none",
             lifespan="off",
             log_config=None,
+            log_level="error",  # warnings are about what clients send, and clients are answered
             access_log=False,
+            proxy_headers=False,
             server_header=False,
             date_header=False,
             timeout_keep_alive=_KEEP_ALIVE_S,

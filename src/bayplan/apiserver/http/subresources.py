@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 
 from bayplan.apiserver.http import reading, writing
 from bayplan.apiserver.http.accepting import TABLE, Form
-from bayplan.apiserver.http.bodies import decode, media_type
+from bayplan.apiserver.http.bodies import checked_document, decode, media_type
 from bayplan.apiserver.http.deleting import deletion_request
 from bayplan.apiserver.http.rendering import document_answer, object_answer
 from bayplan.apiserver.http.requests import Answer, Request
@@ -91,13 +91,12 @@ def _get_scale(registry: Registry, request: Request, target: Target, form: Form,
 def _write_scale(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:
     """PUT or PATCH of a Scale: changes the replicas of what it scales."""
     options = writing.options_of(request, "UpdateOptions")
-    paths = _paths(registry, target)
+    paths, expected = _paths(registry, target), writing.expected_of(target)
     wished = _wished_scale(request, target)
 
     def wish(document: Document) -> Document:
-        before = scale_of(document, paths)
-        after = wished(before)
-        return scaled(document, after, paths)
+        decoded = checked_document(wished(scale_of(document, paths)), expected, "Ignore")
+        return scaled(document, decoded.document, paths)
 
     entry = registry.update(target.resource, target.namespace, target.name, wish, options, now, subresource=SCALE)
     return document_answer(scale_of(served_form(target.resource, entry.document), paths), form)

@@ -23,6 +23,23 @@ def go_text(value: Any) -> str:
             return str(value)
 
 
+def go_type(value: Any) -> str:
+    """The type of the decoded value as `%s` prints it: `string`, `int64`, `[]interface {}`."""
+    match value:
+        case None:
+            return "%!s(<nil>)"
+        case dict():
+            return "map[string]interface {}"
+        case list():
+            return "[]interface {}"
+        case bool():
+            return "bool"
+        case str():
+            return "string"
+        case _:
+            return "int64" if isinstance(value, int) else "float64"
+
+
 def json_kind(value: Any) -> str:
     """What Go's JSON decoder calls the value: `array`, `object`, `string`, `number`, `bool`."""
     match value:

@@ -7,7 +7,7 @@ merge is decided in `strategic_merge`.
 from collections import deque
 from typing import Any
 
-from bayplan.apiserver.patching.go_values import go_json, go_text
+from bayplan.apiserver.patching.go_values import go_json, go_text, go_type
 from bayplan.store.errors import InternalError
 
 DIRECTIVE = "$patch"
@@ -26,7 +26,7 @@ def key_of(item: Any, merge_key: str) -> Any:
     if not merge_key:
         return _hashable(item)
     if not isinstance(item, dict):
-        raise InternalError("expected a map[string]interface {}, but received a " + type(item).__name__)
+        raise InternalError(f"expected a map[string]interface {{}}, but received a {go_type(item)}")
     if merge_key not in item:
         raise InternalError(f"map: {go_text(item)} does not contain declared merge key: {merge_key}")
     return _hashable(item[merge_key])

@@ -68,6 +68,7 @@ class Registry:
         self.catalogue = catalogue
         self.definitions = Definitions(catalogue)
         self.typed = TypedContent()
+        storage.prepare = self.typed.prepare
         storage.follow(self.typed.follow)
         storage.follow(self.definitions.follow, CUSTOM_RESOURCE_DEFINITIONS)
 

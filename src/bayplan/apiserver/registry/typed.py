@@ -29,9 +29,20 @@ def narrow(document: Document, info: KindInfo) -> Object:
     """The struct of a document; raises BadRequest where a field that matters has another type."""
     try:
         return msgspec.convert(document, info.struct)
+    except msgspec.ValidationError:
+        pass
+    try:
+        # The real server shows some empty lists as null, which structs do not take.
+        return msgspec.convert(_without_nulls(document), info.struct)
     except msgspec.ValidationError as error:
         message = f'{info.kind} in version "{info.version}" cannot be handled as a {info.kind}: {error}'
         raise BadRequest(message) from None
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {field: _without_nulls(item) for field, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 def narrow_document(obj: Any) -> Document:
@@ -71,6 +82,7 @@ class TypedContent:
         self.log = WatchLog()
         self.now = 0
         """When the newest change was made; set by whoever writes."""
+        self._prepared: WatchEvent | None = None
 
     def restore(self, resource: str, entry: Entry) -> None:
         """Takes over what was stored before this process began."""
@@ -79,8 +91,9 @@ class TypedContent:
             obj = _with_fingerprint(narrow(entry.document, info), entry.document)
             self._apply(WatchEvent("ADDED", info.kind, None, obj, self.log.resource_version + 1, self.now))
 
-    def follow(self, change: Change) -> None:
-        """Makes the same change as was made to a document."""
+    def prepare(self, change: Change) -> None:
+        """Sees the document as a struct before it is stored; raises BadRequest if that is not possible."""
+        self._prepared = None
         info = MODELLED.get(change.resource)
         if info is None:
             return
@@ -88,7 +101,12 @@ class TypedContent:
         new = _following(old, change, info)
         if change.type == DELETED and old is None:
             return
-        self._apply(WatchEvent(change.type, info.kind, old, new, self.log.resource_version + 1, self.now))
+        self._prepared = WatchEvent(change.type, info.kind, old, new, self.log.resource_version + 1, self.now)
+
+    def follow(self, _change: Change) -> None:
+        """Makes the change that was prepared, once it is stored."""
+        if self._prepared is not None:
+            self._apply(self._prepared)
 
     def _apply(self, change: WatchEvent) -> None:
         self.content.apply(change)

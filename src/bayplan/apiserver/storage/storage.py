@@ -24,11 +24,17 @@ class Durable(Protocol):
         """Returns once the change would survive the process."""
 
 
+def _nothing_to_prepare(_change: Change) -> None:
+    """For a storage that nobody has a say in."""
+
+
 class Storage:
     """The documents of a cluster."""
 
     def __init__(self, *, log_capacity: int = DEFAULT_CAPACITY, durable: Durable | None = None) -> None:
         self.log = ChangeLog(log_capacity)
+        self.prepare: Follower = _nothing_to_prepare
+        """Sees a change before it is made; what it raises keeps the change from being made."""
         self._durable = durable
         self._entries: dict[str, dict[str, Entry]] = {}
         self._sorted: dict[str, list[str]] = {}
@@ -111,6 +117,7 @@ class Storage:
         stamped = {**document, "metadata": metadata}
         entry = Entry(metadata.get("namespace", ""), metadata["name"], stamped, version)
         change = Change(change_type, resource, old, entry)
+        self.prepare(change)
         if self._durable is not None:
             self._durable.write(change)
         self._apply(change)

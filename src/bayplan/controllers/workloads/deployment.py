@@ -35,6 +35,7 @@ from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
+from bayplan.model.well_known import LAST_APPLIED
 from bayplan.model.workloads import Deployment, ReplicaSet, ScaleStatus
 from bayplan.store import DELETED, Store, WatchEvent
 
@@ -45,7 +46,7 @@ REVISION_HISTORY = "deployment.kubernetes.io/revision-history"
 #: Annotations of a Deployment that its ReplicaSets do not get.
 _NOT_COPIED = frozenset(
     {
-        "kubectl.kubernetes.io/last-applied-configuration",
+        LAST_APPLIED,
         *(REVISION, REVISION_HISTORY, DESIRED_REPLICAS, MAX_REPLICAS, "deprecated.deployment.rollback.to"),
     }
 )

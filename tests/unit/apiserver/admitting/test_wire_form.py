@@ -39,6 +39,22 @@ def test_pointers_are_kept_whatever_they_hold(given: dict[str, Any]) -> None:
     assert _spec(**given) == {**_spec(), **given}
 
 
+@pytest.mark.parametrize(
+    ("given", "read_as"),
+    [
+        ({"nodeSelector": {"disk": None}}, {"nodeSelector": {"disk": ""}}),
+        ({"overhead": {"cpu": None}}, {"overhead": {"cpu": "0"}}),
+        ({"tolerations": [None]}, {"tolerations": [{}]}),
+    ],
+)
+def test_null_among_others_is_the_zero_of_their_type(given: dict[str, Any], read_as: dict[str, Any]) -> None:
+    assert _spec(**given) == {**_spec(), **read_as}
+
+
+def test_null_among_bytes_is_none_of_them() -> None:
+    assert in_wire_form({"binaryData": {"a": None}}, "core.v1.ConfigMap")["binaryData"] == {"a": ""}
+
+
 def test_what_a_type_always_shows_is_added() -> None:
     written = in_wire_form(POD, "core.v1.Pod")
     assert written["status"] == {}

@@ -21,9 +21,9 @@ from bayplan.apiserver.patching.server_side_apply.scopes import Scope
 from bayplan.apiserver.patching.server_side_apply.shapes import Shape
 from bayplan.apiserver.patching.server_side_apply.tracking import metadata_of, released, with_owners
 from bayplan.model.timestamps import format_time
+from bayplan.model.well_known import LAST_APPLIED
 from bayplan.store.errors import BadRequest, InternalError
 
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 _KUBECTL = "kubectl"
 _BEFORE_FIRST_APPLY = "before-first-apply"
 
@@ -129,7 +129,7 @@ def _pruned(document: _Document, last: FieldSet, owners: Owners, shape: Shape) -
 
 def _last_applied(document: _Document) -> str:
     annotations = metadata_of(document).get("annotations") or {}
-    return str(annotations.get(_LAST_APPLIED, ""))
+    return str(annotations.get(LAST_APPLIED, ""))
 
 
 def _taken_over(request: _Request) -> FieldSet:
@@ -153,8 +153,8 @@ def _with_last_applied(document: _Document, applied: _Document) -> _Document:
     metadata = dict(metadata_of(applied))
     if metadata.get("annotations") is not None:
         metadata["annotations"] = {
-            name: value for name, value in metadata["annotations"].items() if name != _LAST_APPLIED
+            name: value for name, value in metadata["annotations"].items() if name != LAST_APPLIED
         }
     text = go_json({**applied, "metadata": metadata}) + "\n"
-    annotations = {**document["metadata"]["annotations"], _LAST_APPLIED: text}
+    annotations = {**document["metadata"]["annotations"], LAST_APPLIED: text}
     return {**document, "metadata": {**document["metadata"], "annotations": annotations}}

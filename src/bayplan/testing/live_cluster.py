@@ -1,0 +1,214 @@
+"""A running cluster for somebody's own tests: a Kubernetes API on a free loopback port, in a thread of this process.
+
+Takes how large and how fast it is to be; gives its address and token for any client, and short ways to apply, read and
+wait. It keeps nothing on disk but a kubeconfig in a folder of its own, and both are gone when the block ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from bayplan.config.loading import load_configuration
+from bayplan.model.well_known import DEFAULT_NAMESPACE
+from bayplan.testing.live_conditions import Condition, condition_of
+from bayplan.testing.live_objects import LiveObjects, Refusal, Source
+from bayplan.worlds.hosting import HostedCluster, Hosting
+from bayplan.worlds.kubeconfig import kubeconfig
+from bayplan.worlds.starting_nodes import plain_nodes
+
+T = TypeVar("T")
+
+_LOOKS_EVERY_S: Final = 0.02
+_STARTS_WITHIN_S: Final = 30.0
+_STOPS_WITHIN_S: Final = 15.0
+
+
+class LiveCluster:
+    """A cluster that runs until its block ends.
+
+    Attributes:
+        url: the address of the API, for clients that send the token in a header (`Authorization: Bearer …`).
+        token: what every request must carry.
+        kubeconfig: a file for kubectl and every client that reads one.
+    """
+
+    def __init__(self, hosted: HostedCluster, token: str, folder: Path) -> None:
+        self.url = hosted.url
+        self.token = token
+        self.kubeconfig = folder / "kubeconfig"
+        self.kubeconfig.write_text(kubeconfig(hosted.url, token), encoding="utf-8")
+        self._thread = _ServingThread(hosted)
+        self._objects = LiveObjects(hosted.application, self._thread.call)
+
+    def apply(self, source: Source, namespace: str = DEFAULT_NAMESPACE) -> list[dict[str, Any]]:
+        """Creates or changes objects, from YAML text, a file, a folder, an object or a list of objects.
+
+        Args:
+            source: text with a line break is YAML; any other text is a path.
+            namespace: for objects that name none.
+
+        Returns: the objects as they are stored.
+        """
+        return self._objects.apply(source, namespace)
+
+    def get(self, kind: str, name: str, namespace: str = DEFAULT_NAMESPACE) -> dict[str, Any]:
+        """One object. The kind may be any name that kubectl takes: `Deployment`, `deploy`, `deployments.apps`."""
+        return self._objects.get(kind, name, namespace)
+
+    def list(self, kind: str, namespace: str | None = None, selector: str = "") -> list[dict[str, Any]]:
+        """The objects of a kind, of one namespace or of all, with these labels (`app=web,tier!=test`)."""
+        return self._objects.list(kind, namespace, selector)
+
+    def delete(self, kind: str, name: str, namespace: str = DEFAULT_NAMESPACE) -> None:
+        """Deletes one object, or begins to: a pod gets its grace period, finalizers their time."""
+        self._objects.delete(kind, name, namespace)
+
+    def wait_until(
+        self, condition: str | Callable[[LiveCluster], T], timeout: float = 10.0, namespace: str = DEFAULT_NAMESPACE
+    ) -> T | Any:
+        """Waits until something holds; raises TimeoutError, with what was seen last, if that takes too long.
+
+        Args:
+            condition: `"deployment/web available"`, `"pod/web running"`, `"pod/web exists"`, `"pod/web gone"`: a
+                condition or a phase of an object; or a function of this cluster. A function that returns nothing
+                true, fails an assertion or looks for what is not there (yet) is called again.
+            timeout: in seconds of this process's time, however fast the cluster is.
+            namespace: of the object that the text names.
+
+        Returns: what the function returned, or the object.
+        """
+        awaited = condition_of(condition, namespace)
+        gives_up_at = time.monotonic() + timeout
+        while True:
+            holds, seen = _looked(awaited, self)
+            if holds:
+                return seen
+            if time.monotonic() >= gives_up_at:
+                raise TimeoutError(f"{awaited.says} did not hold within {timeout:g} s; {awaited.described(seen)}")
+            time.sleep(_LOOKS_EVERY_S)
+
+    def _stop(self) -> None:
+        self._thread.stop()
+
+
+def _looked(condition: Condition, cluster: LiveCluster) -> tuple[bool, Any]:
+    """Whether the condition holds, and what was seen."""
+    try:
+        return condition.look(cluster)
+    except (AssertionError, LookupError) as error:
+        return False, error
+    except Refusal as error:
+        if error.code != 404:
+            raise
+        return False, error
+
+
+@contextmanager
+def cluster(
+    nodes: int = 3,
+    speed: str | float = "100x",
+    scheduler: bool = True,
+    controllers: bool = True,
+    config: str | Path | Mapping[str, Any] | None = None,
+) -> Iterator[LiveCluster]:
+    """A cluster that runs while the block does: `with cluster(nodes=3) as k: …`.
+
+    Args:
+        nodes: how many nodes it starts with.
+        speed: how much faster than real kubelets its own start and stop pods, such as `"100x"`.
+        scheduler: whether pods are scheduled; without, bind them yourself.
+        controllers: whether controllers and kubelets run; without, nothing changes but what clients write.
+        config: a KubeSchedulerConfiguration: a file, or its content as a dict.
+    """
+    hosting = Hosting(
+        token=secrets.token_urlsafe(12),
+        speed=_times(speed),
+        with_scheduler=scheduler,
+        with_controllers=controllers,
+        configuration=load_configuration(config),
+    )
+    with tempfile.TemporaryDirectory(prefix="bayplan-") as folder:
+        running = LiveCluster(HostedCluster(hosting, plain_nodes(nodes, time.time_ns())), hosting.token, Path(folder))
+        try:
+            yield running
+        finally:
+            running._stop()
+
+
+def _times(speed: str | float) -> float:
+    try:
+        times = float(speed.removesuffix("x") if isinstance(speed, str) else speed)
+    except ValueError:
+        times = 0.0
+    if not times > 0:
+        raise ValueError(f"speed: {speed!r} is not a number of times, such as '10x'")
+    return times
+
+
+class _ServingThread:
+    """A thread with the event loop in which the cluster lives."""
+
+    def __init__(self, hosted: HostedCluster) -> None:
+        self._hosted = hosted
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name=f"cluster {hosted.url}", daemon=True)
+        self._thread.start()
+        self._ready.wait(_STARTS_WITHIN_S)
+        self._raise_failure()
+
+    def call(self, function: Callable[[], T]) -> T:
+        """What the function returns when it is called in the cluster's thread, between two requests."""
+        outcome: Future[T] = Future()
+        try:
+            self._loop.call_soon_threadsafe(_resolve, outcome, function)
+        except RuntimeError:
+            self._raise_failure()
+            raise RuntimeError("this cluster has stopped") from None
+        return outcome.result(_STARTS_WITHIN_S)
+
+    def stop(self) -> None:
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._hosted.stop)
+            self._thread.join(_STOPS_WITHIN_S)
+        if self._thread.is_alive():
+            raise RuntimeError(f"the cluster did not stop within {_STOPS_WITHIN_S:g} s")
+        self._raise_failure()
+
+    def _run(self) -> None:
+        try:
+            with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+                runner.run(self._serve())
+        except BaseException as error:  # raised again in the thread that uses the cluster
+            self._failure = error
+        finally:
+            self._ready.set()
+
+    async def _serve(self) -> None:
+        running = asyncio.ensure_future(self._hosted.run())
+        starting = asyncio.ensure_future(self._hosted.started())
+        await asyncio.wait({running, starting}, return_when=asyncio.FIRST_COMPLETED)
+        starting.cancel()
+        self._ready.set()
+        await running
+
+    def _raise_failure(self) -> None:
+        if self._failure is not None:
+            raise RuntimeError("the cluster failed") from self._failure
+
+
+def _resolve(outcome: Future[T], function: Callable[[], T]) -> None:
+    try:
+        outcome.set_result(function())
+    except BaseException as error:  # raised again in the thread that asks
+        outcome.set_exception(error)
