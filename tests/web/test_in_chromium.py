@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
@@ -17,7 +18,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from bayplan.web.dashboard import Dashboard
 from bayplan.worlds.hosting import HostedCluster, Hosting
-from bayplan.worlds.starting_nodes import starting_nodes
+from bayplan.worlds.starting_nodes import plain_nodes
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +43,7 @@ def cluster() -> Iterator[HostedCluster]:
     ready = threading.Event()
 
     async def serve() -> None:
-        hosted.append(HostedCluster(Hosting(token=TOKEN), starting_nodes("2"), Dashboard.of))
+        hosted.append(HostedCluster(Hosting(token=TOKEN), plain_nodes(2, time.time_ns()), front=Dashboard.of))
         running = asyncio.ensure_future(hosted[0].run())
         await hosted[0].started()
         ready.set()
