@@ -35,8 +35,11 @@ _MASKS = [
     # The recording left out the prose of descriptions.
     (re.compile(r"(DESCRIPTION:\n)(    .*\n| *\n)*"), r"\1PROSE\n"),
     # How many steps of a rollout are seen is a matter of how soon one looks.
-    (re.compile(r"^Waiting for .* to finish: .*\n", re.MULTILINE), ""),
+    (re.compile(r"^Waiting for .*\n", re.MULTILINE), ""),
+    # The recording's stand-in for kubelets.
+    (re.compile(r'(manager"?: "?)(Python|kubelet)\b'), r"\1KUBELET"),
     (re.compile(r"[ \t]+"), " "),
+    (re.compile(r"(<none>) \d+m "), r"\1 AGE "),
     (re.compile(r" +$", re.MULTILINE), ""),
     (re.compile(r"-{3,}"), "---"),
 ]

@@ -24,9 +24,9 @@ from tests.kubectl.masking import generated_names, masked, without_chance
 READS = ("get", "describe", "events", "rollout status", "rollout history", "top", "api-resources", "explain")
 #: Commands that wait for what a later one does.
 WATCHES = re.compile(r"kubectl (get .*(-w\b|--watch)|wait --for=(delete|create))")
-CHANGES = re.compile(r"kubectl (label|annotate|run|delete) ")
+CHANGES = re.compile(r"kubectl (label|annotate|run|delete|apply) ")
 #: Commands whose answers depend on where pods are and how they are called.
-_PODS = re.compile(r"kubectl (get|describe|events|delete all).*|kubectl (drain|scale rs) .*")
+_PODS = re.compile(r"kubectl (get|describe|events|delete all).*|kubectl (drain|diff|scale rs) .*")
 PATIENCE_S = 3.0
 TIMEOUT_S = 60.0
 WATCH_STARTS_S = 1.5

@@ -45,9 +45,8 @@ class NoScheduler:
         pass
 
 
-def embedded_latencies(speed: float) -> Latencies:
+def embedded_latencies(speed: float, typical: Latencies) -> Latencies:
     """No delay where nothing is sent anywhere; kubelets take their time, divided by the speed."""
-    typical = Latencies()
     return Latencies(
         decision_ns=100 * MICROSECOND,
         api_ns=0,
@@ -56,6 +55,7 @@ def embedded_latencies(speed: float) -> Latencies:
         pod_start_ns=int(typical.pod_start_ns / speed),
         pod_stop_ns=int(typical.pod_stop_ns / speed),
         provision_ns=int(typical.provision_ns / speed),
+        jitter=typical.jitter,
     )
 
 

@@ -28,7 +28,7 @@ from bayplan.controllers.standard import standard_controllers
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.reading import SourcedDocument
 from bayplan.worlds.bootstrap import bootstrap, create
-from bayplan.worlds.delays import Draws
+from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
 from bayplan.worlds.simulated import DecidingScheduler
 from bayplan.worlds.starting_documents import load
@@ -46,6 +46,8 @@ class Hosting:
     port: int = 0
     state: Path | None = None
     speed: float = 1.0
+    latencies: Latencies = field(default_factory=Latencies)
+    """How long kubelets take at a speed of 1."""
     with_scheduler: bool = True
     with_controllers: bool = True
     tls: TlsFiles | None = None
@@ -131,7 +133,7 @@ class HostedCluster:
 
     def _world(self) -> EmbeddedWorld:
         hosting = self._hosting
-        draws = Draws(0, embedded_latencies(hosting.speed))
+        draws = Draws(0, embedded_latencies(hosting.speed, hosting.latencies))
         scheduler: DecidingScheduler = NoScheduler() if self.scheduler is None else self.scheduler
         if not hosting.with_controllers:
             return EmbeddedWorld(self.registry, scheduler, [], draws, time.time_ns)

@@ -109,6 +109,9 @@ def _create_namespace(namespace: Document, now: int) -> None:  # noqa: ARG001 - 
         finalizers.append(_KUBERNETES)
 
 
+#: Finalizers that keep volumes and claims while they are in use.
+
+
 def _create_volume(volume: Document, now: int) -> None:
     volume["status"] = {"phase": "Pending", "lastPhaseTransitionTime": format_time(now)}
     _protect(volume, PV_PROTECTION)

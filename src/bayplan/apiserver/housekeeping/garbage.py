@@ -22,7 +22,6 @@ from bayplan.store import ADDED, BACKGROUND, DELETED, FOREGROUND, ORPHAN, ApiErr
 from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Request
 
 _FINALIZERS: Final = {ORPHAN_FINALIZER, FOREGROUND_FINALIZER}
-#: Dependents that are created after their owner has gone come soon or never; older uids may be forgotten.
 
 
 class GarbageCollector:

@@ -14,9 +14,8 @@ from bayplan.model.meta import Condition
 from bayplan.model.structs import replace
 from bayplan.model.workloads import ScaleStatus
 
-AVAILABLE: Final = "Available"
 PROGRESSING: Final = "Progressing"
-NEW_AVAILABLE: Final = "NewReplicaSetAvailable"
+_NEW_AVAILABLE: Final = "NewReplicaSetAvailable"
 _PAUSED, _RESUMED = "DeploymentPaused", "DeploymentResumed"
 
 
@@ -24,9 +23,9 @@ def availability(available: int, available_min: int) -> Condition:
     """Whether as many pods are available as there must be."""
     if available >= available_min:
         reason, message = "MinimumReplicasAvailable", "Deployment has minimum availability."
-        return Condition(type=AVAILABLE, status=TRUE, reason=reason, message=message)
+        return Condition(type="Available", status=TRUE, reason=reason, message=message)
     reason, message = "MinimumReplicasUnavailable", "Deployment does not have minimum availability."
-    return Condition(type=AVAILABLE, status=FALSE, reason=reason, message=message)
+    return Condition(type="Available", status=FALSE, reason=reason, message=message)
 
 
 def created(replica_set: str) -> Condition:
@@ -54,12 +53,12 @@ def progress(before: ScaleStatus, after: ScaleStatus, wanted: int, replica_set: 
     """The condition that says how far the rollout is; None if there is nothing new to say."""
     # Upstream: pkg/controller/deployment/progress.go syncRolloutStatus (v1.36).
     standing = find_condition(after.conditions, PROGRESSING)
-    is_over = standing is not None and standing.reason == NEW_AVAILABLE and after.replicas == after.updated_replicas
+    is_over = standing is not None and standing.reason == _NEW_AVAILABLE and after.replicas == after.updated_replicas
     if is_over or not replica_set:
         return None
     if {after.replicas, after.updated_replicas, after.available_replicas} == {wanted}:
         message = f'ReplicaSet "{replica_set}" has successfully progressed.'
-        return Condition(type=PROGRESSING, status=TRUE, reason=NEW_AVAILABLE, message=message)
+        return Condition(type=PROGRESSING, status=TRUE, reason=_NEW_AVAILABLE, message=message)
     if _has_progressed(before, after):
         message = f'ReplicaSet "{replica_set}" is progressing.'
         return Condition(type=PROGRESSING, status=TRUE, reason="ReplicaSetUpdated", message=message)
@@ -79,7 +78,7 @@ def put_last(conditions: Sequence[Condition], wanted: Condition, time: str) -> l
     """The conditions with this one behind the others, unless it stands already, whatever its message."""
     standing = find_condition(conditions, wanted.type)
     if standing is not None and (standing.status, standing.reason) == (wanted.status, wanted.reason):
-        is_said = wanted.type == AVAILABLE or standing.message == wanted.message
+        is_said = wanted.type == "Available" or standing.message == wanted.message
         if is_said:
             return [*conditions]
     since = standing.last_transition_time if standing is not None and standing.status == wanted.status else time
