@@ -212,7 +212,7 @@ function blockStates(pod) {
 
 export function describe(pod) {
   const states = isVictim(pod) ? "preempted, ending" : isEnding(pod) ? "ending" : (pod.phase ?? "").toLowerCase();
-  return `Pod ${pod.name}, priority ${priorityOf(pod)}, ${requests(pod)}, ${states}`;
+  return `Pod ${pod.name}, priority ${priorityOf(pod).toLocaleString("en")}, ${requests(pod)}, ${states}`;
 }
 
 /** Names of the nodes whose bays these changes touch. */
