@@ -46,7 +46,7 @@ class Served:
     queued: list[QueuedPod] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        bootstrap(self.registry, NOW)
+        bootstrap(self.registry, "127.0.0.1", 6443, NOW)
         self.application = Application(self.registry, TOKEN, lambda: NOW, "127.0.0.1:1")
         self.feed = Feed(self.registry, lambda: self.queued, lambda: NOW)
         self.dashboard = Dashboard(self.application, self.feed, Explainer(self.registry.storage))

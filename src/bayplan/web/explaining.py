@@ -88,10 +88,10 @@ class Explainer:
         return answer
 
     def _work_out(self, current: list[Document], later: Sequence[Change], key: str) -> Document:
-        cluster = Cluster.from_objects(documents_before(current, later))
-        if key not in cluster.pods:
-            raise NotFound.of(RULES["Pod"], key.partition("/")[2])
         try:
+            cluster = Cluster.from_objects(documents_before(current, later))
+            if key not in cluster.pods:
+                raise NotFound.of(RULES["Pod"], key.partition("/")[2])
             answer = cluster.explain(key, self._config, feature_gates=self._feature_gates).document()
         except InvalidObject as error:
             raise BadRequest(str(error)) from None

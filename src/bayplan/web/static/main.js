@@ -52,6 +52,18 @@ function draw(changes = null) {
   drawSummary(model);
   drawCountdowns();
   keepStop(byId("zones"));
+  markShown();
+}
+
+/** The block whose pod is in the panel. */
+function markShown() {
+  for (const block of document.querySelectorAll(".block.shown")) block.classList.remove("shown");
+  plan.blockOf(panel.pod)?.classList.add("shown");
+}
+
+function closePanel() {
+  panel.close();
+  markShown();
 }
 
 function drawSummary(model) {
@@ -132,9 +144,10 @@ function listenToClicks() {
     const node = event.target.closest("[data-node]");
     if (pod) panel.open("pod", pod.dataset.pod, shownModel());
     else if (node) panel.open("node", `/${node.dataset.node}`, shownModel());
+    markShown();
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !byId("dialog").open) panel.close();
+    if (event.key === "Escape" && !byId("dialog").open) closePanel();
   });
   byId("add").addEventListener("click", () => showAdd(past.present, tell));
   byId("sizing").addEventListener("change", (event) => {
