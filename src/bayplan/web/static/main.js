@@ -86,14 +86,19 @@ function drawCountdowns() {
 
 /** Says aloud what one should not miss. */
 function announce(changes, model) {
-  const preempted = changes.filter(({ table, before, now }) => table === "events" && !before && now?.reason === "Preempted");
+  const preempted = changes
+    .filter(({ table, before, now }) => table === "events" && !before && now?.reason === "Preempted")
+    .map(({ now }) => now);
   if (!preempted.length) return;
-  const victims = preempted.map(({ now }) => now.about.replace("Pod ", ""));
-  const by = [...model.pods.values()].find((pod) => preempted[0].now.message.includes(pod.uid));
-  const who = by ? `${by.name} (priority ${(by.priority ?? 0).toLocaleString("en")})` : "A pod of higher priority";
+  const uids = new Set(preempted.flatMap(({ message }) => message.split(" ")));
+  const by = [...model.pods.values()].filter(({ uid }) => uids.has(uid));
+  const victims = preempted.map(({ about }) => about.replace("Pod ", ""));
   const named = victims.slice(0, 3).join(", ") + (victims.length > 3 ? ` and ${victims.length - 3} more` : "");
-  tell(`${who} preempts ${named}.`);
+  tell(by.length > 1 ? `${by.length} pods preempt ${named}.` : `${spoken(by[0])} preempts ${named}.`);
 }
+
+const spoken = (pod) =>
+  pod ? `${pod.name} (priority ${(pod.priority ?? 0).toLocaleString("en")})` : "A pod of higher priority";
 
 function heard(event, message) {
   byId("connection").hidden = true;

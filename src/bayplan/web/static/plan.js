@@ -156,10 +156,10 @@ export class Plan {
 
   #keptBlock(pod, node, levels) {
     const share = node[this.sizing] ? (pod[this.sizing] ?? 0) / node[this.sizing] : 0;
-    const spoken = `Kept for ${pod.name}, priority ${priorityOf(pod)}`;
+    const spoken = `Kept for ${pod.name}, priority ${priorityOf(pod).toLocaleString("en")}`;
     const style = `button.block.kept.${styleOf(levels, pod.priority)}`;
     const facts = { type: "button", tabindex: "-1", title: spoken, "aria-label": spoken, data: { pod: keyOf(pod) } };
-    const made = element(style, facts, element("span.label", {}, `▸ ${pod.name}`));
+    const made = element(style, facts, element("span.label", {}, "▸ ", ...labelOf(pod)));
     made.style.height = `${Math.min(100, 100 * share)}%`;
     return made;
   }
