@@ -35,7 +35,7 @@ class Api:
 
     def __post_init__(self) -> None:
         registry = Registry(Storage(log_capacity=self.log_capacity), Catalogue())
-        bootstrap(registry, self.now)
+        bootstrap(registry, "127.0.0.1", 6443, self.now)
         self.application = Application(registry, "secret", lambda: self.now, "127.0.0.1:8080")
 
     @property

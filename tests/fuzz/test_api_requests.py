@@ -71,7 +71,7 @@ def test_spoilt_requests_are_answered_or_refused(part: int) -> None:
 def _problems(number: int, known: list[Template]) -> list[str]:
     rng = Random(number)
     registry = Registry(Storage(), Catalogue())
-    bootstrap(registry, NOW)
+    bootstrap(registry, "127.0.0.1", 6443, NOW)
     create(registry, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}, NOW)
     application = Application(registry, "token", lambda: NOW, "127.0.0.1:8080")
     found = []

@@ -15,7 +15,7 @@ NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 _OPTIONS = WriteOptions("kube-apiserver", trusted=True)
 
 
-def bootstrap(registry: Registry, now: int, host: str = "127.0.0.1", port: int = 6443) -> None:
+def bootstrap(registry: Registry, host: str, port: int, now: int) -> None:
     """Creates what is missing; the API's own service leads to this address."""
     for name in NAMESPACES:
         create(registry, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, now)

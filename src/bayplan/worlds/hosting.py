@@ -96,7 +96,7 @@ class HostedCluster:
 
     def _fill(self, documents: Iterable[Document], written: Iterable[SourcedDocument]) -> None:
         is_new = self.storage.version == 0
-        bootstrap(self.registry, time.time_ns(), _reached_at(self._hosting.host), self.port)
+        bootstrap(self.registry, _reached_at(self._hosting.host), self.port, time.time_ns())
         if is_new:
             for document in documents:
                 create(self.registry, document, time.time_ns())

@@ -135,9 +135,8 @@ def test_a_torn_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_write_that_fails_is_not_acknowledged_and_leaves_nothing_behind(tmp_path: Path) -> None:
     storage, state = _opened(tmp_path / "state")
-    state._database.execute(
-        "CREATE TEMP TRIGGER full BEFORE INSERT ON changes BEGIN SELECT RAISE(ABORT, 'disk full'); END"
-    )
+    refusal = "SELECT RAISE(ABORT, 'disk full')"
+    state._database.execute(f"CREATE TEMP TRIGGER full BEFORE INSERT ON changes BEGIN {refusal}; END")
     with pytest.raises(InternalError, match="cannot be written: disk full"):
         storage.add(MAPS, _document("m"))
     assert (storage.entries(MAPS), storage.version) == ([], 0)

@@ -1,0 +1,77 @@
+"""Endpoints and EndpointSlices follow services and the addresses of their pods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.serving import PODS
+from tests.unit.apiserver.housekeeping.stage import Stage, named
+
+from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
+from bayplan.apiserver.housekeeping.garbage import GarbageCollector
+
+SERVICES = "/api/v1/namespaces/default/services"
+ENDPOINTS = "/api/v1/namespaces/default/endpoints"
+SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
+PORTS = [{"name": "http", "port": 80, "targetPort": "web"}]
+
+
+def staged(**spec: Any) -> Stage:
+    stage = Stage([ServiceEndpoints(), GarbageCollector()])
+    stage.post(
+        SERVICES,
+        metadata=named("web", labels={"tier": "front"}),
+        spec={"selector": {"app": "web"}, "ports": PORTS, **spec},
+    )
+    return stage
+
+
+def run(stage: Stage, name: str, *, ready: bool) -> None:
+    container = {"name": "c", "image": "x", "ports": [{"name": "web", "containerPort": 8080}]}
+    stage.post(PODS, metadata=named(name, labels={"app": "web"}), spec={"nodeName": "n", "containers": [container]})
+    condition = {"type": "Ready", "status": str(ready)}
+    address = f"10.0.0.{len(stage.names(PODS))}"
+    stage.patch(f"{PODS}/{name}/status", status={"phase": "Running", "podIP": address, "conditions": [condition]})
+
+
+def slices(stage: Stage) -> list[dict[str, Any]]:
+    return [one for one in stage.api.get(SLICES)["items"] if one["metadata"]["name"] != "kubernetes"]
+
+
+def test_a_service_without_pods() -> None:
+    stage = staged(clusterIP="None")
+    made = stage.api.get(f"{ENDPOINTS}/web")
+    assert "subsets" not in made
+    assert made["metadata"]["labels"] == {
+        "tier": "front",
+        "service.kubernetes.io/headless": "",
+        "endpoints.kubernetes.io/managed-by": "endpoint-controller",
+    }
+    (one,) = slices(stage)
+    assert (one["addressType"], one["endpoints"], one["ports"]) == ("IPv4", None, None)
+    assert one["metadata"]["ownerReferences"][0]["name"] == "web"
+
+
+def test_pods_with_an_address() -> None:
+    stage = staged()
+    run(stage, "a", ready=True)
+    run(stage, "b", ready=False)
+    (subset,) = stage.api.get(f"{ENDPOINTS}/web")["subsets"]
+    assert [one["ip"] for one in subset["addresses"]] == ["10.0.0.1"]
+    assert [one["ip"] for one in subset["notReadyAddresses"]] == ["10.0.0.2"]
+    assert subset["ports"] == [{"name": "http", "port": 8080, "protocol": "TCP"}]
+    (one,) = slices(stage)
+    assert [known["conditions"]["ready"] for known in one["endpoints"]] == [True, False]
+
+
+def test_they_go_with_their_service() -> None:
+    stage = staged()
+    stage.delete(f"{SERVICES}/web")
+    assert stage.names(ENDPOINTS) == ["kubernetes"]
+    assert slices(stage) == []
+
+
+def test_a_service_without_a_selector_has_none() -> None:
+    stage = Stage([ServiceEndpoints()])
+    stage.post(SERVICES, metadata=named("outside"), spec={"ports": [{"port": 80}]})
+    assert stage.names(ENDPOINTS) == ["kubernetes"]
