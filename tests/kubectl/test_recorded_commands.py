@@ -36,12 +36,14 @@ def test_recorded_commands_answer_the_same(shared: Path, tmp_path: Path) -> None
     recorded = load(shared / "reference" / "api" / "outputs.jsonl")
     outcomes: list[Outcome] = []
     for number, (story, commands) in enumerate(groups_of(recorded).items()):
-        if is_altered(story):
+        program = kubectl("1.20" if commands[0].kubectl else "1.36")
+        if is_altered(story) or not program:
             continue
         folder = tmp_path / str(number)
         folder.mkdir()
-        program = kubectl("1.20" if commands[0].kubectl else "1.36")
         outcomes += replay_story(commands, program, folder, impatient=EXCEPTIONS)
+    if not outcomes:
+        pytest.skip("no kubectl of the releases that were recorded")
     differing = {outcome.recorded.number: outcome.recorded.command for outcome in outcomes if not outcome.is_same}
     unexplained = {number: command for number, command in differing.items() if number not in EXCEPTIONS}
     share = 1 - len(differing) / len(outcomes)
