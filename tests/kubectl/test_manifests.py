@@ -35,6 +35,7 @@ CONFIGURED_THOUGH_UNCHANGED = {
     "configmap/ingress-nginx-controller": "data: nothing",
     "deployment.apps/ingress-nginx-controller": "minReadySeconds: 0",
     "validatingwebhookconfiguration.admissionregistration.k8s.io/ingress-nginx-admission": "rules get a scope",
+    "deployment.apps/pdb": "a field that does not exist",
     "service/longhorn-frontend": "nodePort: nothing",
     "daemonset.apps/nvidia-device-plugin-daemonset": "env: nothing",
 }
