@@ -73,8 +73,8 @@ class LiveCluster:
         self._objects.delete(kind, name, namespace)
 
     def wait_until(
-        self, condition: str | Callable[[LiveCluster], T], timeout: float = 10.0, namespace: str = DEFAULT_NAMESPACE
-    ) -> T | Any:
+        self, condition: str | Callable[[LiveCluster], Any], timeout: float = 10.0, namespace: str = DEFAULT_NAMESPACE
+    ) -> Any:
         """Waits until something holds; raises TimeoutError, with what was seen last, if that takes too long.
 
         Args:

@@ -17,7 +17,7 @@ from bayplan.apiserver.http.requests import JSON, Answer, Request
 from bayplan.apiserver.http.writing import APPLY_PATCH
 from bayplan.apiserver.schema.discovery import in_discovery_order
 from bayplan.apiserver.schema.resources import Resource
-from bayplan.model.reading import SUFFIXES
+from bayplan.model.reading import read_documents
 from bayplan.model.yaml_documents import parse_yaml
 
 Source: TypeAlias = str | Path | Mapping[str, Any] | Iterable[Mapping[str, Any]]
@@ -115,8 +115,8 @@ def documents_of(source: Source) -> Iterator[Mapping[str, Any]]:
     if isinstance(source, str) and "\n" in source:
         yield from _from_yaml(source.encode())
     elif isinstance(source, str | Path):
-        for file in _files(Path(source)):
-            yield from _from_yaml(file.read_bytes())
+        for found in read_documents([source]):
+            yield found.document
     elif isinstance(source, Mapping):
         yield from _flattened(source)
     else:
@@ -128,12 +128,6 @@ def _from_yaml(data: bytes) -> Iterator[Mapping[str, Any]]:
     for document in parse_yaml(data):
         if document is not None:
             yield from _flattened(document)
-
-
-def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
-        return [path]
-    return sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES)
 
 
 def _flattened(document: Any) -> Iterator[Mapping[str, Any]]:

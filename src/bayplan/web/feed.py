@@ -30,7 +30,6 @@ QUIET_SECONDS_MAX: Final = 15.0
 BEHIND_MAX: Final = 100
 #: The newest events are enough for a page that has just been opened.
 EVENTS_MAX: Final = 300
-_EVENTS: Final = "events"
 
 Queue = Callable[[], Iterable[QueuedPod]]
 
@@ -164,17 +163,18 @@ class Feed:
         return found
 
     def _digest(self, resource: str, namespace: str, name: str) -> Digest | None:
-        if resource == _EVENTS:
+        info = MODELLED.get(resource)
+        if info is None:  # Events are the only ones that no struct stands for
             entry = self._registry.storage.find(resource, namespace, name)
             return None if entry is None else event_digest(entry.document)
-        obj = self._registry.typed.content.find(MODELLED[resource].kind, namespace, name)
+        obj = self._registry.typed.content.find(info.kind, namespace, name)
         return None if obj is None else digest(TABLES[resource], obj)
 
     def _snapshot(self) -> bytes:
         tables: dict[str, dict[str, Digest]] = {table: {} for table in TABLES.values()}
         for resource, table in TABLES.items():
             entries = self._registry.storage.entries(resource)
-            if resource == _EVENTS:
+            if resource not in MODELLED:
                 entries = sorted(entries, key=lambda entry: entry.version)[-EVENTS_MAX:]
             for entry in entries:
                 shown = self._digest(resource, entry.namespace, entry.name)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 
 from bayplan.admission.priority import SYSTEM_CLASSES
-from bayplan.apiserver.housekeeping.endpoints import SERVICE_NAME
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.entries import Document
+from bayplan.model.well_known import SERVICE_NAME
 from bayplan.store import AlreadyExists
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")

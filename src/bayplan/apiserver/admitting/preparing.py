@@ -18,7 +18,7 @@ from bayplan.apiserver.schema.resources import Resource
 from bayplan.controllers.workloads.job_pods import CONTROLLER_UID_LABEL, labels_of_job
 from bayplan.model.conditions import FALSE
 from bayplan.model.timestamps import format_time
-from bayplan.model.well_known import POD_SCHEDULED, SCHEDULING_GATED
+from bayplan.model.well_known import POD_SCHEDULED, PV_PROTECTION, PVC_PROTECTION, SCHEDULING_GATED
 from bayplan.store.pods import GATED_MESSAGE
 
 _KUBERNETES = "kubernetes"
@@ -110,18 +110,17 @@ def _create_namespace(namespace: Document, now: int) -> None:  # noqa: ARG001 - 
 
 
 #: Finalizers that keep volumes and claims while they are in use.
-VOLUME_PROTECTION, CLAIM_PROTECTION = "kubernetes.io/pv-protection", "kubernetes.io/pvc-protection"
 
 
 def _create_volume(volume: Document, now: int) -> None:
     volume["status"] = {"phase": "Pending", "lastPhaseTransitionTime": format_time(now)}
-    _protect(volume, VOLUME_PROTECTION)
+    _protect(volume, PV_PROTECTION)
 
 
 def _create_claim(claim: Document, now: int) -> None:  # noqa: ARG001
     claim["status"]["phase"] = "Pending"
     _settle_data_source(claim["spec"])
-    _protect(claim, CLAIM_PROTECTION)
+    _protect(claim, PVC_PROTECTION)
 
 
 def _protect(document: Document, finalizer: str) -> None:

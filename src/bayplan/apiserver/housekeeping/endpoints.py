@@ -18,14 +18,13 @@ from bayplan.apiserver.storage.log import Change
 from bayplan.model.conditions import TRUE
 from bayplan.model.pod import FINISHED_PHASES
 from bayplan.model.timestamps import format_time
-from bayplan.model.well_known import READY
+from bayplan.model.well_known import READY, SERVICE_NAME
 from bayplan.store import DELETED, ApiError
 from bayplan.store.deleting import Request
 
 SERVICES: Final = builtin("", "services")
 ENDPOINTS: Final = builtin("", "endpoints")
 SLICES: Final = builtin("discovery.k8s.io", "endpointslices")
-SERVICE_NAME: Final = "kubernetes.io/service-name"
 _HEADLESS: Final = "service.kubernetes.io/headless"
 _CHANGED: Final = "endpoints.kubernetes.io/last-change-trigger-time"
 _MANAGED: Final = "endpoints.kubernetes.io/managed-by"

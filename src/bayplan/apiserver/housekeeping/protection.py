@@ -9,7 +9,6 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from bayplan.apiserver.admitting.preparing import CLAIM_PROTECTION, VOLUME_PROTECTION
 from bayplan.apiserver.housekeeping.contract import OPTIONS, builtin
 from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import PODS, Registry
@@ -17,11 +16,12 @@ from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.model.pod import FINISHED_PHASES
+from bayplan.model.well_known import PV_PROTECTION, PVC_PROTECTION
 from bayplan.store import ApiError
 
 CLAIMS: Final = builtin("", "persistentvolumeclaims")
 VOLUMES: Final = builtin("", "persistentvolumes")
-_FINALIZERS: Final = {CLAIMS.plural: CLAIM_PROTECTION, VOLUMES.plural: VOLUME_PROTECTION}
+_FINALIZERS: Final = {CLAIMS.plural: PVC_PROTECTION, VOLUMES.plural: PV_PROTECTION}
 
 
 class VolumeProtection:

@@ -16,13 +16,14 @@ from bayplan.apiserver.http import deleting as deletions
 from bayplan.apiserver.http import reading, reviews, subresources, writing
 from bayplan.apiserver.http.accepting import form_of
 from bayplan.apiserver.http.bodies import check_length
+from bayplan.apiserver.http.connections import ABORT
 from bayplan.apiserver.http.information import TEXT, Information
 from bayplan.apiserver.http.requests import JSON, Answer, Request, Stream, query_of, segments_of
 from bayplan.apiserver.http.routing import Target, UnknownPath, target_of
 from bayplan.apiserver.http.watching import Watch, watch
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.entries import encode_json
-from bayplan.store.errors import ApiError, InternalError, MethodNotAllowed, NotFound, Unauthorized
+from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound, Unauthorized
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -30,6 +31,7 @@ Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 #: A path may begin with this and the token.
 TOKEN_SEGMENT: Final = "token="
+BODY_SECONDS: Final = 60.0
 _NOT_FOUND: Final = Answer(404, b"404 page not found\n", TEXT)
 #: What is said with every answer about kinds that nobody should use any more.
 _DEPRECATED = {
@@ -62,11 +64,15 @@ class Application:
         request = _request_of(scope)
         try:
             request = self._admitted(request)
-            request = request._replace(body=await _body_of(request, receive))
+            if request.method not in ("GET", "HEAD"):
+                request = request._replace(body=await _body_of(request, receive))
             answer = self.answer(request)
         except ApiError as error:
             answer = error_answer(error)
         if isinstance(answer, Stream):
+            abort = (scope.get("extensions") or {}).get(ABORT)
+            if abort is not None:
+                answer.when_stalled(abort)
             await self._stream(answer, receive, send)
         else:
             await _send_answer(answer, request.method, send)
@@ -204,10 +210,18 @@ def _request_of(scope: Scope) -> Request:
 
 
 async def _body_of(request: Request, receive: Receive) -> bytes:
-    """The whole body; raises RequestEntityTooLarge as soon as that is known."""
+    """The whole body; raises RequestEntityTooLarge as soon as that is known, and BadRequest if it does not come."""
     announced = request.header("content-length")
-    if announced.isdigit():
+    if announced.isascii() and announced.isdigit():
         check_length(int(announced))
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            return await _received(receive)
+    except TimeoutError:
+        raise BadRequest(f"the body of the request did not come within {BODY_SECONDS:g} seconds") from None
+
+
+async def _received(receive: Receive) -> bytes:
     pieces, length = [], 0
     while True:
         message = await receive()

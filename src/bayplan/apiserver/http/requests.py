@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote
 
@@ -63,11 +63,17 @@ class Answer(NamedTuple):
     headers: tuple[tuple[str, str], ...] = ()
 
 
+def _never(_react: Callable[[], None]) -> None:
+    """For streams that wait for their client however long it takes."""
+
+
 class Stream(NamedTuple):
     """An answer that goes on: each piece is sent as it comes."""
 
     pieces: AsyncIterator[bytes]
     content_type: str = JSON
+    when_stalled: Callable[[Callable[[], None]], None] = _never
+    """Takes what to do once the client has not read for too long."""
 
 
 def segments_of(raw_path: bytes) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
+from bayplan.apiserver.http.connections import Connection
+
 #: A connection on which nothing is asked is closed after this; clients open a new one without noticing.
 _KEEP_ALIVE_S = 120
 _SHUTDOWN_S = 5
@@ -44,7 +46,7 @@ class Server:
         self._listening = listening
         config = uvicorn.Config(
             application,
-            http="httptools",
+            http=Connection,
             ws="none",
             lifespan="off",
             log_config=None,

@@ -48,8 +48,8 @@ def _not_in_this_cluster(registry: Registry, _request: Request, target: Target, 
     if node is not None and not node.document.get("status", {}).get("addresses"):
         # The words of a real server that does not know how to reach the kubelet.
         raise InternalError("no preferred addresses found; known addresses: []")
-    what = {"log": "logs", "portforward": "port-forward"}.get(target.subresource, target.subresource)
-    raise NotImplementedHere(f"{what} is not in this cluster: its nodes are simulated and run no containers")
+    what = {"log": "logs are", "portforward": "port-forward is"}.get(target.subresource, f"{target.subresource} is")
+    raise NotImplementedHere(f"{what} not in this cluster: its nodes are simulated and run no containers")
 
 
 def bind(registry: Registry, request: Request, target: Target, form: Form, now: int) -> Answer:  # noqa: ARG001

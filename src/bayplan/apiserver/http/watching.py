@@ -23,7 +23,7 @@ from bayplan.apiserver.storage.log import Change, watch_line
 from bayplan.apiserver.tables.building import check_include_object, one_row_table, partial_metadata
 from bayplan.model.well_known import INITIAL_EVENTS_END
 from bayplan.store.errors import Gone, InternalError
-from bayplan.store.log import ADDED, DELETED, MODIFIED
+from bayplan.store.log import ADDED, DEFAULT_CAPACITY, DELETED, MODIFIED
 
 BOOKMARK, ERROR = "BOOKMARK", "ERROR"
 #: How long a watch lasts if the client does not say.
@@ -32,8 +32,8 @@ TIMEOUT_SECONDS: Final = 1_800
 BOOKMARK_SECONDS: Final = 60
 #: After sending, so long is waited for more to send with it.
 GATHERING_SECONDS: Final = 0.005
-#: A watcher with so many events unsent has stopped reading.
-BEHIND_MAX: Final = 100_000
+#: A watcher with so many events unsent has stopped reading; one who resumes never has that many, as logs are shorter.
+BEHIND_MAX: Final = 2 * DEFAULT_CAPACITY
 
 
 class Watch:
@@ -58,6 +58,11 @@ class Watch:
         self._lines: list[bytes] = []
         self._news = asyncio.Event()
         self._is_over = False
+        self._cut_off: Callable[[], None] | None = None
+
+    def when_stalled(self, react: Callable[[], None]) -> None:
+        """Has this done once the client has fallen too far behind."""
+        self._cut_off = react
 
     def close(self) -> None:
         """Ends the watch, from whatever it waits for."""
@@ -133,10 +138,19 @@ class Watch:
         event_type = change.type if self._selection.is_everything else self._seen_as(change)
         if not event_type:
             return
+        if self._is_over:
+            return
         self._lines.append(self._line(event_type, change))
         if len(self._lines) > BEHIND_MAX:
-            self._is_over = True
+            self._give_up()
         self._news.set()
+
+    def _give_up(self) -> None:
+        """Keeps nothing more for a client that does not read."""
+        self._is_over = True
+        self._lines.clear()
+        if self._cut_off is not None:
+            self._cut_off()
 
     def _seen_as(self, change: Change) -> str:
         """What the change is to one who sees only some objects; "" if nothing."""
@@ -198,4 +212,5 @@ def watch(
 
     timeout_s = request.number("timeoutSeconds") or TIMEOUT_SECONDS
     content_type = "application/json"
-    return seen, Stream(seen.pieces(begin, timeout_s, bookmarks=bookmarks), content_type)
+    pieces = seen.pieces(begin, timeout_s, bookmarks=bookmarks)
+    return seen, Stream(pieces, content_type, seen.when_stalled)

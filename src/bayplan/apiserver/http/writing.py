@@ -237,5 +237,6 @@ def written(
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
+    printable = "".join(sign if sign.isprintable() else " " for sign in text)
+    escaped = printable.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

@@ -68,7 +68,7 @@ function nothing(text) {
 }
 
 function drawEvents(model) {
-  const events = [...model.events].sort(([, one], [, other]) => (other.at ?? "").localeCompare(one.at ?? ""));
+  const events = [...model.events].sort(([, one], [, other]) => ((other.at ?? "") < (one.at ?? "") ? -1 : 1));
   if (!events.length) return nothing("No events yet.");
   return events.slice(0, EVENTS_MAX).map(([key, event]) => entry(key, event, () => eventItem(event)));
 }

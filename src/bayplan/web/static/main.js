@@ -118,6 +118,14 @@ function begin(token) {
   start();
 }
 
+/** What is pointed at or focused, in words: small bays have no room for names. */
+function describePointed() {
+  const usual = byId("plan-hint").textContent;
+  for (const kind of ["pointerover", "focusin"]) {
+    byId("zones").addEventListener(kind, ({ target }) => setText(byId("plan-hint"), target.closest("[title]")?.title ?? usual));
+  }
+}
+
 function listenToClicks() {
   document.addEventListener("click", (event) => {
     const pod = event.target.closest("[data-pod]");
@@ -139,6 +147,7 @@ function listenToClicks() {
 startTheme(byId("theme"));
 startKeyboard(byId("zones"));
 listenToClicks();
+describePointed();
 setInterval(drawCountdowns, COUNTDOWN_PERIOD);
 if (takeToken()) start();
 else askForToken(false, begin);

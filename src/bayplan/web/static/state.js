@@ -59,7 +59,8 @@ export class History {
       return null;
     }
     const tables = event === "snapshot" ? changesTo(this.present, message.tables) : message.tables;
-    const batch = { at: message.at, version: message.version, tables };
+    const isMarked = Object.values(tables.events ?? {}).some((seen) => seen?.reason === "Preempted");
+    const batch = { at: message.at, version: message.version, tables, isMarked };
     this.batches.push(batch);
     this.#size += sizeOf(batch);
     while (this.batches.length > BATCHES_MAX || (this.#size > CHANGES_MAX && this.batches.length > 1)) this.#forget();

@@ -52,9 +52,8 @@ export class Timeline {
 
   #drawMarks(batches) {
     const found = [];
-    batches.forEach((batch, index) => {
-      const events = Object.values(batch.tables.events ?? {});
-      if (events.some((event) => event?.reason === "Preempted")) found.push(index + 1);
+    batches.forEach(({ isMarked }, index) => {
+      if (isMarked) found.push(index + 1);
     });
     const marks = found.slice(-MARKS_MAX).map((position) => {
       const mark = element("span.mark");

@@ -1,0 +1,61 @@
+"""One client's connection: uvicorn's, with an end for clients that never finish asking or never take their answer.
+
+A request whose head does not come within a while, or is too long, ends the connection; so does a body that stops
+coming, see `application`. The application finds in a request's scope how to end its connection at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+#: Under this name a scope has a function that ends the connection without sending what is left.
+ABORT: Final = "bayplan.abort"
+HEAD_SECONDS: Final = 30.0
+HEAD_MAX: Final = 1024 * 1024
+_TOO_LONG: Final = (
+    b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-type: text/plain; charset=utf-8\r\n"
+    b"content-length: 35\r\nconnection: close\r\n\r\n431 Request Header Fields Too Large"
+)
+
+
+class Connection(HttpToolsProtocol):
+    """Reads requests from a socket, and writes their answers to it."""
+
+    _head_length = 0
+    _head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._head_timer = self.loop.call_later(HEAD_SECONDS, transport.abort)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_is_complete()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._head_timer is not None:
+            self._head_length += len(data)
+        super().data_received(data)
+        if self._head_timer is not None and self._head_length > HEAD_MAX and not self.transport.is_closing():
+            self.transport.write(_TOO_LONG)
+            self.transport.close()
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        scope: Any = self.scope
+        scope["extensions"] = {ABORT: self.transport.abort}
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
+
+    def on_headers_complete(self) -> None:
+        self._head_is_complete()
+        super().on_headers_complete()
+
+    def _head_is_complete(self) -> None:
+        self._head_length = 0
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None

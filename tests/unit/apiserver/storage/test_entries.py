@@ -1,0 +1,18 @@
+"""The JSON of one stored object."""
+
+from __future__ import annotations
+
+from bayplan.apiserver.storage.entries import Entry, with_type
+
+DOCUMENT = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "uid": "u"}, "spec": {}}
+
+
+def test_the_json_of_an_entry_is_made_once() -> None:
+    entry = Entry("default", "p", DOCUMENT, 1)
+    assert entry.body == b'{"metadata":{"name":"p","uid":"u"},"spec":{}}'
+    assert entry.body is entry.body
+
+
+def test_the_type_comes_first() -> None:
+    assert with_type(b'{"a":1}', "Pod", "v1") == b'{"kind":"Pod","apiVersion":"v1","a":1}'
+    assert with_type(b"{}", "Pod", "v1") == b'{"kind":"Pod","apiVersion":"v1"}'

@@ -1,0 +1,51 @@
+"""The last changes, for those who resume."""
+
+from __future__ import annotations
+
+import pytest
+
+from bayplan.apiserver.storage.entries import Entry
+from bayplan.apiserver.storage.log import Change, ChangeLog
+from bayplan.store.errors import Gone
+
+
+def _change(version: int) -> Change:
+    document = {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "p"}}
+    return Change("ADDED", "pods", None, Entry("default", "p", document, version))
+
+
+def _filled(count: int, capacity: int) -> ChangeLog:
+    log = ChangeLog(capacity)
+    for version in range(1, count + 1):
+        log.append(_change(version))
+    return log
+
+
+@pytest.mark.parametrize(("since", "versions"), [(0, [1, 2, 3]), (2, [3]), (3, [])])
+def test_what_came_after_a_version(since: int, versions: list[int]) -> None:
+    assert [change.version for change in _filled(3, 10).since(since)] == versions
+
+
+def test_the_log_keeps_at_least_its_capacity_and_a_quarter_more_at_most() -> None:
+    for count in range(1, 60):
+        log = _filled(count, 8)
+        assert min(count, 8) <= len(log.since(log.expired)) <= 10
+
+
+def test_one_may_go_on_from_the_last_version_that_was_lost_but_not_from_before() -> None:
+    log = _filled(20, 8)
+    assert log.since(log.expired)[0].version == log.expired + 1
+    with pytest.raises(Gone):
+        log.since(log.expired - 1)
+
+
+def test_a_line_of_a_watch_is_encoded_once_for_all_who_watch() -> None:
+    change, made = _change(1), []
+
+    def render(entry: Entry) -> bytes:
+        made.append(entry)
+        return b"{}"
+
+    lines = [change.line("ADDED", "v1", render) for _ in range(20)]
+    assert set(lines) == {b'{"type":"ADDED","object":{}}\n'}
+    assert len(made) == 1

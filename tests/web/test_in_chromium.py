@@ -1,0 +1,193 @@
+"""The page in a real browser: what somebody sees and does, and that nothing leaves this machine.
+
+Needs chromium as Debian packages it; skipped, with that reason, where there is none.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from bayplan.web.dashboard import Dashboard
+from bayplan.worlds.hosting import HostedCluster, Hosting
+from bayplan.worlds.starting_nodes import plain_nodes
+
+pytestmark = pytest.mark.slow
+
+TOKEN = "t0ken"
+PATIENCE_MS = 60_000
+expect.set_options(timeout=PATIENCE_MS)
+
+
+@dataclass
+class Opened:
+    """A page on a cluster, and what it asked the network for."""
+
+    page: Page
+    requested: list[str] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+
+
+@pytest.fixture
+def cluster() -> Iterator[HostedCluster]:
+    """Two nodes of 4 cpu on a free port."""
+    hosted: list[HostedCluster] = []
+    ready = threading.Event()
+
+    async def serve() -> None:
+        hosted.append(HostedCluster(Hosting(token=TOKEN), plain_nodes(2, time.time_ns()), front=Dashboard.of))
+        running = asyncio.ensure_future(hosted[0].run())
+        await hosted[0].started()
+        ready.set()
+        await running
+
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
+    thread.start()
+    assert ready.wait(30)
+    yield hosted[0]
+    loop.call_soon_threadsafe(hosted[0].stop)
+    thread.join(30)
+    loop.close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("no chromium on this machine: apt-get install chromium")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def opened(browser: Browser) -> Iterator[Opened]:
+    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(PATIENCE_MS)
+    made = Opened(context.new_page())
+    made.page.on("request", lambda request: made.requested.append(request.url))
+    made.page.on("pageerror", lambda error: made.faults.append(str(error)))
+    made.page.on("console", lambda said: made.faults.append(said.text) if said.type == "error" else None)
+    yield made
+    context.close()
+
+
+def add(page: Page, kind: str, **values: str) -> None:
+    """Fills in the form and sends it."""
+    page.get_by_role("button", name="Add…").click()
+    page.get_by_role("radio", name=kind, exact=True).check(force=True)
+    for name, value in values.items():
+        control = page.locator(f'dialog [name="{name}"]')
+        if name == "priorityClass":
+            control.select_option(value)
+        else:
+            control.fill(value)
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.locator("dialog")).not_to_be_visible()
+
+
+def test_a_preemption_from_the_form_to_the_explanation(cluster: HostedCluster, opened: Opened) -> None:
+    page = opened.page
+    page.goto(f"{cluster.url}/#token={TOKEN}")
+    expect(page.locator(".bay")).to_have_count(2)
+    assert TOKEN not in page.url
+
+    add(page, "Priority class", name="urgent", value="1000")
+    add(page, "Deployment", name="low", replicas="2", cpu="3", stopSeconds="4")
+    expect(page.locator(".stack .block:not(.starting)")).to_have_count(2)  # what does not run stops at once
+    add(page, "Pod", name="boss", cpu="2", priorityClass="urgent")
+
+    expect(page.locator(".block.victim")).to_have_count(1)
+    expect(page.locator(".kept-for .block")).to_contain_text("boss")
+    expect(page.locator("#notice")).to_contain_text("boss (priority 1,000) preempts low-")
+    expect(page.locator('.stack [data-pod="default/boss"]')).to_be_visible()
+    expect(page.locator(".block.victim")).to_have_count(0)
+    expect(page.locator("#queue")).to_contain_text("low-")
+
+    page.locator('.stack [data-pod="default/boss"]').click()
+    panel = page.locator("#panel")
+    expect(panel).to_contain_text("Who would have to go")
+    expect(panel).to_contain_text("Fits only if others go")
+    panel.get_by_role("button", name="When bound").click()
+    expect(panel).to_contain_text("Scores by plugin")
+    expect(panel.locator("table.scores")).to_contain_text("NodeResourcesFit")
+    page.keyboard.press("Escape")
+    expect(panel).not_to_be_visible()
+
+    assert opened.faults == []
+    assert {urlsplit(url).hostname for url in opened.requested} == {"127.0.0.1"}
+
+
+def test_the_token_is_asked_for_once_and_a_wrong_one_again(cluster: HostedCluster, opened: Opened) -> None:
+    page = opened.page
+    page.goto(cluster.url)
+    page.locator('dialog [name="token"]').fill("wrong")
+    page.get_by_role("button", name="Open").click()
+    expect(page.get_by_role("alert")).to_have_text("That token was not accepted.")
+    page.locator('dialog [name="token"]').fill(TOKEN)
+    page.get_by_role("button", name="Open").click()
+    expect(page.locator(".bay")).to_have_count(2)
+    page.reload()
+    expect(page.locator(".bay")).to_have_count(2)
+    expect(page.locator("dialog")).not_to_be_visible()
+
+
+def test_a_node_is_cordoned_failed_and_recovered_by_keyboard(cluster: HostedCluster, opened: Opened) -> None:
+    page = opened.page
+    page.goto(f"{cluster.url}/#token={TOKEN}")
+    expect(page.locator(".bay")).to_have_count(2)
+    page.locator("button.node").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    panel = page.locator("#panel")
+    expect(panel.get_by_role("heading", name="node-2")).to_be_visible()
+    panel.get_by_role("button", name="Cordon").press("Enter")
+    expect(page.locator(".bay.cordoned")).to_contain_text("node-2")
+    panel.get_by_role("button", name="Fail").press("Enter")
+    expect(page.locator(".bay.failed")).to_contain_text("unreachable")
+    panel.get_by_role("button", name="Recover").press("Enter")
+    expect(page.locator(".bay.failed")).to_have_count(0)
+    panel.get_by_role("button", name="Close").press("Enter")
+    expect(page.locator('[data-node="node-2"]')).to_be_focused()
+    assert opened.faults == []
+
+
+def test_the_timeline_goes_back_to_what_was(cluster: HostedCluster, opened: Opened) -> None:
+    page = opened.page
+    page.goto(f"{cluster.url}/#token={TOKEN}")
+    expect(page.locator(".bay")).to_have_count(2)
+    add(page, "Pod", name="first", cpu="1")
+    expect(page.locator('.stack [data-pod="default/first"]')).to_be_visible()
+    page.locator("#scrub").focus()
+    page.keyboard.press("Home")
+    expect(page.locator('.stack [data-pod="default/first"]')).to_have_count(0)
+    expect(page.get_by_role("button", name="Live")).to_have_attribute("aria-pressed", "false")
+    page.get_by_role("button", name="Live").click()
+    expect(page.locator('.stack [data-pod="default/first"]')).to_be_visible()
+
+
+def test_workloads_are_scaled_and_a_refusal_is_shown_in_the_servers_words(
+    cluster: HostedCluster, opened: Opened
+) -> None:
+    page = opened.page
+    page.goto(f"{cluster.url}/#token={TOKEN}")
+    expect(page.locator(".bay")).to_have_count(2)
+    add(page, "Deployment", name="web", replicas="1", cpu="100m")
+    page.get_by_role("tab", name="Workloads").click()
+    page.get_by_role("spinbutton", name="Replicas of web").fill("3")
+    page.get_by_role("button", name="Scale").click()
+    expect(page.locator(".stack .block")).to_have_count(3)
+    page.get_by_role("button", name="Add…").click()
+    page.locator('dialog [name="name"]').fill("Not A Name")
+    page.get_by_role("button", name="Add", exact=True).click()
+    expect(page.get_by_role("alert")).to_contain_text("a lowercase RFC 1123 subdomain must consist of")
