@@ -7,6 +7,7 @@ began with three nodes that an earlier one had left.
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
@@ -96,4 +97,5 @@ def _renamed(text: str) -> str:
         text = text.replace(f"{part}: {NAME}\n", f"{part}: {name}\n")
     for section, name in (("clusters", "c"), ("contexts", "x"), ("users", "u")):
         text = text.replace(f"{section}:\n- name: {NAME}\n", f"{section}:\n- name: {name}\n")
-    return text
+    # The token is in the address already.
+    return re.sub(r"user:\n +token: .*", "user: {}", text)

@@ -25,7 +25,6 @@ from bayplan.cli.options import CommandWithFiles, bad_option, config_option, fea
 from bayplan.config.loading import load_configuration
 from bayplan.model.reading import read_documents
 from bayplan.web.dashboard import Dashboard
-from bayplan.worlds.certificates import self_signed
 from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.kubeconfig import is_ours, kubeconfig
 from bayplan.worlds.starting_nodes import documents_of, plain_nodes
@@ -155,6 +154,9 @@ def _is_loopback(host: str) -> bool:
 
 def _certificate(host: str, folder: Path) -> TlsFiles:
     """A certificate for all names of this machine, in files as the server wants them."""
+    # Loaded when it is needed: few need it, and all wait for the start.
+    from bayplan.worlds.certificates import self_signed  # noqa: PLC0415
+
     made = self_signed(["localhost", "127.0.0.1", "::1", socket.gethostname(), host])
     files = TlsFiles(folder / "tls.crt", folder / "tls.key")
     files.certificate.write_bytes(made.certificate)
