@@ -10,6 +10,8 @@ import signal
 import socket
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -112,7 +114,8 @@ def command(
             configuration=load_configuration(config, feature_gates=feature_gates),
         )
         path = _kubeconfig_path(kubeconfig_file, state, folder)
-        cluster = _cluster(hosting, _starting_nodes(nodes, files), files, config)
+        front = partial(Dashboard.of, config=config, feature_gates=feature_gates)
+        cluster = _cluster(hosting, _starting_nodes(nodes, files), files, front)
         _write_kubeconfig(path, cluster, hosting)
         asyncio.run(_run(cluster, path, hosting.token))
     finally:
@@ -130,10 +133,12 @@ def _starting_nodes(nodes: str | None, files: tuple[str, ...]) -> list[Document]
     return plain_nodes(int(nodes), now)
 
 
-def _cluster(hosting: Hosting, nodes: list[Document], files: tuple[str, ...], config: str | None) -> HostedCluster:
+def _cluster(
+    hosting: Hosting, nodes: list[Document], files: tuple[str, ...], front: Callable[[HostedCluster], Dashboard]
+) -> HostedCluster:
     written = read_documents(files) if files else []
     try:
-        return HostedCluster(hosting, nodes, written, front=lambda hosted: Dashboard.of(hosted, config))
+        return HostedCluster(hosting, nodes, written, front=front)
     except InvalidState as error:
         raise bad_option("--state", str(error)) from None
     except OSError as error:

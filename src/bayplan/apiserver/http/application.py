@@ -67,7 +67,11 @@ class Application:
             request = self._admitted(request)
             if request.method not in ("GET", "HEAD"):
                 request = request._replace(body=await _body_of(request, receive))
-            answer = self.answer(request)
+            if request.segments[:1] == ("openapi",):
+                # These documents take long to put together, and nobody else is to wait for them.
+                answer = await asyncio.to_thread(self.answer, request)
+            else:
+                answer = self.answer(request)
         except ApiError as error:
             answer = error_answer(error)
         if isinstance(answer, Stream):

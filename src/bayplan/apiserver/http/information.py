@@ -35,10 +35,16 @@ VERSION: Final = {
 }
 _HEALTH: Final = frozenset({"healthz", "readyz", "livez"})
 _NOT_MODIFIED: Final = 304
+#: How many segments a path about the server has at most, by the first; longer ones are about objects.
+_LENGTHS: Final = {"api": 2, "apis": 3, "openapi": 5}
 
 
 class Information:
-    """Answers about the server; what they say is put together once for each set of resources that is served."""
+    """Answers about the server; what they say is put together once for each set of resources that is served.
+
+    May be asked from another thread while requests are served: what it reads is replaced and not changed, and an answer
+    that was begun for an older set of resources is kept with that set.
+    """
 
     def __init__(self, registry: Registry, address: str) -> None:
         self._catalogue = registry.catalogue
@@ -56,23 +62,25 @@ class Information:
             return Answer(200, b"ok", TEXT)
         if segments == ("version",):
             return Answer(200, msgspec.json.format(encode_json(VERSION), indent=2))
-        if segments[0] in ("api", "apis", "openapi"):
+        if len(segments) <= _LENGTHS.get(segments[0], 0):
             return self._cached(request)
         return None
 
     def _cached(self, request: Request) -> Answer | None:
-        if self._generation != self._catalogue.generation:
-            self._answers.clear()
-            self._generation = self._catalogue.generation
+        generation = self._catalogue.generation
+        if self._generation != generation:
+            self._answers = {}
+            self._generation = generation
         wants = _discovery_version(request.header("accept")) if len(request.segments) == 1 else ""
         protobuf = "protobuf" if "protobuf" in request.header("accept") else ""
         key = (*request.segments, wants, protobuf)
-        if key not in self._answers:
+        answers = self._answers
+        known = answers.get(key)
+        if known is None:
             made = self._made(request.segments, wants, protobuf)
             if made is None:
                 return None
-            self._answers[key] = _with_etag(made)
-        known = self._answers[key]
+            known = answers[key] = _with_etag(made)
         if request.header("if-none-match") == known.headers[0][1]:
             return known._replace(status=_NOT_MODIFIED, body=b"")
         return known

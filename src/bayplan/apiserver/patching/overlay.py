@@ -22,7 +22,10 @@ def overlay(full: _Object, before: _Object, after: _Object, kind: Message | None
         old, new = before.get(key), after.get(key)
         if old is new or old == new:
             continue
-        changed = _changed_value(full.get(key), old, new, kind.fields.get(key) if kind else None)
+        field = kind.fields.get(key) if kind else None
+        changed = _changed_value(full.get(key), old, new, field)
+        if changed is None and field is not None and field.always_present:
+            changed = field.absent_value  # narrow views leave zeros out
         if changed is None:
             result.pop(key, None)
         else:

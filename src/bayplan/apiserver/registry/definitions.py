@@ -112,7 +112,7 @@ class Definitions:
     def openapi(self, form: Form, api_version: str = "") -> dict[str, Any]:
         """The schemas of custom kinds, of one version or of all, as OpenAPI documents have them."""
         found: dict[str, Any] = {}
-        for version in self._versions.values():
+        for version in [*self._versions.values()]:
             if api_version in ("", version.resource.api_version):
                 found |= custom_definitions(version.resource, dict(version.openapi or {}), form)
         return found

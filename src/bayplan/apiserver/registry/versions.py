@@ -25,6 +25,7 @@ _EVENT_FIELDS: Final = {
     "deprecatedCount": "count",
 }
 _OLD_EVENT_FIELDS: Final = {old: new for new, old in _EVENT_FIELDS.items()}
+_SHOWN_EMPTY_BY_OLD: Final = frozenset({"reportingComponent", "reportingInstance"})
 _AUTOSCALERS = "horizontalpodautoscalers.autoscaling"
 
 
@@ -49,7 +50,8 @@ def served_form(resource: Resource, document: Document) -> Document:
     if document["apiVersion"] == resource.api_version:
         return document
     if resource.qualified_resource == _NEW_EVENTS:
-        return {**_renamed(document, _OLD_EVENT_FIELDS), "apiVersion": resource.api_version}
+        shown = {field: value for field, value in document.items() if value or field not in _SHOWN_EMPTY_BY_OLD}
+        return {**_renamed(shown, _OLD_EVENT_FIELDS), "apiVersion": resource.api_version}
     if resource.qualified_resource == _AUTOSCALERS:
         return _autoscaler_v1(document)
     return {**document, "apiVersion": resource.api_version}

@@ -92,7 +92,7 @@ function drawBudgets(model) {
 
 function budgetItem(budget) {
   const { allowed = 0, healthy = 0, desired = 0, expected = 0 } = budget;
-  const meter = element("meter", { min: 0, max: Math.max(1, expected), value: healthy, low: desired, "aria-hidden": "true" });
+  const meter = element("meter", { min: 0, max: Math.max(1, expected - desired, allowed), value: allowed, "aria-hidden": "true" });
   return element(
     "li.budget",
     { data: { allows: allowed > 0 ? "some" : "none" } },

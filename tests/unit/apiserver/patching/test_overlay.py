@@ -55,6 +55,12 @@ def test_a_status(full: Object, before: Object, after: Object, expected: Object)
     assert carried({"status": full}, {"status": before}, {"status": after}) == {"status": expected}
 
 
+def test_a_number_that_becomes_zero_is_shown_where_the_type_always_shows_it() -> None:
+    budget = message_of("policy/v1", "PodDisruptionBudget")
+    before: Object = {"status": {"disruptionsAllowed": 1}}
+    assert overlay(before, before, {"status": {}}, budget) == {"status": {"disruptionsAllowed": 0}}
+
+
 def test_an_object_that_becomes_empty_in_the_view_keeps_what_the_view_does_not_show() -> None:
     full = {"spec": {"securityContext": {"fsGroup": 1, "runAsUser": 2}}}
     narrow = {"spec": {"securityContext": {"fsGroup": 1}}}
