@@ -22,7 +22,7 @@ PUBLIC = {
     "bayplan.analysis.cluster.Cluster.from_objects": "the Python API",
     "bayplan.analysis.simulation.results.columns.Columns._repr_html_": "called by notebooks",
     **{
-        f"bayplan.apiserver.http.connections.Connection.{name}": "called by asyncio and the HTTP parser"
+        f"bayplan.apiserver.http.connections.Connection.{name}": "called by asyncio and by the parser"
         for name in ("connection_made", "connection_lost", "data_received", "on_message_begin", "on_headers_complete")
     },
     "bayplan.cli.main.main": "the console script",

@@ -27,6 +27,7 @@ from bayplan.model.reading import read_documents
 from bayplan.web.dashboard import Dashboard
 from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.kubeconfig import is_ours, kubeconfig
+from bayplan.worlds.simulated import rare_collections
 from bayplan.worlds.starting_nodes import documents_of, plain_nodes
 
 _SPEEDS = {"1x": 1.0, "10x": 10.0, "100x": 100.0}
@@ -116,7 +117,8 @@ def command(
         front = partial(Dashboard.of, config=config, feature_gates=feature_gates)
         cluster = _cluster(hosting, _starting_nodes(nodes, files), files, front)
         _write_kubeconfig(path, cluster, hosting)
-        asyncio.run(_run(cluster, path, hosting.token))
+        with rare_collections():
+            asyncio.run(_run(cluster, path, hosting.token))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

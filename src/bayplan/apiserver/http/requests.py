@@ -79,10 +79,14 @@ class Stream(NamedTuple):
 def segments_of(raw_path: bytes) -> tuple[str, ...]:
     """The parts of a path, each decoded on its own, so that an encoded slash stays within its part."""
     text = raw_path.decode("ascii", "replace").removeprefix("/").removesuffix("/")
-    return tuple(unquote(part, errors="replace") for part in text.split("/")) if text else ()
+    if "%" not in text:
+        return tuple(text.split("/")) if text else ()
+    return tuple(unquote(part, errors="replace") for part in text.split("/"))
 
 
 def query_of(raw_query: bytes) -> dict[str, str]:
     """Query parameters; the first of several of one name counts."""
+    if not raw_query:
+        return {}
     pairs = parse_qsl(raw_query.decode("utf-8", "replace"), keep_blank_values=True)
     return dict(reversed(pairs))

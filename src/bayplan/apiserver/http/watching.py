@@ -31,7 +31,7 @@ TIMEOUT_SECONDS: Final = 1_800
 #: How often a quiet watch is told the version it has reached, if it asked for that.
 BOOKMARK_SECONDS: Final = 60
 #: After sending, so long is waited for more to send with it.
-GATHERING_SECONDS: Final = 0.005
+GATHERING_SECONDS: Final = 0.01
 #: A watcher with so many events unsent has stopped reading; one who resumes never has that many, as logs are shorter.
 BEHIND_MAX: Final = 2 * DEFAULT_CAPACITY
 
