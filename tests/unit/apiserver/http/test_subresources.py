@@ -108,7 +108,7 @@ def test_what_needs_containers_is_refused_clearly(name: str) -> None:
         (
             [{"type": "InternalIP", "address": "172.16.0.1"}],
             501,
-            "logs is not in this cluster: its nodes are simulated and run no containers",
+            "logs are not in this cluster: its nodes are simulated and run no containers",
         ),
     ],
 )
