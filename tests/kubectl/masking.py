@@ -16,7 +16,7 @@ _MASKS = [
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| [+-]\d{4})"), "TIME"),
     (re.compile(r"(Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}"), "TIME"),
     (re.compile(r'(resourceVersion"?: ?"?)\d+'), r"\1VERSION"),
-    (re.compile(r"https?://\d+\.\d+\.\d+\.\d+:\d+(/token=[\w-]+)?"), "SERVER"),
+    (re.compile(r"https?://(?:\w+:[\w-]+@)?\d+\.\d+\.\d+\.\d+:\d+(/token=[\w-]+)?"), "SERVER"),
     (re.compile(r"\b127\.0\.0\.1:\d+\b|\b192\.0\.2\.\d+:\d+\b"), "SERVER"),
     (
         re.compile(

@@ -1,6 +1,7 @@
 """A kubeconfig for a cluster of our own: its address, its token and, with TLS, its certificate.
 
-Without TLS the token is part of the address: kubectl does not send a user's token over a plain connection.
+Without TLS the token is part of the address, because kubectl does not send a user's token over a plain connection: as
+the password of a user, which `kubectl get --raw` keeps, and in front of the path, for clients that ignore users there.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ def is_ours(text: str) -> bool:
 
 def kubeconfig(url: str, token: str, certificate: bytes = b"") -> str:
     """The text of a kubeconfig with one context."""
-    server = url if certificate else f"{url}/{TOKEN_SEGMENT}{token}"
-    authority = ""
+    authority, user = "", "{}"
+    server = f"{url.replace('://', f'://{NAME}:{token}@', 1)}/{TOKEN_SEGMENT}{token}"
     if certificate:
+        server, user = url, f"\n    token: {token}"
         authority = f"\n    certificate-authority-data: {base64.b64encode(certificate).decode()}"
     return f"""apiVersion: v1
 kind: Config
@@ -37,6 +39,5 @@ contexts:
 current-context: {NAME}
 users:
 - name: {NAME}
-  user:
-    token: {token}
+  user: {user}
 """

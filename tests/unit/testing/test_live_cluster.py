@@ -50,7 +50,8 @@ def test_requests_need_the_token() -> None:
         pods = f"{k.url}/api/v1/pods"
         assert fetched(pods) == 401
         assert fetched(pods, k.token) == 200
-        assert f"server: {k.url}/token={k.token}\n" in k.kubeconfig.read_text()
+        assert f":{k.token}@" in k.kubeconfig.read_text()
+        assert f"/token={k.token}\n" in k.kubeconfig.read_text()
 
 
 def test_nothing_is_left_when_the_block_ends() -> None:

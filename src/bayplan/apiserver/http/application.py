@@ -7,6 +7,7 @@ not at all. A request never makes others wait for its client: bodies are read be
 from __future__ import annotations
 
 import asyncio
+import base64
 import hmac
 import logging
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -100,16 +101,15 @@ class Application:
             return error_answer(InternalError("Internal error occurred: the request could not be processed"))
 
     def _admitted(self, request: Request) -> Request:
-        """The request, if it has the token: in a header, or in front of the path, where kubectl sends no header.
+        """The request, if it has the token: in a header, or in front of the path, where clients send no header.
 
-        kubectl and others that are built on client-go send tokens over TLS only, whatever the address.
+        kubectl and others that are built on client-go send a user's token over TLS only, whatever the address.
         """
         if request.segments and request.segments[0].startswith(TOKEN_SEGMENT):
             given = request.segments[0].removeprefix(TOKEN_SEGMENT)
             request = request._replace(segments=request.segments[1:])
         else:
-            scheme, _, given = request.header("authorization").partition(" ")
-            given = given.strip() if scheme == "Bearer" else ""
+            given = _token_of(request.header("authorization"))
         if not self.is_token(given):
             raise Unauthorized("Unauthorized")
         return request
@@ -184,6 +184,19 @@ _HANDLERS: Final[dict[str, subresources.Handler]] = {
     "deletecollection": deletions.delete_collection,
 }
 _VERBS: Final = {"POST": "create", "PUT": "update", "PATCH": "patch"}
+
+
+def _token_of(authorization: str) -> str:
+    """The token in a header: as a bearer's, or as the password of an address with a user in it."""
+    scheme, _, given = authorization.partition(" ")
+    if scheme == "Bearer":
+        return given.strip()
+    if scheme != "Basic":
+        return ""
+    try:
+        return base64.b64decode(given, validate=True).decode().partition(":")[2]
+    except ValueError:
+        return ""
 
 
 def _verb_of(request: Request, target: Target) -> str:
