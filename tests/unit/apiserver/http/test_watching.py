@@ -170,6 +170,7 @@ def test_a_quiet_watch_is_told_its_version_if_it_asked(monkeypatch: pytest.Monke
     asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_a_watch_ends_when_its_time_is_up() -> None:
     async def play() -> None:
         watcher = Watcher(Api(), "resourceVersion=9&timeoutSeconds=1")
