@@ -37,6 +37,7 @@ PUBLIC = {
     """,
     "bayplan.testing": """
         check_plugin RULES compare_plugins small_scene Scene POD_PATTERNS NODE_PATTERNS GPU builders would_wake
+        cluster LiveCluster Refusal
     """,
 }
 IMPORTABLE = {*PUBLIC, "numpy", *sys.stdlib_module_names}

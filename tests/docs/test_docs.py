@@ -38,6 +38,8 @@ EXAMPLES = {
     "src/bayplan/cli/NAME.py",
     "tests/unit/core/plugins/test_my_plugin.py",
     "tests/oracle/test_my_plugin_oracle.py",
+    "conftest.py",
+    *("checkout.yaml", "priorities.yaml", "reports.yaml"),  # written by who follows the tutorial
 }
 
 

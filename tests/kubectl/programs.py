@@ -9,29 +9,21 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 _BESIDE = Path(__file__).resolve().parents[2].parent / "bin"
 
 
 @cache
-def _found(release: str) -> str:
+def kubectl(release: str) -> str:
+    """The program; empty where there is none."""
     for name in (f"kubectl-{release}", "kubectl"):
-        program = shutil.which(name, path=None) or shutil.which(name, path=str(_BESIDE))
-        if program is not None and _release_of(program) == release:
-            return program
+        for folders in (None, str(_BESIDE)):
+            program = shutil.which(name, path=folders)
+            if program is not None and _release_of(program) == release:
+                return program
     return ""
 
 
 def _release_of(program: str) -> str:
     said = subprocess.run([program, "version", "--client"], capture_output=True, text=True, check=False).stdout
-    found = re.search(r"v(\d+\.\d+)\.|Minor:\"(\d+)\"", said)
-    return "" if found is None else found[1] or f"1.{found[2]}"
-
-
-def kubectl(release: str) -> str:
-    """The program; skips the test where there is none."""
-    program = _found(release)
-    if not program:
-        pytest.skip(f"no kubectl {release} on the path")
-    return program
+    found = re.search(r"v(\d+\.\d+)\.", said)
+    return "" if found is None else found[1]

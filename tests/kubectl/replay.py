@@ -30,6 +30,8 @@ _PODS = re.compile(r"kubectl (get|describe|events|delete all).*|kubectl (drain|d
 PATIENCE_S = 3.0
 TIMEOUT_S = 60.0
 WATCH_STARTS_S = 1.5
+#: How long an interrupted command may take to end.
+ENDS_S = 3.0
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _VERSION = re.compile(r'resourceVersion"?: ?"(\d+)')
 
@@ -197,12 +199,15 @@ class Replayer:
 
 
 def _finished(process: subprocess.Popen[str], stdin: str, seconds: float, *, interrupts: bool) -> tuple[str, str, int]:
-    try:
-        stdout, stderr = process.communicate(stdin, timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGINT if interrupts else signal.SIGKILL)
-        stdout, stderr = process.communicate()
-    return stdout, stderr, process.returncode
+    signals = [signal.SIGINT, signal.SIGKILL] if interrupts else [signal.SIGKILL]
+    while True:
+        try:
+            stdout, stderr = process.communicate(stdin, timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signals.pop(0))
+            seconds = ENDS_S
+        else:
+            return stdout, stderr, process.returncode
 
 
 def _only_reads(recorded: Recorded) -> bool:

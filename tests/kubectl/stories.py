@@ -7,6 +7,7 @@ began with three nodes that an earlier one had left.
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from bayplan.model.reading import read_documents
 from bayplan.model.time_units import MILLISECOND
 from bayplan.worlds.delays import Latencies
 from bayplan.worlds.hosting import HostedCluster, Hosting
-from bayplan.worlds.kubeconfig import kubeconfig
+from bayplan.worlds.kubeconfig import NAME, kubeconfig
 
 #: Stories that continue one another.
 CONTINUED = (
@@ -46,7 +47,7 @@ status:
 """
 _STOPS_S = 10.0
 #: Pods run at once, and take some time to stop.
-_LATENCIES = Latencies(pod_start_ns=50 * MILLISECOND, pod_stop_ns=1_500 * MILLISECOND, jitter=0.0)
+_LATENCIES = Latencies(pod_start_ns=50 * MILLISECOND, pod_stop_ns=1_500 * MILLISECOND, jitter=0.5)
 
 
 def is_altered(story: str) -> bool:
@@ -80,7 +81,7 @@ def cluster(folder: Path, *, empty: bool) -> Iterator[Path]:
     hosting = Hosting(token="t", latencies=_LATENCIES)
     hosted = HostedCluster(hosting, written=() if empty else read_documents([nodes]))
     kubeconfig_file = folder / "kubeconfig"
-    kubeconfig_file.write_text(kubeconfig(hosted.url, hosting.token), encoding="utf-8")
+    kubeconfig_file.write_text(_renamed(kubeconfig(hosted.url, hosting.token)), encoding="utf-8")
     thread = threading.Thread(target=lambda: asyncio.run(hosted.run()), daemon=True)
     thread.start()
     try:
@@ -88,3 +89,13 @@ def cluster(folder: Path, *, empty: bool) -> Iterator[Path]:
     finally:
         hosted.stop()
         thread.join(_STOPS_S)
+
+
+def _renamed(text: str) -> str:
+    """The kubeconfig with the names that the recording's had, which `config view` shows."""
+    for part, name in (("cluster", "c"), ("user", "u"), ("current-context", "x")):
+        text = text.replace(f"{part}: {NAME}\n", f"{part}: {name}\n")
+    for section, name in (("clusters", "c"), ("contexts", "x"), ("users", "u")):
+        text = text.replace(f"{section}:\n- name: {NAME}\n", f"{section}:\n- name: {name}\n")
+    # The token is in the address already.
+    return re.sub(r"user:\n +token: .*", "user: {}", text)

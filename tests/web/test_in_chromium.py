@@ -6,12 +6,15 @@ Needs chromium as Debian packages it; skipped, with that reason, where there is 
 from __future__ import annotations
 
 import asyncio
+import json
 import shutil
 import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -36,25 +39,54 @@ class Opened:
     faults: list[str] = field(default_factory=list)
 
 
-@pytest.fixture
-def cluster() -> Iterator[HostedCluster]:
+@dataclass
+class Running:
+    """A cluster that another thread serves."""
+
+    hosted: HostedCluster
+    dashboard: Dashboard
+    loop: asyncio.AbstractEventLoop
+
+    @property
+    def url(self) -> str:
+        return self.hosted.url
+
+    def create(self, path: str, document: dict[str, Any]) -> None:
+        headers = {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"}
+        with urlopen(Request(f"{self.url}{path}", json.dumps(document).encode(), headers)) as answer:
+            assert answer.status == 201
+
+
+def _running() -> Running:
     """Two nodes of 4 cpu on a free port."""
-    hosted: list[HostedCluster] = []
+    dashboards: list[Dashboard] = []
+
+    def front(hosted: HostedCluster) -> Dashboard:
+        dashboards.append(Dashboard.of(hosted))
+        return dashboards[0]
+
+    hosted = HostedCluster(Hosting(token=TOKEN), plain_nodes(2, time.time_ns()), front=front)
+    return Running(hosted, dashboards[0], asyncio.get_running_loop())
+
+
+@pytest.fixture
+def cluster() -> Iterator[Running]:
+    made: list[Running] = []
     ready = threading.Event()
 
     async def serve() -> None:
-        hosted.append(HostedCluster(Hosting(token=TOKEN), plain_nodes(2, time.time_ns()), front=Dashboard.of))
-        running = asyncio.ensure_future(hosted[0].run())
-        await hosted[0].started()
+        made.append(_running())
+        serving = asyncio.ensure_future(made[0].hosted.run())
+        await made[0].hosted.started()
         ready.set()
-        await running
+        await serving
 
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
     thread.start()
     assert ready.wait(30)
-    yield hosted[0]
-    loop.call_soon_threadsafe(hosted[0].stop)
+    yield made[0]
+    loop.call_soon_threadsafe(made[0].hosted.stop)
     thread.join(30)
     loop.close()
 
@@ -96,7 +128,7 @@ def add(page: Page, kind: str, **values: str) -> None:
     expect(page.locator("dialog")).not_to_be_visible()
 
 
-def test_a_preemption_from_the_form_to_the_explanation(cluster: HostedCluster, opened: Opened) -> None:
+def test_a_preemption_from_the_form_to_the_explanation(cluster: Running, opened: Opened) -> None:
     page = opened.page
     page.goto(f"{cluster.url}/#token={TOKEN}")
     expect(page.locator(".bay")).to_have_count(2)
@@ -128,7 +160,7 @@ def test_a_preemption_from_the_form_to_the_explanation(cluster: HostedCluster, o
     assert {urlsplit(url).hostname for url in opened.requested} == {"127.0.0.1"}
 
 
-def test_the_token_is_asked_for_once_and_a_wrong_one_again(cluster: HostedCluster, opened: Opened) -> None:
+def test_the_token_is_asked_for_once_and_a_wrong_one_again(cluster: Running, opened: Opened) -> None:
     page = opened.page
     page.goto(cluster.url)
     page.locator('dialog [name="token"]').fill("wrong")
@@ -142,7 +174,7 @@ def test_the_token_is_asked_for_once_and_a_wrong_one_again(cluster: HostedCluste
     expect(page.locator("dialog")).not_to_be_visible()
 
 
-def test_a_node_is_cordoned_failed_and_recovered_by_keyboard(cluster: HostedCluster, opened: Opened) -> None:
+def test_a_node_is_cordoned_failed_and_recovered_by_keyboard(cluster: Running, opened: Opened) -> None:
     page = opened.page
     page.goto(f"{cluster.url}/#token={TOKEN}")
     expect(page.locator(".bay")).to_have_count(2)
@@ -162,7 +194,7 @@ def test_a_node_is_cordoned_failed_and_recovered_by_keyboard(cluster: HostedClus
     assert opened.faults == []
 
 
-def test_the_timeline_goes_back_to_what_was(cluster: HostedCluster, opened: Opened) -> None:
+def test_the_timeline_goes_back_to_what_was(cluster: Running, opened: Opened) -> None:
     page = opened.page
     page.goto(f"{cluster.url}/#token={TOKEN}")
     expect(page.locator(".bay")).to_have_count(2)
@@ -176,9 +208,7 @@ def test_the_timeline_goes_back_to_what_was(cluster: HostedCluster, opened: Open
     expect(page.locator('.stack [data-pod="default/first"]')).to_be_visible()
 
 
-def test_workloads_are_scaled_and_a_refusal_is_shown_in_the_servers_words(
-    cluster: HostedCluster, opened: Opened
-) -> None:
+def test_workloads_are_scaled_and_a_refusal_is_shown_in_the_servers_words(cluster: Running, opened: Opened) -> None:
     page = opened.page
     page.goto(f"{cluster.url}/#token={TOKEN}")
     expect(page.locator(".bay")).to_have_count(2)
@@ -191,3 +221,36 @@ def test_workloads_are_scaled_and_a_refusal_is_shown_in_the_servers_words(
     page.locator('dialog [name="name"]').fill("Not A Name")
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("a lowercase RFC 1123 subdomain must consist of")
+
+
+def test_a_page_that_was_cut_off_comes_back_and_sees_what_it_missed(cluster: Running, opened: Opened) -> None:
+    page = opened.page
+    page.goto(f"{cluster.url}/#token={TOKEN}")
+    expect(page.locator(".bay")).to_have_count(2)
+    page.evaluate("() => { window.isSamePage = true; }")
+    cluster.loop.call_soon_threadsafe(cluster.dashboard.close)  # from now on, each stream ends after its snapshot
+    expect(page.locator("#connection")).to_have_text("The connection is lost. Trying again…")
+    cluster.create(
+        "/api/v1/namespaces/default/pods",
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": "missed"},
+            "spec": {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}]},
+        },
+    )
+    expect(page.locator('.stack [data-pod="default/missed"]')).to_be_visible()
+    assert page.evaluate("() => window.isSamePage")
+
+
+def test_markup_in_what_users_write_stays_text(cluster: Running, opened: Opened) -> None:
+    page = opened.page
+    markup = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+    about = {"kind": "Pod", "namespace": "default", "name": markup}
+    event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e"}, "involvedObject": about}
+    cluster.create("/api/v1/namespaces/default/events", {**event, "reason": markup, "message": markup})
+    page.goto(f"{cluster.url}/#token={TOKEN}")
+    expect(page.locator("#records .event strong")).to_have_text(markup)
+    expect(page.locator("#records .event .message")).to_have_text(markup)
+    assert page.locator("#records img, #records script").count() == 0
+    assert opened.faults == []

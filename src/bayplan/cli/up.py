@@ -10,6 +10,8 @@ import signal
 import socket
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -23,7 +25,6 @@ from bayplan.cli.options import CommandWithFiles, bad_option, config_option, fea
 from bayplan.config.loading import load_configuration
 from bayplan.model.reading import read_documents
 from bayplan.web.dashboard import Dashboard
-from bayplan.worlds.certificates import self_signed
 from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.kubeconfig import is_ours, kubeconfig
 from bayplan.worlds.simulated import rare_collections
@@ -113,7 +114,8 @@ def command(
             configuration=load_configuration(config, feature_gates=feature_gates),
         )
         path = _kubeconfig_path(kubeconfig_file, state, folder)
-        cluster = _cluster(hosting, _starting_nodes(nodes, files), files, config)
+        front = partial(Dashboard.of, config=config, feature_gates=feature_gates)
+        cluster = _cluster(hosting, _starting_nodes(nodes, files), files, front)
         _write_kubeconfig(path, cluster, hosting)
         with rare_collections():
             asyncio.run(_run(cluster, path, hosting.token))
@@ -132,10 +134,12 @@ def _starting_nodes(nodes: str | None, files: tuple[str, ...]) -> list[Document]
     return plain_nodes(int(nodes), now)
 
 
-def _cluster(hosting: Hosting, nodes: list[Document], files: tuple[str, ...], config: str | None) -> HostedCluster:
+def _cluster(
+    hosting: Hosting, nodes: list[Document], files: tuple[str, ...], front: Callable[[HostedCluster], Dashboard]
+) -> HostedCluster:
     written = read_documents(files) if files else []
     try:
-        return HostedCluster(hosting, nodes, written, front=lambda hosted: Dashboard.of(hosted, config))
+        return HostedCluster(hosting, nodes, written, front=front)
     except InvalidState as error:
         raise bad_option("--state", str(error)) from None
     except OSError as error:
@@ -152,6 +156,9 @@ def _is_loopback(host: str) -> bool:
 
 def _certificate(host: str, folder: Path) -> TlsFiles:
     """A certificate for all names of this machine, in files as the server wants them."""
+    # Loaded when it is needed: few need it, and all wait for the start.
+    from bayplan.worlds.certificates import self_signed  # noqa: PLC0415
+
     made = self_signed(["localhost", "127.0.0.1", "::1", socket.gethostname(), host])
     files = TlsFiles(folder / "tls.crt", folder / "tls.key")
     files.certificate.write_bytes(made.certificate)

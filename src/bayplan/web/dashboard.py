@@ -15,6 +15,7 @@ from bayplan.analysis.cluster import ConfigSource
 from bayplan.apiserver.http.application import Application, Receive, Scope, Send, error_answer
 from bayplan.apiserver.http.requests import Answer, query_of, segments_of
 from bayplan.apiserver.storage.entries import encode_json
+from bayplan.config.feature_gates import GateSettings
 from bayplan.store.errors import ApiError, MethodNotAllowed, NotFound, Unauthorized
 from bayplan.web.explaining import Explainer
 from bayplan.web.feed import Feed
@@ -61,11 +62,11 @@ class Dashboard:
         self._files = page_files()
 
     @classmethod
-    def of(cls, cluster: HostedCluster, config: ConfigSource = None) -> Dashboard:
+    def of(cls, cluster: HostedCluster, config: ConfigSource = None, feature_gates: GateSettings = None) -> Dashboard:
         """For a cluster whose scheduler has this configuration."""
         scheduler = cluster.scheduler
         feed = Feed(cluster.registry, tuple if scheduler is None else scheduler.queue.queued_pods, time.time_ns)
-        return cls(cluster.application, feed, Explainer(cluster.storage, config))
+        return cls(cluster.application, feed, Explainer(cluster.storage, config, feature_gates))
 
     def close(self) -> None:
         """Ends whatever would keep the server from stopping."""

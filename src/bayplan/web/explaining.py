@@ -16,6 +16,7 @@ from bayplan.apiserver.registry.typed import MODELLED
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.apiserver.storage.storage import Storage
+from bayplan.config.feature_gates import GateSettings
 from bayplan.model.errors import InvalidObject
 from bayplan.report.explain.choice import choice_sentence
 from bayplan.report.explain.explanation import remarks
@@ -64,11 +65,13 @@ class Explainer:
     Args:
         storage: where the documents are.
         config: the scheduler's configuration.
+        feature_gates: its feature gates.
     """
 
-    def __init__(self, storage: Storage, config: ConfigSource = None) -> None:
+    def __init__(self, storage: Storage, config: ConfigSource = None, feature_gates: GateSettings = None) -> None:
         self._storage = storage
         self._config = config
+        self._feature_gates = feature_gates
         self._busy = asyncio.Semaphore(1)
 
     async def explain(self, namespace: str, name: str, when: str) -> Document:
@@ -85,11 +88,11 @@ class Explainer:
         return answer
 
     def _work_out(self, current: list[Document], later: Sequence[Change], key: str) -> Document:
-        cluster = Cluster.from_objects(documents_before(current, later))
-        if key not in cluster.pods:
-            raise NotFound.of(RULES["Pod"], key.partition("/")[2])
         try:
-            answer = cluster.explain(key, self._config).document()
+            cluster = Cluster.from_objects(documents_before(current, later))
+            if key not in cluster.pods:
+                raise NotFound.of(RULES["Pod"], key.partition("/")[2])
+            answer = cluster.explain(key, self._config, feature_gates=self._feature_gates).document()
         except InvalidObject as error:
             raise BadRequest(str(error)) from None
         return {**answer, "remarks": list(remarks(answer)), "choice": _choice(answer)}

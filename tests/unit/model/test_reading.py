@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from bayplan.model.errors import InvalidObject
 from bayplan.model.pod import Pod
-from bayplan.model.reading import ReadResult, from_dicts, read
+from bayplan.model.reading import ReadResult, from_dicts, read, read_documents
 
 POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "prod"}}
 NODE: dict[str, Any] = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
@@ -184,3 +185,26 @@ def test_real_files(shared: Path, folder: str, at_least: int) -> None:
     """Manifests and dumps of real projects are read without a fault."""
     result = read([shared / "data" / folder])
     assert len(result.objects) >= at_least
+
+
+def test_whole_documents_of_any_kind(tmp_path: Path) -> None:
+    file = tmp_path / "all.yaml"
+    file.write_text(
+        "apiVersion: v1\nkind: PodList\nitems: [{metadata: {name: a}, spec: {nope: 1}}]\n---\n"
+        "apiVersion: example.com/v1\nkind: Thing\nmetadata: {name: t}\n"
+    )
+    found = read_documents([file])
+    assert [(one.where, one.document.get("kind")) for one in found] == [
+        ("document 1.items[0]", "Pod"),
+        ("document 2", "Thing"),
+    ]
+    assert found[0].document["spec"] == {"nope": 1}
+
+
+def test_what_is_no_document_is_a_fault(tmp_path: Path) -> None:
+    text, broken = tmp_path / "text.yaml", tmp_path / "broken.json"
+    text.write_text("just words\n")
+    broken.write_text("{")
+    with pytest.raises(InvalidObject) as raised:
+        read_documents([text, broken, tmp_path / "missing.yaml"])
+    assert [Path(fault.source).name for fault in raised.value.faults] == ["text.yaml", "broken.json", "missing.yaml"]

@@ -8,6 +8,10 @@ from typing import Any
 
 from tests.dashboarding import Served, node, open_page, pod, served
 
+from bayplan.core.cache import Cache
+from bayplan.core.lifecycle import PodState
+from bayplan.core.queue.queued_pod import QueuedPod
+from bayplan.testing import builders
 from bayplan.web.feed import BEHIND_MAX, EVENTS_MAX
 
 
@@ -135,6 +139,22 @@ def test_nothing_follows_the_storage_when_nobody_looks() -> None:
             await asyncio.sleep(0)
             assert cluster.registry.storage._followers_of_all
         assert cluster.feed._note not in cluster.registry.storage._followers_of_all
+
+    asyncio.run(look())
+
+
+def test_the_queue_moves_without_any_write() -> None:
+    cluster = served()
+    waiting = builders.pod("web").obj()
+    queued = QueuedPod(waiting, Cache().info(waiting), 1, 0, state=PodState.ACTIVE)
+
+    async def look() -> None:
+        async with open_page(cluster.feed) as messages:
+            await _next(messages)
+            cluster.queued.append(queued)
+            assert (await _next(messages))[1]["tables"] == {"queue": {"default/web": {"state": "active"}}}
+            cluster.queued.clear()
+            assert (await _next(messages))[1]["tables"] == {"queue": {"default/web": None}}
 
     asyncio.run(look())
 

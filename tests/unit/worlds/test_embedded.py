@@ -48,8 +48,8 @@ def test_an_urgent_deployment_gets_its_place() -> None:
         running.wait_until(lambda k: k.get("deployment", "filler")["status"]["readyReplicas"] == 8, timeout=20)
         fillers = {pod["metadata"]["name"] for pod in running.list("pods", "default", "app=filler")}
         running.apply(_DEPLOYMENT.format(name="urgent", replicas=1, priority="high"))
-        nominated = running.wait_until(_nominated)
-        victim = running.wait_until(_marked)
+        nominated: str = running.wait_until(_nominated)
+        victim: dict[str, Any] = running.wait_until(_marked)
         running.wait_until("deployment/urgent available", timeout=20)
         urgent = running.list("pods", "default", "app=urgent")[0]
         assert urgent["spec"]["nodeName"] == nominated
@@ -60,7 +60,7 @@ def test_an_urgent_deployment_gets_its_place() -> None:
         preempted = running.wait_until(lambda k: _events(k, "Preempted"))
         assert [event["involvedObject"]["name"] for event in preempted] == [victim["metadata"]["name"]]
         assert preempted[0]["message"] == f"Preempted by pod {urgent['metadata']['uid']} on node {nominated}"
-        again = running.wait_until(lambda k: _made_again(k, fillers))
+        again: dict[str, Any] = running.wait_until(lambda k: _made_again(k, fillers))
         assert again["status"]["phase"] == "Pending"
 
 
@@ -69,16 +69,16 @@ def _nominated(running: LiveCluster) -> str:
     return str(pods[0]["status"].get("nominatedNodeName", "")) if pods else ""
 
 
-def _marked(running: LiveCluster) -> dict[str, Any] | None:
-    """A victim that is still ending."""
+def _marked(running: LiveCluster) -> dict[str, Any]:
+    """A victim that is still ending; nothing if there is none."""
     pods = running.list("pods", "default", "app=filler")
-    return next((pod for pod in pods if _condition(pod, "DisruptionTarget")), None)
+    return next((pod for pod in pods if _condition(pod, "DisruptionTarget")), {})
 
 
-def _made_again(running: LiveCluster, before: set[str]) -> dict[str, Any] | None:
+def _made_again(running: LiveCluster, before: set[str]) -> dict[str, Any]:
     pods = running.list("pods", "default", "app=filler")
     new = [pod for pod in pods if pod["metadata"]["name"] not in before]
-    return new[0] if len(pods) == len(before) and new else None
+    return new[0] if len(pods) == len(before) and new else {}
 
 
 def test_a_new_environment_variable_rolls_a_deployment_out() -> None:
@@ -98,9 +98,8 @@ def test_events_of_controllers_are_written() -> None:
     with cluster(nodes=1) as running:
         running.apply(_CLASSES + _DEPLOYMENT.format(name="web", replicas=2, priority="low"))
         running.wait_until("deployment/web available")
-        created = running.wait_until(
-            lambda k: len(_events(k, "SuccessfulCreate")) == 2 and _events(k, "SuccessfulCreate")
-        )
+        running.wait_until(lambda k: len(_events(k, "SuccessfulCreate")) == 2)
+        created = _events(running, "SuccessfulCreate")
         assert {event["source"]["component"] for event in created} == {"replicaset-controller"}
         (scaled,) = _events(running, "ScalingReplicaSet")
         assert scaled["message"].startswith("Scaled up replica set web-")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
+from bayplan.apiserver.housekeeping.events import EventExpiry
 from bayplan.apiserver.housekeeping.garbage import GarbageCollector
 from bayplan.apiserver.housekeeping.namespaces import NamespaceContents, NamespaceEnding
 from bayplan.apiserver.housekeeping.nodes import NodeTimeToLive
@@ -29,6 +30,7 @@ class Housekeeping:
             VolumeProtection(),
             GarbageCollector(),
             NamespaceEnding(),
+            EventExpiry(),
         )
         for resource in registry.storage.resources():
             for entry in registry.storage.entries(resource):

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, TypeAlias
 
 from bayplan.apiserver.http import deleting as deletions
-from bayplan.apiserver.http import reading, reviews, subresources, writing
+from bayplan.apiserver.http import reading, reviews, subresources, tokens, writing
 from bayplan.apiserver.http.accepting import form_of
 from bayplan.apiserver.http.bodies import check_length
 from bayplan.apiserver.http.connections import ABORT
@@ -55,6 +55,7 @@ class Application:
     def __init__(self, registry: Registry, token: str, clock: Callable[[], int], address: str) -> None:
         self.registry = registry
         self._token = token.encode()
+        self._issue_token = tokens.issuing(token)
         self._clock = clock
         self._information = Information(registry, address)
         self._watches: set[Watch] = set()
@@ -138,7 +139,9 @@ class Application:
         if verb == "watch":
             watching, stream = watch(self.registry, request, target, form, self._clock)
             return self._remembered(watching, stream)
-        if target.subresource:
+        if target.subresource == "token":
+            handler = self._issue_token
+        elif target.subresource:
             handler = subresources.handler_of(target, verb)
         elif reviews.is_review(target):
             handler = reviews.answer_review

@@ -28,12 +28,14 @@ from bayplan.apiserver.registry.typed import TypedContent, narrow_document
 from bayplan.apiserver.registry.versions import served_form, storage_name, stored_form
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.resources import Resource, resource_of
+from bayplan.apiserver.statuses import completed
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.structs import replace
+from bayplan.model.timestamps import format_time
 from bayplan.store import pods
 from bayplan.store.deleting import Request
 from bayplan.store.errors import AlreadyExists, Conflict, NotFound
@@ -283,6 +285,7 @@ class Registry:
         labels = pods.topology_labels(node if isinstance(node, Node) else None)
         # Nobody owns what a binding writes, as with the real server.
         made = self.overlay(PODS, entry, pod, pods.bound(pod, node_name, uid, labels, annotations, now))
+        made = completed(PODS, entry.document, made, format_time(now))
         return self._write(PODS, entry, made, options, now)
 
     def evict(self, namespace: str, name: str, request: Request, options: WriteOptions, now: int) -> None:
@@ -293,6 +296,7 @@ class Registry:
         if not evicting.needs_no_budget(pod):
             self._ask_budget(pod, options, now)
         marked = self.overlay(PODS, entry, pod, evicting.about_to_go(pod, now))
+        marked = completed(PODS, entry.document, marked, format_time(now))
         marked = self._owned(entry.document, marked, PODS, "status", options, now)
         if not options.dry_run and pod.metadata.deletion_timestamp is None:
             self._write(PODS, entry, marked, options, now)

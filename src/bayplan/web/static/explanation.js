@@ -140,5 +140,5 @@ function failureParts(answer) {
     const some = names.slice(0, NODES_SHOWN).join(", ") + (names.length > NODES_SHOWN ? ` and ${names.length - NODES_SHOWN} more` : "");
     return element("li", {}, element("strong", {}, reason), element("span.about", {}, some));
   });
-  return [element("h3", {}, answer.best.length ? "Why not elsewhere" : "Why not here"), element("ul.reasons", {}, items)];
+  return [element("h3", {}, answer.best.length ? "Why not elsewhere" : "What stands in the way"), element("ul.reasons", {}, items)];
 }

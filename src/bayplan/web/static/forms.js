@@ -16,7 +16,7 @@ const select = (name, options) =>
   element("select", { name }, options.map(([value, text]) => element("option", { value }, text)));
 
 /** Shows a form; what `send` throws is shown in it, otherwise the dialog closes. */
-function show(title, fields, button, send) {
+function show(title, fields, button, send, mayCancel = true) {
   const problem = element("p.problem", { role: "alert" });
   const submit = async (event) => {
     event.preventDefault();
@@ -28,7 +28,8 @@ function show(title, fields, button, send) {
       problem.textContent = error.message;
     }
   };
-  const close = element("button", { type: "button", onclick: () => dialog().close() }, "Cancel");
+  const close = mayCancel ? element("button", { type: "button", onclick: () => dialog().close() }, "Cancel") : null;
+  dialog().oncancel = (event) => mayCancel || event.preventDefault();
   const buttons = element("div.buttons", {}, element("button.primary", { type: "submit" }, button), close);
   const form = element("form", { onsubmit: submit }, ...fields, problem, buttons);
   dialog().replaceChildren(element("h2", { id: "dialog-title" }, title), form);
@@ -88,6 +89,6 @@ const classFields = () => [
 export function askForToken(refused, given) {
   const hint = "bayplan up prints it, in the address of the dashboard.";
   const fields = [field("Token", input("token", { type: "password", required: true, autocomplete: "current-password" }), hint)];
-  const form = show("This cluster asks for its token", fields, "Open", async ({ token }) => given(token));
+  const form = show("This cluster asks for its token", fields, "Open", async ({ token }) => given(token), false);
   if (refused) form.querySelector(".problem").textContent = "That token was not accepted.";
 }

@@ -68,10 +68,13 @@ function nothing(text) {
 }
 
 function drawEvents(model) {
-  const events = [...model.events].sort(([, one], [, other]) => ((other.at ?? "") < (one.at ?? "") ? -1 : 1));
+  const events = [...model.events].reverse().sort(([, one], [, other]) => secondOf(other) - secondOf(one));
   if (!events.length) return nothing("No events yet.");
   return events.slice(0, EVENTS_MAX).map(([key, event]) => entry(key, event, () => eventItem(event)));
 }
+
+/** Some events have microseconds and some do not; within a second the one heard of last comes first. */
+const secondOf = ({ at }) => (at ? Date.parse(`${at.slice(0, 19)}Z`) : 0);
 
 function eventItem(event) {
   const times = event.count > 1 ? ` ×${event.count}` : "";
@@ -92,7 +95,7 @@ function drawBudgets(model) {
 
 function budgetItem(budget) {
   const { allowed = 0, healthy = 0, desired = 0, expected = 0 } = budget;
-  const meter = element("meter", { min: 0, max: Math.max(1, expected), value: healthy, low: desired, "aria-hidden": "true" });
+  const meter = element("meter", { min: 0, max: Math.max(1, expected - desired, allowed), value: allowed, "aria-hidden": "true" });
   return element(
     "li.budget",
     { data: { allows: allowed > 0 ? "some" : "none" } },

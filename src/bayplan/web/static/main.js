@@ -52,6 +52,18 @@ function draw(changes = null) {
   drawSummary(model);
   drawCountdowns();
   keepStop(byId("zones"));
+  markShown();
+}
+
+/** The block whose pod is in the panel. */
+function markShown() {
+  for (const block of document.querySelectorAll(".block.shown")) block.classList.remove("shown");
+  plan.blockOf(panel.pod)?.classList.add("shown");
+}
+
+function closePanel() {
+  panel.close();
+  markShown();
 }
 
 function drawSummary(model) {
@@ -74,14 +86,19 @@ function drawCountdowns() {
 
 /** Says aloud what one should not miss. */
 function announce(changes, model) {
-  const preempted = changes.filter(({ table, before, now }) => table === "events" && !before && now?.reason === "Preempted");
+  const preempted = changes
+    .filter(({ table, before, now }) => table === "events" && !before && now?.reason === "Preempted")
+    .map(({ now }) => now);
   if (!preempted.length) return;
-  const victims = preempted.map(({ now }) => now.about.replace("Pod ", ""));
-  const by = [...model.pods.values()].find((pod) => preempted[0].now.message.includes(pod.uid));
-  const who = by ? `${by.name} (priority ${(by.priority ?? 0).toLocaleString("en")})` : "A pod of higher priority";
+  const uids = new Set(preempted.flatMap(({ message }) => message.split(" ")));
+  const by = [...model.pods.values()].filter(({ uid }) => uids.has(uid));
+  const victims = preempted.map(({ about }) => about.replace("Pod ", ""));
   const named = victims.slice(0, 3).join(", ") + (victims.length > 3 ? ` and ${victims.length - 3} more` : "");
-  tell(`${who} preempts ${named}.`);
+  tell(by.length > 1 ? `${by.length} pods preempt ${named}.` : `${spoken(by[0])} preempts ${named}.`);
 }
+
+const spoken = (pod) =>
+  pod ? `${pod.name} (priority ${(pod.priority ?? 0).toLocaleString("en")})` : "A pod of higher priority";
 
 function heard(event, message) {
   byId("connection").hidden = true;
@@ -132,9 +149,10 @@ function listenToClicks() {
     const node = event.target.closest("[data-node]");
     if (pod) panel.open("pod", pod.dataset.pod, shownModel());
     else if (node) panel.open("node", `/${node.dataset.node}`, shownModel());
+    markShown();
   });
   document.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && !byId("dialog").open) panel.close();
+    if (event.key === "Escape" && !byId("dialog").open) closePanel();
   });
   byId("add").addEventListener("click", () => showAdd(past.present, tell));
   byId("sizing").addEventListener("change", (event) => {

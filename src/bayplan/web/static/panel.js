@@ -21,6 +21,11 @@ export class Panel {
   #cameFrom = null;
   #answer = element("div.answer");
 
+  /** The key of the pod that is shown, if it is one. */
+  get pod() {
+    return this.#shown?.kind === "pod" ? this.#shown.key : null;
+  }
+
   open(kind, key, model) {
     if (byId("panel").hidden) this.#cameFrom = document.activeElement;
     this.#shown = { kind, key };

@@ -156,10 +156,10 @@ export class Plan {
 
   #keptBlock(pod, node, levels) {
     const share = node[this.sizing] ? (pod[this.sizing] ?? 0) / node[this.sizing] : 0;
-    const spoken = `Kept for ${pod.name}, priority ${priorityOf(pod)}`;
+    const spoken = `Kept for ${pod.name}, priority ${priorityOf(pod).toLocaleString("en")}`;
     const style = `button.block.kept.${styleOf(levels, pod.priority)}`;
     const facts = { type: "button", tabindex: "-1", title: spoken, "aria-label": spoken, data: { pod: keyOf(pod) } };
-    const made = element(style, facts, element("span.label", {}, `▸ ${pod.name}`));
+    const made = element(style, facts, element("span.label", {}, "▸ ", ...labelOf(pod)));
     made.style.height = `${Math.min(100, 100 * share)}%`;
     return made;
   }
@@ -212,7 +212,7 @@ function blockStates(pod) {
 
 export function describe(pod) {
   const states = isVictim(pod) ? "preempted, ending" : isEnding(pod) ? "ending" : (pod.phase ?? "").toLowerCase();
-  return `Pod ${pod.name}, priority ${priorityOf(pod)}, ${requests(pod)}, ${states}`;
+  return `Pod ${pod.name}, priority ${priorityOf(pod).toLocaleString("en")}, ${requests(pod)}, ${states}`;
 }
 
 /** Names of the nodes whose bays these changes touch. */

@@ -90,6 +90,7 @@ def test_a_pod_ends_after_its_run_time(annotations: dict[str, str], phase: str, 
 )
 def test_run_time_as_annotated(written: str, seconds: float | None) -> None:
     assert annotated_run_seconds(pod("a").annotations({"bayplan/run-seconds": written}).obj()) == seconds
+    assert annotated_run_seconds(pod("a").annotations({"others/run-seconds": written}).obj()) == seconds
 
 
 def test_the_run_time_may_come_from_elsewhere() -> None:
