@@ -13,6 +13,8 @@ from tests.serving import CONFIG_MAPS, Api, config_map
 from bayplan.apiserver.http import application, connections, watching
 from bayplan.apiserver.http.server import Server, listening_socket
 
+pytestmark = pytest.mark.slow
+
 WELL_BEHAVED = b"GET /healthz HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\n\r\n"
 SECONDS_MAX = 20.0
 

@@ -155,13 +155,14 @@ def test_a_client_that_resumes_from_its_last_version_misses_nothing() -> None:
 
 
 def test_a_quiet_watch_is_told_its_version_if_it_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "BOOKMARK_SECONDS", 0.01)
+    monkeypatch.setattr(watching, "BOOKMARK_SECONDS", 0.3)  # longer than a client waits for more
 
     async def play() -> None:
         api = Api()
         watcher = Watcher(api, "resourceVersion=9&allowWatchBookmarks=true")
+        assert await watcher.read() == []
         api.post(PODS.replace("pods", "secrets"), {"metadata": {"name": "s"}})
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0.4)
         event = (await watcher.read())[-1]
         assert event["type"] == "BOOKMARK"
         assert event["object"] == {"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"resourceVersion": "10"}}
@@ -170,6 +171,7 @@ def test_a_quiet_watch_is_told_its_version_if_it_asked(monkeypatch: pytest.Monke
     asyncio.run(play())
 
 
+@pytest.mark.slow
 def test_a_watch_ends_when_its_time_is_up() -> None:
     async def play() -> None:
         watcher = Watcher(Api(), "resourceVersion=9&timeoutSeconds=1")
