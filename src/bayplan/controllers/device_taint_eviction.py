@@ -8,7 +8,7 @@ node, and claims that the scheduler made for extended resources, are passed over
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from bayplan.controllers.eviction import evict
 from bayplan.controllers.ownership import NamespacedName, namespaced_name
@@ -26,10 +26,11 @@ from bayplan.model.tolerations import NO_EXECUTE
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.store import DELETED, Store, WatchEvent
 
+DELETED_BY_TAINT: Final = "DeletionByDeviceTaintManager"
 _BECAUSE_OF_TAINT = Condition(
     type=DISRUPTION_TARGET,
     status=TRUE,
-    reason="DeletionByDeviceTaintManager",
+    reason=DELETED_BY_TAINT,
     message="Device Taint manager: deleting due to NoExecute taint",
 )
 

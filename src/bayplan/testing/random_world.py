@@ -18,14 +18,19 @@ from bayplan.analysis.simulation.inputs.commands import Command, Cordon, Plan
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
+from bayplan.controllers.device_taint_eviction import DELETED_BY_TAINT
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision
-from bayplan.core.events import Event
+from bayplan.core.events import Event, ObjectRemoved
 from bayplan.core.framework.requeue import Wakeups
+from bayplan.model.conditions import find_condition
+from bayplan.model.kinds import Object
 from bayplan.model.node import Node
+from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import ResourceSlice
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MILLISECOND, SECOND
+from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import CronJob
 from bayplan.store import ApiError, Store
 from bayplan.testing.decision_checks import ChoiceChecker
@@ -41,10 +46,15 @@ from bayplan.worlds.simulated import SimulatedWorld
 STARTED_AT = 1_700_000_000 * SECOND
 #: A world with more preemptions than this goes in circles.
 PREEMPTIONS_MAX = 300
+TAINT_EVICTIONS_MAX = 300
 
 
 class GoesInCircles(Exception):  # noqa: N818 - ends a world, but nothing is wrong
-    """A preemptor and the recreated victims push each other out without end, as upstream."""
+    """Pods come and go without end, as upstream.
+
+    A preemptor and the recreated victims push each other out; or a claim that pods share keeps a device with a taint,
+    from which each of them is evicted and recreated.
+    """
 
 
 class RandomWorld:
@@ -75,7 +85,7 @@ class RandomWorld:
         self.scheduler = build_scheduler(
             configuration, started_at=STARTED_AT, on_choice=self.checker.check if self.checker is not None else None
         )
-        self.preemptions = 0
+        self.preemptions = self.taint_evictions = 0
         self._on_event, self._on_decision = on_event, on_decision
         for obj in draw_furniture(self.draw, self.character):
             with suppress(ApiError):  # two of one name
@@ -103,6 +113,9 @@ class RandomWorld:
         self.world.at(STARTED_AT + self.seconds * SECOND, self._calm_down)
 
     def _observe(self, event: Event, now: int) -> None:
+        self.taint_evictions += isinstance(event, ObjectRemoved) and _left_a_tainted_device(event.old)
+        if self.taint_evictions > TAINT_EVICTIONS_MAX:
+            raise GoesInCircles
         if self.checker is not None:
             self.checker.observe(event, now)
         if self._on_event is not None:
@@ -154,3 +167,8 @@ class RandomWorld:
             return  # users too are refused now and then
         if happened:
             self.draw.note("change", change)
+
+
+def _left_a_tainted_device(gone: Object) -> bool:
+    condition = find_condition(gone.status.conditions, DISRUPTION_TARGET) if isinstance(gone, Pod) else None
+    return condition is not None and condition.reason == DELETED_BY_TAINT
