@@ -173,9 +173,10 @@ SLEEPERS = frozenset(
 
 
 def check_settled(store: Store, scheduler: Scheduler) -> None:
-    """Every pod that waits is one that fits nowhere, judged from scratch by what the store holds.
+    """Every pod that waits for news is one that fits nowhere, judged from scratch by what the store holds.
 
-    Not asked of pods that one of the SLEEPERS rejected, unless no wake-up may be missed.
+    Not asked of pods that are going to be tried anyway, nor of those that one of the SLEEPERS rejected, unless no
+    wake-up may be missed.
     """
     exempt = SLEEPERS if scheduler.wakeups is Wakeups.UPSTREAM else frozenset()
     cache = Cache(scheduler.cache.gates)
@@ -191,12 +192,10 @@ def check_settled(store: Store, scheduler: Scheduler) -> None:
             profile = scheduler.profiles[info.scheduler_name]
             assert not may_enter(profile.pre_enqueue, info).ok, f"{queued.key} waits though no gate is shut"
             continue
-        if queued.state is PodState.UNSCHEDULABLE and not exempt.isdisjoint(queued.rejectors):
+        if queued.state is not PodState.UNSCHEDULABLE or not exempt.isdisjoint(queued.rejectors):
             continue
         try:
             choice = decider.decide(info, cache.view())
         except CycleError:
             continue  # an attempt that ends in an error places nothing
-        assert not isinstance(choice, Fits), (
-            f"{queued.key} waits ({queued.state.value}) but fits on {cache.nodes.names[choice.row]}"
-        )
+        assert not isinstance(choice, Fits), f"{queued.key} waits but fits on {cache.nodes.names[choice.row]}"
