@@ -1,6 +1,6 @@
 # Every command a contributor needs; CI runs `make test` and nothing else.
 .DEFAULT_GOAL := test
-.PHONY: setup run test check kubectl fmt sim fuzz update bench clean
+.PHONY: setup run test check programs fmt sim fuzz update bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -19,15 +19,18 @@ setup: $(STAMP)
 run: $(STAMP)
 	$(BIN)/bayplan demo
 
-test: check kubectl
+test: check programs
 	$(PYTEST) -m "not slow"
 	$(PYTEST) -m slow
 
-# For the tests with the real kubectl: Debian's, where it is missing and can be had; else those tests are skipped.
-kubectl:
-	@command -v kubectl >/dev/null || ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ] \
+# For the tests with the real kubectl and in a browser: Debian's, where they are missing and can be had; else those tests
+# are skipped.
+INSTALL = command -v $(1) >/dev/null || ! command -v apt-get >/dev/null || [ "$$(id -u)" != 0 ] \
 	  || (timeout 120 apt-get -qq update && DEBIAN_FRONTEND=noninteractive timeout 300 \
-	      apt-get -qq install --no-install-recommends kubernetes-client) >/dev/null 2>&1 </dev/null || true
+	      apt-get -qq install --no-install-recommends $(2)) >/dev/null 2>&1 </dev/null || true
+programs:
+	@$(call INSTALL,kubectl,kubernetes-client)
+	@$(call INSTALL,chromium,chromium)
 
 check: $(STAMP)
 	$(BIN)/ruff check .
