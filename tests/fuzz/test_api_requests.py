@@ -115,7 +115,7 @@ async def _first_piece(stream: Stream) -> None:
             await anext(pieces)
     except (TimeoutError, StopAsyncIteration):
         pass
-    await pieces.aclose()  # type: ignore[attr-defined]
+    await pieces.aclose()
 
 
 def _fault_of(answer: Answer) -> str:

@@ -6,14 +6,14 @@ everybody, since they say nothing about the cluster; the feed and the explanatio
 
 from __future__ import annotations
 
-import asyncio
 import time
 from importlib import resources
-from typing import Any, Final
+from typing import Final
 
 from bayplan.analysis.cluster import ConfigSource
-from bayplan.apiserver.http.application import Application, Receive, Scope, Send, error_answer
-from bayplan.apiserver.http.requests import Answer, query_of, segments_of
+from bayplan.apiserver.http.application import Application, error_answer, path_of, request_of
+from bayplan.apiserver.http.requests import Answer, Request
+from bayplan.apiserver.http.sending import Receive, Scope, Send, send_answer, send_pieces
 from bayplan.apiserver.storage.entries import encode_json
 from bayplan.config.feature_gates import GateSettings
 from bayplan.store.errors import ApiError, MethodNotAllowed, NotFound, Unauthorized
@@ -41,6 +41,7 @@ _HEADERS: Final = (
     ("cross-origin-opener-policy", "same-origin"),
     ("cache-control", "no-cache"),
 )
+_FEED_HEADERS: Final = (("cache-control", "no-store"), ("x-accel-buffering", "no"))
 
 
 def page_files() -> dict[str, Answer]:
@@ -74,71 +75,36 @@ class Dashboard:
         self._application.close()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        raw_path = scope.get("raw_path") or scope["path"].encode()
-        segments = segments_of(raw_path.partition(b"?")[0])
-        if not segments and "text/html" in headers.get("accept", "") and scope["method"] in ("GET", "HEAD"):
-            await _send(self._files[_PAGE], scope["method"], send)
-        elif segments[:1] == (FOLDER,):
+        segments = path_of(scope)
+        if not segments:
+            request = request_of(scope)
+            if "text/html" in request.header("accept") and request.method in ("GET", "HEAD"):
+                await send_answer(self._files[_PAGE], request.method, send)
+                return
+        if segments[:1] == (FOLDER,):
+            request = request_of(scope)
             try:
-                await self._own(segments[1:], scope, headers, receive, send)
+                await self._own(request, receive, send)
             except ApiError as error:
-                await _send(error_answer(error), scope["method"], send)
+                await send_answer(error_answer(error), request.method, send)
         else:
             await self._application(scope, receive, send)
 
-    async def _own(
-        self, segments: tuple[str, ...], scope: Scope, headers: dict[str, str], receive: Receive, send: Send
-    ) -> None:
-        method = scope["method"]
+    async def _own(self, request: Request, receive: Receive, send: Send) -> None:
+        method, segments = request.method, request.segments[1:]
         if method not in ("GET", "HEAD"):
             raise MethodNotAllowed
         if len(segments) == 1 and segments[0] in self._files:
-            await _send(self._files[segments[0]], method, send)
+            await send_answer(self._files[segments[0]], method, send)
             return
-        scheme, _, given = headers.get("authorization", "").partition(" ")
+        scheme, _, given = request.header("authorization").partition(" ")
         if scheme != "Bearer" or not self._application.is_token(given.strip()):
             raise Unauthorized("Unauthorized")
         if segments == ("events",) and method == "GET":
-            await self._stream(receive, send)
+            await send_pieces(self._feed.messages(), "text/event-stream", _FEED_HEADERS, receive, send)
         elif len(segments) == 3 and segments[0] == "explain":
-            when = query_of(scope["query_string"]).get("when", "")
+            when = request.query.get("when", "")
             answer = await self._explainer.explain(segments[1], segments[2], when)
-            await _send(Answer(200, encode_json(answer)), method, send)
+            await send_answer(Answer(200, encode_json(answer)), method, send)
         else:
             raise NotFound.no_resource()
-
-    async def _stream(self, receive: Receive, send: Send) -> None:
-        await send(_start(200, "text/event-stream", (("cache-control", "no-store"), ("x-accel-buffering", "no"))))
-        sending = asyncio.ensure_future(_send_all(self._feed, send))
-        leaving = asyncio.ensure_future(_left(receive))
-        _, unfinished = await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        for task in unfinished:
-            task.cancel()
-        await asyncio.gather(sending, leaving, return_exceptions=True)
-
-
-def _start(status: int, content_type: str, headers: tuple[tuple[str, str], ...]) -> dict[str, Any]:
-    encoded = [(name.encode(), value.encode("latin-1")) for name, value in (("content-type", content_type), *headers)]
-    return {"type": "http.response.start", "status": status, "headers": encoded}
-
-
-async def _send(answer: Answer, method: str, send: Send) -> None:
-    length = ("content-length", str(len(answer.body)))
-    await send(_start(answer.status, answer.content_type, (*answer.headers, length)))
-    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else answer.body})
-
-
-async def _send_all(feed: Feed, send: Send) -> None:
-    messages = feed.messages()
-    try:
-        async for message in messages:
-            await send({"type": "http.response.body", "body": message, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
-    finally:
-        await messages.aclose()
-
-
-async def _left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -10,8 +10,8 @@ import asyncio
 import base64
 import hmac
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, Final, TypeAlias
+from collections.abc import AsyncGenerator, Callable
+from typing import Final
 
 from bayplan.apiserver.http import deleting as deletions
 from bayplan.apiserver.http import reading, reviews, subresources, tokens, writing
@@ -21,18 +21,16 @@ from bayplan.apiserver.http.connections import ABORT
 from bayplan.apiserver.http.information import TEXT, Information
 from bayplan.apiserver.http.requests import JSON, Answer, Request, Stream, query_of, segments_of
 from bayplan.apiserver.http.routing import Target, UnknownPath, target_of
+from bayplan.apiserver.http.sending import Receive, Scope, Send, send_answer, send_pieces
 from bayplan.apiserver.http.watching import Watch, watch
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.entries import encode_json
 from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound, Unauthorized
 
-Scope: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
-Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-
 #: A path may begin with this and the token.
 TOKEN_SEGMENT: Final = "token="
 BODY_SECONDS: Final = 60.0
+_NOT_CACHED: Final = ("cache-control", "no-cache, private")
 _NOT_FOUND: Final = Answer(404, b"404 page not found\n", TEXT)
 #: What is said with every answer about kinds that nobody should use any more.
 _DEPRECATED = {
@@ -63,7 +61,7 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         assert scope["type"] == "http"
-        request = _request_of(scope)
+        request = request_of(scope)
         try:
             request = self._admitted(request)
             if request.method not in ("GET", "HEAD"):
@@ -79,9 +77,9 @@ class Application:
             abort = (scope.get("extensions") or {}).get(ABORT)
             if abort is not None:
                 answer.when_stalled(abort)
-            await self._stream(answer, receive, send)
+            await send_pieces(answer.pieces, answer.content_type, (_NOT_CACHED,), receive, send)
         else:
-            await _send_answer(answer, request.method, send)
+            await send_answer(answer._replace(headers=(_NOT_CACHED, *answer.headers)), request.method, send)
 
     def close(self) -> None:
         """Ends all watches, so that the server can stop."""
@@ -154,7 +152,7 @@ class Application:
         return answer if warning is None else answer._replace(headers=(*answer.headers, ("warning", warning)))
 
     def _remembered(self, watching: Watch, stream: Stream) -> Stream:
-        async def pieces() -> Any:
+        async def pieces() -> AsyncGenerator[bytes, None]:
             self._watches.add(watching)
             try:
                 async for piece in stream.pieces:
@@ -163,15 +161,6 @@ class Application:
                 self._watches.discard(watching)
 
         return stream._replace(pieces=pieces())
-
-    async def _stream(self, stream: Stream, receive: Receive, send: Send) -> None:
-        await send(_start(200, stream.content_type, ()))
-        sending = asyncio.ensure_future(_send_pieces(stream, send))
-        leaving = asyncio.ensure_future(_client_left(receive))
-        _, unfinished = await asyncio.wait({sending, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        for task in unfinished:
-            task.cancel()
-        await asyncio.gather(sending, leaving, return_exceptions=True)
 
 
 _HANDLERS: Final[dict[str, subresources.Handler]] = {
@@ -223,10 +212,16 @@ def error_answer(error: ApiError) -> Answer:
     return Answer(error.code, encode_json(error.status()), JSON, headers)
 
 
-def _request_of(scope: Scope) -> Request:
+def path_of(scope: Scope) -> tuple[str, ...]:
+    """The parts of the path that is asked for."""
+    raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+    return segments_of(raw_path.partition(b"?")[0])
+
+
+def request_of(scope: Scope) -> Request:
+    """The request without its body, which is still to be read."""
     headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-    raw_path = scope.get("raw_path") or scope["path"].encode()
-    return Request(scope["method"], segments_of(raw_path.partition(b"?")[0]), query_of(scope["query_string"]), headers)
+    return Request(scope["method"], path_of(scope), query_of(scope["query_string"]), headers)
 
 
 async def _body_of(request: Request, receive: Receive) -> bytes:
@@ -253,26 +248,3 @@ async def _received(receive: Receive) -> bytes:
         pieces.append(piece)
         if not message.get("more_body"):
             return b"".join(pieces)
-
-
-def _start(status: int, content_type: str, headers: tuple[tuple[str, str], ...]) -> dict[str, Any]:
-    all_headers = (("content-type", content_type), ("cache-control", "no-cache, private"), *headers)
-    encoded = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in all_headers]
-    return {"type": "http.response.start", "status": status, "headers": encoded}
-
-
-async def _send_answer(answer: Answer, method: str, send: Send) -> None:
-    length = ("content-length", str(len(answer.body)))
-    await send(_start(answer.status, answer.content_type, (*answer.headers, length)))
-    await send({"type": "http.response.body", "body": b"" if method == "HEAD" else answer.body})
-
-
-async def _send_pieces(stream: Stream, send: Send) -> None:
-    async for piece in stream.pieces:
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
-
-
-async def _client_left(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qsl, unquote
 
@@ -70,7 +70,7 @@ def _never(_react: Callable[[], None]) -> None:
 class Stream(NamedTuple):
     """An answer that goes on: each piece is sent as it comes."""
 
-    pieces: AsyncIterator[bytes]
+    pieces: AsyncGenerator[bytes, None]
     content_type: str = JSON
     when_stalled: Callable[[Callable[[], None]], None] = _never
     """Takes what to do once the client has not read for too long."""

@@ -8,7 +8,7 @@ and not once for each. A client that does not keep up is cut off, and resumes fr
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Final
 
 from bayplan.apiserver.http.accepting import PARTIAL, TABLE, Form
@@ -71,7 +71,7 @@ class Watch:
 
     async def pieces(
         self, begin: Callable[[Watch], None], timeout_s: float, *, bookmarks: bool
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """The lines of the watch as they come, until it is over."""
         stop = self._registry.storage.follow(self._note, storage_name(self._target.resource))
         ends_at = asyncio.get_running_loop().time() + timeout_s

@@ -47,7 +47,7 @@ class Watcher:
         if self._next is not None:
             self._next.cancel()
             await asyncio.wait({self._next})
-        await self._pieces.aclose()  # type: ignore[attr-defined]
+        await self._pieces.aclose()
 
 
 def _short(events: list[dict[str, Any]]) -> list[str]:
