@@ -7,7 +7,7 @@ LimitRange defaults, and pod-level limits from container limits, which no schedu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from bayplan.model.meta import RawQuantity
 from bayplan.model.pod import Container, PodSpec
@@ -58,23 +58,37 @@ def _default_pod_level(spec: PodSpec) -> None:
 
 def _sums(spec: PodSpec, of: Callable[[Container], Mapping[str, RawQuantity]]) -> dict[str, RawQuantity]:
     """What the containers need together: the running ones, or the neediest moment of starting up."""
-    running: dict[str, int] = {}
-    for container in spec.containers:
-        _add(running, of(container))
+    starting = [(of(container), container.restart_policy == "Always") for container in spec.init_containers]
+    totals = needed_together(map(of, spec.containers), starting)
+    return {name: _written(nano) for name, nano in totals.items()}
+
+
+def needed_together(
+    running: Iterable[Mapping[str, RawQuantity]], starting: Iterable[tuple[Mapping[str, RawQuantity], bool]]
+) -> dict[str, int]:
+    """What containers need at their neediest moment, in nano units.
+
+    Args:
+        running: amounts of the containers that run.
+        starting: amounts of those that come before, in their order, and whether they go on running beside the others.
+    """
+    totals: dict[str, int] = {}
+    for amounts in running:
+        _add(totals, amounts)
     sidecars: dict[str, int] = {}
     peak: dict[str, int] = {}
-    for container in spec.init_containers:
+    for amounts, is_sidecar in starting:
         needed = dict(sidecars)
-        _add(needed, of(container))
-        if container.restart_policy == "Always":
+        _add(needed, amounts)
+        if is_sidecar:
             sidecars = needed
         for name, nano in needed.items():
             peak[name] = max(peak.get(name, 0), nano)
     for name, nano in sidecars.items():
-        running[name] = running.get(name, 0) + nano
+        totals[name] = totals.get(name, 0) + nano
     for name, nano in peak.items():
-        running[name] = max(running.get(name, 0), nano)
-    return {name: _written(nano) for name, nano in running.items()}
+        totals[name] = max(totals.get(name, 0), nano)
+    return totals
 
 
 def _add(total: dict[str, int], quantities: Mapping[str, RawQuantity]) -> None:

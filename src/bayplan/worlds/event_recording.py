@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
-from bayplan.apiserver.schema.resources import resource_of
+from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.entries import Document
 from bayplan.controllers.contract import Controller
 from bayplan.model.kinds import Object
@@ -53,9 +53,7 @@ class EventRecorder:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        resource = resource_of("", "v1", "events")
-        assert resource is not None
-        self._events = resource
+        self._events = built_in("", "events")
         self._options = WriteOptions("kube-controller-manager", trusted=True)
         self._written: dict[tuple[_Similar, str], tuple[str, str]] = {}
         """Namespace and name of the Event, by what is said."""

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
-from bayplan.apiserver.schema.resources import resource_of
+from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.time_units import MINUTE
 from bayplan.model.timestamps import format_micro_time
@@ -48,9 +48,7 @@ class EventWriter:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        resource = resource_of("", "v1", "events")
-        assert resource is not None
-        self._events = resource
+        self._events = built_in("", "events")
         self._options = WriteOptions("kube-scheduler", trusted=True)
         self._written: dict[_Same, _Written] = {}
 

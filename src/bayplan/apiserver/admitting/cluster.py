@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from bayplan.apiserver.admitting.documents import Document
-from bayplan.apiserver.schema.resources import Resource, resource_of
+from bayplan.apiserver.schema.resources import Resource, built_in
 
 
 class ClusterView(Protocol):
@@ -19,19 +19,12 @@ class ClusterView(Protocol):
         """All documents of the namespace; of all namespaces if it is empty."""
 
 
-def builtin(group: str, version: str, plural: str) -> Resource:
-    """A resource that every server has."""
-    found = resource_of(group, version, plural)
-    assert found is not None
-    return found
-
-
-EVENTS = builtin("", "v1", "events")
-NAMESPACES = builtin("", "v1", "namespaces")
-LIMIT_RANGES = builtin("", "v1", "limitranges")
-RESOURCE_QUOTAS = builtin("", "v1", "resourcequotas")
-SERVICES = builtin("", "v1", "services")
-PRIORITY_CLASSES = builtin("scheduling.k8s.io", "v1", "priorityclasses")
-STORAGE_CLASSES = builtin("storage.k8s.io", "v1", "storageclasses")
-RUNTIME_CLASSES = builtin("node.k8s.io", "v1", "runtimeclasses")
-INGRESS_CLASSES = builtin("networking.k8s.io", "v1", "ingressclasses")
+EVENTS = built_in("", "events")
+NAMESPACES = built_in("", "namespaces")
+LIMIT_RANGES = built_in("", "limitranges")
+RESOURCE_QUOTAS = built_in("", "resourcequotas")
+SERVICES = built_in("", "services")
+PRIORITY_CLASSES = built_in("scheduling.k8s.io", "priorityclasses")
+STORAGE_CLASSES = built_in("storage.k8s.io", "storageclasses")
+RUNTIME_CLASSES = built_in("node.k8s.io", "runtimeclasses")
+INGRESS_CLASSES = built_in("networking.k8s.io", "ingressclasses")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from bayplan.admission.resources import needed_together
 from bayplan.apiserver.admitting.documents import Document
 from bayplan.apiserver.admitting.quantities import added, written
 from bayplan.model.meta import RawQuantity
@@ -18,7 +19,14 @@ QOS_RESOURCES = ("cpu", "memory")
 
 def container_totals(spec: Document, which: str) -> dict[str, str]:
     """The `requests` or `limits` of all containers together, in the notation of the first of each resource."""
-    totals, notations = _summed(spec, which)
+    containers, starting = spec.get("containers") or (), spec.get("initContainers") or ()
+    notations: dict[str, RawQuantity] = {}
+    for container in (*containers, *starting):
+        notations = {**_amounts(container, which), **notations}
+    totals = needed_together(
+        (_amounts(container, which) for container in containers),
+        ((_amounts(container, which), container.get("restartPolicy") == "Always") for container in starting),
+    )
     return {name: written(nano, like=notations[name]) for name, nano in totals.items()}
 
 
@@ -33,36 +41,9 @@ def pod_totals(spec: Document, which: str) -> dict[str, str]:
     return totals
 
 
-def _summed(spec: Document, which: str) -> tuple[dict[str, int], dict[str, RawQuantity]]:
-    running: dict[str, int] = {}
-    notations: dict[str, RawQuantity] = {}
-    for container in spec.get("containers") or ():
-        _add(running, _amounts(container, which), notations)
-    sidecars: dict[str, int] = {}
-    peak: dict[str, int] = {}
-    for container in spec.get("initContainers") or ():
-        needed = dict(sidecars)
-        _add(needed, _amounts(container, which), notations)
-        if container.get("restartPolicy") == "Always":
-            sidecars = needed
-        for name, nano in needed.items():
-            peak[name] = max(peak.get(name, 0), nano)
-    for name, nano in sidecars.items():
-        running[name] = running.get(name, 0) + nano
-    for name, nano in peak.items():
-        running[name] = max(running.get(name, 0), nano)
-    return running, notations
-
-
 def _amounts(container: Document, which: str) -> dict[str, RawQuantity]:
     amounts: dict[str, RawQuantity] = container.get("resources", {}).get(which, {})
     return amounts
-
-
-def _add(total: dict[str, int], amounts: dict[str, RawQuantity], notations: dict[str, RawQuantity]) -> None:
-    for name, raw in amounts.items():
-        total[name] = total.get(name, 0) + parse_quantity(raw)
-        notations.setdefault(name, raw)
 
 
 def qos_class(spec: Document) -> str:

@@ -6,7 +6,6 @@ from typing import Final, Protocol
 
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
-from bayplan.apiserver.schema.resources import Resource, resource_of
 from bayplan.apiserver.storage.log import Change
 
 #: How the parties write: as the controller manager does.
@@ -21,10 +20,3 @@ class Housekeeper(Protocol):
 
     def reconcile(self, registry: Registry, now: int) -> None:
         """Writes all that is due."""
-
-
-def builtin(group: str, plural: str) -> Resource:
-    """A resource that every server has."""
-    resource = resource_of(group, "v1", plural)
-    assert resource is not None
-    return resource

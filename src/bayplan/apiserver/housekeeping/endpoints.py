@@ -9,10 +9,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any, Final
 
-from bayplan.apiserver.housekeeping.contract import OPTIONS, builtin
+from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import PODS, Registry
-from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.model.conditions import TRUE
@@ -22,9 +22,9 @@ from bayplan.model.well_known import READY, SERVICE_NAME
 from bayplan.store import DELETED, ApiError
 from bayplan.store.deleting import Request
 
-SERVICES: Final = builtin("", "services")
-ENDPOINTS: Final = builtin("", "endpoints")
-SLICES: Final = builtin("discovery.k8s.io", "endpointslices")
+SERVICES: Final = built_in("", "services")
+ENDPOINTS: Final = built_in("", "endpoints")
+SLICES: Final = built_in("discovery.k8s.io", "endpointslices")
 _HEADLESS: Final = "service.kubernetes.io/headless"
 _CHANGED: Final = "endpoints.kubernetes.io/last-change-trigger-time"
 _MANAGED: Final = "endpoints.kubernetes.io/managed-by"

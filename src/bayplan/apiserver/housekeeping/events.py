@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final, TypeAlias
 
-from bayplan.apiserver.housekeeping.contract import builtin
 from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.log import Change
 from bayplan.model.time_units import HOUR
 from bayplan.store import DELETED, ApiError
 from bayplan.store.deleting import Request
 
-EVENTS: Final = builtin("", "events")
+EVENTS: Final = built_in("", "events")
 #: Upstream: kube-apiserver --event-ttl (v1.36).
 KEPT_NS: Final = HOUR
 _AT_ONCE: Final = Request(None, None, None, None)

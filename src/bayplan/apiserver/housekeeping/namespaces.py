@@ -10,16 +10,17 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from bayplan.apiserver.housekeeping.contract import OPTIONS, builtin
+from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.registry import NAMESPACES, Registry
+from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.log import Change
 from bayplan.store import BACKGROUND, DELETED, AlreadyExists, ApiError
 from bayplan.store.deleting import Request
 
 _NAMESPACES: Final = "namespaces"
-SERVICE_ACCOUNTS: Final = builtin("", "serviceaccounts")
-CONFIG_MAPS: Final = builtin("", "configmaps")
+SERVICE_ACCOUNTS: Final = built_in("", "serviceaccounts")
+CONFIG_MAPS: Final = built_in("", "configmaps")
 _ROOT_CERTIFICATE: Final = "kube-root-ca.crt"
 _DESCRIPTION: Final = (
     "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the "

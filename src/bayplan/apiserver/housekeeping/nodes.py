@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from bayplan.apiserver.housekeeping.contract import OPTIONS, builtin
+from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.log import Change
 from bayplan.store import ADDED, DELETED, ApiError
 
-NODES: Final = builtin("", "nodes")
+NODES: Final = built_in("", "nodes")
 ANNOTATION: Final = "node.alpha.kubernetes.io/ttl"
 #: The seconds, and up to how many nodes they hold. Upstream: pkg/controller/ttl/ttl_controller.go (v1.36), which lets
 #: the number of nodes sink further before it goes back a step.

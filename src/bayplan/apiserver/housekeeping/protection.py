@@ -9,18 +9,18 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from bayplan.apiserver.housekeeping.contract import OPTIONS, builtin
+from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import PODS, Registry
-from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.model.pod import FINISHED_PHASES
 from bayplan.model.well_known import PV_PROTECTION, PVC_PROTECTION
 from bayplan.store import ApiError
 
-CLAIMS: Final = builtin("", "persistentvolumeclaims")
-VOLUMES: Final = builtin("", "persistentvolumes")
+CLAIMS: Final = built_in("", "persistentvolumeclaims")
+VOLUMES: Final = built_in("", "persistentvolumes")
 _FINALIZERS: Final = {CLAIMS.plural: PVC_PROTECTION, VOLUMES.plural: PV_PROTECTION}
 
 

@@ -6,12 +6,13 @@ from contextlib import suppress
 from typing import Final
 
 from bayplan.apiserver.admitting import quota_status
-from bayplan.apiserver.housekeeping.contract import OPTIONS, builtin
+from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.registry import Registry
+from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.log import Change
 from bayplan.store import DELETED, ApiError
 
-QUOTAS: Final = builtin("", "resourcequotas")
+QUOTAS: Final = built_in("", "resourcequotas")
 #: What no quota counts, and what is written most.
 _NOT_COUNTED: Final = frozenset({"events", "leases.coordination.k8s.io"})
 

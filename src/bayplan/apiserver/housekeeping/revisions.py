@@ -9,9 +9,9 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Final
 
-from bayplan.apiserver.housekeeping.contract import OPTIONS, builtin
+from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.registry import PODS, Registry
-from bayplan.apiserver.schema.resources import Resource
+from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.controllers.workloads.templates import REVISION_HASH, template_hash
@@ -20,10 +20,10 @@ from bayplan.model.workloads import DaemonSet, StatefulSet
 from bayplan.store import DELETED, ApiError
 from bayplan.store.deleting import Request
 
-REVISIONS: Final = builtin("apps", "controllerrevisions")
+REVISIONS: Final = built_in("apps", "controllerrevisions")
 _OWNERS: Final = {
-    "statefulsets.apps": builtin("apps", "statefulsets"),
-    "daemonsets.apps": builtin("apps", "daemonsets"),
+    "statefulsets.apps": built_in("apps", "statefulsets"),
+    "daemonsets.apps": built_in("apps", "daemonsets"),
 }
 #: The label that a revision bears the hash under, by the kind of its owner.
 _HASH_LABELS: Final = {"StatefulSet": "controller.kubernetes.io/hash", "DaemonSet": REVISION_HASH}

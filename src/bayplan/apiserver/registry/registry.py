@@ -27,7 +27,7 @@ from bayplan.apiserver.registry.scaling import replicas_of
 from bayplan.apiserver.registry.typed import TypedContent, narrow_document
 from bayplan.apiserver.registry.versions import served_form, storage_name, stored_form
 from bayplan.apiserver.schema.messages import message_of
-from bayplan.apiserver.schema.resources import Resource, resource_of
+from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.statuses import completed
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.storage import Storage
@@ -52,14 +52,8 @@ class Deleted(NamedTuple):
     gone: bool
 
 
-def _built_in(group: str, plural: str) -> Resource:
-    resource = resource_of(group, "v1", plural)
-    assert resource is not None
-    return resource
-
-
-PODS, NAMESPACES = _built_in("", "pods"), _built_in("", "namespaces")
-BUDGETS = _built_in("policy", "poddisruptionbudgets")
+PODS, NAMESPACES = built_in("", "pods"), built_in("", "namespaces")
+BUDGETS = built_in("policy", "poddisruptionbudgets")
 
 
 class Registry:
@@ -145,8 +139,7 @@ class Registry:
         if wished is served:
             return entry
         updating.check_preconditions(served, wished, resource, must_name_version=must_name_version)
-        half = updating.updated_status if subresource == "status" else updating.updated
-        made = half(served, wished, resource)
+        made = updating.written_half(served, wished, resource, subresource)
         own = partial(self._owned, served, resource=resource, subresource=subresource, options=options, now=now)
         made = self._admitted(resource, made, served, subresource, own, options, now)
         return self._write(resource, entry, stored_form(resource, made), options, now)
@@ -230,8 +223,8 @@ class Registry:
         scope = self.definitions.scope(resource, subresource)
         wished = apply(scope, served, applied, options.manager, now, force=force)
         updating.check_preconditions(served, wished, resource, must_name_version=False)
-        half = updating.updated_status if subresource == "status" else updating.updated
-        made = self._admitted(resource, half(served, wished, resource), served, subresource, unchanged, options, now)
+        made = updating.written_half(served, wished, resource, subresource)
+        made = self._admitted(resource, made, served, subresource, unchanged, options, now)
         made = stored_form(resource, with_old_times(served, made))
         return self._write(resource, entry, made, options, now), False
 
@@ -267,6 +260,12 @@ class Registry:
         assert message is not None
         return overlay(entry.document, narrow_document(before), narrow_document(after), message)
 
+    def _pod(self, namespace: str, name: str) -> Pod:
+        """A pod whose document is stored, as a struct."""
+        pod = self.typed.content.find("Pod", namespace, name)
+        assert isinstance(pod, Pod)
+        return pod
+
     def bind(
         self,
         namespace: str,
@@ -279,8 +278,7 @@ class Registry:
     ) -> Entry:
         """Assigns the pod to the node, which need not exist."""
         entry = self.entry(PODS, namespace, name)
-        pod = self.typed.content.find("Pod", namespace, name)
-        assert isinstance(pod, Pod)
+        pod = self._pod(namespace, name)
         node = self.typed.content.find("Node", "", node_name)
         labels = pods.topology_labels(node if isinstance(node, Node) else None)
         # Nobody owns what a binding writes, as with the real server.
@@ -291,8 +289,7 @@ class Registry:
     def evict(self, namespace: str, name: str, request: Request, options: WriteOptions, now: int) -> None:
         """Deletes the pod if its disruption budget allows that."""
         entry = self.entry(PODS, namespace, name)
-        pod = self.typed.content.find("Pod", namespace, name)
-        assert isinstance(pod, Pod)
+        pod = self._pod(namespace, name)
         if not evicting.needs_no_budget(pod):
             self._ask_budget(pod, options, now)
         marked = self.overlay(PODS, entry, pod, evicting.about_to_go(pod, now))

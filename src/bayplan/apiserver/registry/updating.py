@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from bayplan.apiserver.registry.documents import is_custom, metadata_of, with_part
+from bayplan.apiserver.registry.typed import MODELLED
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import Document
 from bayplan.store.errors import INVALID, BadRequest, Conflict, Invalid, field_cause
@@ -50,10 +51,16 @@ def check_preconditions(old: Document, new: Document, resource: Resource, *, mus
 
 
 def _storage_prefix(resource: Resource) -> str:
-    for rules in RULES.values():
-        if rules.qualified_resource == resource.qualified_resource:
-            return rules.storage_prefix
+    info = MODELLED.get(resource.qualified_resource)
+    if info is not None:
+        return RULES[info.kind].storage_prefix
     return f"{resource.group}/{resource.plural}" if is_custom(resource) else resource.plural
+
+
+def written_half(old: Document, new: Document, resource: Resource, subresource: str) -> Document:
+    """The document after a write to that half of it which the request is about."""
+    half = updated_status if subresource == "status" else updated
+    return half(old, new, resource)
 
 
 def updated(old: Document, new: Document, resource: Resource) -> Document:

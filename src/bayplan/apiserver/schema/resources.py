@@ -77,6 +77,13 @@ def resource_of(group: str, version: str, plural: str) -> Resource | None:
     return _BY_PLURAL.get((group, version, plural))
 
 
+def built_in(group: str, plural: str) -> Resource:
+    """The version v1 of a resource that every server has."""
+    found = resource_of(group, "v1", plural)
+    assert found is not None
+    return found
+
+
 def resource_of_kind(api_version: str, kind: str) -> Resource | None:
     return _BY_KIND.get((api_version, kind))
 
