@@ -173,11 +173,12 @@ SLEEPERS = frozenset(
 
 
 def check_settled(store: Store, scheduler: Scheduler) -> None:
-    """Every pod that waits for news is one that fits nowhere, judged from scratch by what the store holds.
+    """Every pod that waits is one that fits nowhere, judged from scratch by what the store holds.
 
-    Not asked of pods that are going to be tried anyway, nor of those that one of the SLEEPERS rejected, unless no
-    wake-up may be missed.
+    Not asked of pods that one of the SLEEPERS rejected, unless no wake-up may be missed; nor of those that have to wait
+    out their backoff, because the gate that would let an idle scheduler take them earlier is off.
     """
+    waits_out_backoff = not scheduler.cache.gates.scheduler_pop_from_backoff_q
     exempt = SLEEPERS if scheduler.wakeups is Wakeups.UPSTREAM else frozenset()
     cache = Cache(scheduler.cache.gates)
     objects = store.list_and_watch().objects
@@ -192,7 +193,9 @@ def check_settled(store: Store, scheduler: Scheduler) -> None:
             profile = scheduler.profiles[info.scheduler_name]
             assert not may_enter(profile.pre_enqueue, info).ok, f"{queued.key} waits though no gate is shut"
             continue
-        if queued.state is not PodState.UNSCHEDULABLE or not exempt.isdisjoint(queued.rejectors):
+        if queued.state is PodState.UNSCHEDULABLE and not exempt.isdisjoint(queued.rejectors):
+            continue
+        if queued.state is PodState.BACKOFF and waits_out_backoff:
             continue
         try:
             choice = decider.decide(info, cache.view())
