@@ -38,6 +38,7 @@ PUBLIC = {
     "bayplan.pytest_plugin.kubernetes_cluster": "asked for by name in tests",
     "bayplan.pytest_plugin.pytest_configure": "called by pytest",
     "bayplan.pytest_plugin.session_kubernetes_cluster": "asked for by name in tests",
+    "bayplan.testing.__getattr__": "asked for by Python",
     "bayplan.testing.check_plugin.check_plugin": "exported by bayplan.testing",
     "bayplan.testing.comparing.compare_plugins": "exported by bayplan.testing",
     "bayplan.store.objects.Store.update_status": "a write that clients make, beside `replace`",

@@ -6,13 +6,17 @@ brings a rejected pod back. `cluster` runs a whole cluster, with a Kubernetes AP
 the product imports this package. What is not exported here serves the project's own tests.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from bayplan.testing import builders
 from bayplan.testing.check_plugin import RULES, check_plugin
 from bayplan.testing.clusters import GPU, NODE_PATTERNS, POD_PATTERNS, Scene, small_scene
 from bayplan.testing.comparing import compare_plugins
-from bayplan.testing.live_cluster import LiveCluster, cluster
-from bayplan.testing.live_objects import Refusal
 from bayplan.testing.scheduler_wakeups import would_wake
+
+if TYPE_CHECKING:
+    from bayplan.testing.live_cluster import LiveCluster, cluster
+    from bayplan.testing.live_objects import Refusal
 
 __all__ = [
     "GPU",
@@ -29,3 +33,14 @@ __all__ = [
     "small_scene",
     "would_wake",
 ]
+
+_OF_A_CLUSTER = frozenset({"LiveCluster", "Refusal", "cluster"})
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _OF_A_CLUSTER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Loaded when first asked for: tests of plugins need no API server.
+    from bayplan.testing import live_cluster, live_objects  # noqa: PLC0415
+
+    return live_objects.Refusal if name == "Refusal" else getattr(live_cluster, name)
