@@ -14,7 +14,9 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from bayplan.client.claims import ClaimError, ClaimWrites
 from bayplan.client.contract import ApiClient, LostError, NotSentError
+from bayplan.client.documents import Documents
 from bayplan.client.event_series import EventSeries
 from bayplan.client.event_writes import EventWrites
 from bayplan.client.evicting import Preemption
@@ -24,10 +26,24 @@ from bayplan.client.limits import Throttle, TokenBucket
 from bayplan.client.pod_writes import PodWrites
 from bayplan.client.recent import Recent
 from bayplan.client.sending import RefusedError, Sender
-from bayplan.core.actions import Action, Bind, ClearNomination, Emit, Evict, Nominate, SetCondition
-from bayplan.core.events import BindAnswered, Event, EvictAnswered
+from bayplan.client.volumes import VolumeWrites
+from bayplan.core.actions import (
+    Action,
+    Bind,
+    ClearNomination,
+    DeallocateClaim,
+    Emit,
+    Evict,
+    Nominate,
+    ReleaseClaim,
+    SetCondition,
+    WriteVolumes,
+)
+from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import ResourceClaim
+from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 
 Known: TypeAlias = Callable[[str, str], Object | None]
@@ -75,6 +91,9 @@ class Writer:
         self._lanes = Lanes(limits.in_flight, self._sender.is_sending)
         self._pods = KnownPods(lambda key: _pod(known("Pod", key)))
         self._pod_writes = PodWrites(self._sender, self._pods)
+        documents = Documents(self._sender)
+        self._volume_writes = VolumeWrites(documents, lambda key: _version(known("PersistentVolumeClaim", key)))
+        self._claim_writes = ClaimWrites(documents, self._sender, self._pods, known)
         series = EventSeries(host or socket.gethostname())
         self._events = EventWrites(self._lanes, self._sender, series, self.outcomes, clock)
         self._tried_versions: Recent[str, str] = Recent()  # uid -> version of the pod that was to be bound
@@ -130,8 +149,12 @@ class Writer:
                 job = Job(Lane.STATUSES, action.pod, self._evict, action, now, then)
             case SetCondition() | Nominate() | ClearNomination():
                 job = Job(Lane.STATUSES, action.pod, self._write_status, action, now, then)
-            case _:
-                raise AssertionError(f"no handler for {action}")
+            case WriteVolumes():
+                job = Job(Lane.BINDINGS, action.pod, self._write_volumes, action, now, then)
+            case DeallocateClaim() | ReleaseClaim():
+                job = Job(Lane.BINDINGS, action.pod, self._write_claim, action, now, then)
+            case Emit():
+                raise AssertionError("events take another way")
         self._lanes.put(job)
 
     async def _bind(self, job: Job) -> None:
@@ -165,13 +188,40 @@ class Writer:
                 error, _ = await self._attempt(self._pod_writes.nominate(action))
                 self._over(job, action, error)
 
+    async def _write_volumes(self, job: Job) -> None:
+        action = job.subject
+        assert isinstance(action, WriteVolumes)
+        stored: list[ResourceClaim] = []
+        error, lost = await self._attempt(self._write_objects(action, stored, job.now))
+        answer = VolumesAnswered(action.pod, action.uid, error, lost, tuple(stored))
+        self._over(job, action, error, answer, self._pause(action.uid, error, lost))
+
+    async def _write_objects(self, action: WriteVolumes, stored: list[ResourceClaim], now: int) -> None:
+        for obj in action.objects:
+            match obj:
+                case ResourceClaim():
+                    stored.append(await self._claim_writes.write(obj, action, now))
+                case PersistentVolume() | PersistentVolumeClaim():
+                    await self._volume_writes.write(obj)
+                case _:
+                    raise AssertionError(f"no handler for {obj}")
+
+    async def _write_claim(self, job: Job) -> None:
+        match job.subject:
+            case DeallocateClaim() as action:
+                error, _ = await self._attempt(self._claim_writes.deallocate(action))
+                self._over(job, action, error)
+            case ReleaseClaim() as action:
+                error, _ = await self._attempt(self._claim_writes.release(action))
+                self._over(job, action, error)
+
     async def _attempt(self, write: Awaitable[Any]) -> tuple[str, bool]:
         """The error, if there was one, and whether nobody knows what became of the write."""
         try:
             await write
         except LostError as error:
             return str(error) or "lost", True
-        except (NotSentError, RefusedError) as error:
+        except (NotSentError, RefusedError, ClaimError) as error:
             return str(error), False
         except Exception as error:
             # A mistake of this program: the scheduler must not wait for ever.
@@ -229,5 +279,5 @@ def _pod(found: Object | None) -> Pod | None:
     return found if isinstance(found, Pod) else None
 
 
-def _version(pod: Pod | None) -> str:
-    return "" if pod is None else pod.metadata.resource_version
+def _version(obj: Object | None) -> str:
+    return "" if obj is None else obj.metadata.resource_version
