@@ -5,7 +5,7 @@
     python benchmarks/live_load.py start   [--nodes 5000] [--pods 100000] …
 
 Fills the cluster, starts the scheduler in a process of its own and watches what gets bound. `preempt`: each node is
-full with four small pods, and each pod must evict three. `start`: all pods run, and one more waits. Without a kubeconfig
+full with four small pods, and each pod must evict three. `start`: all pods run, one more waits. Without a kubeconfig
 the cluster is `bayplan up --no-scheduler` in another process. In a scheduler's command KUBECONFIG and CONFIG stand for
 files. As the machine may have other work, the CPU time for each pod is the figure to compare.
 """
