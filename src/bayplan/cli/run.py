@@ -23,15 +23,19 @@ from bayplan.client.event_loop import run_event_loop
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
+from bayplan.config.document import read_document
+from bayplan.config.faults import Faults
 from bayplan.config.loading import Configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.config.writing import configuration_text
 from bayplan.report.words import counted
 from bayplan.worlds.live import LiveWorld, SystemClock
+from bayplan.worlds.live_journal import LiveJournal
 from bayplan.worlds.live_observers import LiveObserver
 
 #: How long what was begun may take to finish when the process is to end.
 _DRAINS_WITHIN_S = 5.0
+_BYTES_PER_MB = 1_000_000
 
 
 @click.command(cls=RunCommand)
@@ -95,7 +99,7 @@ class _Process:
             client,
             kinds_to_watch(configuration),
             clock=clock,
-            observers=self._observers(),
+            observers=self._observers(configuration, started_at),
             may_decide=_always if self.elector is None else self.elector.is_leading,
             on_trouble=_report,
             decides_in_thread=bool(configuration.extenders),
@@ -117,9 +121,10 @@ class _Process:
                 self.elector.stop()
                 await election
 
-    def _observers(self) -> list[LiveObserver]:
+    def _observers(self, configuration: Configuration, started_at: int) -> list[LiveObserver]:
         """Who looks on."""
-        return []
+        journal = _journal(self._options, configuration, started_at)
+        return [] if journal is None else [journal]
 
     def _parts(self) -> list[Coroutine[Any, Any, None]]:
         """What runs until it is cancelled."""
@@ -138,6 +143,23 @@ def _election(configuration: Configuration, client: ApiClient, on_started: Any) 
     identity = f"{socket.gethostname()}_{uuid.uuid4()}"
     component = configuration.profiles[0].scheduler_name
     return LeaderElector(client, election, identity, component, on_started=on_started)
+
+
+def _journal(options: RunOptions, configuration: Configuration, started_at: int) -> LiveJournal | None:
+    if options.journal is None:
+        return None
+    head: dict[str, Any] = {
+        "startedAt": started_at,
+        "wakeups": configuration.wakeups.value,
+        "config": None if options.config is None else read_document(Path(options.config), Faults(options.config)),
+        "podMaxInUnschedulablePodsNs": configuration.parked_max_ns,
+    }
+    if options.feature_gates:
+        head["featureGates"] = options.feature_gates
+    file_bytes = int(options.journal_file_size * _BYTES_PER_MB)
+    return LiveJournal(
+        options.journal, head, file_bytes=file_bytes, files_max=options.journal_files, on_trouble=_report
+    )
 
 
 def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -> Writer:

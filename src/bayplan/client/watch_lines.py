@@ -2,7 +2,7 @@
 
 Takes bytes; gives the type of each change and the object. Decoding goes straight into the struct; only what that
 refuses takes the slow way, which knows nulls and can say what is wrong. An object that cannot be used is an
-`Unreadable` with its name. Nothing is kept here.
+`Unreadable` with its name. Objects share equal parts; beyond that nothing is kept here.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from bayplan.client.sharing import SharedParts
 from bayplan.model.checks import check
 from bayplan.model.conversion import convert
 from bayplan.model.kinds import KindInfo, Object
@@ -77,6 +78,7 @@ class KindReader:
 
     def __init__(self, info: KindInfo) -> None:
         self._info = info
+        self._shared = SharedParts()
         line: Any = msgspec.defstruct("_Line", [("type", str), ("object", info.struct)])
         self._decode_line = msgspec.json.Decoder(line).decode
         self._decode_object = msgspec.json.Decoder(info.struct).decode
@@ -118,8 +120,13 @@ class KindReader:
         return self._checked(obj)
 
     def _checked(self, obj: Object) -> Object | Unreadable:
-        faults = check(obj) if obj.metadata.name else ()  # a bookmark has no name
-        return _unreadable(obj, faults) if faults else obj
+        if not obj.metadata.name:  # a bookmark
+            return obj
+        faults = check(obj)
+        if faults:
+            return _unreadable(obj, faults)
+        self._shared.share(obj)
+        return obj
 
 
 def _unreadable(obj: Object, faults: Any) -> Unreadable:
