@@ -65,6 +65,7 @@ class Configuration:
     pod_max_backoff_seconds: int
     wakeups: Wakeups = Wakeups.UPSTREAM
     gates: FeatureGates = DEFAULT_GATES
+    extenders: tuple[Extender, ...] = ()  # in the order in which they are asked
 
 
 def load_configuration(
@@ -95,6 +96,8 @@ def load_configuration(
         pod_max_backoff_seconds=file.pod_max_backoff_seconds,
         wakeups=wakeups,
         gates=gates,
+        # Those that a pod can do without come last. Upstream: scheduler.go buildExtenders (v1.36).
+        extenders=tuple(sorted(file.extenders, key=lambda extender: extender.ignorable)),
     )
 
 
