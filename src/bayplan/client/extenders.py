@@ -9,7 +9,6 @@ is not decided here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -57,17 +56,10 @@ def bind_by_extender(extenders: Iterable[HttpExtender], action: Bind) -> BindAns
 class HttpExtender:
     """One extender. May be asked by several threads at once. Raises ValueError or OSError for bad certificates."""
 
-    def __init__(self, configuration: Extender, documents: Documents) -> None:
+    def __init__(self, configuration: Extender, documents: Documents, poster: Poster | None = None) -> None:
         self._configuration = configuration
         self._documents = documents
-        timeout_ns = configuration.http_timeout_ns or DEFAULT_TIMEOUT_NS
-        tls = configuration.tls_config
-        self._poster = Poster(
-            configuration.url_prefix,
-            timeout_ns / SECOND,
-            tls_context(configuration),
-            tls.server_name if tls is not None else "",
-        )
+        self._poster = poster or _poster_for(configuration)
         self._managed = frozenset(resource.name for resource in configuration.managed_resources)
         self._url = configuration.url_prefix.rstrip("/")
 
@@ -99,7 +91,7 @@ class HttpExtender:
     def binds(self) -> bool:
         return bool(self._configuration.bind_verb)
 
-    @cached_property
+    @property
     def _takes_names(self) -> bool:
         return self._configuration.node_cache_capable
 
@@ -184,6 +176,16 @@ class HttpExtender:
         if not answer.body.strip():
             raise CycleError("", "EOF")
         return answer.body
+
+
+def _poster_for(extender: Extender) -> Poster:
+    tls = extender.tls_config
+    return Poster(
+        extender.url_prefix,
+        (extender.http_timeout_ns or DEFAULT_TIMEOUT_NS) / SECOND,
+        tls_context(extender),
+        tls.server_name if tls is not None else "",
+    )
 
 
 class _NodeMeta(msgspec.Struct):
