@@ -45,6 +45,15 @@ def ask_extenders(extenders: Iterable[Extender], pod: PodInfo, view: View, searc
         found = _with_victims_only(extender, view, chosen)
         if not found:
             break
+    return _left(found, searched, view)
+
+
+def without_candidates(searched: Searched, view: View) -> Searched:
+    """All of them refused."""
+    return _left({}, searched, view)
+
+
+def _left(found: Mapping[int, _OnNode], searched: Searched, view: View) -> Searched:
     candidates = _as_candidates(found)
     return replace(searched, candidates=candidates, selection=select(candidates, view))
 

@@ -19,7 +19,7 @@ from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, un
 from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES, DeviceState
 from bayplan.core.plugins.dynamic_resources.post_filter import NOTHING_TO_DEALLOCATE, Deallocation, deallocate
 from bayplan.core.preemption.eligible import ineligible_reason
-from bayplan.core.preemption.extending import ask_extenders
+from bayplan.core.preemption.extending import ask_extenders, without_candidates
 from bayplan.core.preemption.search import Searched, search_by_dry_run
 from bayplan.core.snapshot import View
 
@@ -123,6 +123,7 @@ def _ask_extenders(profile: Profile, pod: PodInfo, view: View, into: PostFilterR
     try:
         into.found = ask_extenders(profile.extenders, pod, view, into.found)
     except CycleError as error:
+        into.found = without_candidates(into.found, view)
         return Status(Code.ERROR, (f"preemption: {error.message}",), DEFAULT_PREEMPTION)
     into.refused_by_extenders = not len(into.found.tied_rows)
     return unschedulable(f"preemption: {NO_CANDIDATE}") if into.refused_by_extenders else SUCCESS
