@@ -12,12 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event, Thread
 from typing import Any
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.extender import ChosenVictims, FilterAnswer, Victims
 from bayplan.core.framework.verdict import CycleError
+from bayplan.worlds.certificates import Certificate
 
 #: What it says, or makes of what it was asked; a text is an error.
 Filtering = FilterAnswer | str | Callable[[PodInfo, Sequence[str]], FilterAnswer] | None
@@ -121,8 +124,15 @@ class ExtenderServer(ThreadingHTTPServer):
         self.stopping = Event()
         self.scheme = "http"
 
-    def use_tls(self, context: ssl.SSLContext) -> None:
+    def use_tls(self, certificate: Certificate, clients: Certificate | None) -> None:
         self.scheme = "https"
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        with TemporaryDirectory() as folder:
+            Path(folder, "pem").write_bytes(certificate.certificate + certificate.key)
+            context.load_cert_chain(Path(folder, "pem"))
+        if clients is not None:
+            context.verify_mode = ssl.CERT_REQUIRED
+            context.load_verify_locations(cadata=clients.certificate.decode())
         self.socket = context.wrap_socket(self.socket, server_side=True)
 
     @property
@@ -164,12 +174,14 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(
-    replies: Mapping[str, Reply | Callable[[Request], Reply]], tls: ssl.SSLContext | None = None
+    replies: Mapping[str, Reply | Callable[[Request], Reply]],
+    certificate: Certificate | None = None,
+    clients: Certificate | None = None,
 ) -> Iterator[ExtenderServer]:
-    """A server on a free port."""
+    """A server on a free port; with a certificate over TLS, perhaps only for clients that show one of theirs."""
     with ExtenderServer(replies) as server:
-        if tls is not None:
-            server.use_tls(tls)
+        if certificate is not None:
+            server.use_tls(certificate, clients)
         thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
         thread.start()
         try:

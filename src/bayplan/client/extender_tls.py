@@ -19,12 +19,12 @@ def tls_context(extender: Extender) -> ssl.SSLContext | None:
         raise ValueError("specifying a root certificates file with the insecure flag is not allowed")
     if bool(tls.cert_file or tls.cert_data) != bool(tls.key_file or tls.key_data):
         raise ValueError("a client certificate needs both certificate and key")
-    context = ssl.create_default_context()
-    if has_authority:
-        context = ssl.create_default_context(
-            cafile=None if tls.ca_data else tls.ca_file, cadata=tls.ca_data.decode() if tls.ca_data else None
-        )
-    elif tls.insecure or extender.enable_https:  # upstream trusts anybody then
+    if tls.ca_data:
+        context = ssl.create_default_context(cadata=tls.ca_data.decode())
+    elif has_authority or not (tls.insecure or extender.enable_https):
+        context = ssl.create_default_context(cafile=tls.ca_file or None)
+    else:  # upstream trusts anybody then
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     _present(context, tls)

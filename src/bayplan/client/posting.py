@@ -111,11 +111,12 @@ class _Exchange:
         self._body: list[bytes] = []
         self._has_length = False
         self._status = 0  # known when all headers are there
-        self._complete = False
+        self._complete = self._keeps_alive = False
 
     @property
     def may_go_on(self) -> bool:
-        return self._complete and bool(self._parser.should_keep_alive())
+        """Whether the connection can be used again."""
+        return self._complete and self._keeps_alive
 
     def run(self, body: bytes) -> Answer:
         try:
@@ -129,7 +130,7 @@ class _Exchange:
             raise PostError(self._posting(f"net/http: HTTP/1.x transport connection broken: {error}")) from error
         except OSError as error:
             raise PostError(self._posting(_in_words(error))) from error
-        return Answer(self._status, b"".join(self._body))
+        return Answer(self._status, b"".join(self._body) if self._status == OK else b"")
 
     def _receive(self) -> None:
         self._connection.settimeout(_time_left(self._deadline))
@@ -151,6 +152,7 @@ class _Exchange:
 
     def on_headers_complete(self) -> None:
         self._status = self._parser.get_status_code()
+        self._keeps_alive = self._parser.should_keep_alive()
 
     def on_body(self, body: bytes) -> None:
         self._body.append(body)
