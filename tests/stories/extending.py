@@ -13,7 +13,7 @@ import msgspec
 from tests.stories.player import SECOND, Play
 from tests.stories.recording import Exchange, Line, Story
 
-from bayplan.client.documents import encoded
+from bayplan.client.extender_documents import encoded
 from bayplan.client.extenders import HttpExtender, bind_by_extender
 from bayplan.client.posting import Answer, Poster, PostError
 from bayplan.config.loading import load_configuration

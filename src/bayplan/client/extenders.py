@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from bayplan.client.documents import Documents
+from bayplan.client.extender_documents import Documents
 from bayplan.client.extender_tls import tls_context
 from bayplan.client.posting import OK, Poster, PostError
 from bayplan.config.schema import Extender

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.extending import serving
 
-from bayplan.client.documents import KeptDocuments
+from bayplan.client.extender_documents import KeptDocuments
 from bayplan.client.extenders import connect_extenders
 from bayplan.config.schema import Extender, ExtenderTls
 from bayplan.core.actions import Bind

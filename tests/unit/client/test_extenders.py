@@ -12,7 +12,7 @@ import pytest
 from tests.extending import Reply, serving
 from tests.support import cache_of
 
-from bayplan.client.documents import KeptDocuments, encoded
+from bayplan.client.extender_documents import KeptDocuments, encoded
 from bayplan.client.extenders import HttpExtender, bind_by_extender, connect_extenders
 from bayplan.client.posting import Answer, Poster
 from bayplan.config.schema import Extender, ManagedResource

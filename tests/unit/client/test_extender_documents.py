@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from bayplan.client.documents import KeptDocuments, encoded
+from bayplan.client.extender_documents import KeptDocuments, encoded
 from bayplan.config.schema import Extender
 from bayplan.model.kinds import Object
 from bayplan.testing.builders import node, pod
