@@ -10,7 +10,8 @@ import asyncio
 import signal
 import socket
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from bayplan.cli.run_options import RunCommand, RunOptions, configuration_of, ru
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient
 from bayplan.client.event_loop import run_event_loop
+from bayplan.client.extender_documents import KeptDocuments
+from bayplan.client.extenders import HttpExtender, bind_by_extender, connect_extenders
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
@@ -94,17 +97,20 @@ class _Process:
         started_at = clock()
         self._options = options
         self.elector = _election(configuration, client, self._wake)
+        documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
+        extenders = () if documents is None else connect_extenders(configuration.extenders, documents)
         self.world = LiveWorld(
-            build_scheduler(configuration, started_at=started_at),
+            build_scheduler(configuration, started_at=started_at, extenders=extenders),
             client,
             kinds_to_watch(configuration),
             clock=clock,
             observers=self._observers(configuration, started_at),
             may_decide=_always if self.elector is None else self.elector.is_leading,
             on_trouble=_report,
-            decides_in_thread=bool(configuration.extenders),
+            decides_in_thread=bool(extenders),
+            documents=documents,
         )
-        self.writer = _writer(configuration, client, self.world)
+        self.writer = _writer(configuration, client, self.world, extenders)
 
     def _wake(self) -> None:
         self.world.wake()
@@ -162,7 +168,9 @@ def _journal(options: RunOptions, configuration: Configuration, started_at: int)
     )
 
 
-def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -> Writer:
+def _writer(
+    configuration: Configuration, client: ApiClient, world: LiveWorld, extenders: Sequence[HttpExtender]
+) -> Writer:
     connection = configuration.client_connection
     return Writer(
         client,
@@ -170,6 +178,7 @@ def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -
         world.answer,
         limits=Limits(connection.qps, connection.burst),
         on_written=world.observers.wrote,
+        bind_by_extender=partial(bind_by_extender, extenders),
     )
 
 
