@@ -109,9 +109,10 @@ def pods_of(workload: Workload, count: int) -> list[Pod]:
 def nominated_pods(workload: Workload, node_count: int) -> Iterator[Pod]:
     """Pods that have a node in view, evenly over the nodes, and wait for it."""
     template = replace(workload.pods, priority=1_000_000)
-    for number in range(min(workload.nominated, node_count)):
+    count = min(workload.nominated, node_count)
+    for number in range(count):
         pod = make_pod(template, f"nominated-{number:06}", 0)
-        pod.status.nominated_node_name = f"node-{number * node_count // workload.nominated:06}"
+        pod.status.nominated_node_name = f"node-{number * node_count // count:06}"
         yield pod
 
 
