@@ -18,8 +18,8 @@ from bayplan.client.go_errors import host_and_port
 HTTP: Final = "http"
 HTTPS: Final = "https"
 SOCKS5: Final = "socks5"
+PROXY_SCHEMES: Final = (HTTP, HTTPS, SOCKS5)
 _DEFAULT_PORTS: Final = {HTTP: 80, HTTPS: 443, SOCKS5: 1080}
-_FOREVER: Final = float("inf")
 
 
 class ClientCertificate(NamedTuple):
@@ -62,11 +62,11 @@ def basic_authorization(user: str, password: str) -> str:
     return f"Basic {base64.b64encode(f'{user}:{password}'.encode()).decode()}"
 
 
-def address_of(url: str) -> Address:
+def address_of(url: str, schemes: tuple[str, ...] = (HTTP, HTTPS)) -> Address:
     """The address that a URL names; raises ValueError."""
     parts: SplitResult = urlsplit(url)
-    if parts.scheme not in _DEFAULT_PORTS:
-        raise ValueError(f"unsupported scheme {parts.scheme!r}, must be http, https, or socks5")
+    if parts.scheme not in schemes:
+        raise ValueError(f'unsupported scheme "{parts.scheme}", must be {" or ".join(schemes)}')
     if not parts.hostname:
         raise ValueError("no host in URL")
     return Address(
@@ -79,17 +79,30 @@ def address_of(url: str) -> Address:
     )
 
 
-class Credentials(Protocol):
-    """Who asks: a header that every request carries, or a certificate. May change over time."""
+class Credential(NamedTuple):
+    """Who asks, at a time: the value of a header, or a certificate, or nobody."""
 
-    authorization: str  # the value of the header; empty: none
-    certificate: ClientCertificate | None
-    fresh_until: float  # of time.monotonic(): `renew` is called first by requests from then on
+    authorization: str = ""
+    certificate: ClientCertificate | None = None
+
+
+NOBODY: Final = Credential()
+
+
+class CredentialsFailed(Exception):  # noqa: N818 - what happened; the client turns it into an error of the contract
+    """There are no credentials to be had, and why."""
+
+
+class Credentials(Protocol):
+    """Who asks; may change over time."""
+
+    current: Credential
+    fresh_until: float  # of time.monotonic(): who asks later calls `renew` first
 
     async def renew(self) -> None:
-        """Called when `fresh_until` has passed. Raises NotSentError if there are no credentials to be had."""
+        """Called when `fresh_until` has passed. Raises CredentialsFailed."""
 
-    async def rejected(self) -> bool:
+    async def rejected(self, used: Credential) -> bool:
         """The server answered 401. Whether there are other credentials now, so that asking again makes sense."""
 
 
@@ -97,14 +110,13 @@ class Credentials(Protocol):
 class FixedCredentials:
     """Credentials that never change."""
 
-    authorization: str = ""
-    certificate: ClientCertificate | None = None
-    fresh_until: float = _FOREVER
+    current: Credential = NOBODY
+    fresh_until: float = float("inf")
 
     async def renew(self) -> None:
         return
 
-    async def rejected(self) -> bool:
+    async def rejected(self, used: Credential) -> bool:  # noqa: ARG002
         return False
 
 

@@ -102,7 +102,7 @@ class Dialer:
         """The context for the server, made again when the credentials have another certificate."""
         if peer != self._connection.address:
             return ssl.create_default_context()
-        own = self._connection.credentials.certificate
+        own = self._connection.credentials.current.certificate
         if self._context is None or own != self._context_for:
             self._context = self._connection.tls.context(own)
             self._context_for = own

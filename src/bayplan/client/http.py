@@ -15,7 +15,7 @@ from functools import partial
 from importlib.metadata import version
 from typing import Final
 
-from bayplan.client.connection import Connection
+from bayplan.client.connection import Connection, Credential, CredentialsFailed
 from bayplan.client.contract import JSON, LostError, NotSentError, Response, Stream
 from bayplan.client.dialing import Dialer, DialFailed
 from bayplan.client.go_errors import NO_HEADERS_IN_TIME, request_failed
@@ -52,13 +52,15 @@ class HttpClient:
         agent: str = _DEFAULT_AGENT,
     ) -> Response:
         deadline = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
-        await self._renew_credentials()
-        for _ in range(2):
-            data = self._heads.request(method, path, body, content_type, agent)
-            response = await self._exchange(method, path, data, deadline)
-            if response.status != _UNAUTHORIZED or not await self._credentials.rejected():
-                break
-        return response
+        if time.monotonic() >= self._credentials.fresh_until:
+            await self._renew_credentials(method, path)
+        used = self._credentials.current
+        data = self._heads.request(method, path, body, content_type, agent)
+        response = await self._exchange(method, path, data, deadline)
+        if response.status != _UNAUTHORIZED or not await self._has_other_credentials(used):
+            return response
+        data = self._heads.request(method, path, body, content_type, agent)
+        return await self._exchange(method, path, data, deadline)
 
     @asynccontextmanager
     async def stream(self, path: str, *, idle_timeout_s: float | None = None) -> AsyncIterator[Stream]:
@@ -77,12 +79,24 @@ class HttpClient:
             stream.close()
         await asyncio.sleep(0)  # transports close in the next turn of the event loop
 
-    async def _renew_credentials(self) -> None:
-        if time.monotonic() >= self._credentials.fresh_until:
-            before = self._credentials.certificate
+    async def _renew_credentials(self, method: str, path: str) -> None:
+        before = self._credentials.current.certificate
+        try:
             await self._credentials.renew()
-            if self._credentials.certificate != before:
-                self._pool.close_idle()
+        except CredentialsFailed as error:
+            raise NotSentError(self._failed(method, path, f"getting credentials: {error}")) from None
+        if self._credentials.current.certificate != before:
+            self._pool.close_idle()
+
+    async def _has_other_credentials(self, used: Credential) -> bool:
+        """After a 401."""
+        try:
+            has_other = await self._credentials.rejected(used)
+        except CredentialsFailed:
+            return False  # the refusal says enough
+        if has_other and self._credentials.current.certificate != used.certificate:
+            self._pool.close_idle()
+        return has_other
 
     async def _exchange(self, method: str, path: str, data: bytes, deadline: float | None) -> Response:
         wire = self._pool.take() or await self._wait(method, path, deadline)
@@ -130,9 +144,11 @@ class HttpClient:
 
     async def _open(self, path: str, idle_timeout_s: float | None) -> HttpStream:
         """A stream whose head has come."""
-        await self._renew_credentials()
+        if time.monotonic() >= self._credentials.fresh_until:
+            await self._renew_credentials("GET", path)
+        used = self._credentials.current
         stream = await self._begin(path, idle_timeout_s)
-        if stream.status == _UNAUTHORIZED and await self._credentials.rejected():
+        if stream.status == _UNAUTHORIZED and await self._has_other_credentials(used):
             stream.close()
             stream = await self._begin(path, idle_timeout_s)
         return stream
@@ -169,7 +185,7 @@ class _Heads:
         self._tails: dict[tuple[str, str], bytes] = {}
 
     def request(self, method: str, path: str, body: bytes, content_type: str, agent: str) -> bytes:
-        authorization = self._connection.credentials.authorization
+        authorization = self._connection.credentials.current.authorization
         if authorization != self._authorization:
             self._authorization = authorization
             self._tails.clear()
