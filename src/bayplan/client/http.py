@@ -161,11 +161,10 @@ class HttpClient:
         stream = HttpStream(wire, idle_timeout_s, partial(self._failed, "GET", path))
         try:
             head = await wire.send(self._heads.request("GET", path, b"", JSON, _DEFAULT_AGENT), stream)
-        except BrokenExchange as broken:
+        except BaseException as error:
             stream.close()
-            raise LostError(self._failed("GET", path, str(broken))) from None
-        except BaseException:
-            stream.close()
+            if isinstance(error, BrokenExchange):
+                raise LostError(self._failed("GET", path, str(error))) from None
             raise
         stream.status = head.status
         return stream

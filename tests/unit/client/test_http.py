@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import socket
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
@@ -239,6 +241,33 @@ class TestConnections:
 
         run(main())
 
+    def test_nor_to_one_whose_end_nobody_has_noticed_yet(self, run: Run) -> None:
+        listening = socket.create_server(("127.0.0.1", 0))
+        may_close, has_closed = threading.Event(), threading.Event()
+
+        def serve() -> None:
+            for _ in range(2):
+                plain, _ = listening.accept()
+                plain.recv(65536)
+                plain.sendall(reply())
+                may_close.wait(10)
+                plain.close()
+                has_closed.set()
+
+        async def main() -> None:
+            client = HttpClient(Connection(address_of(f"http://127.0.0.1:{listening.getsockname()[1]}")))
+            assert (await client.request("POST", PATH, b"{}")).ok
+            may_close.set()
+            assert has_closed.wait(10)  # the event loop stands still meanwhile
+            assert (await client.request("POST", PATH, b"{}")).ok
+            await client.close()
+
+        serving_thread = threading.Thread(target=serve)
+        serving_thread.start()
+        run(main())
+        serving_thread.join()
+        listening.close()
+
     def test_a_cancelled_request_gives_its_place_to_another(self, run: Run) -> None:
         async def main() -> None:
             async with client_of(silent, always_ok, connections_max=1) as (client, server):
@@ -363,6 +392,21 @@ class TestTimeouts:
                 )
                 assert (await client.request("GET", PATH, timeout_s=5)).ok
                 assert server.connections == 2
+
+        run(main())
+
+    def test_a_deadline_is_that_of_one_request_not_of_its_connection(self, run: Run) -> None:
+        async def second_is_late(connection: ServedConnection) -> None:
+            await connection.request()
+            connection.send(reply())
+            await connection.request()
+            await asyncio.sleep(0.1)
+            connection.send(reply())
+
+        async def main() -> None:
+            async with client_of(second_is_late) as (client, _):
+                assert (await client.request("GET", PATH, timeout_s=0.05)).ok
+                assert (await client.request("GET", PATH)).ok
 
         run(main())
 

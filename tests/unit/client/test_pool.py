@@ -73,3 +73,19 @@ def test_a_closed_pool_fails_those_in_line() -> None:
                 await waiting
 
     asyncio.run(main())
+
+
+def test_who_leaves_the_line_as_a_connection_comes_free_passes_it_on() -> None:
+    async def main() -> None:
+        async with serving(always_ok) as server:
+            pool = Pool(Dialer(Connection(address_of(server.url))).dial, limit=1)
+            wire = await pool.wait()
+            waiting = asyncio.ensure_future(pool.wait())
+            await asyncio.sleep(0)
+            pool.give(wire)
+            waiting.cancel()
+            await asyncio.wait([waiting])
+            assert pool.take() is wire
+            pool.close()
+
+    asyncio.run(main())

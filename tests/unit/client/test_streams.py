@@ -103,6 +103,23 @@ def test_leaving_the_block_ends_the_connection(run: Run) -> None:
     run(main())
 
 
+def test_who_stops_waiting_for_the_head_ends_the_connection(run: Run) -> None:
+    ended = asyncio.Event()
+
+    async def script(connection: ServedConnection) -> None:
+        await connection.ended()
+        ended.set()
+
+    async def main() -> None:
+        async with client_of(script) as (client, _):
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.02), client.stream(PATH):
+                    pytest.fail("there is no head")
+            await asyncio.wait_for(ended.wait(), 5)
+
+    run(main())
+
+
 def test_a_refusal_can_be_read(run: Run) -> None:
     async def main() -> None:
         async with client_of(sending(reply(b"no", "403 Forbidden"))) as (client, _), client.stream(PATH) as stream:
