@@ -32,6 +32,7 @@ from bayplan.core.events import (
 from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import failed_event, return_failed, return_unschedulable
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.framework.extender import AnyExtender
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import (
     POD_GONE,
@@ -88,7 +89,10 @@ class Scheduler:
         self._evictions = Evictions()
         gate = PreemptionGate(self._evictions.is_preempting)
         self.queue = SchedulingQueue(
-            {name: QueueProfile.of(profile, (gate,), wakeups) for name, profile in profiles.items()},
+            {
+                name: QueueProfile.of(profile, (gate, AnyExtender()) if profile.extenders else (gate,), wakeups)
+                for name, profile in profiles.items()
+            },
             sort_key,
             started_at=started_at,
             initial_backoff_ns=initial_backoff_ns,
