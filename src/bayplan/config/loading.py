@@ -34,6 +34,7 @@ from bayplan.config.validation import check_configuration
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import NodeResourcesFitArgs
 from bayplan.core.framework.requeue import Wakeups
+from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 
 
@@ -65,14 +66,19 @@ class Configuration:
     pod_max_backoff_seconds: int
     wakeups: Wakeups = Wakeups.UPSTREAM
     gates: FeatureGates = DEFAULT_GATES
+    safety: PreemptionSafety = UPSTREAM
 
 
 def load_configuration(
     source: str | Path | Mapping[str, Any] | None = None,
     feature_gates: GateSettings = None,
     implements: Mapping[str, frozenset[str]] = IMPLEMENTED_POINTS,
+    *,
+    safety: PreemptionSafety = UPSTREAM,
 ) -> Configuration:
     """The configuration in a file or dict, or the default one; `implements` names the plugins there are.
+
+    `safety` holds where the file does not limit preemption itself.
 
     Raises FeatureGateError for gates that cannot be set so.
     """
@@ -86,15 +92,16 @@ def load_configuration(
         _profile_spec(profile, ignored, implements, folder, gates, f"profiles[{position}]", faults)
         for position, profile in enumerate(file.profiles)
     )
-    wakeups = read_own_settings(file.profiles, faults)
+    own = read_own_settings(file.profiles, safety, faults)
     faults.raise_if_any()
     return Configuration(
         profiles=profiles,
         percentage_of_nodes_to_score=file.percentage_of_nodes_to_score,
         pod_initial_backoff_seconds=file.pod_initial_backoff_seconds,
         pod_max_backoff_seconds=file.pod_max_backoff_seconds,
-        wakeups=wakeups,
+        wakeups=own.wakeups,
         gates=gates,
+        safety=own.safety,
     )
 
 
