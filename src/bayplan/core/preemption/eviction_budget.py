@@ -30,11 +30,7 @@ class EvictionBudget:
         self._spent_at: list[int] = []  # of the last minute
         self._waiting: list[Turn] = []  # in order
         self._turns: dict[str, Turn] = {}  # by preemptor
-
-    @property
-    def waiting(self) -> int:
-        """How many preemptors wait."""
-        return len(self._waiting)
+        self._news_at = 0
 
     def allows(self, turn: Turn, now: int) -> bool:
         """Whether the preemption may happen now, with those before it served."""
@@ -49,6 +45,13 @@ class EvictionBudget:
         assert turn.needed <= self.limit
         self._turns[turn.preemptor] = turn
         insort(self._waiting, turn)
+
+    def is_news(self, now: int) -> bool:
+        """Whether it is worth saying that somebody waits: once a minute."""
+        if now < self._news_at:
+            return False
+        self._news_at = now + MINUTE
+        return True
 
     def forget(self, preemptor: str) -> None:
         """It is being tried, or gone."""

@@ -39,7 +39,7 @@ class Withheld(NamedTuple):
     """Why a preemption does not happen now."""
 
     message: str
-    events: tuple[Emit, ...] = ()  # the first time
+    events: tuple[Emit, ...] = ()  # if it is news
 
 
 @dataclass(slots=True)
@@ -132,11 +132,10 @@ class PreemptionGuard:
             limit = f"evictions{where} are limited to {budget.limit} a minute"
             if needed > budget.limit:
                 return Withheld(_withheld(f"{limit}, and it takes {needed}."))
-            event = _event(preemptor, "EvictionBudgetExhausted", f"Preemption has to wait: {limit}")
-            is_first = not budget.waiting
             budget.wait(turn)
             self._waiting[preemptor.key] = budget
-            return Withheld(_withheld(f"{limit}."), (event,) if is_first else ())
+            event = _event(preemptor, "EvictionBudgetExhausted", f"Preemption has to wait: {limit}")
+            return Withheld(_withheld(f"{limit}."), (event,) if budget.is_news(now) else ())
         return None
 
     def _budgets_of(self, victims: list[Victim]) -> list[tuple[str, EvictionBudget, int]]:

@@ -36,7 +36,7 @@ def test_the_time_is_when_there_is_enough_for_the_first() -> None:
     assert budget.due_at() == 10 * SECOND + MINUTE
     assert budget.release(10 * SECOND + MINUTE - 1) == []
     assert budget.release(10 * SECOND + MINUTE) == ["a"]
-    assert budget.waiting == 0
+    assert budget.due_at() is None
 
 
 def test_important_pods_go_first_then_those_that_came_first() -> None:
@@ -57,7 +57,8 @@ def test_many_victims_are_not_starved_by_few() -> None:
     assert budget.allows(turn("urgent", priority=6), SECOND)
     budget.wait(turn("few", priority=4))
     assert budget.release(MINUTE) == ["many"]
-    assert budget.waiting == 1
+    budget.spend(3, MINUTE)
+    assert budget.release(2 * MINUTE) == ["few"]
 
 
 def test_who_is_gone_holds_nobody_up() -> None:
@@ -68,6 +69,11 @@ def test_who_is_gone_holds_nobody_up() -> None:
     budget.forget("a")
     budget.forget("nobody")
     assert budget.release(MINUTE) == ["b"]
+
+
+def test_that_somebody_waits_is_news_once_a_minute() -> None:
+    budget = EvictionBudget(1)
+    assert [budget.is_news(second * SECOND) for second in (1, 2, 60, 61, 62)] == [True, False, False, True, False]
 
 
 @given(
