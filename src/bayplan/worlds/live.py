@@ -30,12 +30,15 @@ from bayplan.worlds.simulated import DecidingScheduler, rare_collections
 TURN_NS = 5 * MILLISECOND
 #: Decisions do not run further ahead of the API server than this.
 UNANSWERED_BINDINGS_MAX = 500
+#: Who may not decide looks this often whether that has changed.
+_LOOKS_EVERY_S = 0.1
 
 
 class ActionWriter(Protocol):
     """Performs actions; answers come back as events, later."""
 
-    def perform(self, action: Action, now: int) -> None: ...
+    def perform_all(self, actions: Sequence[Action], now: int) -> None:
+        """What one decision asks for."""
 
 
 class SystemClock:
@@ -61,6 +64,7 @@ class LiveWorld:
         *,
         clock: Callable[[], int],
         observers: Sequence[LiveObserver] = (),
+        may_decide: Callable[[], bool] = lambda: True,
         on_trouble: Callable[[str], None] | None = None,
         decides_in_thread: bool = False,
     ) -> None:
@@ -77,7 +81,7 @@ class LiveWorld:
         self._unanswered: set[str] = set()  # uids of pods that are being bound
         self._news = asyncio.Event()
         self._synced = asyncio.Event()
-        self._may_decide = True
+        self._may_decide = may_decide
         self._writer: ActionWriter | None = None
 
     # ------------------------------------------------------------------ what others see
@@ -102,9 +106,8 @@ class LiveWorld:
         reflector = self._reflectors.get(kind)
         return None if reflector is None else reflector.known.get(key)
 
-    def set_may_decide(self, may_decide: bool) -> None:
-        """Whether this process is the one that decides."""
-        self._may_decide = may_decide
+    def wake(self) -> None:
+        """Deciding may be allowed now."""
         self._news.set()
 
     # ------------------------------------------------------------------ events in
@@ -174,8 +177,11 @@ class LiveWorld:
         if due is not None and due <= self._clock():
             await asyncio.sleep(0)
             return
+        wait_s = None if due is None else (due - self._clock()) / SECOND
+        if not self._may_decide():
+            wait_s = _LOOKS_EVERY_S
         with suppress(TimeoutError):
-            async with asyncio.timeout(None if due is None else (due - self._clock()) / SECOND):
+            async with asyncio.timeout(wait_s):
                 await self._news.wait()
 
     def _decide_for_a_while(self) -> int | None:
@@ -208,14 +214,12 @@ class LiveWorld:
         return self._due(now)
 
     def _due(self, now: int) -> int | None:
-        if not self._may_decide or len(self._unanswered) >= UNANSWERED_BINDINGS_MAX:
+        if not self._may_decide() or len(self._unanswered) >= UNANSWERED_BINDINGS_MAX:
             return None
         return self.scheduler.due_at(now)
 
     def _send(self, decision: Decision, now: int, took_ns: int) -> None:
         assert self._writer is not None
         self.observers.decided(decision, now, took_ns)
-        for action in decision.actions:
-            if isinstance(action, Bind):
-                self._unanswered.add(action.uid)
-            self._writer.perform(action, now)
+        self._unanswered.update(action.uid for action in decision.actions if isinstance(action, Bind))
+        self._writer.perform_all(decision.actions, now)

@@ -1,0 +1,162 @@
+"""`bayplan run`: the scheduler of a Kubernetes cluster, in place of kube-scheduler or beside it.
+
+Puts the parts together, with a function for each concern. The first SIGTERM or SIGINT ends it in order: no more
+decisions, what was begun is finished, the Lease is given back, exit code 0; the second ends it at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import socket
+import uuid
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bayplan.cli.run_options import RunCommand, RunOptions, configuration_of, run_options
+from bayplan.client.connecting import connect
+from bayplan.client.contract import ApiClient
+from bayplan.client.event_loop import run_event_loop
+from bayplan.client.leases import LeaderElector, LeaseLostError
+from bayplan.client.watched_kinds import kinds_to_watch
+from bayplan.client.writes import Limits, Writer
+from bayplan.config.loading import Configuration
+from bayplan.config.scheduling import build_scheduler
+from bayplan.config.writing import configuration_text
+from bayplan.report.words import counted
+from bayplan.worlds.live import LiveWorld, SystemClock
+from bayplan.worlds.live_observers import LiveObserver
+
+#: How long what was begun may take to finish when the process is to end.
+_DRAINS_WITHIN_S = 5.0
+
+
+@click.command(cls=RunCommand)
+@run_options
+@click.pass_context
+def command(ctx: click.Context, /, **given: Any) -> None:
+    """Schedule the pods of a Kubernetes cluster, with kube-scheduler's configuration and flags.
+
+    Exit codes: 0 ended by a signal; 1 the Lease was lost; 2 bad input.
+    """
+    options = RunOptions(**given)
+    configuration = configuration_of(options)
+    if options.write_config_to is not None:
+        Path(options.write_config_to).write_text(configuration_text(configuration), encoding="utf-8")
+        click.echo(f"wrote the configuration to {options.write_config_to}", err=True)
+        return
+    try:
+        run_event_loop(_run(options, configuration))
+    except* LeaseLostError:
+        click.echo("error: leaderelection lost", err=True)
+        ctx.exit(1)
+
+
+async def _run(options: RunOptions, configuration: Configuration) -> None:
+    stopping = _stop_on_signals()
+    client = connect(configuration.client_connection.kubeconfig or None, options.context)
+    try:
+        process = _Process(options, configuration, client)
+        _announce(configuration, process.elector)
+        await process.run_until(stopping)
+    finally:
+        await client.close()
+
+
+def _stop_on_signals() -> asyncio.Future[None]:
+    """Done when the process is asked to end."""
+    loop = asyncio.get_running_loop()
+    stopping: asyncio.Future[None] = loop.create_future()
+
+    def stop() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+            signal.signal(number, signal.SIG_DFL)  # the next one ends the process at once
+        stopping.set_result(None)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop)
+    return stopping
+
+
+class _Process:
+    """The parts of a running scheduler."""
+
+    def __init__(self, options: RunOptions, configuration: Configuration, client: ApiClient) -> None:
+        clock = SystemClock()
+        started_at = clock()
+        self._options = options
+        self.elector = _election(configuration, client, self._wake)
+        self.world = LiveWorld(
+            build_scheduler(configuration, started_at=started_at),
+            client,
+            kinds_to_watch(configuration),
+            clock=clock,
+            observers=self._observers(),
+            may_decide=_always if self.elector is None else self.elector.is_leading,
+            on_trouble=_report,
+            decides_in_thread=bool(configuration.extenders),
+        )
+        self.writer = _writer(configuration, client, self.world)
+
+    def _wake(self) -> None:
+        self.world.wake()
+
+    async def run_until(self, stopping: asyncio.Future[None]) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            work = [tasks.create_task(part) for part in self._parts()]
+            election = None if self.elector is None else tasks.create_task(self.elector.run())
+            await asyncio.shield(stopping)
+            for task in work:
+                task.cancel()
+            await self.writer.drain(_DRAINS_WITHIN_S)
+            if self.elector is not None and election is not None:
+                self.elector.stop()
+                await election
+
+    def _observers(self) -> list[LiveObserver]:
+        """Who looks on."""
+        return []
+
+    def _parts(self) -> list[Coroutine[Any, Any, None]]:
+        """What runs until it is cancelled."""
+        return [self.world.run(self.writer)]
+
+
+def _always() -> bool:
+    return True
+
+
+def _election(configuration: Configuration, client: ApiClient, on_started: Any) -> LeaderElector | None:
+    """None where everybody may decide."""
+    election = configuration.leader_election
+    if not election.leader_elect:
+        return None
+    identity = f"{socket.gethostname()}_{uuid.uuid4()}"
+    component = configuration.profiles[0].scheduler_name
+    return LeaderElector(client, election, identity, component, on_started=on_started)
+
+
+def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -> Writer:
+    connection = configuration.client_connection
+    return Writer(
+        client,
+        world.find,
+        world.answer,
+        limits=Limits(connection.qps, connection.burst),
+        on_written=world.observers.wrote,
+    )
+
+
+def _announce(configuration: Configuration, elector: LeaderElector | None) -> None:
+    names = ", ".join(profile.scheduler_name for profile in configuration.profiles)
+    kinds = counted(len(kinds_to_watch(configuration)), "kind")
+    as_whom = "without leader election" if elector is None else f"as {elector.identity}"
+    click.echo(f"bayplan schedules pods of {names}, {as_whom}, watching {kinds} of objects", err=True)
+
+
+def _report(message: str) -> None:
+    click.echo(f"warning: {message}", err=True)
