@@ -111,7 +111,9 @@ class PodWrites:
 
 def _is_another(response: Response) -> bool:
     """Whether the pod was spared because it is not the one that was meant."""
-    return response.status == CONFLICT and "UID in precondition: " in message_of(response)
+    # Upstream: apiserver/pkg/registry/rest/delete.go says the first, apiserver/pkg/storage the second (v1.36).
+    texts = ("the UID in the precondition (", "UID in precondition: ")
+    return response.status == CONFLICT and any(text in message_of(response) for text in texts)
 
 
 def _is_there(response: Response, node: str) -> bool:

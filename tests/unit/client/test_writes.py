@@ -231,6 +231,7 @@ OTHER_UID = (
         ((refusal(404, "gone"),), 1, ""),
         ((answer(), refusal(404, "gone")), 2, ""),
         ((answer(), refusal(409, OTHER_UID)), 2, ""),
+        ((answer(), refusal(409, "the UID in the precondition (a) does not match the UID in record (b)")), 2, ""),
         ((answer(), refusal(409, "try again")), 2, "try again"),
         ((answer(), refusal(500, "no")), 2, "no"),
         ((answer(), LostError("EOF"), answer()), 4, ""),  # with the event
