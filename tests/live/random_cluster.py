@@ -24,12 +24,14 @@ from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.controllers.standard import standard_controllers
+from bayplan.model.conditions import find_condition
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodSpec
 from bayplan.model.resource_claims import ResourceSlice
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
+from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import CronJob, Job
 from bayplan.store import ApiError, NotFound, Store
 from bayplan.testing.random_changes import Change, create_workload, draw_change
@@ -168,6 +170,7 @@ class PodHistory:
         self._cursor = store.log.cursor(kinds=["Pod"])
         self.priorities: dict[str, int] = {}
         self.nodes: dict[str, set[str]] = {}
+        self.pushed_out: set[str] = set()
 
     def read(self) -> None:
         """To be called often enough that the log has not forgotten what is still to be read."""
@@ -178,6 +181,8 @@ class PodHistory:
             self.priorities[uid] = pod.spec.priority or 0
             if pod.spec.node_name:
                 self.nodes.setdefault(uid, set()).add(pod.spec.node_name)
+            if find_condition(pod.status.conditions, DISRUPTION_TARGET) is not None:
+                self.pushed_out.add(uid)
 
     def check(self) -> None:
         """No pod was ever seen on two nodes."""
