@@ -18,7 +18,7 @@ from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
 from bayplan.model.structs import Struct
 from bayplan.serving.metrics import families
-from bayplan.serving.metrics.plugin_timings import PluginTimings
+from bayplan.serving.metrics.plugin_timings import PRE_BIND, PluginTimings
 from bayplan.serving.metrics.tallies import Counts, Durations, Tally
 
 SCHEDULED, UNSCHEDULABLE, ERROR = "scheduled", "unschedulable", "error"
@@ -33,12 +33,12 @@ _BINDER = "DefaultBinder"
 class _UnderWay(Struct):
     """An attempt that found a node."""
 
-    uid: str
     profile: str
     started_at: int
     first_at: int  # when the pod came into the active queue
     attempts: int
     was_flushed: bool
+    pre_bind_ns: int  # by plugins, so far
     permit_since: int | None = None
     writing_since: int | None = None  # volumes and claims
 
@@ -105,10 +105,9 @@ class Attempts:
         outcome, profile = decision.outcome, self._profile_of(decision.pod)
         self._algorithm.add(took_ns)
         steps = self._stopwatch.finish()
-        if steps is not None:
-            self._timings.attempted(steps, outcome, profile)
+        pre_bind_ns = self._timings.attempted(steps, outcome, profile) if steps is not None else 0
         if outcome in (Outcome.ASSUMED, Outcome.WAITING):
-            self._found_a_node(decision, now, profile)
+            self._found_a_node(decision, now, profile, pre_bind_ns)
         else:
             self._result(ERROR if outcome is Outcome.ERROR else UNSCHEDULABLE, profile, took_ns)
         if outcome is Outcome.NOMINATED or _PREEMPTION_SAYS in decision.message:
@@ -116,13 +115,13 @@ class Attempts:
         if outcome is Outcome.NOMINATED:
             self._preempts(decision, now)
 
-    def _found_a_node(self, decision: Decision, now: int, profile: str) -> None:
+    def _found_a_node(self, decision: Decision, now: int, profile: str, pre_bind_ns: int) -> None:
         way = self._scheduler.on_the_way(decision.pod)
         if way is None:
             return
         queued = way.queued
         first_at = now if queued.initial_attempt_at is None else queued.initial_attempt_at
-        under_way = _UnderWay(way.uid, profile, now, first_at, queued.attempts, queued.was_flushed)
+        under_way = _UnderWay(profile, now, first_at, queued.attempts, queued.was_flushed, pre_bind_ns)
         if decision.outcome is Outcome.WAITING:
             under_way.permit_since = now
         self._under_way[decision.pod] = under_way
@@ -159,7 +158,7 @@ class Attempts:
             under_way.writing_since = now
             return
         waited = 0 if under_way.writing_since is None else now - under_way.writing_since
-        self._timings.points.add(waited, "PreBind", Code.SUCCESS.value, under_way.profile)
+        self._timings.points.add(waited + under_way.pre_bind_ns, PRE_BIND, Code.SUCCESS.value, under_way.profile)
         under_way.writing_since = None
 
     def _lost_its_node(self, condition: SetCondition, now: int) -> None:
@@ -171,7 +170,7 @@ class Attempts:
         if under_way.permit_since is not None:
             self._permit_waits.add(now - under_way.permit_since, code.value)
         elif under_way.writing_since is not None:
-            self._timings.points.add(now - under_way.writing_since, "PreBind", code.value, under_way.profile)
+            self._timings.points.add(now - under_way.writing_since, PRE_BIND, code.value, under_way.profile)
         self._timings.points.add(0, "Unreserve", Code.SUCCESS.value, under_way.profile)
 
     def _bind_answered(self, pod: str, error: str, now: int) -> None:

@@ -8,7 +8,7 @@ that an attempt went through without asking any plugin counts with 0.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 from bayplan.core.decision import Outcome
 from bayplan.core.events import Event
@@ -18,15 +18,12 @@ from bayplan.serving.metrics import families
 from bayplan.serving.metrics.event_labels import labels_of
 from bayplan.serving.metrics.tallies import Counts, Durations, Labels, Reading, Tally
 
+PRE_BIND = "PreBind"
 _EVALUATED = ("PreFilter", "Filter", "PreScore", "Score")
 _FOUND_A_NODE = ("PreFilter", "Filter", "PreScore", "Score", "Reserve", "Permit")
 _FOUND_NONE = ("PreFilter", "Filter", POST_FILTER)
-_REACHED = {
-    Outcome.ASSUMED: _FOUND_A_NODE,
-    Outcome.WAITING: _FOUND_A_NODE,
-    Outcome.NOMINATED: _FOUND_NONE,
-    Outcome.UNSCHEDULABLE: _FOUND_NONE,
-}
+#: Only a pod that has a node gets to these.
+_BEHIND_SCORE = ("Reserve", "Permit", PRE_BIND)
 #: To upstream normalising is a part of Score.
 _PART_OF = {"ScoreExtensionNormalize": "Score"}
 #: What these say of a pod or a node is no news of the extension point, which has done its work.
@@ -61,20 +58,25 @@ class PluginTimings:
             evaluations,
         )
 
-    def attempted(self, steps: Iterable[Step], outcome: Outcome, profile: str) -> None:
-        """One timed attempt."""
-        points: dict[str, tuple[int, Code]] = dict.fromkeys(_REACHED.get(outcome, ()), (0, Code.SUCCESS))
+    def attempted(self, steps: Sequence[Step], outcome: Outcome, profile: str) -> int:
+        """One timed attempt. Gives what PreBind took so far, if it is not over: the pod may wait there."""
+        reached = _reached(steps, outcome)
+        points: dict[str, tuple[int, Code]] = dict.fromkeys(reached, (0, Code.SUCCESS))
         for step in steps:
             status = step.status or Code.SUCCESS
             self.plugins.add(step.took_ns, step.plugin, step.point, status.value)
             point = _PART_OF.get(step.point, step.point)
+            if reached is _FOUND_NONE and point not in reached:
+                continue  # scores that were worked out for pods to come
             took_ns, worst = points.get(point, (0, Code.SUCCESS))
             points[point] = (took_ns + step.alone_ns, _worse(point, worst, status))
         if POST_FILTER in points:
             succeeds = outcome is Outcome.NOMINATED
             points[POST_FILTER] = (points[POST_FILTER][0], Code.SUCCESS if succeeds else Code.UNSCHEDULABLE)
+        pre_bind_ns, _ = points.pop(PRE_BIND, (0, None)) if outcome is Outcome.ASSUMED else (0, None)
         for point, (took_ns, status) in points.items():
             self.points.add(took_ns, point, status.value, profile)
+        return pre_bind_ns
 
     # ------------------------------------------------------------------ outside attempts
 
@@ -98,6 +100,15 @@ class PluginTimings:
         if not reused:
             self._flushed.add(profile, "expired" if reusable else "pod_not_batchable")
             self._building.add(took_ns, profile)
+
+
+def _reached(steps: Iterable[Step], outcome: Outcome) -> tuple[str, ...]:
+    """The extension points that the attempt has gone through, as far as its outcome tells."""
+    if outcome is Outcome.ERROR:
+        return ()
+    if outcome in (Outcome.ASSUMED, Outcome.WAITING) or any(step.point in _BEHIND_SCORE for step in steps):
+        return _FOUND_A_NODE
+    return _FOUND_NONE
 
 
 def _worse(point: str, known: Code, status: Code) -> Code:

@@ -13,9 +13,9 @@ from itertools import accumulate
 from math import inf
 from typing import NamedTuple
 
-Labels = tuple[str, ...]
+from bayplan.model.time_units import SECOND
 
-NANOSECONDS = 1_000_000_000
+Labels = tuple[str, ...]
 
 
 class Family(NamedTuple):
@@ -84,7 +84,7 @@ class Reading:
 class Durations:
     """A histogram. Entries are whole numbers of `unit`-ths: nanoseconds for seconds, or plain counts."""
 
-    def __init__(self, family: Family, unit: int = NANOSECONDS) -> None:
+    def __init__(self, family: Family, unit: int = SECOND) -> None:
         self.family = family
         self._unit = unit
         self._bounds = [bound * unit for bound in family.buckets]
