@@ -37,6 +37,7 @@ COMMANDS = {
     "place": "Place the pending pods one by one, evicting only where necessary.",
     "simulate": "Simulate a cluster over time: which pods run, wait or get preempted.",
     "compare": "Compare simulation results: what changed, and for which pods.",
+    "run": "Run as the scheduler of a Kubernetes cluster.",
     "up": "Run a cluster in this process, for kubectl and a browser.",
     "demo": "Watch preemption happen on a small built-in cluster.",
     "replay": "Replay a journal and report decisions that differ.",

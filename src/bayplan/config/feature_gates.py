@@ -36,7 +36,7 @@ REFUSED: Final[Mapping[str, str]] = MappingProxyType(
 )
 #: As Go's strconv.ParseBool reads them.
 _TRUE, _FALSE = ("1", "t", "T", "TRUE", "true", "True"), ("0", "f", "F", "FALSE", "false", "False")
-_BOOLEANS: Final = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
+GO_BOOLEANS: Final = dict.fromkeys(_TRUE, True) | dict.fromkeys(_FALSE, False)
 _WORD_START = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -74,10 +74,10 @@ def _parsed(text: str) -> dict[str, bool]:
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
             raise FeatureGateError(f"missing bool value for {name}")
-        if value not in _BOOLEANS:
+        if value not in GO_BOOLEANS:
             problem = f'strconv.ParseBool: parsing "{value}": invalid syntax'
             raise FeatureGateError(f"invalid value of {name}={value}, err: {problem}")
-        settings[name] = _BOOLEANS[value]
+        settings[name] = GO_BOOLEANS[value]
     return settings
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -26,14 +27,17 @@ from bayplan.config.own_settings import read_own_settings
 from bayplan.config.plugin_loading import PluginClass, PluginError, find_plugin
 from bayplan.config.schema import (
     API_VERSION,
+    ClientConnection,
     Extender,
     KubeSchedulerConfiguration,
+    LeaderElection,
     Profile,
 )
 from bayplan.config.validation import check_configuration
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import NodeResourcesFitArgs
 from bayplan.core.framework.requeue import Wakeups
+from bayplan.core.queue import PARKED_MAX_NS
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 
 
@@ -65,20 +69,40 @@ class Configuration:
     pod_max_backoff_seconds: int
     wakeups: Wakeups = Wakeups.UPSTREAM
     gates: FeatureGates = DEFAULT_GATES
+    parked_max_ns: int = PARKED_MAX_NS  # a flag of kube-scheduler, and no part of its file
+    # The whole file with its defaults, for those who run a scheduler. Configurations that decide the same are equal.
+    file: KubeSchedulerConfiguration = field(default=KubeSchedulerConfiguration(), compare=False)
+
+    @property
+    def client_connection(self) -> ClientConnection:
+        return self.file.client_connection
+
+    @property
+    def leader_election(self) -> LeaderElection:
+        return self.file.leader_election
+
+    @property
+    def extenders(self) -> tuple[Extender, ...]:
+        return self.file.extenders
 
 
 def load_configuration(
     source: str | Path | Mapping[str, Any] | None = None,
     feature_gates: GateSettings = None,
     implements: Mapping[str, frozenset[str]] = IMPLEMENTED_POINTS,
+    *,
+    overrides: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    parked_max_ns: int = PARKED_MAX_NS,
 ) -> Configuration:
     """The configuration in a file or dict, or the default one; `implements` names the plugins there are.
+
+    `overrides` has fields of the file's objects (`{"leaderElection": {"leaderElect": False}}`) that flags set.
 
     Raises FeatureGateError for gates that cannot be set so.
     """
     gates = read_feature_gates(feature_gates)
     faults = Faults(str(source) if isinstance(source, str | Path) else "")
-    file = _with_defaults(_read_file(source, faults))
+    file = _with_defaults(_read_file(source, overrides, faults))
     check_configuration(file, faults)
     ignored = _resources_left_to_extenders(file.extenders)
     folder = Path(source).parent if isinstance(source, str | Path) else Path()
@@ -95,13 +119,19 @@ def load_configuration(
         pod_max_backoff_seconds=file.pod_max_backoff_seconds,
         wakeups=wakeups,
         gates=gates,
+        parked_max_ns=parked_max_ns,
+        file=file,
     )
 
 
-def _read_file(source: str | Path | Mapping[str, Any] | None, faults: Faults) -> KubeSchedulerConfiguration:
+def _read_file(
+    source: str | Path | Mapping[str, Any] | None, overrides: Mapping[str, Mapping[str, Any]], faults: Faults
+) -> KubeSchedulerConfiguration:
     if source is None:
-        return KubeSchedulerConfiguration(api_version=API_VERSION, kind=CONFIGURATION_KIND)
+        source = {"apiVersion": API_VERSION, "kind": CONFIGURATION_KIND}
     data = dict(source) if isinstance(source, Mapping) else read_document(Path(source), faults)
+    for part, fields in overrides.items():
+        data[part] = {**(data.get(part) or {}), **fields}
     _check_version(data, faults)
     # Fields of another kind or version would only give faults that mislead.
     faults.raise_if_any()
@@ -117,11 +147,13 @@ def _check_version(data: Mapping[str, Any], faults: Faults) -> None:
 
 def _with_defaults(file: KubeSchedulerConfiguration) -> KubeSchedulerConfiguration:
     """The defaults that depend on other fields, or that stand in for a zero value that would be refused."""
+    connection = file.client_connection
     return msgspec.structs.replace(
         file,
         profiles=_default_profiles(file.profiles),
         leader_election=_without_zeros(file.leader_election),
-        client_connection=_without_zeros(file.client_connection),
+        # Unlike upstream, whose 0 is the default as well: no other value says that there is no limit.
+        client_connection=msgspec.structs.replace(_without_zeros(connection), qps=connection.qps),
     )
 
 

@@ -24,6 +24,7 @@ def build_scheduler(
         started_at=started_at,
         initial_backoff_ns=configuration.pod_initial_backoff_seconds * SECOND,
         max_backoff_ns=configuration.pod_max_backoff_seconds * SECOND,
+        parked_max_ns=configuration.parked_max_ns,
         wakeups=configuration.wakeups,
         on_choice=on_choice,
         gates=configuration.gates,

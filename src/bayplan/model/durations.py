@@ -1,7 +1,7 @@
-"""Go duration strings (`1h2m`, `1.5s`, `300ms`) to integer nanoseconds.
+"""Go duration strings (`1h2m`, `1.5s`, `300ms`) to integer nanoseconds, and back.
 
-Takes the text of a metav1.Duration, gives nanoseconds; fractions below one are cut off as Go does. Anything
-that Go's ParseDuration refuses is a ValueError. Bare numbers are refused, except `0`.
+Reads the text of a metav1.Duration; fractions of a nanosecond are cut off as Go does. Anything that Go's
+ParseDuration refuses is a ValueError. Bare numbers are refused, except `0`.
 """
 
 from __future__ import annotations
@@ -64,3 +64,24 @@ def _part_nanoseconds(part: re.Match[str], text: str) -> int:
         raise ValueError(f"unknown unit {unit!r} in duration {text!r}")
     scale = NANOSECONDS_BY_UNIT[unit]
     return int(whole or "0") * scale + int(fraction.ljust(_DIGITS, "0")[:_DIGITS]) * scale // 10**_DIGITS
+
+
+def format_duration(nanoseconds: int) -> str:
+    """The text that Go's Duration.String gives: `5m57s`, `1.5s`, `300ms`, `0s`."""
+    if nanoseconds < 0:
+        return f"-{format_duration(-nanoseconds)}"
+    if nanoseconds == 0:
+        return "0s"
+    if nanoseconds < SECOND:
+        unit = next(unit for unit in ("ms", "µs", "ns") if nanoseconds >= NANOSECONDS_BY_UNIT[unit])
+        return f"{_decimal(nanoseconds, NANOSECONDS_BY_UNIT[unit])}{unit}"
+    hours, rest = divmod(nanoseconds, HOUR)
+    minutes, rest = divmod(rest, MINUTE)
+    leading = f"{hours}h{minutes}m" if hours else f"{minutes}m" if minutes else ""
+    return f"{leading}{_decimal(rest, SECOND)}s"
+
+
+def _decimal(amount: int, unit: int) -> str:
+    whole, part = divmod(amount, unit)
+    fraction = f"{part:0{len(str(unit)) - 1}}".rstrip("0") if part else ""
+    return f"{whole}.{fraction}" if fraction else str(whole)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bayplan.model.durations import NANOSECONDS_BY_UNIT, parse_duration
+from bayplan.model.durations import NANOSECONDS_BY_UNIT, format_duration, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,26 @@ def test_what_is_no_duration(text: str) -> None:
 def test_parts_add_up(first: int, second: int, unit: str) -> None:
     both = parse_duration(f"{first}{unit}{second}ms")
     assert both == first * NANOSECONDS_BY_UNIT[unit] + second * 10**6
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "text"),
+    [
+        (0, "0s"),
+        (1, "1ns"),
+        (1_500, "1.5µs"),
+        (300_000_000, "300ms"),
+        (1_000_000_001, "1.000000001s"),
+        (357_000_000_000, "5m57s"),
+        (600_000_000_000, "10m0s"),
+        (3_600_000_000_000, "1h0m0s"),
+        (-1_500_000_000, "-1.5s"),
+    ],
+)
+def test_durations_are_written_as_go_writes_them(nanoseconds: int, text: str) -> None:
+    assert format_duration(nanoseconds) == text
+
+
+@given(st.integers(-(2**63) + 1, 2**63 - 1))
+def test_what_is_written_is_read_back(nanoseconds: int) -> None:
+    assert parse_duration(format_duration(nanoseconds)) == nanoseconds

@@ -1,0 +1,128 @@
+"""What an API server says about objects of one kind, line by line or as a list, as structs.
+
+Takes bytes; gives the type of each change and the object. Decoding goes straight into the struct; only what that
+refuses takes the slow way, which knows nulls and can say what is wrong. An object that cannot be used is an
+`Unreadable` with its name. Nothing is kept here.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from bayplan.model.checks import check
+from bayplan.model.conversion import convert
+from bayplan.model.kinds import KindInfo, Object
+
+ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+
+class Status(msgspec.Struct):
+    """The answer of a server that refuses."""
+
+    message: str = ""
+    reason: str = ""
+    code: int = 0
+
+
+class Unreadable(NamedTuple):
+    """An object of which no struct can be made."""
+
+    key: str  # namespace/name
+    version: str
+    problem: str
+
+
+class Line(NamedTuple):
+    """One line of a watch."""
+
+    type: str
+    content: Object | Unreadable | Status
+
+
+class Page(NamedTuple):
+    """An answer to a list, or a part of one."""
+
+    version: str
+    continues: str
+    contents: list[Object | Unreadable]
+
+
+class _ListMeta(msgspec.Struct):
+    resourceVersion: str = ""  # noqa: N815
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _List(msgspec.Struct):
+    metadata: _ListMeta
+    items: list[msgspec.Raw] | None = None
+
+
+_decode_list = msgspec.json.Decoder(_List).decode
+_decode_status = msgspec.json.Decoder(Status, strict=False).decode
+
+
+def read_status(body: bytes) -> Status:
+    """What a refusal says; its own text where it is no Status."""
+    try:
+        return _decode_status(body)
+    except msgspec.DecodeError:
+        return Status(message=body[:200].decode(errors="replace").strip())
+
+
+class KindReader:
+    """Reads objects of one kind."""
+
+    def __init__(self, info: KindInfo) -> None:
+        self._info = info
+        line: Any = msgspec.defstruct("_Line", [("type", str), ("object", info.struct)])
+        self._decode_line = msgspec.json.Decoder(line).decode
+        self._decode_object = msgspec.json.Decoder(info.struct).decode
+
+    def line(self, text: bytes) -> Line:
+        """Raises ValueError for what is no watch event at all."""
+        try:
+            decoded: Any = self._decode_line(text)
+        except (msgspec.DecodeError, RecursionError):
+            return self._line_slowly(text)
+        return Line(decoded.type, self._checked(decoded.object))
+
+    def page(self, body: bytes) -> Page:
+        """Raises ValueError for what is no list."""
+        decoded = _decode_list(body)
+        contents = [self._item(item) for item in decoded.items or ()]
+        return Page(decoded.metadata.resourceVersion, decoded.metadata.continue_, contents)
+
+    def _item(self, raw: msgspec.Raw) -> Object | Unreadable:
+        try:
+            decoded: Any = self._decode_object(raw)
+        except (msgspec.DecodeError, RecursionError):
+            return self._slowly(msgspec.json.decode(raw))
+        return self._checked(decoded)
+
+    def _line_slowly(self, text: bytes) -> Line:
+        plain = msgspec.json.decode(text, type=dict[str, Any])
+        content = plain.get("object")
+        if plain.get("type") == ERROR:
+            return Line(ERROR, msgspec.convert(content, Status, strict=False))
+        return Line(str(plain.get("type")), self._slowly(content))
+
+    def _slowly(self, plain: Any) -> Object | Unreadable:
+        if not isinstance(plain, dict):
+            return Unreadable("", "", "is no object")
+        obj, faults = convert(plain, self._info.struct)
+        if faults:
+            return _unreadable(obj, faults)
+        return self._checked(obj)
+
+    def _checked(self, obj: Object) -> Object | Unreadable:
+        faults = check(obj) if obj.metadata.name else ()  # a bookmark has no name
+        return _unreadable(obj, faults) if faults else obj
+
+
+def _unreadable(obj: Object, faults: Any) -> Unreadable:
+    meta = obj.metadata
+    problem = "; ".join(f"{path}: {message}" for path, message in faults)
+    return Unreadable(f"{meta.namespace}/{meta.name}".lstrip("/"), meta.resource_version, problem)

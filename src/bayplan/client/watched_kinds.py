@@ -1,0 +1,78 @@
+"""Which kinds a scheduler must watch, and where an API server serves them.
+
+Takes a configuration; gives the kinds that the plugins of its profiles look at. Pods and nodes are always among them,
+and without them nothing can be decided. Says nothing about how they are watched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bayplan.config.loading import Configuration
+from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
+from bayplan.model.kinds import KINDS, KindInfo
+
+#: Pods that have ended are of no interest.
+UNFINISHED_PODS = "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
+
+INDISPENSABLE = ("Node", "Pod")
+_VOLUMES = ("PersistentVolumeClaim", "PersistentVolume", "StorageClass")
+_DEVICES = ("ResourceClaim", "DeviceClass", "ResourceSlice")
+
+#: What each plugin looks at beside pods and nodes.
+KINDS_BY_PLUGIN = {
+    "InterPodAffinity": ("Namespace",),
+    "PodTopologySpread": ("Service", "ReplicationController", "ReplicaSet", "StatefulSet"),
+    "VolumeBinding": (*_VOLUMES, "CSINode", "CSIDriver", "CSIStorageCapacity"),
+    "VolumeZone": _VOLUMES,
+    "VolumeRestrictions": ("PersistentVolumeClaim",),
+    "NodeVolumeLimits": (*_VOLUMES, "CSINode", "CSIDriver", "VolumeAttachment"),
+    "DynamicResources": _DEVICES,
+    "NodeResourcesFit": _DEVICES,  # an extended resource may stand for devices
+    DEFAULT_PREEMPTION: ("PodDisruptionBudget",),
+}
+_IRREGULAR_PLURALS = {
+    "CSIStorageCapacity": "csistoragecapacities",
+    "DeviceClass": "deviceclasses",
+    "StorageClass": "storageclasses",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedKind:
+    """A kind and where it is served."""
+
+    info: KindInfo
+    plural: str
+    field_selector: str = ""  # escaped as in a query
+
+    @property
+    def path(self) -> str:
+        """Of all objects of the kind, in all namespaces."""
+        prefix = f"/apis/{self.info.group}" if self.info.group else "/api"
+        return f"{prefix}/{self.info.version}/{self.plural}"
+
+    @property
+    def is_indispensable(self) -> bool:
+        return self.info.kind in INDISPENSABLE
+
+
+def watched_kind(kind: str) -> WatchedKind:
+    plural = _IRREGULAR_PLURALS.get(kind, f"{kind.lower()}s")
+    return WatchedKind(KINDS[kind], plural, UNFINISHED_PODS if kind == "Pod" else "")
+
+
+def kinds_to_watch(configuration: Configuration) -> list[WatchedKind]:
+    """In the order in which they are to be delivered: what others refer to first, pods last."""
+    needed: set[str] = set()
+    for profile in configuration.profiles:
+        plugins = {name for names in profile.plugins.values() for name in names}
+        if profile.outside:  # nobody knows what such a plugin looks at
+            plugins |= set(KINDS_BY_PLUGIN)
+        for plugin in plugins:
+            needed |= {*KINDS_BY_PLUGIN.get(plugin, ())}
+    if "ResourceSlice" in needed and configuration.gates.dra_device_taint_rules:
+        needed.add("DeviceTaintRule")
+    first = ("Namespace", "Node")
+    others = sorted(needed - {*first, "Pod"})
+    return [watched_kind(kind) for kind in (*(k for k in first if k in needed or k == "Node"), *others, "Pod")]

@@ -1,0 +1,140 @@
+"""A client that answers by script and an event loop whose time passes at once: to see what is written, and when."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import selectors
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from typing import Any, TypeVar
+
+from bayplan.client.contract import JSON, Response, TransportError
+
+T = TypeVar("T")
+
+#: When a test begins, in nanoseconds: 2026-11-15T20:38:06Z.
+BEGIN = 1_794_775_086_000_000_000
+
+
+class _Impatient(selectors.SelectSelector):
+    """Never waits; what it was asked to wait is noted."""
+
+    passed = 0.0
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if not ready and timeout is None:
+            raise AssertionError("nothing will ever happen again")
+        if not ready and timeout:
+            self.passed += timeout
+        return ready
+
+
+class VirtualLoop(asyncio.SelectorEventLoop):
+    """Time passes only when there is nothing else to do, and then at once."""
+
+    def __init__(self) -> None:
+        self._impatient = _Impatient()
+        super().__init__(self._impatient)
+
+    def time(self) -> float:
+        return self._impatient.passed
+
+    def time_ns(self) -> int:
+        return BEGIN + round(self.time() * 1e9)
+
+
+def run_virtually(test: Coroutine[Any, Any, T]) -> T:
+    """What the coroutine returns when it runs in virtual time."""
+    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
+        return runner.run(test)
+
+
+def virtual_ns() -> int:
+    """The time of day in the running virtual loop."""
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    return loop.time_ns()
+
+
+class Request:
+    """One that was sent."""
+
+    def __init__(self, at: float, method: str, path: str, body: bytes, content_type: str) -> None:
+        self.at = at
+        self.method = method
+        self.path = path
+        self.raw = body
+        self.body: Any = json.loads(body) if body else None
+        self.content_type = content_type
+
+    def __repr__(self) -> str:
+        return f"{self.at:.3f} {self.method} {self.path}"
+
+
+def answer(status: int = 200, body: object = None, **headers: str) -> Response:
+    names = {name.replace("_", "-").lower(): value for name, value in headers.items()}
+    return Response(status, json.dumps(body if body is not None else {}).encode(), names)
+
+
+def refusal(status: int, message: str, **headers: str) -> Response:
+    return answer(status, {"kind": "Status", "status": "Failure", "message": message, "code": status}, **headers)
+
+
+Answer = Response | TransportError | Callable[[Request], Response | Awaitable[Response]]
+
+
+class ScriptedClient:
+    """Gives the answers it was given, in order, then 201; each after `delay_s`."""
+
+    def __init__(self, *answers: Answer, delay_s: float = 0.0) -> None:
+        self.answers = list(answers)
+        self.requests: list[Request] = []
+        self.delay_s = delay_s
+        self.in_flight = 0
+        self.most_in_flight = 0
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes = b"",
+        *,
+        content_type: str = JSON,
+        timeout_s: float | None = None,
+        agent: str = "scheduler",
+    ) -> Response:
+        request = Request(asyncio.get_running_loop().time(), method, path, body, content_type)
+        self.requests.append(request)
+        self.in_flight += 1
+        self.most_in_flight = max(self.most_in_flight, self.in_flight)
+        try:
+            return await self._answer(request)
+        finally:
+            self.in_flight -= 1
+
+    async def _answer(self, request: Request) -> Response:
+        given = self.answers.pop(0) if self.answers else answer(201)
+        await asyncio.sleep(self.delay_s)
+        if isinstance(given, TransportError):
+            raise given
+        if not isinstance(given, Response):
+            made = given(request)
+            given = made if isinstance(made, Response) else await made
+        return given
+
+    def stream(self, path: str, *, idle_timeout_s: float | None = None) -> Any:
+        raise AssertionError(f"nobody reads {path} as a stream here ({idle_timeout_s})")
+
+    @property
+    def lines(self) -> list[str]:
+        """Method and last parts of each path."""
+        return [f"{request.method} {_short(request.path)}" for request in self.requests]
+
+
+def _short(path: str) -> str:
+    return path.partition("/namespaces/")[2] or path
+
+
+def of(requests: Iterable[Request], method: str) -> list[Request]:
+    return [request for request in requests if request.method == method]
