@@ -28,5 +28,6 @@ def build_scheduler(
         wakeups=configuration.wakeups,
         on_choice=on_choice,
         gates=configuration.gates,
+        safety=configuration.safety,
         stopwatch=stopwatch,
     )

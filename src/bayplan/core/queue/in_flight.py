@@ -54,7 +54,7 @@ class InFlight:
 
     def event_labels(self) -> Counter[str]:
         """How many of each cluster event are recorded, as metrics name them."""
-        return Counter(event.cluster_event.label for event in self._events)
+        return Counter(event.cluster_event.label for event in list(self._events))
 
     def queued_pods(self) -> Iterator[QueuedPod]:
         return (flight.queued for flight in self._flights.values())

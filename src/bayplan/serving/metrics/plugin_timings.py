@@ -45,7 +45,7 @@ class PluginTimings:
         self.scheduler_names: Container[str] = ()
 
     def tallies(self, stopwatch: Stopwatch) -> tuple[Tally, ...]:
-        evaluations = Reading(families.PLUGIN_EVALUATIONS, lambda: _evaluations(stopwatch.steps.values()))
+        evaluations = Reading(families.PLUGIN_EVALUATIONS, lambda: _evaluations(list(stopwatch.steps.values())))
         return (
             self.plugins,
             self.points,

@@ -1,8 +1,9 @@
 """Numbers that grow with every pod: counters, gauges and histograms by label values, rendered as Prometheus text.
 
 prometheus-client's own are safe for threads and take a microsecond for each number, on the event loop for each of a
-dozen numbers a pod, and fifty milliseconds for a page of all buckets. These are for one thread: an entry is an addition
+dozen numbers a pod, and fifty milliseconds for a page of all buckets. These are for one writer: an entry is an addition
 to a list, and what precedes a number on the page is made once for each series. A series appears with its first entry.
+A page may be made while another thread makes entries, as where extenders are asked: what is gone through is copied.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Counts:
         self._series[values] = self._series.get(values, 0) + by
 
     def lines(self) -> Iterator[str]:
-        for values, number in self._series.items():
+        for values, number in list(self._series.items()):
             text = self._texts.get(values) or self._texts.setdefault(values, self.family.series(values))
             yield f"{text}{number}\n"
 
@@ -73,7 +74,7 @@ class Reading:
 
     def lines(self) -> Iterator[str]:
         """Series that are not there any more are zero, as upstream shows them."""
-        now = self._read()
+        now = dict(self._read())
         for values in now:
             if values not in self._seen:
                 self._seen[values] = self.family.series(values)
@@ -105,7 +106,7 @@ class Durations:
         return self._series.setdefault(values, [0] * (len(bounds) + 1))
 
     def lines(self) -> Iterator[str]:
-        for values, entries in self._series.items():
+        for values, entries in list(self._series.items()):
             *counts, total = entries
             grown = list(accumulate(counts))
             texts = self._texts[values]
