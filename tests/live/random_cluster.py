@@ -45,8 +45,11 @@ from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latenci
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 TOKEN = "secret"
-#: How much faster the cluster's clock runs.
-SPEED = 10
+#: How long things happen, in seconds of the wall, and how much faster the cluster's clock runs at least.
+_LASTS_S = 6.0
+_SPEED_MIN = 10
+#: Where more pods than this are pushed out while nobody does anything, pods go in circles.
+_PUSHED_OUT_MAX = 20
 
 
 class RandomCluster:
@@ -56,8 +59,10 @@ class RandomCluster:
         self.draw = Draw(seed)
         self.character: Character = draw_character(self.draw, [constraint.__name__ for constraint in CONSTRAINTS])
         self._started_at = time.time_ns()
-        self.lasts_s = self.character.seconds / SPEED
+        self._speed = max(_SPEED_MIN, round(self.character.seconds / _LASTS_S))
+        self.lasts_s = self.character.seconds / self._speed
         self.calm_at = self._started_at / SECOND + self.lasts_s
+        self._pushed_out_when_calm = 1 << 30  # it is not yet
         self.failed: list[str] = []
         self.overcommitted: set[str] = set()
         self.registry = Registry(Storage(), Catalogue())
@@ -86,7 +91,7 @@ class RandomCluster:
         return world
 
     def clock(self) -> int:
-        return self._started_at + (time.time_ns() - self._started_at) * SPEED
+        return self._started_at + (time.time_ns() - self._started_at) * self._speed
 
     async def __aenter__(self) -> Self:
         self._plan()
@@ -112,6 +117,15 @@ class RandomCluster:
             self._simulated.at(at, lambda now: self._do(draw_change(self.draw), now))
         self._simulated.at(start + seconds * SECOND, self._calm_down)
 
+    def goes_in_circles(self) -> bool:
+        """Whether pods come and go without end, as upstream.
+
+        A preemptor and the recreated victims push each other out; or pods are evicted from a device with a taint, and
+        recreated.
+        """
+        self.history.read()
+        return len(self.history.pushed_out) - self._pushed_out_when_calm > _PUSHED_OUT_MAX
+
     def command(self, command: Command, now: int) -> None:
         """As a simulation does it: at once, and a refusal is only noted."""
         self._commands.plan(Plan(now - self._started_at, command))
@@ -122,6 +136,8 @@ class RandomCluster:
 
     def _calm_down(self, now: int) -> None:
         """From here on nobody begins anything: what should come to rest can."""
+        self.history.read()
+        self._pushed_out_when_calm = len(self.history.pushed_out)
         self.command(Cordon(tuple(node.metadata.name for node in self.store.list(Node)), unschedulable=False), now)
         for cron_job in self.store.list(CronJob):
             meta, spec = cron_job.metadata, replace(cron_job.spec, suspend=True)
