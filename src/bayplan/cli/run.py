@@ -10,7 +10,8 @@ import asyncio
 import signal
 import socket
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from bayplan.cli.run_serving import Shown, secure_port
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient
 from bayplan.client.event_loop import run_event_loop
+from bayplan.client.extender_documents import KeptDocuments
+from bayplan.client.extenders import HttpExtender, bind_by_extender, connect_extenders
 from bayplan.client.leading import LeaderClient
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.client.watched_kinds import kinds_to_watch
@@ -100,8 +103,12 @@ class _Process:
         started_at = clock()
         self._options, self._configuration = options, configuration
         self.elector = _election(configuration, client, self._wake)
+        documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
+        extenders = () if documents is None else connect_extenders(configuration.extenders, documents)
         self.recorder = DecisionRecorder(build_profiles(configuration))
-        self.scheduler = build_scheduler(configuration, started_at=started_at, on_choice=self.recorder.chose)
+        self.scheduler = build_scheduler(
+            configuration, started_at=started_at, on_choice=self.recorder.chose, extenders=extenders
+        )
         self.world = LiveWorld(
             self.scheduler,
             client,
@@ -110,10 +117,11 @@ class _Process:
             observers=self._observers(),
             may_decide=_always if self.elector is None else self.elector.is_leading,
             on_trouble=_report,
-            decides_in_thread=bool(configuration.extenders),
+            decides_in_thread=bool(extenders),
+            documents=documents,
         )
         writes_with = client if self.elector is None else LeaderClient(client, self.elector.is_leading)
-        self.writer = _writer(configuration, writes_with, self.world)
+        self.writer = _writer(configuration, writes_with, self.world, extenders)
         shown = Shown(self.scheduler, self.world, self.elector, self.recorder, None, is_stopping)
         self.secure_port = secure_port(options, configuration, client, shown)
 
@@ -165,7 +173,9 @@ def _election(configuration: Configuration, client: ApiClient, on_started: Any) 
     return LeaderElector(client, election, identity, component, on_started=on_started)
 
 
-def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -> Writer:
+def _writer(
+    configuration: Configuration, client: ApiClient, world: LiveWorld, extenders: Sequence[HttpExtender]
+) -> Writer:
     connection = configuration.client_connection
     return Writer(
         client,
@@ -173,6 +183,7 @@ def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -
         world.answer,
         limits=Limits(connection.qps, connection.burst),
         on_written=world.observers.wrote,
+        bind_by_extender=partial(bind_by_extender, extenders),
     )
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from bayplan.config.schema import Extender
 from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
 
 #: Kind, namespace and name -> the document; None for an object that is not known.
 Documents: TypeAlias = Callable[[str, str, str], bytes | None]
@@ -45,23 +46,32 @@ class KeptDocuments:
         self._sends_nodes = any(extender.filter_verb or extender.prioritize_verb for extender in uncached)
         self._sends_victims = any(extender.preempt_verb for extender in uncached)
         self._documents: dict[tuple[str, str, str], _Kept] = {}
+        self._gone: dict[tuple[str, str, str], _Kept] = {}
 
-    def wants(self, kind: str, *, has_node: bool = False) -> bool:
-        """Whether such objects may be asked for; `has_node` is about pods."""
-        if kind == "Node":
-            return self._sends_nodes
-        return kind == "Pod" and (not has_node or self._sends_victims)
+    def wants(self, kind: str) -> bool:
+        """Whether some objects of the kind may be asked for."""
+        return self._sends_nodes if kind == "Node" else kind == "Pod"
 
-    def keep(self, kind: str, namespace: str, name: str, document: bytes) -> None:
-        """The object as JSON. It is copied."""
-        self._documents[kind, namespace, name] = _Kept(bytes(document))
+    def keep(self, obj: Object, document: bytes) -> None:
+        """An object that has come or changed, with its JSON, which is copied."""
+        if isinstance(obj, Pod) and obj.spec.node_name and not self._sends_victims:
+            self.forget(obj)
+        else:
+            self._documents[_place(obj)] = _Kept(bytes(document))
 
-    def forget(self, kind: str, namespace: str, name: str) -> None:
-        """It is gone, or nobody wants it any more. Unknown ones are ignored."""
-        self._documents.pop((kind, namespace, name), None)
+    def forget(self, obj: Object) -> None:
+        """It is gone, but a decision that is being made may still ask for it."""
+        kept = self._documents.pop(_place(obj), None)
+        if kept is not None:
+            self._gone[_place(obj)] = kept
+
+    def sweep(self) -> None:
+        """No decision is being made: what is gone is no use any more."""
+        self._gone.clear()
 
     def __call__(self, kind: str, namespace: str, name: str) -> bytes | None:
-        kept = self._documents.get((kind, namespace, name))
+        place = (kind, namespace, name)
+        kept = self._documents.get(place) or self._gone.get(place)
         return None if kept is None else kept.ready(kind)
 
 
@@ -73,6 +83,10 @@ def encoded(find: Callable[[str, str, str], Object | None]) -> Documents:
         return None if found is None else _as_part(kind, msgspec.to_builtins(found))
 
     return document
+
+
+def _place(obj: Object) -> tuple[str, str, str]:
+    return type(obj).__name__, obj.metadata.namespace, obj.metadata.name
 
 
 def _as_part(kind: str, document: dict[str, Any]) -> bytes:

@@ -17,13 +17,18 @@ from urllib.parse import SplitResult, urlsplit
 
 import httptools
 
+from bayplan.client.go_errors import (
+    NO_BODY_IN_TIME,
+    NO_HEADERS_IN_TIME,
+    connection_broken,
+    dial_failed,
+    request_failed,
+    tls_failed,
+)
+
 CHUNK_BYTES = 1 << 16
 OK = 200
-
-AWAITING_HEADERS = "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
-READING_BODY = "context deadline exceeded (Client.Timeout or context cancellation while reading body)"
-#: OpenSSL's codes for certificates whose issuer is not among the trusted ones.
-UNKNOWN_AUTHORITY = (18, 19, 20, 21)
+POST = "POST"
 
 
 class PostError(Exception):
@@ -55,9 +60,11 @@ class Poster:
         try:
             connection = self._take() or self._connect(deadline)
         except TimeoutError:
-            raise PostError(f'Post "{url}": {AWAITING_HEADERS}') from None
-        except (OSError, UnicodeError) as error:
-            raise PostError(f'Post "{url}": {_in_words(error)}') from error
+            raise PostError(request_failed(POST, url, NO_HEADERS_IN_TIME)) from None
+        except PostError as error:
+            raise PostError(request_failed(POST, url, str(error))) from error
+        except OSError as error:
+            raise PostError(request_failed(POST, url, tls_failed(error, self._server_name))) from error
         exchange = _Exchange(connection, url, deadline)
         try:
             answer = exchange.run(body)
@@ -125,11 +132,11 @@ class _Exchange:
             while not self._complete and self._status in (0, OK):
                 self._receive()
         except TimeoutError:
-            raise PostError(READING_BODY if self._status else self._posting(AWAITING_HEADERS)) from None
+            raise PostError(NO_BODY_IN_TIME if self._status else self._posting(NO_HEADERS_IN_TIME)) from None
         except httptools.HttpParserError as error:
             raise PostError(self._posting(f"net/http: HTTP/1.x transport connection broken: {error}")) from error
         except OSError as error:
-            raise PostError(self._posting(_in_words(error))) from error
+            raise PostError(self._posting(connection_broken(error, has_begun=False))) from error
         return Answer(self._status, b"".join(self._body) if self._status == OK else b"")
 
     def _receive(self) -> None:
@@ -138,14 +145,14 @@ class _Exchange:
         if data:
             self._parser.feed_data(data)
         elif not self._status:
-            raise PostError(self._posting("EOF"))
+            raise PostError(self._posting(connection_broken(None, has_begun=False)))
         elif self._has_length:
-            raise PostError("unexpected EOF")
+            raise PostError(connection_broken(None, has_begun=True))
         else:
             self._complete = True  # the end of the connection is the end of the body
 
     def _posting(self, what: str) -> str:
-        return f'Post "{self._url}": {what}'
+        return request_failed(POST, self._url, what)
 
     def on_header(self, name: bytes, value: bytes) -> None:  # noqa: ARG002
         self._has_length |= name.lower() in (b"content-length", b"transfer-encoding")
@@ -176,16 +183,12 @@ def _head(url: SplitResult, length: int) -> bytes:
     ).encode()
 
 
-class _DialError(OSError):
-    """No connection could be made; the text says to where."""
-
-
 def _dial(host: str, port: int, deadline: float) -> socket.socket:
-    """A connection to the first of the host's addresses that accepts one. Raises TimeoutError or _DialError."""
+    """A connection to the first of the host's addresses that accepts one. Raises TimeoutError or PostError."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except socket.gaierror as error:
-        raise _DialError(f"dial tcp: lookup {host}: no such host") from error
+    except (socket.gaierror, UnicodeError):
+        raise PostError(dial_failed(host, port, socket.gaierror())) from None
     failure = ""
     for family, kind, protocol, _, address in found:
         connection = socket.socket(family, kind, protocol)
@@ -196,11 +199,10 @@ def _dial(host: str, port: int, deadline: float) -> socket.socket:
             connection.close()
             if not isinstance(error, OSError) or isinstance(error, TimeoutError):
                 raise
-            shown = f"[{address[0]}]" if family is socket.AF_INET6 else address[0]
-            failure = failure or f"dial tcp {shown}:{port}: connect: {_in_words(error)}"
+            failure = failure or dial_failed(str(address[0]), port, error)
         else:
             return connection
-    raise _DialError(failure)
+    raise PostError(failure)
 
 
 def _has_news(connection: socket.socket) -> bool:
@@ -208,19 +210,3 @@ def _has_news(connection: socket.socket) -> bool:
     poller = select.poll()
     poller.register(connection, select.POLLIN)
     return bool(poller.poll(0))
-
-
-def _in_words(error: Exception) -> str:
-    """As Go says it, as far as the difference is one that somebody could act on."""
-    match error:
-        case _DialError():
-            return str(error)
-        case ssl.SSLCertVerificationError():
-            is_unknown = error.verify_code in UNKNOWN_AUTHORITY
-            why = "certificate signed by unknown authority" if is_unknown else error.verify_message
-            return f"tls: failed to verify certificate: x509: {why}"
-        case ssl.SSLError():
-            return f"tls: {error.reason or error}"
-        case OSError():
-            return (error.strerror or str(error)).lower()
-    return str(error)

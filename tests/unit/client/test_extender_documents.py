@@ -25,7 +25,7 @@ def kept(*extenders: Extender) -> KeptDocuments:
 
 
 @pytest.mark.parametrize(
-    ("extenders", "nodes", "running"),
+    ("extenders", "nodes", "victims"),
     [
         ((NAMES,), False, False),
         ((OBJECTS,), True, False),
@@ -35,33 +35,40 @@ def kept(*extenders: Extender) -> KeptDocuments:
         ((NAMES, OBJECTS, VICTIMS), True, True),
     ],
 )
-def test_only_what_may_be_asked_for_is_wanted(extenders: tuple[Extender, ...], nodes: bool, running: bool) -> None:
+def test_only_what_may_be_asked_for_is_kept(extenders: tuple[Extender, ...], nodes: bool, victims: bool) -> None:
     documents = kept(*extenders)
     assert documents.wants("Pod"), "the pod that is tried is always sent"
-    assert (documents.wants("Node"), documents.wants("Pod", has_node=True)) == (nodes, running)
+    assert documents.wants("Node") is nodes
     assert not documents.wants("Namespace")
+    documents.keep(pod("p").obj(), b"{}")
+    assert documents("Pod", "default", "p") is not None
+    documents.keep(pod("p").running("n").obj(), b"{}")
+    documents.sweep()
+    assert (documents("Pod", "default", "p") is not None) is victims
 
 
 def test_a_pod_is_given_as_go_writes_it_into_another_object() -> None:
     documents = kept(NAMES)
-    documents.keep("Pod", "default", "p", json.dumps(RAW).encode())
+    documents.keep(pod("p").obj(), json.dumps(RAW).encode())
     for _ in range(2):
         assert documents("Pod", "default", "p") == b'{"metadata":{"name":"p"},"spec":{"odd":[1.5]}}'
 
 
 def test_a_node_keeps_the_owners_of_its_fields() -> None:
     documents = kept(OBJECTS)
-    documents.keep("Node", "", "n", json.dumps({"metadata": {"name": "n", "managedFields": FIELDS}}).encode())
+    documents.keep(node("n").obj(), json.dumps({"metadata": {"name": "n", "managedFields": FIELDS}}).encode())
     assert json.loads(documents("Node", "", "n") or b"") == {"metadata": {"name": "n", "managedFields": FIELDS}}
 
 
-def test_the_last_one_counts_until_it_is_forgotten() -> None:
+def test_the_last_one_counts_until_it_is_gone_and_no_decision_may_ask_for_it() -> None:
     documents = kept(NAMES)
     for number in range(2):
-        documents.keep("Pod", "default", "p", json.dumps({"status": number}).encode())
+        documents.keep(pod("p").obj(), json.dumps({"status": number}).encode())
         assert documents("Pod", "default", "p") == b'{"status":%d}' % number
-    documents.forget("Pod", "default", "p")
-    documents.forget("Pod", "default", "unknown")
+    documents.forget(pod("p").obj())
+    documents.forget(pod("unknown").obj())
+    assert documents("Pod", "default", "p") == b'{"status":1}'
+    documents.sweep()
     assert documents("Pod", "default", "p") is None
 
 

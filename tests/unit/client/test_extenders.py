@@ -22,6 +22,7 @@ from bayplan.core.events import BindAnswered
 from bayplan.core.framework.extender import ChosenVictims, FilterAnswer, Victim, Victims
 from bayplan.core.framework.verdict import CycleError
 from bayplan.model.kinds import Object
+from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import node, pod
 
@@ -90,13 +91,14 @@ def takes_names(body: Plain) -> bool:
 
 def documents_in(body: Plain) -> KeptDocuments:
     """What a watch had shown before: with kind and version, and pods with the owners of their fields."""
-    documents = KeptDocuments([])
+    documents = KeptDocuments([Extender(preempt_verb="preempt")])
     for kind, one in objects_in(body):
         meta = one["metadata"]
         if kind == "Pod":
             meta = {**meta, "managedFields": [{"manager": "kubectl"}]}
         shown = json.dumps({"kind": kind, "apiVersion": "v1", **one, "metadata": meta}).encode()
-        documents.keep(kind, meta.get("namespace", ""), meta["name"], shown)
+        obj: Object = msgspec.convert(one, Pod) if kind == "Pod" else msgspec.convert(one, Node)
+        documents.keep(obj, shown)
     return documents
 
 

@@ -90,7 +90,9 @@ def test_a_connection_that_is_reset_is_named() -> None:
     def reset(connection: socket.socket) -> None:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
 
-    assert posted(reset) == 'Post "URL": connection reset by peer'
+    found = posted(reset)
+    assert isinstance(found, str)
+    assert found.endswith("read: connection reset by peer")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +179,7 @@ def test_a_request_is_a_plain_post_of_json() -> None:
     [
         (True, "", ""),
         (True, "extender.example", ""),
-        (True, "other.example", "Hostname mismatch, certificate is not valid for 'other.example'."),
+        (True, "other.example", "certificate is not valid for other.example"),
         (False, "", "certificate signed by unknown authority"),
     ],
 )
