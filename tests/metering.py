@@ -17,6 +17,7 @@ from bayplan.core.actions import Action, Bind, Evict
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, ObjectAdded
 from bayplan.core.framework.profile import Profile
+from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object
 from bayplan.serving.metrics.registry import Metrics
@@ -28,17 +29,22 @@ TICK = 1_000
 
 
 class Watched:
-    """`answer` gives the answer to an action, None for none."""
+    """`change` is made to the default profile."""
 
     def __init__(
-        self, *objects: Object, change: Callable[[Profile], Profile] = lambda profile: profile, now: int = SECOND
+        self,
+        *objects: Object,
+        change: Callable[[Profile], Profile] = lambda profile: profile,
+        safety: PreemptionSafety = UPSTREAM,
     ) -> None:
         self._ticks = 0
         self.metrics = Metrics(self._tick)
         profiles = {name: change(profile) for name, profile in build_profiles(load_configuration(None)).items()}
-        self.scheduler = Scheduler(profiles, queue_order(profiles), started_at=0, stopwatch=self.metrics.stopwatch)
+        self.scheduler = Scheduler(
+            profiles, queue_order(profiles), started_at=0, stopwatch=self.metrics.stopwatch, safety=safety
+        )
         self.observers = self.metrics.watch(self.scheduler)
-        self.now = now
+        self.now = SECOND
         for obj in objects:
             self.see(ObjectAdded(obj))
 

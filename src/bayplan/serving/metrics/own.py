@@ -1,4 +1,4 @@
-"""What upstream has no name for: `bayplan_*`. Decisions in microseconds, and writes by kind and outcome.
+"""What upstream has no name for: `bayplan_*`. Decisions in microseconds, and how long writes take.
 
 Other parts add theirs with `Metrics.own_counter` and `Metrics.own_gauge`.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from bayplan.core.actions import Action
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import Event
-from bayplan.serving.metrics.tallies import Counts, Durations, Family, Labels, Tally
+from bayplan.serving.metrics.tallies import Durations, Family, Labels, Tally
 
 PREFIX = "bayplan_"
 
@@ -19,12 +19,11 @@ DECISION_DURATION = Family(
     ("outcome",),
     (1e-05, 2e-05, 5e-05, 0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.1, 1.0),
 )
-WRITES = Family("bayplan_writes_total", "counter", "Writes to the API server, by kind.", ("kind", "outcome"))
 WRITE_DURATION = Family(
     "bayplan_write_duration_seconds",
     "histogram",
     "From a decision to the answer to a write, with the wait for its turn.",
-    ("kind",),
+    ("kind", "outcome"),
     (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0),
 )
 
@@ -40,11 +39,10 @@ class OwnTallies:
 
     def __init__(self) -> None:
         self._decisions = Durations(DECISION_DURATION)
-        self._writes = Counts(WRITES)
         self._write_durations = Durations(WRITE_DURATION)
 
     def tallies(self) -> tuple[Tally, ...]:
-        return self._decisions, self._writes, self._write_durations
+        return self._decisions, self._write_durations
 
     def observed(self, event: Event, now: int) -> None:
         """Nothing to count."""
@@ -54,6 +52,4 @@ class OwnTallies:
             self._decisions.add(took_ns, decision.outcome.value)
 
     def wrote(self, action: Action, took_ns: int, error: str) -> None:
-        kind = type(action).__name__
-        self._writes.add(kind, "failed" if error else "done")
-        self._write_durations.add(took_ns, kind)
+        self._write_durations.add(took_ns, type(action).__name__, "failed" if error else "done")

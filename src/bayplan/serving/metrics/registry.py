@@ -12,18 +12,19 @@ from collections.abc import Callable, Iterator, Mapping
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
 
 from bayplan.client.contract import ApiClient
+from bayplan.client.leases import LeaderElector
+from bayplan.client.writes import Writer
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.scheduler import Scheduler
-from bayplan.serving.metrics import families
 from bayplan.serving.metrics.attempts import Attempts
+from bayplan.serving.metrics.live_state import leadership, state_of_world
 from bayplan.serving.metrics.own import OwnTallies, own_family
 from bayplan.serving.metrics.plugin_timings import PluginTimings
 from bayplan.serving.metrics.rest_client import MeteredClient, RequestTallies
 from bayplan.serving.metrics.scheduler_state import state_of
 from bayplan.serving.metrics.tallies import Counts, Family, Labels, Reading, Tally, page
+from bayplan.worlds.live import LiveWorld
 from bayplan.worlds.live_observers import LiveObserver
-
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Metrics:
@@ -34,10 +35,8 @@ class Metrics:
         self.timings = PluginTimings()
         self.stopwatch = Stopwatch(clock, self.timings)
         self._requests = RequestTallies()
-        self._leading: dict[Labels, float] = {}
         self._tallies: dict[str, Tally] = {}
         self._add(*self.timings.tallies(self.stopwatch), *self._requests.tallies())
-        self._add(Reading(families.LEADING, lambda: self._leading))
         self._process = CollectorRegistry(auto_describe=False)
         ProcessCollector(registry=self._process)
         PlatformCollector(registry=self._process)
@@ -54,9 +53,11 @@ class Metrics:
         """The client, with its requests counted."""
         return MeteredClient(client, host, self._requests, self._clock)
 
-    def leads(self, name: str, *, leading: bool) -> None:
-        """Whether this process holds the lease of that name."""
-        self._leading[(name,)] = float(leading)
+    def show(self, world: LiveWorld, writer: Writer, elector: LeaderElector | None, lease: str) -> None:
+        """The running parts; `lease` is the name of the Lease that the elector wants."""
+        self._add(*state_of_world(world, writer))
+        if elector is not None:
+            self._add(leadership(elector, lease))
 
     def own_counter(self, name: str, help_text: str, labels: Labels = ()) -> Counts:
         """A new counter whose name starts with `bayplan_`."""

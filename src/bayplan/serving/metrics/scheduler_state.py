@@ -1,4 +1,4 @@
-"""The state of queue and cache when the page is made. Takes the scheduler, keeps nothing."""
+"""The state of queue, cache and the limits of preemption when the page is made. Takes the scheduler, keeps nothing."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from bayplan.core.scheduler import Scheduler
 from bayplan.serving.metrics import families
+from bayplan.serving.metrics.own import own_family
 from bayplan.serving.metrics.tallies import Labels, Reading
 
 #: Operations that upstream splits up among goroutines and that are single array operations here.
@@ -19,9 +20,16 @@ _IN_ONE_GO = (
 )
 _POD_POPPED = "PodPopped"
 
+WITHHELD = own_family(
+    "bayplan_preemptions_withheld_total", "counter", "Preemptions that a limit withheld, by limit.", ("reason",)
+)
+WITHHELD_NOW = own_family("bayplan_preemptors_withheld", "gauge", "Pods that a limit keeps from preempting now.")
+EVICTIONS = own_family("bayplan_evictions_total", "counter", "Victims of preemption.")
+LOOPS = own_family("bayplan_preemption_loops_total", "counter", "Preempt-recreate loops that were found and paused.")
+
 
 def state_of(scheduler: Scheduler) -> tuple[Reading, ...]:
-    queue, figures = scheduler.queue, scheduler.queue.figures
+    queue, figures, guard = scheduler.queue, scheduler.queue.figures, scheduler.guard
     return (
         Reading(families.PENDING_PODS, lambda: {(place.value,): n for place, n in queue.counts().items()}),
         Reading(families.UNSCHEDULABLE_PODS, lambda: figures.rejected),
@@ -29,6 +37,10 @@ def state_of(scheduler: Scheduler) -> tuple[Reading, ...]:
         Reading(families.IN_FLIGHT_EVENTS, lambda: _in_flight(scheduler)),
         Reading(families.CACHE_SIZE, lambda: _cache_size(scheduler)),
         Reading(families.GOROUTINES, lambda: _work_under_way(scheduler)),
+        Reading(WITHHELD, lambda: {(reason,): count for reason, count in dict(guard.figures.withheld).items()}),
+        Reading(WITHHELD_NOW, lambda: {(): guard.waiting}),
+        Reading(EVICTIONS, lambda: {(): guard.figures.evictions}),
+        Reading(LOOPS, lambda: {(): guard.figures.loops}),
     )
 
 

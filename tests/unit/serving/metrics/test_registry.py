@@ -44,7 +44,7 @@ def test_every_family_has_a_series_once_it_has_something_to_say() -> None:
     """All but those whose occasion does not come up here."""
     watched = played()
     quiet = {
-        "leader_election_master_status",
+        "bayplan_preemptions_withheld_total",
         "rest_client_request_duration_seconds",
         "rest_client_requests_total",
         "scheduler_permit_wait_duration_seconds",
@@ -53,14 +53,6 @@ def test_every_family_has_a_series_once_it_has_something_to_say() -> None:
     }
     page = watched.metrics.render().decode()
     assert {family.name for family in watched.metrics.families() if f"# TYPE {family.name} " not in page} == quiet
-
-
-def test_who_leads_is_on_the_page() -> None:
-    metrics = Metrics()
-    metrics.leads("kube-scheduler", leading=True)
-    assert samples(metrics.render(), "leader_election_master_status") == {("kube-scheduler",): 1}
-    metrics.leads("kube-scheduler", leading=False)
-    assert samples(metrics.render(), "leader_election_master_status") == {("kube-scheduler",): 0}
 
 
 def test_the_process_is_on_the_page() -> None:

@@ -6,6 +6,7 @@ from tests.metering import Watched
 
 from bayplan.core.actions import Bind
 from bayplan.core.events import ObjectAdded, ObjectChanged
+from bayplan.core.preemption.safety import PreemptionSafety
 from bayplan.testing.builders import node, pod
 
 N = node("n").capacity(cpu="4", memory="8Gi", pods=10).obj()
@@ -66,3 +67,23 @@ def test_events_are_kept_while_a_pod_is_tried() -> None:
         ("AssignedPodUpdatePodLabel",): 1,
         ("AssignedPodAdd",): 1,
     }
+
+
+def test_evictions_are_counted() -> None:
+    victims = [pod(f"v{number}").cpu("2").node("n").obj() for number in range(2)]
+    watched = Watched(N, *victims, pod("p").cpu("4").priority(10).obj())
+    watched.run()
+    assert watched.samples("bayplan_evictions_total") == {(): 2}
+    assert watched.samples("bayplan_preemptors_withheld") == {(): 0}
+    assert watched.samples("bayplan_preemption_loops_total") == {(): 0}
+
+
+def test_preemptions_that_a_limit_withholds_are_counted_by_limit() -> None:
+    victims = [pod(f"v{number}").cpu("2").node("n").obj() for number in range(2)]
+    preemptors = [pod(f"p{number}").cpu("2").priority(10).obj() for number in range(2)]
+    watched = Watched(N, *victims, *preemptors, safety=PreemptionSafety(evictions_per_minute=1))
+    for _ in preemptors:
+        watched.decide()
+    assert watched.samples("bayplan_evictions_total") == {(): 1}
+    assert watched.samples("bayplan_preemptions_withheld_total") == {("evictions-per-minute",): 1}
+    assert watched.samples("bayplan_preemptors_withheld") == {(): 1}
