@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.core.framework.extender import Extender
+from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.scheduler import ChoiceObserver, Scheduler
 from bayplan.model.time_units import SECOND
 
@@ -17,6 +18,7 @@ def build_scheduler(
     started_at: int,
     on_choice: ChoiceObserver | None = None,
     extenders: Sequence[Extender] = (),
+    stopwatch: Stopwatch | None = None,
 ) -> Scheduler:
     """A fresh scheduler; `on_choice` is called with each choice before it changes anything."""
     profiles = build_profiles(configuration, extenders)
@@ -30,4 +32,6 @@ def build_scheduler(
         wakeups=configuration.wakeups,
         on_choice=on_choice,
         gates=configuration.gates,
+        safety=configuration.safety,
+        stopwatch=stopwatch,
     )

@@ -35,6 +35,7 @@ from bayplan.core.filtering import (
 from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, State
 from bayplan.core.framework.extender import is_any_interested
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import SUCCESS, CycleError, unresolvable
 from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, run_post_filters
@@ -53,8 +54,12 @@ Instant: TypeAlias = tuple[int, int, int, int]
 class Decider:
     """Decides pod after pod on one cache."""
 
-    def __init__(self, profiles: Mapping[str, Profile], *, reuse: bool = True) -> None:
+    def __init__(
+        self, profiles: Mapping[str, Profile], *, reuse: bool = True, stopwatch: Stopwatch | None = None
+    ) -> None:
         self._profiles = profiles
+        self._stopwatch = stopwatch
+        self._look_up = self._kept_for if stopwatch is None else self._timed_look_up
         self._reuse = reuse
         self._next_start = 0  # one for all profiles, as upstream
         self._kept: OrderedDict[tuple[str, int], _Kept | NothingToReuse] = OrderedDict()
@@ -70,7 +75,7 @@ class Decider:
                 return nominated
         if self._may_reuse(profile, pod):
             try:
-                kept = self._kept_for(profile, pod, view)
+                kept = self._look_up(profile, pod, view)
                 choice = kept.decide(pod, view) if isinstance(kept, _Kept) else None
             except CycleError:
                 choice = None  # more was asked than had to be: the straight line tells whether it matters
@@ -80,6 +85,21 @@ class Decider:
         found = attempt(profile, pod, view, start)
         self._next_start = found.next_start
         return _choice_of(found, view, start)
+
+    def _timed_look_up(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse:
+        stopwatch = self._stopwatch
+        assert stopwatch is not None
+        if not stopwatch.running:
+            return self._kept_for(profile, pod, view)
+        known = self._kept.get((profile.scheduler_name, pod.shape.id))
+        started = stopwatch.clock()
+        kept = self._kept_for(profile, pod, view)
+        took_ns = stopwatch.clock() - started
+        reusable = isinstance(kept, _Kept)
+        stopwatch.recorder.looked_up(
+            profile.scheduler_name, reused=reusable and kept is known, reusable=reusable, took_ns=took_ns
+        )
+        return kept
 
     def _may_reuse(self, profile: Profile, pod: PodInfo) -> bool:
         """A node that the pod names itself is not part of its shape, and extenders see more of a pod than that."""

@@ -155,7 +155,7 @@ class Usage:
     pod_counts: IntArray  # (nodes,)
 
     def copy(self) -> Usage:
-        return Usage(self.requested.copy(), self.nonzero_requested.copy(), self.pod_counts.copy())
+        return Usage(self.requested.copy("K"), self.nonzero_requested.copy("K"), self.pod_counts.copy())
 
     def shift(self, pods: PodTable, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         """Pod i comes to (+1) or leaves (-1) node i; a node may be named several times."""
