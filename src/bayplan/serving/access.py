@@ -77,19 +77,22 @@ class AccessControl:
     """Lets requests in, or says why not.
 
     Args:
-        client: the API server that is asked; None if nobody is to be asked.
+        authentication: the API server that knows whose token it is; None if nobody is to be asked.
+        authorization: the one that knows what they may; by default the same.
         always_allowed: paths for everybody; one that ends in `*` stands for all that begin with it.
         clock: seconds that pass evenly.
     """
 
     def __init__(
         self,
-        client: ApiClient | None,
+        authentication: ApiClient | None,
         always_allowed: Sequence[str] = ALWAYS_ALLOWED,
         *,
+        authorization: ApiClient | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._client = client
+        self._authentication = authentication
+        self._authorization = authorization or authentication
         self._paths = frozenset(path for path in always_allowed if not path.endswith("*"))
         self._prefixes = tuple(path[:-1] for path in always_allowed if path.endswith("*"))
         self._users: _Remembered[User | None] = _Remembered(clock)
@@ -116,7 +119,9 @@ class AccessControl:
         known = self._users.get(question)
         if known is None:
             try:
-                status = await self._review("TokenReview", _AUTHENTICATION, {"token": token.strip()})
+                status = await self._review(
+                    self._authentication, "TokenReview", _AUTHENTICATION, {"token": token.strip()}
+                )
             except ApiError as error:
                 raise Unauthorized("Unauthorized") from error
             known = (_user_of(status),)
@@ -135,20 +140,20 @@ class AccessControl:
                 spec["uid"] = user.uid
             if user.extra:
                 spec["extra"] = user.extra
-            status = await self._review("SubjectAccessReview", _AUTHORIZATION, spec)
+            status = await self._review(self._authorization, "SubjectAccessReview", _AUTHORIZATION, spec)
             known = (bool(status.get("allowed")) and not status.get("denied"),)
             self._permissions.put(question, known[0])
         return known[0]
 
-    async def _review(self, kind: str, version: str, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+    async def _review(
+        self, client: ApiClient | None, kind: str, version: str, spec: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         """The status of a review. Raises Forbidden if there is no such review, InternalError if it failed."""
-        if self._client is None:
+        if client is None:
             raise Forbidden(f"forbidden: no {kind} can be asked for")
         body = msgspec.json.encode({"kind": kind, "apiVersion": version, "metadata": {}, "spec": spec})
         try:
-            response = await self._client.request(
-                "POST", f"/apis/{version}/{kind.lower()}s", body, timeout_s=_REVIEW_LIMIT_S
-            )
+            response = await client.request("POST", f"/apis/{version}/{kind.lower()}s", body, timeout_s=_REVIEW_LIMIT_S)
         except TransportError as error:
             _log.error("Unable to ask who may see what", review=kind, err=str(error))
             raise InternalError(f"Internal Server Error: {error}") from error

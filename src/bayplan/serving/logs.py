@@ -23,7 +23,6 @@ _LEVELS = {"debug": "I", "info": "I", "warning": "W", "error": "E", "critical": 
 _NAME = "logger"
 
 Event = MutableMapping[str, Any]
-Render = Callable[[str, Event, int], str]
 
 
 class LogFormat(StrEnum):
