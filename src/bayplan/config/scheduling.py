@@ -23,4 +23,5 @@ def build_scheduler(
         wakeups=configuration.wakeups,
         on_choice=on_choice,
         gates=configuration.gates,
+        safety=configuration.safety,
     )

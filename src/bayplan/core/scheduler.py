@@ -10,12 +10,13 @@ from an event alone (a pod that can be bound now that its volumes are) waits in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from bayplan.core.actions import Action, ClearNomination, Evict
 from bayplan.core.binding import Binding
 from bayplan.core.cache import Cache
+from bayplan.core.columns.pods import owner_of
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Decision, Fits, NeedsPreemption, Outcome, Unschedulable
@@ -44,7 +45,10 @@ from bayplan.core.framework.requeue import (
 )
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.plugins.default_preemption import PreemptionGate
+from bayplan.core.preemption.guard import PreemptionGuard, Preemptor
+from bayplan.core.preemption.loop_breaker import Victim
 from bayplan.core.preemption.prepare import prepare
+from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.queue import PARKED_MAX_NS, SchedulingQueue
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.core.queue.hints import QueueProfile
@@ -81,10 +85,12 @@ class Scheduler:
         wakeups: Wakeups = Wakeups.UPSTREAM,
         on_choice: ChoiceObserver | None = None,
         gates: FeatureGates = DEFAULT_GATES,
+        safety: PreemptionSafety = UPSTREAM,
     ) -> None:
         self.profiles = profiles
         self.wakeups = wakeups
-        self.cache = Cache(gates)
+        self.cache = Cache(gates, safety.own_schedulers(profiles))
+        self.guard = PreemptionGuard(safety)
         self._evictions = Evictions()
         gate = PreemptionGate(self._evictions.is_preempting)
         self.queue = SchedulingQueue(
@@ -188,6 +194,7 @@ class Scheduler:
     # ------------------------------------------------------------------ pods
 
     def _pod_added(self, pod: Pod, now: int) -> None:
+        self.guard.appeared(pod, now)
         if pod.status.phase in FINISHED_PHASES:
             return
         if pod.spec.node_name:
@@ -212,6 +219,7 @@ class Scheduler:
         if self.cache.stands_on_a_node(key):
             self._confirm(key, old, pod, now)
             return
+        self.guard.forget(key)
         self.queue.delete(key, now, bound_to=pod.spec.node_name)
         self.cache.add_pod(pod)
         self.queue.move(POD_PLACED, None, pod, now)
@@ -258,7 +266,9 @@ class Scheduler:
             self.cache.remove_pod(key)
             self.queue.move(POD_GONE, pod, None, now)
         else:
+            self.guard.forget(key)
             self.queue.delete(key, now)
+        self.guard.gone(pod)
         self._settle_eviction(pod.metadata.uid, now)
 
     def _is_ours(self, pod: Pod) -> bool:
@@ -272,6 +282,7 @@ class Scheduler:
         self._binding.expire(now)
         if self._binding.has_actions:
             return Decision("", Outcome.NO_POD, actions=self._binding.take_actions())
+        self.queue.activate(self.guard.release(now), now)
         queued = self.queue.pop(now)
         if queued is None:
             return None
@@ -291,12 +302,11 @@ class Scheduler:
 
     def wake_at(self) -> int | None:
         """When `decide` is worth calling though nothing happens; None if never."""
-        queue_at, binding_at = self.queue.wake_at(), self._binding.due_at()
-        if queue_at is None or binding_at is None:
-            return binding_at if queue_at is None else queue_at
-        return min(queue_at, binding_at)
+        times = (self.queue.wake_at(), self._binding.due_at(), self.guard.due_at())
+        return min((time for time in times if time is not None), default=None)
 
     def _attempt(self, queued: QueuedPod, now: int) -> Decision:
+        self.guard.forget(queued.key)
         profile = self.profiles[queued.info.scheduler_name]
         view = self.cache.view()
         info = queued.info
@@ -335,9 +345,16 @@ class Scheduler:
         victim_rows = choice.victims_on(choice.row)
         node = view.nodes.names[choice.row]
         victims = tuple(view.pods.keys[row] for row in victim_rows)
+        prepared = prepare(info, view, choice.row, victim_rows)
+        preemptor = Preemptor(info.key, info.uid, owner_of(queued.pod.metadata), info.priority, queued.number)
+        withheld = self.guard.ask(preemptor, self._victims_among(prepared, view), now)
+        if withheld is not None:
+            diagnosis = diagnosis._replace(message=f"{diagnosis.message} {withheld.message}")
+            decision = return_unschedulable(self.queue, queued, diagnosis, None, now)
+            return replace(decision, actions=(*decision.actions, *withheld.events))
         actions: list[Action] = []
         unbound: list[Evict] = []
-        for action in prepare(info, view, choice.row, victim_rows):
+        for action in prepared:
             if isinstance(action, Evict) and self._binding.is_waiting(action.pod):
                 unbound.append(action)
             elif isinstance(action, ClearNomination) or self._evictions.ask(queued.key, action.uid):
@@ -346,6 +363,16 @@ class Scheduler:
         for eviction in unbound:
             actions += self._binding.stop(eviction, now)
         return Decision(queued.key, Outcome.NOMINATED, node, diagnosis.message, victims, tuple(actions))
+
+    def _victims_among(self, prepared: Sequence[Action], view: View) -> list[Victim]:
+        """Those whose eviction is news: nobody has asked for it yet, and more than a plan in memory ends."""
+        evictions = [action for action in prepared if isinstance(action, Evict)]
+        pods = view.pods
+        return [
+            Victim(eviction.pod.partition("/")[0], eviction.uid, pods.owners[pods.rows_by_key[eviction.pod]])
+            for eviction in evictions
+            if not self._binding.is_waiting(eviction.pod) and not self._evictions.is_asked(eviction.uid)
+        ]
 
     # ------------------------------------------------------------------ answers
 

@@ -185,7 +185,7 @@ def check_settled(store: Store, scheduler: Scheduler) -> None:
     """
     waits_out_backoff = not scheduler.cache.gates.scheduler_pop_from_backoff_q
     exempt = SLEEPERS if scheduler.wakeups is Wakeups.UPSTREAM else frozenset()
-    cache = Cache(scheduler.cache.gates)
+    cache = Cache(scheduler.cache.gates, scheduler.cache.pods.own_schedulers)
     objects = store.list_and_watch().objects
     for obj in sorted(objects, key=lambda obj: not isinstance(obj, Node)):
         cache.add(obj)

@@ -65,6 +65,7 @@ class LiveWorld:
         clock: Callable[[], int],
         observers: Sequence[LiveObserver] = (),
         may_decide: Callable[[], bool] = lambda: True,
+        incoming: Callable[[Event, int], Iterable[Event]] | None = None,
         on_trouble: Callable[[str], None] | None = None,
         decides_in_thread: bool = False,
     ) -> None:
@@ -82,6 +83,7 @@ class LiveWorld:
         self._synced = asyncio.Event()
         self._opened = asyncio.Event()  # all lists are in and have been observed
         self._may_decide = may_decide
+        self._incoming = incoming  # what the scheduler observes instead of an event of the watch
         self._writer: ActionWriter | None = None
 
     # ------------------------------------------------------------------ what others see
@@ -122,6 +124,9 @@ class LiveWorld:
     # ------------------------------------------------------------------ events in
 
     def on_events(self, kind: str, events: Sequence[Event]) -> None:
+        if self._incoming is not None:
+            now = self._clock()
+            events = [passed for event in events for passed in self._incoming(event, now)]
         if self._opened.is_set():
             self._observe(events)
         else:
