@@ -23,6 +23,7 @@ from bayplan.cli.run_serving import Shown, secure_port
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient
 from bayplan.client.event_loop import run_event_loop
+from bayplan.client.http import HttpClient
 from bayplan.client.leading import LeaderClient
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.client.watched_kinds import kinds_to_watch
@@ -34,6 +35,7 @@ from bayplan.config.writing import configuration_text
 from bayplan.serving.decision_log import DecisionLog
 from bayplan.serving.decisions import DecisionRecorder
 from bayplan.serving.logs import configure
+from bayplan.serving.metrics.registry import Metrics
 from bayplan.worlds.live import LiveWorld, SystemClock
 from bayplan.worlds.live_observers import LiveObserver
 
@@ -67,7 +69,8 @@ async def _run(options: RunOptions, configuration: Configuration) -> None:
     stopping = _stop_on_signals()
     client = connect(configuration.client_connection.kubeconfig or None, options.context)
     try:
-        process = _Process(options, configuration, client, stopping.done)
+        metrics = Metrics() if options.secure_port else None
+        process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
         _announce(configuration, process.elector)
         await process.run_until(stopping)
     finally:
@@ -94,14 +97,24 @@ class _Process:
     """The parts of a running scheduler."""
 
     def __init__(
-        self, options: RunOptions, configuration: Configuration, client: ApiClient, is_stopping: Callable[[], bool]
+        self,
+        options: RunOptions,
+        configuration: Configuration,
+        client: ApiClient,
+        metrics: Metrics | None,
+        is_stopping: Callable[[], bool],
     ) -> None:
         clock = SystemClock()
         started_at = clock()
-        self._options, self._configuration = options, configuration
+        self._options, self._configuration, self._metrics = options, configuration, metrics
         self.elector = _election(configuration, client, self._wake)
         self.recorder = DecisionRecorder(build_profiles(configuration))
-        self.scheduler = build_scheduler(configuration, started_at=started_at, on_choice=self.recorder.chose)
+        self.scheduler = build_scheduler(
+            configuration,
+            started_at=started_at,
+            on_choice=self.recorder.chose,
+            stopwatch=None if metrics is None else metrics.stopwatch,
+        )
         self.world = LiveWorld(
             self.scheduler,
             client,
@@ -114,7 +127,9 @@ class _Process:
         )
         writes_with = client if self.elector is None else LeaderClient(client, self.elector.is_leading)
         self.writer = _writer(configuration, writes_with, self.world)
-        shown = Shown(self.scheduler, self.world, self.elector, self.recorder, None, is_stopping)
+        if metrics is not None:
+            metrics.show(self.world, self.writer, self.elector, configuration.leader_election.resource_name)
+        shown = Shown(self.scheduler, self.world, self.elector, self.recorder, metrics, is_stopping)
         self.secure_port = secure_port(options, configuration, client, shown)
 
     def _wake(self) -> None:
@@ -143,12 +158,18 @@ class _Process:
 
     def _observers(self) -> list[LiveObserver]:
         """Who looks on."""
-        return [DecisionLog(self._options.verbosity), self.recorder]
+        counted = () if self._metrics is None else self._metrics.watch(self.scheduler)
+        return [DecisionLog(self._options.verbosity), self.recorder, *counted]
 
     def _parts(self) -> list[Coroutine[Any, Any, None]]:
         """What runs until it is cancelled."""
         serving = [] if self.secure_port is None else [self.secure_port.run()]
         return [self.world.run(self.writer), *serving]
+
+
+def _metered(client: HttpClient, metrics: Metrics | None) -> ApiClient:
+    """The client with its requests counted, where there is somebody to see it."""
+    return client if metrics is None else metrics.metered(client, client.host)
 
 
 def _always() -> bool:

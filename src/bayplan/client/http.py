@@ -41,6 +41,11 @@ class HttpClient:
         self._heads = _Heads(connection, self._dialer.absolute_form)
         self._streams: set[HttpStream] = set()
 
+    @property
+    def host(self) -> str:
+        """The server, as metrics name it."""
+        return self._connection.address.authority
+
     async def request(
         self,
         method: str,

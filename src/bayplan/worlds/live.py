@@ -113,6 +113,10 @@ class LiveWorld:
         reflector = self._reflectors.get(kind)
         return {} if reflector is None else reflector.known
 
+    def troubles(self) -> Mapping[str, str]:
+        """What is wrong with the watch of each kind; empty where nothing is."""
+        return {kind: reflector.trouble for kind, reflector in self._reflectors.items()}
+
     async def opened(self) -> None:
         """Returns once everything there is has been observed."""
         await self._opened.wait()
