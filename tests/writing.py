@@ -35,15 +35,16 @@ class _Impatient(selectors.SelectSelector):
 class VirtualLoop(asyncio.SelectorEventLoop):
     """Time passes only when there is nothing else to do, and then at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, begin: int = BEGIN) -> None:
         self._impatient = _Impatient()
+        self._begin = begin
         super().__init__(self._impatient)
 
     def time(self) -> float:
         return self._impatient.passed
 
     def time_ns(self) -> int:
-        return BEGIN + round(self.time() * 1e9)
+        return self._begin + round(self.time() * 1e9)
 
 
 def run_virtually(test: Coroutine[Any, Any, T]) -> T:
