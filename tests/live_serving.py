@@ -163,9 +163,8 @@ class Watch:
 
 def reset(to: asyncio.StreamWriter) -> None:
     """Breaks a connection so that the other side sees a reset, not an end."""
-    no_linger = struct.pack("ii", 1, 0)
-    with suppress(OSError):  # it is gone already
-        to.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, no_linger)
+    with suppress(OSError, ValueError, AttributeError):  # it is gone already, which loops say in different ways
+        to.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     to.transport.abort()
 
 

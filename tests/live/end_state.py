@@ -6,8 +6,9 @@ Each check raises AssertionError with the exchanges that are wrong. Those of the
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from math import inf
 
 from tests.live.records import BindingRequest, Deletion, Exchange, Log
@@ -23,6 +24,8 @@ from bayplan.model.kinds import object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.store import Store
+
+_STATUS = re.compile(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)/status$")
 
 
 def check_bound_once(log: Log, *, one_process: bool = True) -> None:
@@ -74,13 +77,15 @@ def check_victims_matter_less(log: Log, priorities: Mapping[str, int]) -> None:
             )
 
 
-def check_no_nomination_left(store: Store, except_pods: Collection[str] = ()) -> None:
-    """No pod waits for the room that was made for it."""
-    left = {
-        object_key(pod): pod.status.nominated_node_name
-        for pod in waiting_pods(store)
-        if pod.status.nominated_node_name and object_key(pod) not in except_pods
+def check_no_nomination_left(log: Log, store: Store) -> None:
+    """No pod waits for the room that was made for it; those that a user nominated do not count."""
+    nominated = {
+        "/".join(found.groups())
+        for exchange in log.of("PATCH", "/status")
+        if b"nominatedNodeName" in exchange.body and (found := _STATUS.search(exchange.path))
     }
+    waiting = {object_key(pod): pod.status.nominated_node_name for pod in waiting_pods(store)}
+    left = {pod: node for pod, node in waiting.items() if node and pod in nominated}
     assert not left, f"nominated and not bound: {left}"
 
 

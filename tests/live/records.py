@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from tests.live.faults import Fault
 
+# Addresses may have a prefix in front of the API's own paths.
 _BINDING = re.compile(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)/binding$")
 _POD = re.compile(r"/api/v1/namespaces/([^/]+)/pods/([^/?]+)$")
 _LEASE = re.compile(r"/apis/coordination.k8s.io/v1/namespaces/[^/]+/leases(/[^/?]+)?(\?|$)")
@@ -95,20 +96,20 @@ class Log:
 
     def bindings(self) -> Iterator[BindingRequest]:
         for exchange in self.of("POST", "/binding"):
-            if found := _BINDING.match(exchange.path):
+            if found := _BINDING.search(exchange.path):
                 document = exchange.document
                 uid, node = document["metadata"]["uid"], document["target"]["name"]
                 yield BindingRequest(exchange, uid, "/".join(found.groups()), node)
 
     def deletions(self) -> Iterator[Deletion]:
         for exchange in self.of("DELETE"):
-            if found := _POD.match(exchange.path):
+            if found := _POD.search(exchange.path):
                 options = exchange.document if exchange.body else {}
                 uid = (options.get("preconditions") or {}).get("uid", "")
                 yield Deletion(exchange, uid, "/".join(found.groups()))
 
     def lease_writes(self) -> list[Exchange]:
-        return [each for each in self.exchanges if each.method in ("POST", "PUT") and _LEASE.match(each.path)]
+        return [each for each in self.exchanges if each.method in ("POST", "PUT") and _LEASE.search(each.path)]
 
     def preemptors(self) -> dict[str, set[str]]:
         """By a victim's uid: the uids of the pods for whose sake events say that it was evicted."""

@@ -19,6 +19,7 @@ from tests.live.records import Answer, Exchange, Log
 
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
+from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
 from bayplan.store import Store
 from bayplan.testing.builders import node, pod
@@ -104,18 +105,20 @@ def test_a_pod_that_waits_though_it_fits_is_found() -> None:
 
 def test_a_nomination_that_is_left_is_found() -> None:
     store = stored(pod("a").manifest().obj())
-    check_no_nomination_left(store)
-    found = store.list(type(pod("a").obj()))[0]
+    document = {"status": {"nominatedNodeName": "n1"}}
+    log = log_of(exchange(1, "PATCH", "/api/v1/namespaces/default/pods/a/status", document, 200))
+    check_no_nomination_left(log, store)
+    found = store.list(Pod)[0]
     status = replace(found.status, nominated_node_name="n1")
-    store.modify_status(type(found), "default", "a", lambda each: replace(each, status=status), 1)
-    check_no_nomination_left(store, {"default/a"})
+    store.modify_status(Pod, "default", "a", lambda each: replace(each, status=status), 1)
+    check_no_nomination_left(log_of(), store)  # somebody else's
     with pytest.raises(AssertionError, match="n1"):
-        check_no_nomination_left(store)
+        check_no_nomination_left(log, store)
 
 
 def test_a_binding_that_the_objects_do_not_show_is_found() -> None:
     store = stored(pod("a").manifest().obj())
-    uid = store.list(type(pod("a").obj()))[0].metadata.uid
+    uid = store.list(Pod)[0].metadata.uid
     with pytest.raises(AssertionError, match="asked for n1"):
         check_bound_where_asked(log_of(bind(1, "n1", 201, uid=uid)), store)
     check_bound_where_asked(log_of(bind(1, "n1", 500, uid=uid)), store)

@@ -10,28 +10,38 @@ import asyncio
 import signal
 import socket
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
+import structlog
 
 from bayplan.cli.run_options import RunCommand, RunOptions, configuration_of, run_options
+from bayplan.cli.run_serving import Shown, secure_port
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient
 from bayplan.client.event_loop import run_event_loop
+from bayplan.client.http import HttpClient
+from bayplan.client.leading import LeaderClient
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
 from bayplan.config.loading import Configuration
+from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
 from bayplan.config.writing import configuration_text
-from bayplan.report.words import counted
+from bayplan.serving.decision_log import DecisionLog
+from bayplan.serving.decisions import DecisionRecorder
+from bayplan.serving.logs import configure
+from bayplan.serving.metrics.registry import Metrics
 from bayplan.worlds.live import LiveWorld, SystemClock
 from bayplan.worlds.live_observers import LiveObserver
 
 #: How long what was begun may take to finish when the process is to end.
 _DRAINS_WITHIN_S = 5.0
+_log = structlog.get_logger("scheduler")
 
 
 @click.command(cls=RunCommand)
@@ -48,10 +58,10 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         Path(options.write_config_to).write_text(configuration_text(configuration), encoding="utf-8")
         click.echo(f"wrote the configuration to {options.write_config_to}", err=True)
         return
+    configure(options.logging_format, options.verbosity)
     try:
         run_event_loop(_run(options, configuration))
     except* LeaseLostError:
-        click.echo("error: leaderelection lost", err=True)
         ctx.exit(1)
 
 
@@ -59,7 +69,8 @@ async def _run(options: RunOptions, configuration: Configuration) -> None:
     stopping = _stop_on_signals()
     client = connect(configuration.client_connection.kubeconfig or None, options.context)
     try:
-        process = _Process(options, configuration, client)
+        metrics = Metrics() if options.secure_port else None
+        process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
         _announce(configuration, process.elector)
         await process.run_until(stopping)
     finally:
@@ -85,13 +96,27 @@ def _stop_on_signals() -> asyncio.Future[None]:
 class _Process:
     """The parts of a running scheduler."""
 
-    def __init__(self, options: RunOptions, configuration: Configuration, client: ApiClient) -> None:
+    def __init__(
+        self,
+        options: RunOptions,
+        configuration: Configuration,
+        client: ApiClient,
+        metrics: Metrics | None,
+        is_stopping: Callable[[], bool],
+    ) -> None:
         clock = SystemClock()
         started_at = clock()
-        self._options = options
+        self._options, self._configuration, self._metrics = options, configuration, metrics
         self.elector = _election(configuration, client, self._wake)
+        self.recorder = DecisionRecorder(build_profiles(configuration))
+        self.scheduler = build_scheduler(
+            configuration,
+            started_at=started_at,
+            on_choice=self.recorder.chose,
+            stopwatch=None if metrics is None else metrics.stopwatch,
+        )
         self.world = LiveWorld(
-            build_scheduler(configuration, started_at=started_at),
+            self.scheduler,
             client,
             kinds_to_watch(configuration),
             clock=clock,
@@ -100,7 +125,12 @@ class _Process:
             on_trouble=_report,
             decides_in_thread=bool(configuration.extenders),
         )
-        self.writer = _writer(configuration, client, self.world)
+        writes_with = client if self.elector is None else LeaderClient(client, self.elector.is_leading)
+        self.writer = _writer(configuration, writes_with, self.world)
+        if metrics is not None:
+            metrics.show(self.world, self.writer, self.elector, configuration.leader_election.resource_name)
+        shown = Shown(self.scheduler, self.world, self.elector, self.recorder, metrics, is_stopping)
+        self.secure_port = secure_port(options, configuration, client, shown)
 
     def _wake(self) -> None:
         self.world.wake()
@@ -108,7 +138,7 @@ class _Process:
     async def run_until(self, stopping: asyncio.Future[None]) -> None:
         async with asyncio.TaskGroup() as tasks:
             work = [tasks.create_task(part) for part in self._parts()]
-            election = None if self.elector is None else tasks.create_task(self.elector.run())
+            election = None if self.elector is None else tasks.create_task(self._elect(self.elector, stopping))
             await asyncio.shield(stopping)
             for task in work:
                 task.cancel()
@@ -117,13 +147,29 @@ class _Process:
                 self.elector.stop()
                 await election
 
+    async def _elect(self, elector: LeaderElector, stopping: asyncio.Future[None]) -> None:
+        """Only who knows the whole cluster stands for election, unless the file has it the other way round."""
+        if not self._configuration.file.delay_cache_until_active:
+            opened = asyncio.ensure_future(self.world.opened())
+            await asyncio.wait({opened, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            opened.cancel()
+        if not stopping.done():
+            await elector.run()
+
     def _observers(self) -> list[LiveObserver]:
         """Who looks on."""
-        return []
+        counted = () if self._metrics is None else self._metrics.watch(self.scheduler)
+        return [DecisionLog(self._options.verbosity), self.recorder, *counted]
 
     def _parts(self) -> list[Coroutine[Any, Any, None]]:
         """What runs until it is cancelled."""
-        return [self.world.run(self.writer)]
+        serving = [] if self.secure_port is None else [self.secure_port.run()]
+        return [self.world.run(self.writer), *serving]
+
+
+def _metered(client: HttpClient, metrics: Metrics | None) -> ApiClient:
+    """The client with its requests counted, where there is somebody to see it."""
+    return client if metrics is None else metrics.metered(client, client.host)
 
 
 def _always() -> bool:
@@ -152,11 +198,14 @@ def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -
 
 
 def _announce(configuration: Configuration, elector: LeaderElector | None) -> None:
-    names = ", ".join(profile.scheduler_name for profile in configuration.profiles)
-    kinds = counted(len(kinds_to_watch(configuration)), "kind")
-    as_whom = "without leader election" if elector is None else f"as {elector.identity}"
-    click.echo(f"bayplan schedules pods of {names}, {as_whom}, watching {kinds} of objects", err=True)
+    _log.info(
+        "Starting Kubernetes Scheduler",
+        version=f"bayplan {version('bayplan')}",
+        profiles=[profile.scheduler_name for profile in configuration.profiles],
+        identity="" if elector is None else elector.identity,
+        kinds=[kind.info.kind for kind in kinds_to_watch(configuration)],
+    )
 
 
 def _report(message: str) -> None:
-    click.echo(f"warning: {message}", err=True)
+    _log.warning(message)

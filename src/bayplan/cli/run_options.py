@@ -17,6 +17,8 @@ from bayplan.cli.options import config_option, feature_gates_option, note
 from bayplan.config.feature_gates import GO_BOOLEANS
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.model.durations import Duration, parse_duration
+from bayplan.serving.access import ALWAYS_ALLOWED
+from bayplan.serving.logs import LogFormat
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -92,6 +94,15 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("--bind-address", default="0.0.0.0", show_default=True, help="Where that port listens."),
     click.option("--tls-cert-file", metavar="FILE", help="Its certificate. Default: a self-signed one."),
     click.option("--tls-private-key-file", metavar="FILE", help="The certificate's key."),
+    click.option("--client-ca-file", metavar="FILE", help="Whose client certificates name a user on that port."),
+    click.option(
+        "--authorization-always-allow-paths",
+        metavar="PATHS",
+        default=",".join(ALWAYS_ALLOWED),
+        show_default=True,
+        callback=lambda _context, _parameter, value: tuple(path for path in value.split(",") if path),
+        help="Paths that need no permission.",
+    ),
     click.option("--authentication-kubeconfig", metavar="FILE", help="Whom to ask who callers are (TokenReview)."),
     click.option("--authorization-kubeconfig", metavar="FILE", help="Whom to ask what they may (SubjectAccessReview)."),
     click.option(
@@ -106,6 +117,14 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("--kube-api-content-type", metavar="TYPE", help="Has no effect: JSON is spoken.", expose_value=False),
     click.option("--profiling", type=_BOOL, help="Has no effect.", expose_value=False),
     click.option("--contention-profiling", type=_BOOL, help="Has no effect.", expose_value=False),
+    click.option(
+        "--logging-format",
+        type=click.Choice([log_format.value for log_format in LogFormat]),
+        default=LogFormat.TEXT.value,
+        show_default=True,
+        callback=lambda _context, _parameter, value: LogFormat(value),
+        help="How the log is written.",
+    ),
     click.option("-v", "--v", "verbosity", type=_INT, default=0, show_default=True, help="How much is logged."),
     click.option(
         "--journal",
@@ -145,12 +164,15 @@ class RunOptions:
     bind_address: str
     tls_cert_file: str | None
     tls_private_key_file: str | None
+    client_ca_file: str | None
+    authorization_always_allow_paths: tuple[str, ...]
     authentication_kubeconfig: str | None
     authorization_kubeconfig: str | None
     pod_max_in_unschedulable_pods_duration: Duration
     kube_api_qps: float | None
     kube_api_burst: int | None
     verbosity: int
+    logging_format: LogFormat
     journal: Path | None
     journal_file_size: int
 

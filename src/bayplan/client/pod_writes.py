@@ -77,7 +77,7 @@ class PodWrites:
     async def evict(self, action: Evict, now: int) -> bool:
         """Mark the pod and delete it; whether it was there to be deleted."""
         pod = self._pods.find(action.pod)
-        if pod is None or pod.metadata.uid != action.uid:
+        if pod is None or pod.metadata.uid != action.uid or pod.metadata.deletion_timestamp is not None:
             return False
         try:
             await self._patch(action.pod, victim_patch(pod, action, now))
@@ -96,6 +96,7 @@ class PodWrites:
             return False
         if not response.ok:
             raise RefusedError(response)
+        self._pods.answered(response.body)  # so that another preemptor does not delete it again
         return True
 
     async def _patch(self, key: str, body: bytes | None) -> None:

@@ -104,6 +104,11 @@ class Reflector:
         """What was delivered, by namespace/name."""
         self.is_synced = False
 
+    @property
+    def trouble(self) -> str:
+        """What keeps it from listing or watching now; empty when nothing does."""
+        return self._reported
+
     async def run(self) -> None:
         while True:
             try:
@@ -279,6 +284,7 @@ class Reflector:
         if isinstance(content, Status):
             raise _RefusedError(content.code, content.message)
         self._lines_seen += 1
+        self._reported = ""
         if isinstance(content, Unreadable):
             self._skip(content)
         elif kind == BOOKMARK:
@@ -315,7 +321,7 @@ class Reflector:
         )
 
     def _report(self, error: Exception) -> None:
-        """Once for each new trouble, until a list succeeds."""
+        """Once for each new trouble, until the server is heard again."""
         message = self._described(error)
         if message != self._reported:
             self._reported = message

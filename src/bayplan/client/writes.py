@@ -85,7 +85,7 @@ class Writer:
         self._on_answer = on_answer
         self._on_written = on_written
         self._clock = clock
-        self.outcomes: Counter[tuple[str, str]] = Counter()  # by action and what became of it
+        self.outcomes: Counter[tuple[str, ...]] = Counter()  # by action and what became of it
         throttles = [Throttle(TokenBucket(limits.qps, limits.burst, loop.time()), loop.time) for _ in range(2)]
         self._sender = Sender(client, *throttles)
         self._lanes = Lanes(limits.in_flight, self._sender.is_sending)

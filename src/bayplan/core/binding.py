@@ -89,7 +89,7 @@ class Binding:
 
     def unconfirmed(self) -> list[str]:
         """Pods that have a node but are not known to be bound."""
-        return [key for key, way in self._on_the_way.items() if way.queued.state is not PodState.BOUND]
+        return [key for key, way in list(self._on_the_way.items()) if way.queued.state is not PodState.BOUND]
 
     def due_at(self) -> int | None:
         """When the first of them has waited too long."""

@@ -33,6 +33,7 @@ from bayplan.core.filtering import (
 )
 from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, State
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, unresolvable
 from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, run_post_filters
@@ -51,8 +52,12 @@ Instant: TypeAlias = tuple[int, int, int, int]
 class Decider:
     """Decides pod after pod on one cache."""
 
-    def __init__(self, profiles: Mapping[str, Profile], *, reuse: bool = True) -> None:
+    def __init__(
+        self, profiles: Mapping[str, Profile], *, reuse: bool = True, stopwatch: Stopwatch | None = None
+    ) -> None:
         self._profiles = profiles
+        self._stopwatch = stopwatch
+        self._look_up = self._kept_for if stopwatch is None else self._timed_look_up
         self._reuse = reuse
         self._next_start = 0  # one for all profiles, as upstream
         self._kept: OrderedDict[tuple[str, int], _Kept | NothingToReuse] = OrderedDict()
@@ -69,7 +74,7 @@ class Decider:
         # A node that the pod names itself is not part of its shape.
         if self._reuse and profile.percentage_of_nodes_to_score is None and not pod.node_name:
             try:
-                kept = self._kept_for(profile, pod, view)
+                kept = self._look_up(profile, pod, view)
                 choice = kept.decide(pod, view) if isinstance(kept, _Kept) else None
             except CycleError:
                 choice = None  # more was asked than had to be: the straight line tells whether it matters
@@ -79,6 +84,21 @@ class Decider:
         found = attempt(profile, pod, view, start)
         self._next_start = found.next_start
         return _choice_of(found, view, start)
+
+    def _timed_look_up(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse:
+        stopwatch = self._stopwatch
+        assert stopwatch is not None
+        if not stopwatch.running:
+            return self._kept_for(profile, pod, view)
+        known = self._kept.get((profile.scheduler_name, pod.shape.id))
+        started = stopwatch.clock()
+        kept = self._kept_for(profile, pod, view)
+        took_ns = stopwatch.clock() - started
+        reusable = isinstance(kept, _Kept)
+        stopwatch.recorder.looked_up(
+            profile.scheduler_name, reused=reusable and kept is known, reusable=reusable, took_ns=took_ns
+        )
+        return kept
 
     def _kept_for(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse:
         key = (profile.scheduler_name, pod.shape.id)

@@ -15,6 +15,7 @@ import msgspec
 
 from bayplan.config.feature_gates import FeatureGateError
 from bayplan.config.loading import load_configuration
+from bayplan.config.own_settings import with_settings
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.decision import Decision
 from bayplan.core.events import (
@@ -28,6 +29,7 @@ from bayplan.core.events import (
     VolumesAnswered,
 )
 from bayplan.core.framework.requeue import Wakeups
+from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
 
@@ -86,6 +88,8 @@ def scheduler_for(head: dict[str, Any]) -> Scheduler:
         raise JournalError(f"line 1: featureGates: {error}") from error
     if "wakeups" in head:
         configuration = replace(configuration, wakeups=_wakeups(head["wakeups"]))
+    if "safety" in head:
+        configuration = replace(configuration, safety=_safety(head["safety"]))
     started_at = head.get("startedAt")
     if not isinstance(started_at, int):
         raise JournalError("line 1: startedAt: expected a whole number of nanoseconds")
@@ -97,6 +101,13 @@ def _wakeups(named: Any) -> Wakeups:
         return Wakeups(named)
     except ValueError:
         raise JournalError(f"line 1: wakeups: expected upstream or complete, found {named!r}") from None
+
+
+def _safety(settings: Any) -> PreemptionSafety:
+    try:
+        return with_settings(UPSTREAM, settings)
+    except (TypeError, ValueError) as error:
+        raise JournalError(f"line 1: safety: {error}") from error
 
 
 def replay(lines: Iterable[str], scheduler: Scheduler) -> Iterator[Difference]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
@@ -65,6 +65,7 @@ class LiveWorld:
         clock: Callable[[], int],
         observers: Sequence[LiveObserver] = (),
         may_decide: Callable[[], bool] = lambda: True,
+        incoming: Callable[[Event, int], Iterable[Event]] | None = None,
         on_trouble: Callable[[str], None] | None = None,
         decides_in_thread: bool = False,
     ) -> None:
@@ -76,12 +77,13 @@ class LiveWorld:
         self._reflectors = {kind.info.kind: Reflector(client, kind, self) for kind in kinds}
         self._early: dict[str, deque[Event]] = {kind.info.kind: deque() for kind in kinds}
         self._unsynced = set(self._reflectors)
-        self._is_open = False  # all lists are in and have been observed
         self._during_decision: list[Event] | None = None
         self._unanswered: set[str] = set()  # uids of pods that are being bound
         self._news = asyncio.Event()
         self._synced = asyncio.Event()
+        self._opened = asyncio.Event()  # all lists are in and have been observed
         self._may_decide = may_decide
+        self._incoming = incoming  # what the scheduler observes instead of an event of the watch
         self._writer: ActionWriter | None = None
 
     # ------------------------------------------------------------------ what others see
@@ -94,7 +96,7 @@ class LiveWorld:
     @property
     def is_synced(self) -> bool:
         """Whether everything there is has been observed."""
-        return self._is_open
+        return self._opened.is_set()
 
     @property
     def unanswered(self) -> int:
@@ -106,6 +108,19 @@ class LiveWorld:
         reflector = self._reflectors.get(kind)
         return None if reflector is None else reflector.known.get(key)
 
+    def objects(self, kind: str) -> Mapping[str, Object]:
+        """All objects of a kind by their keys, as the API server last showed them."""
+        reflector = self._reflectors.get(kind)
+        return {} if reflector is None else reflector.known
+
+    def troubles(self) -> Mapping[str, str]:
+        """What is wrong with the watch of each kind; empty where nothing is."""
+        return {kind: reflector.trouble for kind, reflector in self._reflectors.items()}
+
+    async def opened(self) -> None:
+        """Returns once everything there is has been observed."""
+        await self._opened.wait()
+
     def wake(self) -> None:
         """Deciding may be allowed now."""
         self._news.set()
@@ -113,7 +128,10 @@ class LiveWorld:
     # ------------------------------------------------------------------ events in
 
     def on_events(self, kind: str, events: Sequence[Event]) -> None:
-        if self._is_open:
+        if self._incoming is not None:
+            now = self._clock()
+            events = [passed for event in events for passed in self._incoming(event, now)]
+        if self._opened.is_set():
             self._observe(events)
         else:
             self._early[kind].extend(events)
@@ -169,7 +187,7 @@ class LiveWorld:
         for events in self._early.values():
             self._observe(events)
             events.clear()
-        self._is_open = True
+        self._opened.set()
 
     async def _turn(self) -> None:
         self._news.clear()

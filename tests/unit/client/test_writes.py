@@ -251,6 +251,19 @@ def test_nothing_is_sent_for_a_victim_that_is_known_to_be_gone(known: tuple[Pod,
     assert (bench.client.requests, bench.events) == ([], [EvictAnswered("default/v", uid_of("v"))])
 
 
+def test_a_victim_is_not_deleted_again_before_the_watch_shows_that_it_goes() -> None:
+    victim = pod("v").obj()
+    victim.metadata.resource_version = "5"
+    metadata = {"name": "v", "namespace": "default", "uid": uid_of("v"), "resourceVersion": "7"}
+    going = {"metadata": {**metadata, "deletionTimestamp": "2026-11-15T20:38:36Z"}}
+    bench = played(ScriptedClient(answer(), answer(200, going)), evict("v"), evict("v"), known=(victim,))
+    assert [line for line in bench.client.lines if "pods/v" in line] == [
+        "PATCH default/pods/v/status",
+        "DELETE default/pods/v",
+    ]
+    assert bench.events == [EvictAnswered("default/v", uid_of("v"))] * 2
+
+
 def test_nominations_are_withdrawn_before_the_victims_and_the_last_victim_goes_last() -> None:
     victims = tuple(pod(name).obj() for name in ("u", "v", "w"))
     low = pod("low").nominated("n1").obj()

@@ -28,6 +28,7 @@ from bayplan.core.framework.contract import (
     SelectivePlugin,
     State,
 )
+from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.unprepared import UnpreparedFilter
 from bayplan.core.snapshot import View
 
@@ -55,6 +56,7 @@ class Profile:
     queue_sort: QueueSortPlugin | None = None
     percentage_of_nodes_to_score: int | None = None  # None: look at every node
     preemption: DefaultPreemptionArgs | None = None  # None: every candidate is looked for
+    stopwatch: Stopwatch | None = None  # times the plugins; see `timed_plugins`
 
     @cached_property
     def normalizers(self) -> dict[str, NormalizePlugin]:

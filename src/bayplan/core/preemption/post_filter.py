@@ -15,6 +15,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import histogram, nodes_available_message
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.timing import POST_FILTER
 from bayplan.core.framework.verdict import SUCCESS, Code, Status, unschedulable
 from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES, DeviceState
 from bayplan.core.plugins.dynamic_resources.post_filter import NOTHING_TO_DEALLOCATE, Deallocation, deallocate
@@ -69,12 +70,12 @@ def run_post_filters(
     reasons: list[str] = []
     for name in profile.post_filter:
         if name == DYNAMIC_RESOURCES:
-            result.deallocation = _dynamic_resources(pod, filtered)
-            status = result.deallocation.status
+            ask = partial(_dynamic_resources, pod, filtered, result)
         elif name == DEFAULT_PREEMPTION:
-            status = _preempt(pod, view, filtered, search, result)
+            ask = partial(_preempt, pod, view, filtered, search, result)
         else:
             continue
+        status = _timed(profile, name, ask)
         if status.code is not Code.UNSCHEDULABLE:
             result.status = status
             return result
@@ -83,7 +84,21 @@ def run_post_filters(
     return result
 
 
-def _dynamic_resources(pod: PodInfo, filtered: Filtered) -> Deallocation:
+def _timed(profile: Profile, plugin: str, ask: Callable[[], Status]) -> Status:
+    stopwatch = profile.stopwatch
+    if stopwatch is None or not stopwatch.running:
+        return ask()
+    step = stopwatch.step(profile.scheduler_name, plugin, POST_FILTER)
+    status: Status = stopwatch.measure_post_filter(step, lambda status, _: status.code, ask)
+    return status
+
+
+def _dynamic_resources(pod: PodInfo, filtered: Filtered, into: PostFilterResult) -> Status:
+    into.deallocation = _deallocation(pod, filtered)
+    return into.deallocation.status
+
+
+def _deallocation(pod: PodInfo, filtered: Filtered) -> Deallocation:
     if DYNAMIC_RESOURCES not in filtered.pre.ran:
         return Deallocation(Status(Code.ERROR, (STATE_NOT_FOUND,), DYNAMIC_RESOURCES))
     state = filtered.pre.states.get(DYNAMIC_RESOURCES)
