@@ -12,12 +12,14 @@ from bayplan.analysis.memory import keep_memory
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
+    call_extenders_option,
     check_ties,
     config_option,
     feature_gates_option,
     files_option,
     namespace_option,
     note,
+    note_extenders,
     note_skipped,
     output_option,
 )
@@ -37,6 +39,7 @@ _EXAMPLES = 3
 @click.argument("pods", nargs=-1)
 @files_option
 @config_option
+@call_extenders_option
 @feature_gates_option
 @namespace_option
 @click.option(
@@ -53,6 +56,7 @@ def command(
     pods: tuple[str, ...],
     files: tuple[str, ...],
     config: str | None,
+    call_extenders: bool,
     feature_gates: str,
     namespace: str,
     ties: str,
@@ -70,7 +74,11 @@ def command(
     note_skipped(cluster.skipped)
     queue = cluster.queue(config, pods or None, namespace, gated=gated, feature_gates=feature_gates)
     _note_left_out(queue)
-    placement = cluster.place(queue.keys, config, ties, gated=gated, feature_gates=feature_gates)
+    if not call_extenders:
+        note_extenders(config, feature_gates)
+    placement = cluster.place(
+        queue.keys, config, ties, gated=gated, feature_gates=feature_gates, call_extenders=call_extenders
+    )
     if output == "json":
         write_json(placement.to_dict(), sys.stdout)
     else:

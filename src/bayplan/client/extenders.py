@@ -8,7 +8,7 @@ is not decided here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -30,12 +30,19 @@ from bayplan.model.time_units import SECOND
 DEFAULT_TIMEOUT_NS = 5 * SECOND
 
 
-def connect_extenders(extenders: Sequence[Extender], documents: Documents) -> tuple[HttpExtender, ...]:
-    """Those of a configuration, in their order. Raises InvalidObject for certificates that cannot be used."""
+def connect_extenders(
+    extenders: Sequence[Extender],
+    documents: Documents,
+    make: Callable[[Extender, Documents], HttpExtender] | None = None,
+) -> tuple[HttpExtender, ...]:
+    """Those of a configuration, in their order; `make` may make others of them than plain ones.
+
+    Raises InvalidObject for certificates that cannot be used.
+    """
     made, faults = [], []
     for extender in extenders:
         try:
-            made.append(HttpExtender(extender, documents))
+            made.append((make or HttpExtender)(extender, documents))
         except (OSError, ValueError) as error:
             faults.append(Fault("", f"extender {extender.url_prefix}", "tlsConfig", str(error)))
     if faults:

@@ -1,8 +1,9 @@
 """What went into the core and what came out, line by line, and the same played back.
 
 A journal is a bug report: a fresh scheduler that observes the same events at the same times must give the same
-decisions, byte for byte. Lines are JSON: a head with the configuration, then `in` (an event) and `out` (a decision),
-each with its time. Objects are written as they are; what was known of them before is not, as the player knows it too.
+decisions, byte for byte. Lines are JSON: a head with the configuration, then `in` (an event), `out` (a decision) and
+before it `extender` (an answer that it needed), each with its time. Objects are written as they are; what was known of
+them before is not, as the player knows it too.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from bayplan.core.events import (
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
+from bayplan.worlds.extender_journal import answers_for, replayed_extenders
 
 FORMAT = "bayplan journal v1"
 
@@ -63,6 +65,10 @@ class JournalWriter:
     def decision(self, decision: Decision, now: int) -> None:
         self._write({"t": now, "out": decision_to_plain(decision)})
 
+    def extender_answer(self, answer: dict[str, Any], now: int) -> None:
+        """An answer for the decision that is being made."""
+        self._write({"t": now, "extender": answer})
+
     def _write(self, line: dict[str, Any]) -> None:
         self._out.write(_encoder.encode(line).decode() + "\n")
 
@@ -79,7 +85,7 @@ def read_head(lines: Iterator[str]) -> dict[str, Any]:
 
 
 def scheduler_for(head: dict[str, Any]) -> Scheduler:
-    """A fresh scheduler as the one that wrote the journal was."""
+    """A fresh scheduler as the one that wrote the journal was; `extenders` in the head says that they were asked."""
     try:
         configuration = load_configuration(head.get("config"), head.get("featureGates"))
     except FeatureGateError as error:
@@ -89,7 +95,8 @@ def scheduler_for(head: dict[str, Any]) -> Scheduler:
     started_at = head.get("startedAt")
     if not isinstance(started_at, int):
         raise JournalError("line 1: startedAt: expected a whole number of nanoseconds")
-    return build_scheduler(configuration, started_at=started_at)
+    extenders = replayed_extenders(configuration.extenders) if head.get("extenders") else ()
+    return build_scheduler(configuration, started_at=started_at, extenders=extenders)
 
 
 def _wakeups(named: Any) -> Wakeups:
@@ -102,15 +109,20 @@ def _wakeups(named: Any) -> Wakeups:
 def replay(lines: Iterable[str], scheduler: Scheduler) -> Iterator[Difference]:
     """Let a fresh scheduler observe what the journal's lines (after the head) say; every decision that differs."""
     known: dict[tuple[str, str, str], Object] = {}
+    answers = answers_for(scheduler)
     for number, line in enumerate(lines, start=2):
         try:
             entry = msgspec.json.decode(line, type=dict[str, Any])
             now = int(entry["t"])
             event = _plain_to_event(entry["in"], known) if "in" in entry else None
+            answer = dict(entry["extender"]) if "extender" in entry else None
         except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
             raise JournalError(f"line {number}: {error}") from error
         if event is not None:
             scheduler.observe(event, now)
+            continue
+        if answer is not None:
+            answers.append(answer)
             continue
         decision = scheduler.decide(now)
         got = _encoder.encode(decision_to_plain(decision) if decision is not None else None).decode()
