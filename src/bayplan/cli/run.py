@@ -94,7 +94,7 @@ class _Process:
         self._options = options
         self.elector = _election(configuration, client, self._wake)
         documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
-        extenders = () if documents is None else connect_extenders(configuration.extenders, documents)
+        extenders = () if documents is None else _extenders(configuration, documents)
         self.world = LiveWorld(
             build_scheduler(configuration, started_at=started_at, extenders=extenders),
             client,
@@ -144,6 +144,10 @@ def _election(configuration: Configuration, client: ApiClient, on_started: Any) 
     identity = f"{socket.gethostname()}_{uuid.uuid4()}"
     component = configuration.profiles[0].scheduler_name
     return LeaderElector(client, election, identity, component, on_started=on_started)
+
+
+def _extenders(configuration: Configuration, documents: KeptDocuments) -> tuple[HttpExtender, ...]:
+    return connect_extenders(configuration.extenders, documents, partial(HttpExtender, on_trouble=_report))
 
 
 def _writer(
