@@ -96,8 +96,8 @@ def story_of(name: str, lines: list[Line]) -> Story:
                 story.exchanges.append(Exchange(data["path"].removeprefix("/ext/"), data["body"]))
                 story.seen += _bound_by_extender(at, data["path"], data["body"])
             case "extender-response":
-                asked = next(one for one in story.exchanges if not one.status)
-                asked.status, asked.answer = data["status"], data["body"]
+                open_exchange = next(one for one in story.exchanges if not one.status)
+                open_exchange.status, open_exchange.answer = data["status"], data["body"]
     story.faults = faults_in(lines)
     return story
 

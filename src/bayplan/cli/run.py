@@ -117,7 +117,7 @@ class _Process:
         self._options, self._configuration, self._metrics = options, configuration, metrics
         self.elector = _election(configuration, client, self._wake)
         documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
-        extenders = () if documents is None else connect_extenders(configuration.extenders, documents)
+        extenders = () if documents is None else _extenders(configuration, documents)
         self.recorder = DecisionRecorder(build_profiles(configuration))
         self.scheduler = build_scheduler(
             configuration,
@@ -216,6 +216,10 @@ def _journal(options: RunOptions, configuration: Configuration, started_at: int)
     return LiveJournal(
         options.journal, head, file_bytes=file_bytes, files_max=options.journal_files, on_trouble=_report
     )
+
+
+def _extenders(configuration: Configuration, documents: KeptDocuments) -> tuple[HttpExtender, ...]:
+    return connect_extenders(configuration.extenders, documents, partial(HttpExtender, on_trouble=_report))
 
 
 def _writer(
