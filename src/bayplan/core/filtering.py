@@ -7,7 +7,7 @@ Nothing here makes text: verdicts are plugin positions and failure codes until s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TypeAlias, cast
@@ -241,7 +241,7 @@ def filter_with_nominated(
 ) -> Verdicts:
     """Filter rows; a node with nominated pods must pass with them as well as without."""
     found = run_filters(plugins, states, view, rows)
-    pod_rows, node_rows = nominated_pods(pod, view)
+    pod_rows, node_rows = nominated_pods(pod, view, rows)
     if not len(pod_rows):
         return found
     full = WhatIf(plugins, states, view)
@@ -259,11 +259,15 @@ def take_failures(found: Verdicts, positions: RowArray, stricter: Verdicts) -> N
     found.codes[positions[failed]] = stricter.codes[failed]
 
 
-def nominated_pods(pod: PodInfo, view: View) -> tuple[RowArray, RowArray]:
-    """Pods nominated to known nodes that the given pod must make room for, and those nodes."""
+def nominated_pods(pod: PodInfo, view: View, rows: Rows = ALL_ROWS) -> tuple[RowArray, RowArray]:
+    """Pods nominated to known nodes that the given pod must make room for, and those nodes; of few rows those alone."""
     pod_rows: list[int] = []
     node_rows: list[int] = []
-    for node_name, nominees in view.nominated.items():
+    names: Iterable[str] = view.nominated
+    if not isinstance(rows, slice) and len(rows) < len(view.nominated):
+        names = [view.nodes.names[row] for row in rows]
+    for node_name in names:
+        nominees = view.nominated.get(node_name, ())
         node_row = view.nodes.rows_by_name.get(node_name)
         if node_row is None or not view.nodes.alive[node_row]:
             continue

@@ -227,7 +227,7 @@ class SchedulingQueue:
         if cluster_event != WILDCARD and not self._interests_anybody(cluster_event):
             return
         if len(self._parked):
-            nominated = self.nominations.keys() if len(self._parked) > CROWD_MIN else ()
+            nominated = self.nominations.keys
             helped = woken(self._parked, self._profiles, cluster_event, old, new, nominated, priority_max)
             self._wake([entry for entry in helped if entry[0].key != except_key], now, cluster_event.label)
         self._in_flight.note(cluster_event, old, new)
