@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import sys
 import uuid
 from collections.abc import Coroutine
 from pathlib import Path
@@ -24,14 +25,20 @@ from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
 from bayplan.config.loading import Configuration
+from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
 from bayplan.config.writing import configuration_text
+from bayplan.report.shadow.page import write_shadow_report
+from bayplan.report.shadow.tables import shadow_parts
+from bayplan.report.terminal import show
 from bayplan.report.words import counted
 from bayplan.worlds.live import LiveWorld, SystemClock
 from bayplan.worlds.live_observers import LiveObserver
+from bayplan.worlds.shadow import Shadow
 
 #: How long what was begun may take to finish when the process is to end.
 _DRAINS_WITHIN_S = 5.0
+_GIVES_WAY_EVERY_S = 1.0
 
 
 @click.command(cls=RunCommand)
@@ -60,7 +67,7 @@ async def _run(options: RunOptions, configuration: Configuration) -> None:
     client = connect(configuration.client_connection.kubeconfig or None, options.context)
     try:
         process = _Process(options, configuration, client)
-        _announce(configuration, process.elector)
+        _announce(configuration, process.elector, is_shadow=options.shadow)
         await process.run_until(stopping)
     finally:
         await client.close()
@@ -89,18 +96,24 @@ class _Process:
         clock = SystemClock()
         started_at = clock()
         self._options = options
-        self.elector = _election(configuration, client, self._wake)
+        self._clock = clock
+        self.shadow = _shadow(configuration, started_at) if options.shadow else None
+        self.elector = None if self.shadow is not None else _election(configuration, client, self._wake)
+        on_choice = None if self.shadow is None else self.shadow.chosen
         self.world = LiveWorld(
-            build_scheduler(configuration, started_at=started_at),
+            build_scheduler(configuration, started_at=started_at, on_choice=on_choice),
             client,
             kinds_to_watch(configuration),
             clock=clock,
             observers=self._observers(),
             may_decide=_always if self.elector is None else self.elector.is_leading,
+            incoming=None if self.shadow is None else self.shadow.incoming,
             on_trouble=_report,
             decides_in_thread=bool(configuration.extenders),
         )
-        self.writer = _writer(configuration, client, self.world)
+        self.writer: Writer | Shadow = self.shadow or _writer(configuration, client, self.world)
+        if self.shadow is not None:
+            self.shadow.answer_to(self.world.answer)
 
     def _wake(self) -> None:
         self.world.wake()
@@ -116,14 +129,26 @@ class _Process:
             if self.elector is not None and election is not None:
                 self.elector.stop()
                 await election
+            if self.shadow is not None:
+                _report_findings(self.shadow, self._options, self._clock())
 
     def _observers(self) -> list[LiveObserver]:
         """Who looks on."""
-        return []
+        return [] if self.shadow is None else [self.shadow]
 
     def _parts(self) -> list[Coroutine[Any, Any, None]]:
         """What runs until it is cancelled."""
-        return [self.world.run(self.writer)]
+        parts = [self.world.run(self.writer)]
+        if self.shadow is not None:
+            parts.append(self._give_way(self.shadow))
+        return parts
+
+    async def _give_way(self, shadow: Shadow) -> None:
+        """Reality comes first: what nobody does within its time is taken back."""
+        while True:
+            await asyncio.sleep(_GIVES_WAY_EVERY_S)
+            for event in shadow.overdue(self._clock()):
+                self.world.answer(event)
 
 
 def _always() -> bool:
@@ -140,6 +165,17 @@ def _election(configuration: Configuration, client: ApiClient, on_started: Any) 
     return LeaderElector(client, election, identity, component, on_started=on_started)
 
 
+def _shadow(configuration: Configuration, started_at: int) -> Shadow:
+    return Shadow(build_profiles(configuration), configuration.gates, started_at=started_at)
+
+
+def _report_findings(shadow: Shadow, options: RunOptions, now: int) -> None:
+    found = shadow.finish(now).to_dict()
+    if options.shadow_report is not None:
+        write_shadow_report(found, options.shadow_report)
+    show(shadow_parts(found), sys.stdout)
+
+
 def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -> Writer:
     connection = configuration.client_connection
     return Writer(
@@ -151,11 +187,12 @@ def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -
     )
 
 
-def _announce(configuration: Configuration, elector: LeaderElector | None) -> None:
+def _announce(configuration: Configuration, elector: LeaderElector | None, *, is_shadow: bool) -> None:
     names = ", ".join(profile.scheduler_name for profile in configuration.profiles)
     kinds = counted(len(kinds_to_watch(configuration)), "kind")
     as_whom = "without leader election" if elector is None else f"as {elector.identity}"
-    click.echo(f"bayplan schedules pods of {names}, {as_whom}, watching {kinds} of objects", err=True)
+    does = "watches how pods are scheduled that ask for" if is_shadow else "schedules pods of"
+    click.echo(f"bayplan {does} {names}, {as_whom}, watching {kinds} of objects", err=True)
 
 
 def _report(message: str) -> None:

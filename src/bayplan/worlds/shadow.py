@@ -325,6 +325,9 @@ class Shadow:
                 case _:
                     pass
 
+    async def drain(self, timeout_s: float) -> None:
+        """Nothing is under way that could be finished."""
+
     # ------------------------------------------------------------------ giving way
 
     def overdue(self, now: int) -> list[Event]:
