@@ -275,7 +275,11 @@ class Shadow:
         if not followed.their_message:
             return
         theirs, followed.their_message = followed.their_message, ""
-        agreement = Agreement.SAME if theirs == followed.message else Agreement.DIFFERENT
+        if not followed.message:
+            return  # they were faster
+        # What is said about preemption depends on how far it has come.
+        otherwise = Agreement.MOVED if _gist(theirs) == _gist(followed.message) else Agreement.DIFFERENT
+        agreement = Agreement.SAME if theirs == followed.message else otherwise
         self.findings.said(
             MessageDifference(at=format_time(now), pod=key, agreement=agreement, ours=followed.message, theirs=theirs)
         )
@@ -402,6 +406,11 @@ def _unschedulable_message(pod: Pod) -> str:
     if condition is None or (condition.status, condition.reason) != (FALSE, UNSCHEDULABLE):
         return ""
     return condition.message
+
+
+def _gist(message: str) -> str:
+    """What stands against the nodes, without what was said about preemption."""
+    return message.partition(". ")[0].rstrip(".")
 
 
 def _nobody(event: Event) -> None:
