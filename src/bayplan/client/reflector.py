@@ -296,7 +296,7 @@ class Reflector:
         self._lines_seen += 1
         self._reported = ""
         if isinstance(content, Unreadable):
-            self._skip(content)
+            self._take_unreadable(kind, content, events)
         elif kind == BOOKMARK:
             self._take_bookmark(content)
         elif self._listing is not None:
@@ -306,6 +306,14 @@ class Reflector:
             event = _apply(self.known, kind, content)
             if event is not None:
                 events.append(event)
+
+    def _take_unreadable(self, kind: str, content: Unreadable, events: list[Event]) -> None:
+        gone = self.known.pop(content.key, None) if kind == DELETED and self._listing is None else None
+        if gone is None:
+            self._skip(content)
+        else:
+            self._version = content.version
+            events.append(ObjectRemoved(gone))
 
     def _take_bookmark(self, bookmark: Object) -> None:
         meta = bookmark.metadata
@@ -327,7 +335,7 @@ class Reflector:
         if content.version and self._listing is None:
             self._version = content.version
         self._host.on_trouble(
-            self._kind.info.kind, f"{self._kind.info.kind} {content.key} is left out: {content.problem}"
+            self._kind.info.kind, f"{self._kind.info.kind} {content.key.lstrip('/')} is left out: {content.problem}"
         )
 
     def _report(self, error: Exception) -> None:
@@ -348,7 +356,12 @@ class Reflector:
             return f"missing permission: verbs list and watch on {named}; {then}: {error}"
         if code == _NOT_FOUND:
             return f"the server does not have {named}: {error}"
-        return f"failed to list or watch {named}: {error}"
+        return f"failed to list or watch {named}: {_cause(error)}"
+
+
+def _cause(error: Exception) -> str:
+    """Without the address of the request, which has another timeout each time."""
+    return str(error).rpartition('": ')[2] if isinstance(error, TransportError) else str(error)
 
 
 def _apply(objects: dict[str, Object], kind: str, obj: Object) -> Event | None:
