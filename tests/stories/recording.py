@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.stories.requests import Fault, asked, faults_in
+from tests.stories.requests import Fault, asked, faults_in, read_of_pods
 
 from bayplan.testing.transcript import Face, Seen, differences, said_by
 
@@ -37,6 +37,7 @@ class Story:
     volumes: list[tuple[float, Line]] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
     requests: list[Seen] = field(default_factory=list)  # what the scheduler wrote, whole
+    reads: list[tuple[float, str]] = field(default_factory=list)  # of pods
     faults: dict[str, deque[Fault]] = field(default_factory=dict)  # what becomes of requests, by `request_key`
     ends_ms: float = 0.0
 
@@ -71,6 +72,7 @@ def story_of(name: str, lines: list[Line]) -> Story:
             case "request":
                 story.seen += _requested(at, data, written)
                 story.requests += asked(_ns(at), data, uids)
+                story.reads += read_of_pods(at, data)
             case "volume":
                 if data["type"] == "MODIFIED" and not _is_ours(at, data, written):
                     story.volumes.append((at, data))
