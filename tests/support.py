@@ -18,8 +18,8 @@ from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 
 
-def cache_of(*objects: Object) -> Cache:
-    cache = Cache()
+def cache_of(*objects: Object, own_schedulers: frozenset[str] | None = None) -> Cache:
+    cache = Cache(own_schedulers=own_schedulers)
     for thing in objects:
         cache.add(thing)
     return cache

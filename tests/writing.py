@@ -8,7 +8,9 @@ import selectors
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
-from bayplan.client.contract import JSON, Response, TransportError
+from tests.serving import Api
+
+from bayplan.client.contract import JSON, LostError, Response, TransportError
 
 T = TypeVar("T")
 
@@ -130,6 +132,25 @@ class ScriptedClient:
     def lines(self) -> list[str]:
         """Method and last parts of each path."""
         return [f"{request.method} {_short(request.path)}" for request in self.requests]
+
+
+class ServingClient(ScriptedClient):
+    """Asks an API server in this process, but for what is scripted; None stands for the server's own answer."""
+
+    def __init__(self, api: Api, *answers: Answer | None) -> None:
+        super().__init__()
+        self.api = api
+        self.faults = list(answers)
+
+    async def _answer(self, request: Request) -> Response:
+        fault = self.faults.pop(0) if self.faults else None
+        if fault is not None and not (isinstance(fault, LostError)):
+            self.answers = [fault]
+            return await super()._answer(request)
+        made = self.api.answer(request.method, request.path, request.raw or None, request.content_type)
+        if fault is not None:
+            raise fault  # the server has done it, and nobody hears of it
+        return Response(made.status, made.body, {name.lower(): value for name, value in made.headers})
 
 
 def _short(path: str) -> str:

@@ -156,7 +156,7 @@ class Changing:
 
     def rebuilt(self) -> Cache:
         """A cache of what is there now; pods come in the order in which each node has them."""
-        cache = Cache()
+        cache = Cache(own_schedulers=self.cache.pods.own_schedulers)
         for made in self.nodes.values():
             cache.add_node(made)
         for thing in self.others.values():
@@ -185,6 +185,8 @@ def take_step(world: Changing, step: Step) -> None:
 def _run_pod(world: Changing, first: int, second: int, third: int) -> None:
     """Somebody else put a pod on a node, or on one that nobody knows."""
     made = world.new_pod(first, second)
+    if (first + second) % 3 == 0:
+        made.spec.scheduler_name = "somebody-else"
     name = (*NODE_NAMES, *UNSEEN_NAMES)[third % (len(NODE_NAMES) + len(UNSEEN_NAMES))]
     if world.port_is_free(made, name):
         world.run(made, name, STARTED[(first + third) % len(STARTED)])

@@ -2,7 +2,8 @@
 
 Drawn from tiny sets, so that things meet: resources, the number of pods, host ports, (anti-)affinity, topology spread,
 taints, budgets, priorities, start times known and unknown, nominated and terminating pods, CSI volumes with limits,
-a ReadWriteOncePod claim, inline disks, two namespaces. Some pods came and left again, which stirs the order on nodes.
+a ReadWriteOncePod claim, inline disks, two namespaces, pods of another scheduler that may have to stay. Some
+pods came and left again, which stirs the order on nodes.
 """
 
 from __future__ import annotations
@@ -41,9 +42,11 @@ class World:
     budgets: list[PodDisruptionBudget]
     others: list[Object]
     wanting: Pod
+    own_schedulers: frozenset[str] | None = None  # whose pods may be victims
 
     def cache(self) -> Cache:
-        cache = cache_of(*self.nodes, *self.others, *self.budgets, *self.pods, *self.nominated)
+        things = (*self.nodes, *self.others, *self.budgets, *self.pods, *self.nominated)
+        cache = cache_of(*things, own_schedulers=self.own_schedulers)
         for key in self.departed:
             cache.remove_pod(key)
         return cache
@@ -134,6 +137,8 @@ def running_pods(draw: st.DrawFn, node_names: list[str]) -> list[Pod]:
         if not claim_taken and built.obj().metadata.namespace == "default" and often(draw, 4):
             claim_taken = True
             built.claim(EXCLUSIVE_CLAIM)
+        if often(draw, 4):
+            built.scheduler(draw(st.sampled_from(["somebody-else", ""])))
         made = built.obj()
         if often(draw, 5):
             made = built.terminating().obj()
@@ -249,6 +254,7 @@ def worlds(draw: st.DrawFn, always: tuple[str, ...] = ()) -> World:
         budgets=draw(budgets()),
         others=[*storage(), *limits],
         wanting=draw(wanting_pods(always)),
+        own_schedulers=draw(st.sampled_from([None, frozenset({"default-scheduler", "mine"})])),
     )
 
 

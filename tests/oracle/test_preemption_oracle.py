@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import event, given, settings
-from tests.oracle.preemption_clusters import World, crowds, key_of, placed, worlds
+from tests.oracle.preemption_clusters import PRIORITY, World, crowds, key_of, placed, worlds
 from tests.preempting import default_profile, tried_in
 from tests.support import cache_of
 
@@ -125,8 +125,12 @@ def violating(pods: Sequence[Pod], guards: Sequence[PodDisruptionBudget]) -> set
     return found
 
 
+def may_go(one: Pod, world: World) -> bool:
+    return world.own_schedulers is None or one.spec.scheduler_name in world.own_schedulers
+
+
 def try_node(profile: Profile, world: World, name: str) -> Outcome:
-    potential = [one for one in world.pods_on(name) if priority(one) < priority(world.wanting)]
+    potential = [one for one in world.pods_on(name) if priority(one) < priority(world.wanting) and may_go(one, world)]
     if not potential:
         return Outcome([], 0, [], NO_VICTIMS)
     emptied = verdict_with_nominated(profile, world, name, potential)
@@ -194,6 +198,8 @@ def assert_wavefront_agrees(world: World) -> None:
     found = dry_run(info, view, filtered, row_array(range(len(names))))
     candidates = candidates_of(found, view)
     outcomes = {name: Outcome([], 0, []) for name in names}
+    spared = [key_of(one) for one in world.running() if priority(one) < PRIORITY and not may_go(one, world)]
+    assert sorted(view.pods.keys[row] for row in found.potential.foreign_rows) == sorted(spared)
     for status, rows in groups_without_success(found, view, filtered):
         for row in rows:
             outcomes[names[row]].failure = status

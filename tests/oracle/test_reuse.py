@@ -76,9 +76,10 @@ def decided(decider: Decider, cache: Cache, pod: Pod) -> Decision:
     return named(decider.decide(info, view), view)
 
 
-def play(steps: list[Step]) -> None:
+def play(steps: list[Step], own_schedulers: frozenset[str] | None = None) -> None:
     """Take the steps; at each decision everybody must agree."""
-    world, reusing, lagging = Changing(), Decider(PROFILES), Decider(PROFILES)
+    world = Changing(Cache(own_schedulers=own_schedulers))
+    reusing, lagging = Decider(PROFILES), Decider(PROFILES)
     alike = (1, 2)  # pattern and priority of the last pod
     for step in steps:
         kind, first, second, third = step
@@ -103,6 +104,9 @@ def agreed(world: Changing, reusing: Decider, pod: Pod) -> Decision:
     choice = decided(reusing, world.cache, pod)
     assert choice == decided(Decider(PROFILES, reuse=False), world.cache, pod)
     assert choice == decided(Decider(PROFILES, reuse=False), world.rebuilt(), pod)
+    if world.cache.pods.own_schedulers is not None:
+        evicted = [world.pods[key] for keys in choice.victims.values() for key in keys]
+        assert {victim.spec.scheduler_name for victim in evicted} <= world.cache.pods.own_schedulers
     return choice
 
 
@@ -174,6 +178,8 @@ def pods_by_node(cache: Cache) -> dict[str, list[tuple[Any, ...]]]:
             int(pods.priorities[row]),
             int(pods.started_at[row]),
             bool(pods.terminating[row]),
+            bool(pods.foreign[row]),
+            pods.owners[row],
             {name: amount for name, amount in requests.items() if amount},
         )
 
@@ -281,6 +287,12 @@ def test_little_is_kept(steps: list[Step]) -> None:
         patched.setattr(deciding, "STANDINGS_BYTES_MAX", 2_000)
         patched.setattr(candidates, "FEW_NODES", 1)
         play(steps)
+
+
+@QUICK
+@given(SEQUENCES)
+def test_pods_of_others_are_spared_with_and_without_reuse(steps: list[Step]) -> None:
+    play(steps, frozenset(PROFILES))
 
 
 #: A node without CPU has the only GPU, and keeps it for the pod that is tried; then comes one like it.

@@ -27,12 +27,25 @@ Line = dict[str, Any]
 
 
 @dataclass(slots=True)
+class Exchange:
+    """What an extender was asked, and what it answered; objects are shortened to their names."""
+
+    verb: str
+    request: Line
+    status: int = 0  # 0: no answer in time
+    answer: Any = None
+
+
+@dataclass(slots=True)
 class Story:
     name: str
     wall_ms_of_second: float
     actions: list[tuple[float, Line]] = field(default_factory=list)  # milliseconds, details
     volumes: list[tuple[float, Line]] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
+    exchanges: list[Exchange] = field(default_factory=list)
+    pods: dict[str, str] = field(default_factory=dict)  # key by uid
+    bound: set[str] = field(default_factory=set)  # pods that were seen on a node
     ends_ms: float = 0.0
 
     @property
@@ -53,7 +66,8 @@ def read_stories(path: Path, names: Collection[str]) -> dict[str, Story]:
 def _story(name: str, lines: list[Line]) -> Story:
     assert lines[0]["what"] == "story"
     story = Story(name, lines[0]["data"]["wall_ms_of_second"])
-    uids = {line["data"]["uid"]: line["data"]["pod"] for line in lines if line["what"] == "pod"}
+    uids = story.pods = {line["data"]["uid"]: line["data"]["pod"] for line in lines if line["what"] == "pod"}
+    story.bound = {line["data"]["pod"] for line in lines if line["what"] == "pod" and line["data"].get("nodeName")}
     faces: dict[str, Face] = {}
     written: dict[str, float] = {}
     for line in lines:
@@ -71,6 +85,12 @@ def _story(name: str, lines: list[Line]) -> Story:
                 story.seen += _watched(at, data, faces)
             case "event":
                 story.seen += _told(at, data, uids)
+            case "extender-request":
+                story.exchanges.append(Exchange(data["path"].removeprefix("/ext/"), data["body"]))
+                story.seen += _bound_by_extender(at, data["path"], data["body"])
+            case "extender-response":
+                asked = next(one for one in story.exchanges if not one.status)
+                asked.status, asked.answer = data["status"], data["body"]
     return story
 
 
@@ -84,6 +104,12 @@ def _requested(at: float, data: Line, written: dict[str, float]) -> Iterator[See
         written[volume["name"]] = at
         claim = data["body"]["spec"]["claimRef"]
         yield Seen(_ns(at), f"{claim['namespace']}/{claim['name']}", "volume", f"gets {volume['name']}")
+
+
+def _bound_by_extender(at: float, path: str, body: Line) -> Iterator[Seen]:
+    if path.endswith("/bind"):
+        pod = f"{body['PodNamespace']}/{body['PodName']}"
+        yield Seen(_ns(at), pod, "binding", f"by the extender to {body['Node']}")
 
 
 def _is_ours(at: float, data: Line, written: dict[str, float]) -> bool:

@@ -23,7 +23,8 @@ from bayplan.analysis.references import POD, Reference, close_matches, not_found
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
 from bayplan.config.feature_gates import GateSettings
-from bayplan.config.loading import load_configuration
+from bayplan.config.loading import Configuration, load_configuration
+from bayplan.config.own_settings import with_settings
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.controllers.budgets.status import fill_budget_status
 from bayplan.controllers.ownership import WORKLOADS
@@ -94,16 +95,19 @@ class Cluster:
         *,
         namespace: str = DEFAULT_NAMESPACE,
         feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
     ) -> PodExplanation:
         """Where does this pod fit, why not elsewhere, and which pods would it preempt?
 
         The pod may be the next one of a workload (`deployment/web`); a running pod is treated as if it were pending.
+        With `foreign_victims="never"`, pods of schedulers that the configuration does not have are not preempted.
         """
         wanted = self._wanted(pod, namespace)
         configuration = load_configuration(config, feature_gates)
         profiles = build_profiles(configuration)
         profile = profile_of(profiles, wanted.pod)
-        cache = self.build_cache(wanted.subject.key, profiles, configuration.gates)
+        own_schedulers = _own_schedulers(configuration, foreign_victims)
+        cache = self.build_cache(wanted.subject.key, profiles, configuration.gates, own_schedulers)
         _add_along(cache, [wanted.origin] if wanted.origin else [])
         info = cache.info(self._claiming(_unbound(wanted.pod), cache))
         view = cache.view()
@@ -118,10 +122,12 @@ class Cluster:
         *,
         gated: bool = False,
         feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
     ) -> Placement:
         """Place pending pods one by one in the given order, evicting only where necessary; None: the whole queue.
 
-        Pods that PreEnqueue holds back get no node, unless `gated` says to place them as if it did not.
+        Pods that PreEnqueue holds back get no node, unless `gated` says to place them as if it did not. With
+        `foreign_victims="never"`, pods of schedulers that the configuration does not have are not evicted.
         """
         keys = self.queue(config, gated=gated, feature_gates=feature_gates).keys if pods is None else pods
         configuration = load_configuration(config, feature_gates)
@@ -130,7 +136,8 @@ class Cluster:
         for pod in pending:
             _check_pending(pod)
             profile_of(profiles, pod)
-        cache = self.build_cache(profiles=profiles, gates=configuration.gates)
+        own_schedulers = _own_schedulers(configuration, foreign_victims)
+        cache = self.build_cache(profiles=profiles, gates=configuration.gates, own_schedulers=own_schedulers)
         _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
         pending = [self._claiming(pod, cache) for pod in pending]
         return place_pods(cache, profiles, pending, tie_break(ties), gated=gated)
@@ -217,12 +224,14 @@ class Cluster:
         without: str = "",
         profiles: Mapping[str, Profile] | None = None,
         gates: FeatureGates = DEFAULT_GATES,
+        own_schedulers: frozenset[str] | None = None,
     ) -> Cache:
         """The cluster as the scheduler sees it, leaving one pod out.
 
-        With `profiles`, only pods that wait in the queue of one of them count as nominated.
+        With `profiles`, only pods that wait in the queue of one of them count as nominated. With `own_schedulers`,
+        only their pods may be preempted.
         """
-        cache = Cache(gates)
+        cache = Cache(gates, own_schedulers)
         with without_garbage_collection():
             for obj in self.objects:
                 if isinstance(obj, Pod) and (
@@ -308,6 +317,14 @@ class Cluster:
         key = text if reference.kind != POD else reference.key
         _check_pending(self.find_pod(key))
         return [key]
+
+
+def _own_schedulers(configuration: Configuration, foreign_victims: str | None) -> frozenset[str] | None:
+    """Those whose pods may be preempted, None: all. Raises ValueError for a setting that does not exist."""
+    safety = with_settings(
+        configuration.safety, None if foreign_victims is None else {"foreign_victims": foreign_victims}
+    )
+    return safety.own_schedulers(spec.scheduler_name for spec in configuration.profiles)
 
 
 def profile_of(profiles: Mapping[str, Profile], pod: Pod) -> Profile:

@@ -13,11 +13,13 @@ from bayplan.cli.options import (
     config_option,
     feature_gates_option,
     files_option,
+    foreign_victims_option,
     namespace_option,
     note,
     note_skipped,
     output_option,
 )
+from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.json_output import write_json
 from bayplan.report.terminal import show
@@ -33,6 +35,7 @@ from bayplan.report.terminal import show
 @files_option
 @config_option
 @feature_gates_option
+@foreign_victims_option(UPSTREAM.foreign_victims)
 @namespace_option
 @output_option
 @click.option("--all-nodes", is_flag=True, help="Show every node instead of the best ones and groups.")
@@ -47,6 +50,7 @@ def command(
     files: tuple[str, ...],
     config: str | None,
     feature_gates: str,
+    foreign_victims: str | None,
     namespace: str,
     output: str,
     all_nodes: bool,
@@ -60,7 +64,9 @@ def command(
     """
     cluster = Cluster.load(*files)
     note_skipped(cluster.skipped)
-    why = cluster.explain(pod, config, namespace=namespace, feature_gates=feature_gates)
+    why = cluster.explain(
+        pod, config, namespace=namespace, feature_gates=feature_gates, foreign_victims=foreign_victims
+    )
     document = why.document(all_reasons=all_reasons)
     if output == "json":
         for remark in remarks(document):

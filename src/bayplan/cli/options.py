@@ -7,13 +7,19 @@ files, which no pod name does.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.config.feature_gates import FeatureGateError, read_feature_gates
+from bayplan.core.preemption.safety import ForeignVictims
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.report.words import counted, listed
+
+#: What click makes a command of.
+Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 _FILE_OPTIONS = ("-f", "--file")
 _KINDS_NAMED = 6
@@ -51,6 +57,16 @@ def _check_feature_gates(ctx: click.Context, parameter: click.Parameter, value: 
     except FeatureGateError as error:
         raise click.BadParameter(str(error), ctx, parameter) from error
     return text
+
+
+def foreign_victims_option(otherwise: ForeignVictims) -> Callable[[Callback], Callback]:
+    """The option of a command for which that holds where nobody says anything."""
+    return click.option(
+        "--foreign-victims",
+        type=click.Choice([each.value for each in ForeignVictims]),
+        help="Whether pods of other schedulers may be preempted. "
+        f"Default: what the configuration says, else {otherwise}.",
+    )
 
 
 files_option = click.option(

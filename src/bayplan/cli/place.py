@@ -16,11 +16,13 @@ from bayplan.cli.options import (
     config_option,
     feature_gates_option,
     files_option,
+    foreign_victims_option,
     namespace_option,
     note,
     note_skipped,
     output_option,
 )
+from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.report.json_output import write_json
 from bayplan.report.placement import placement_parts
 from bayplan.report.terminal import show
@@ -38,6 +40,7 @@ _EXAMPLES = 3
 @files_option
 @config_option
 @feature_gates_option
+@foreign_victims_option(UPSTREAM.foreign_victims)
 @namespace_option
 @click.option(
     "--ties",
@@ -54,6 +57,7 @@ def command(
     files: tuple[str, ...],
     config: str | None,
     feature_gates: str,
+    foreign_victims: str | None,
     namespace: str,
     ties: str,
     gated: bool,
@@ -70,7 +74,9 @@ def command(
     note_skipped(cluster.skipped)
     queue = cluster.queue(config, pods or None, namespace, gated=gated, feature_gates=feature_gates)
     _note_left_out(queue)
-    placement = cluster.place(queue.keys, config, ties, gated=gated, feature_gates=feature_gates)
+    placement = cluster.place(
+        queue.keys, config, ties, gated=gated, feature_gates=feature_gates, foreign_victims=foreign_victims
+    )
     if output == "json":
         write_json(placement.to_dict(), sys.stdout)
     else:

@@ -10,7 +10,9 @@ import asyncio
 import signal
 import socket
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,10 +25,15 @@ from bayplan.cli.run_serving import Shown, secure_port
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient
 from bayplan.client.event_loop import run_event_loop
+from bayplan.client.extender_documents import KeptDocuments
+from bayplan.client.extenders import HttpExtender, bind_by_extender, connect_extenders
+from bayplan.client.http import HttpClient
 from bayplan.client.leading import LeaderClient
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
+from bayplan.config.document import read_document
+from bayplan.config.faults import Faults
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
@@ -34,11 +41,14 @@ from bayplan.config.writing import configuration_text
 from bayplan.serving.decision_log import DecisionLog
 from bayplan.serving.decisions import DecisionRecorder
 from bayplan.serving.logs import configure
+from bayplan.serving.metrics.registry import Metrics
 from bayplan.worlds.live import LiveWorld, SystemClock
+from bayplan.worlds.live_journal import LiveJournal
 from bayplan.worlds.live_observers import LiveObserver
 
 #: How long what was begun may take to finish when the process is to end.
 _DRAINS_WITHIN_S = 5.0
+_BYTES_PER_MB = 1_000_000
 _log = structlog.get_logger("scheduler")
 
 
@@ -67,7 +77,8 @@ async def _run(options: RunOptions, configuration: Configuration) -> None:
     stopping = _stop_on_signals()
     client = connect(configuration.client_connection.kubeconfig or None, options.context)
     try:
-        process = _Process(options, configuration, client, stopping.done)
+        metrics = Metrics() if options.secure_port else None
+        process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
         _announce(configuration, process.elector)
         await process.run_until(stopping)
     finally:
@@ -94,27 +105,43 @@ class _Process:
     """The parts of a running scheduler."""
 
     def __init__(
-        self, options: RunOptions, configuration: Configuration, client: ApiClient, is_stopping: Callable[[], bool]
+        self,
+        options: RunOptions,
+        configuration: Configuration,
+        client: ApiClient,
+        metrics: Metrics | None,
+        is_stopping: Callable[[], bool],
     ) -> None:
         clock = SystemClock()
         started_at = clock()
-        self._options, self._configuration = options, configuration
+        self._options, self._configuration, self._metrics = options, configuration, metrics
         self.elector = _election(configuration, client, self._wake)
+        documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
+        extenders = () if documents is None else connect_extenders(configuration.extenders, documents)
         self.recorder = DecisionRecorder(build_profiles(configuration))
-        self.scheduler = build_scheduler(configuration, started_at=started_at, on_choice=self.recorder.chose)
+        self.scheduler = build_scheduler(
+            configuration,
+            started_at=started_at,
+            on_choice=self.recorder.chose,
+            extenders=extenders,
+            stopwatch=None if metrics is None else metrics.stopwatch,
+        )
         self.world = LiveWorld(
             self.scheduler,
             client,
             kinds_to_watch(configuration),
             clock=clock,
-            observers=self._observers(),
+            observers=self._observers(started_at),
             may_decide=_always if self.elector is None else self.elector.is_leading,
             on_trouble=_report,
-            decides_in_thread=bool(configuration.extenders),
+            decides_in_thread=bool(extenders),
+            documents=documents,
         )
         writes_with = client if self.elector is None else LeaderClient(client, self.elector.is_leading)
-        self.writer = _writer(configuration, writes_with, self.world)
-        shown = Shown(self.scheduler, self.world, self.elector, self.recorder, None, is_stopping)
+        self.writer = _writer(configuration, writes_with, self.world, extenders)
+        if metrics is not None:
+            metrics.show(self.world, self.writer, self.elector, configuration.leader_election.resource_name)
+        shown = Shown(self.scheduler, self.world, self.elector, self.recorder, metrics, is_stopping)
         self.secure_port = secure_port(options, configuration, client, shown)
 
     def _wake(self) -> None:
@@ -141,14 +168,22 @@ class _Process:
         if not stopping.done():
             await elector.run()
 
-    def _observers(self) -> list[LiveObserver]:
+    def _observers(self, started_at: int) -> list[LiveObserver]:
         """Who looks on."""
-        return [DecisionLog(self._options.verbosity), self.recorder]
+        counted = () if self._metrics is None else self._metrics.watch(self.scheduler)
+        journal = _journal(self._options, self._configuration, started_at)
+        kept = () if journal is None else (journal,)
+        return [DecisionLog(self._options.verbosity), self.recorder, *counted, *kept]
 
     def _parts(self) -> list[Coroutine[Any, Any, None]]:
         """What runs until it is cancelled."""
         serving = [] if self.secure_port is None else [self.secure_port.run()]
         return [self.world.run(self.writer), *serving]
+
+
+def _metered(client: HttpClient, metrics: Metrics | None) -> ApiClient:
+    """The client with its requests counted, where there is somebody to see it."""
+    return client if metrics is None else metrics.metered(client, client.host)
 
 
 def _always() -> bool:
@@ -165,7 +200,27 @@ def _election(configuration: Configuration, client: ApiClient, on_started: Any) 
     return LeaderElector(client, election, identity, component, on_started=on_started)
 
 
-def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -> Writer:
+def _journal(options: RunOptions, configuration: Configuration, started_at: int) -> LiveJournal | None:
+    if options.journal is None:
+        return None
+    head: dict[str, Any] = {
+        "startedAt": started_at,
+        "wakeups": configuration.wakeups.value,
+        "safety": asdict(configuration.safety),
+        "config": None if options.config is None else read_document(Path(options.config), Faults(options.config)),
+        "podMaxInUnschedulablePodsNs": configuration.parked_max_ns,
+    }
+    if options.feature_gates:
+        head["featureGates"] = options.feature_gates
+    file_bytes = int(options.journal_file_size * _BYTES_PER_MB)
+    return LiveJournal(
+        options.journal, head, file_bytes=file_bytes, files_max=options.journal_files, on_trouble=_report
+    )
+
+
+def _writer(
+    configuration: Configuration, client: ApiClient, world: LiveWorld, extenders: Sequence[HttpExtender]
+) -> Writer:
     connection = configuration.client_connection
     return Writer(
         client,
@@ -173,6 +228,7 @@ def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -
         world.answer,
         limits=Limits(connection.qps, connection.burst),
         on_written=world.observers.wrote,
+        bind_by_extender=partial(bind_by_extender, extenders),
     )
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -129,16 +128,23 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option(
         "--journal",
         metavar="FILE|DIR",
-        type=click.Path(path_type=Path),
-        help="Record what goes in and comes out, for bayplan replay; a directory gets files that rotate.",
+        help="Record what goes in and comes out, for bayplan replay; a directory (DIR/) gets files that rotate.",
     ),
     click.option(
         "--journal-file-size",
         metavar="MB",
-        type=click.IntRange(min=1),
-        default=100,
+        type=click.FloatRange(min=0, min_open=True),
+        default=100.0,
         show_default=True,
-        help="When a journal goes on in a new file.",
+        help="When a journal in a directory goes on in a new file.",
+    ),
+    click.option(
+        "--journal-files",
+        metavar="NUMBER",
+        type=click.IntRange(min=1),
+        default=10,
+        show_default=True,
+        help="How many files a directory keeps.",
     ),
 )
 
@@ -173,8 +179,9 @@ class RunOptions:
     kube_api_burst: int | None
     verbosity: int
     logging_format: LogFormat
-    journal: Path | None
-    journal_file_size: int
+    journal: str | None
+    journal_file_size: float
+    journal_files: int
 
 
 def run_options(function: F) -> F:
@@ -190,7 +197,7 @@ def configuration_of(options: RunOptions) -> Configuration:
         options.config,
         feature_gates=options.feature_gates,
         overrides={"leaderElection": _election_fields(options), "clientConnection": _connection_fields(options)},
-        parked_max_ns=options.pod_max_in_unschedulable_pods_duration,
+        parked_max_ns=int(options.pod_max_in_unschedulable_pods_duration),
     )
 
 

@@ -20,6 +20,7 @@ from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import RECORDS_MAX, Options, Simulation
 from bayplan.cli.main import EXIT_INTERRUPTED, EXPECTED
 from bayplan.cli.options import CommandWithFiles, bad_option, feature_gates_option, note, note_skipped, report_option
+from bayplan.cli.safety_options import safety_given, safety_options
 from bayplan.cli.simulation_gates import Gate, gates_option, judge
 from bayplan.cli.simulation_output import (
     JSON,
@@ -36,6 +37,7 @@ from bayplan.cli.simulation_traces import given_trace, trace_options
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.framework.requeue import Wakeups
+from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.model.durations import parse_duration
 from bayplan.model.node import Node
 from bayplan.model.reading import ReadResult, read
@@ -101,6 +103,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     help="Which changes bring rejected pods back: those that kube-scheduler reacts to, or all that may help. "
     "Default: what the configuration says, else upstream.",
 )
+@safety_options(UPSTREAM)
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed. The same seed gives the same run.")
 @click.option(
     "--until",
@@ -135,7 +138,7 @@ def command(
     report: str | None,
     gates: tuple[Gate, ...],
     output: Output,
-    **played: Any,
+    **others: Any,
 ) -> int:
     """Simulate a cluster over time: pods start, end and are evicted, controllers recreate them, nodes fail.
 
@@ -149,6 +152,7 @@ def command(
     sources = [None if config == DEFAULT else config for config in configs or (DEFAULT,)]
     if len(sources) > 1:
         _check_several(sources, feature_gates, journal, output)
+    safety, played = safety_given(others)
     trace = given_trace(**played)
     cluster = _load_cluster(files, templates, trace)
     plans = load_timeline(timeline) if timeline else []
@@ -156,7 +160,9 @@ def command(
         gate.check(cluster)
     chosen = Wakeups(wakeups) if wakeups else None
     runs = [
-        Options(source, source or DEFAULT, seed, until, records, wakeups=chosen, feature_gates=feature_gates)
+        Options(
+            source, source or DEFAULT, seed, until, records, wakeups=chosen, feature_gates=feature_gates, safety=safety
+        )
         for source in sources
     ]
     with _journal_file(journal, sources[0]) as open_journal:

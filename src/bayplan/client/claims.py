@@ -195,7 +195,7 @@ class ClaimWrites:
                 if error.status != CONFLICT:
                     raise
             await asyncio.sleep(_PAUSE_S)
-        await self._send_again("DELETE", path, b'{"kind":"DeleteOptions","apiVersion":"resource.k8s.io/v1"}')
+        await self._send_again("DELETE", path, b'{"kind":"DeleteOptions","apiVersion":"v1"}')
 
     async def _send_again(
         self, method: str, path: str, body: bytes, content_type: str = "application/json", context: str = ""

@@ -47,7 +47,7 @@ class EventWrites:
         lanes: Lanes,
         sender: Sender,
         series: EventSeries,
-        outcomes: Counter[tuple[str, str]],
+        outcomes: Counter[tuple[str, ...]],
         clock: Callable[[], int],
     ) -> None:
         self._lanes = lanes

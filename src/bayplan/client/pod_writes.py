@@ -77,7 +77,7 @@ class PodWrites:
     async def evict(self, action: Evict, now: int) -> bool:
         """Mark the pod and delete it; whether it was there to be deleted."""
         pod = self._pods.find(action.pod)
-        if pod is None or pod.metadata.uid != action.uid:
+        if pod is None or pod.metadata.uid != action.uid or pod.metadata.deletion_timestamp is not None:
             return False
         try:
             await self._patch(action.pod, victim_patch(pod, action, now))
@@ -96,6 +96,7 @@ class PodWrites:
             return False
         if not response.ok:
             raise RefusedError(response)
+        self._pods.answered(response.body)  # so that another preemptor does not delete it again
         return True
 
     async def _patch(self, key: str, body: bytes | None) -> None:
@@ -110,7 +111,9 @@ class PodWrites:
 
 def _is_another(response: Response) -> bool:
     """Whether the pod was spared because it is not the one that was meant."""
-    return response.status == CONFLICT and "UID in precondition: " in message_of(response)
+    # Upstream: apiserver/pkg/registry/rest/delete.go says the first, apiserver/pkg/storage the second (v1.36).
+    texts = ("the UID in the precondition (", "UID in precondition: ")
+    return response.status == CONFLICT and any(text in message_of(response) for text in texts)
 
 
 def _is_there(response: Response, node: str) -> bool:

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from bayplan.client.backoff import Backoff
 from bayplan.client.contract import ApiClient, LostError, NotSentError, TransportError
+from bayplan.client.extender_documents import KeptDocuments
 from bayplan.client.watch_lines import (
     BOOKMARK,
     DELETED,
@@ -86,6 +87,7 @@ class Reflector:
         backoff: Backoff | None = None,
         draw: Callable[[], float] = random.random,
         silence_max_s: float = _SILENCE_MAX_S,
+        documents: KeptDocuments | None = None,
     ) -> None:
         self._client = client
         self._kind = kind
@@ -93,7 +95,8 @@ class Reflector:
         self._backoff = backoff or Backoff()
         self._draw = draw
         self._silence_max_s = silence_max_s
-        self._reader = KindReader(kind.info)
+        self._documents = documents if documents is not None and documents.wants(kind.info.kind) else None
+        self._reader = KindReader(kind.info, None if self._documents is None else self._documents.keep)
         self._version = ""  # of the last thing that the server said
         self._is_version_lost = False  # the server says that it does not have it
         self._listing: dict[str, Object] | None = None  # a list that is being streamed
@@ -103,6 +106,11 @@ class Reflector:
         self.known: dict[str, Object] = {}
         """What was delivered, by namespace/name."""
         self.is_synced = False
+
+    @property
+    def trouble(self) -> str:
+        """What keeps it from listing or watching now; empty when nothing does."""
+        return self._reported
 
     async def run(self) -> None:
         while True:
@@ -204,8 +212,15 @@ class Reflector:
         self._is_version_lost = False
         self._reported = ""
         if events:
-            self._host.on_events(self._kind.info.kind, events)
+            self._deliver(events)
         self._set_synced()
+
+    def _deliver(self, events: Sequence[Event]) -> None:
+        if self._documents is not None:
+            for event in events:
+                if isinstance(event, ObjectRemoved):
+                    self._documents.forget(event.old)
+        self._host.on_events(self._kind.info.kind, events)
 
     # ------------------------------------------------------------------ watches
 
@@ -272,15 +287,16 @@ class Reflector:
                     self._take_line(text, events)
         finally:
             if events:
-                self._host.on_events(self._kind.info.kind, events)
+                self._deliver(events)
 
     def _take_line(self, text: bytes, events: list[Event]) -> None:
         kind, content = self._reader.line(text)
         if isinstance(content, Status):
             raise _RefusedError(content.code, content.message)
         self._lines_seen += 1
+        self._reported = ""
         if isinstance(content, Unreadable):
-            self._skip(content)
+            self._take_unreadable(kind, content, events)
         elif kind == BOOKMARK:
             self._take_bookmark(content)
         elif self._listing is not None:
@@ -290,6 +306,14 @@ class Reflector:
             event = _apply(self.known, kind, content)
             if event is not None:
                 events.append(event)
+
+    def _take_unreadable(self, kind: str, content: Unreadable, events: list[Event]) -> None:
+        gone = self.known.pop(content.key, None) if kind == DELETED and self._listing is None else None
+        if gone is None:
+            self._skip(content)
+        else:
+            self._version = content.version
+            events.append(ObjectRemoved(gone))
 
     def _take_bookmark(self, bookmark: Object) -> None:
         meta = bookmark.metadata
@@ -311,11 +335,11 @@ class Reflector:
         if content.version and self._listing is None:
             self._version = content.version
         self._host.on_trouble(
-            self._kind.info.kind, f"{self._kind.info.kind} {content.key} is left out: {content.problem}"
+            self._kind.info.kind, f"{self._kind.info.kind} {content.key.lstrip('/')} is left out: {content.problem}"
         )
 
     def _report(self, error: Exception) -> None:
-        """Once for each new trouble, until a list succeeds."""
+        """Once for each new trouble, until the server is heard again."""
         message = self._described(error)
         if message != self._reported:
             self._reported = message
@@ -332,7 +356,12 @@ class Reflector:
             return f"missing permission: verbs list and watch on {named}; {then}: {error}"
         if code == _NOT_FOUND:
             return f"the server does not have {named}: {error}"
-        return f"failed to list or watch {named}: {error}"
+        return f"failed to list or watch {named}: {_cause(error)}"
+
+
+def _cause(error: Exception) -> str:
+    """Without the address of the request, which has another timeout each time."""
+    return str(error).rpartition('": ')[2] if isinstance(error, TransportError) else str(error)
 
 
 def _apply(objects: dict[str, Object], kind: str, obj: Object) -> Event | None:

@@ -37,6 +37,7 @@ from bayplan.config.validation import check_configuration
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import NodeResourcesFitArgs
 from bayplan.core.framework.requeue import Wakeups
+from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.queue import PARKED_MAX_NS
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
 
@@ -69,6 +70,7 @@ class Configuration:
     pod_max_backoff_seconds: int
     wakeups: Wakeups = Wakeups.UPSTREAM
     gates: FeatureGates = DEFAULT_GATES
+    safety: PreemptionSafety = UPSTREAM
     parked_max_ns: int = PARKED_MAX_NS  # a flag of kube-scheduler, and no part of its file
     # The whole file with its defaults, for those who run a scheduler. Configurations that decide the same are equal.
     file: KubeSchedulerConfiguration = field(default=KubeSchedulerConfiguration(), compare=False)
@@ -83,7 +85,9 @@ class Configuration:
 
     @property
     def extenders(self) -> tuple[Extender, ...]:
-        return self.file.extenders
+        """In the order in which they are asked: those that a pod can do without come last."""
+        # Upstream: scheduler.go buildExtenders (v1.36).
+        return tuple(sorted(self.file.extenders, key=lambda extender: extender.ignorable))
 
 
 def load_configuration(
@@ -93,10 +97,12 @@ def load_configuration(
     *,
     overrides: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
     parked_max_ns: int = PARKED_MAX_NS,
+    safety: PreemptionSafety = UPSTREAM,
 ) -> Configuration:
     """The configuration in a file or dict, or the default one; `implements` names the plugins there are.
 
-    `overrides` has fields of the file's objects (`{"leaderElection": {"leaderElect": False}}`) that flags set.
+    `overrides` has fields of the file's objects (`{"leaderElection": {"leaderElect": False}}`) that flags set. `safety`
+    holds where the file does not limit preemption itself.
 
     Raises FeatureGateError for gates that cannot be set so.
     """
@@ -110,15 +116,16 @@ def load_configuration(
         _profile_spec(profile, ignored, implements, folder, gates, f"profiles[{position}]", faults)
         for position, profile in enumerate(file.profiles)
     )
-    wakeups = read_own_settings(file.profiles, faults)
+    own = read_own_settings(file.profiles, safety, faults)
     faults.raise_if_any()
     return Configuration(
         profiles=profiles,
         percentage_of_nodes_to_score=file.percentage_of_nodes_to_score,
         pod_initial_backoff_seconds=file.pod_initial_backoff_seconds,
         pod_max_backoff_seconds=file.pod_max_backoff_seconds,
-        wakeups=wakeups,
+        wakeups=own.wakeups,
         gates=gates,
+        safety=own.safety,
         parked_max_ns=parked_max_ns,
         file=file,
     )

@@ -13,11 +13,12 @@ from bayplan.model.structs import Struct
 
 
 class Bind(Struct, frozen=True):
-    """Assign the pod to the node."""
+    """Assign the pod to the node, or have the extender of that name do it."""
 
     pod: str  # namespace/name
     uid: str
     node: str
+    extender: str = ""
 
 
 class Evict(Struct, frozen=True):

@@ -25,12 +25,13 @@ from bayplan.model.pod import FINISHED_PHASES, Pod
 class Cache:
     """Nodes, running and nominated pods, and the objects plugins look up."""
 
-    def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(self, gates: FeatureGates = DEFAULT_GATES, own_schedulers: frozenset[str] | None = None) -> None:
+        """`own_schedulers` are those whose pods preemption may evict; None: those of all."""
         self.gates = gates
         self.resources = ResourceVocabulary()
         self.shapes = Shapes(gates)
         self.nodes = NodeTable(self.resources)
-        self.pods = PodTable(self.resources, gates)
+        self.pods = PodTable(self.resources, gates, own_schedulers)
         self.ports = PortTable()
         self.counters = Counters(self.shapes, self.pods)
         self.objects = Objects(gates=gates)

@@ -19,6 +19,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import Attempt, attempt
 from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
 from bayplan.core.diagnosis import NO_NODES, Diagnosis, diagnose
+from bayplan.core.extending import ask_filters
 from bayplan.core.filtering import (
     Filtered,
     PreFilterResult,
@@ -32,8 +33,10 @@ from bayplan.core.filtering import (
     take_failures,
 )
 from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, State
+from bayplan.core.framework.extender import is_any_interested
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, unresolvable
+from bayplan.core.framework.timing import Stopwatch
+from bayplan.core.framework.verdict import SUCCESS, CycleError, unresolvable
 from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, run_post_filters
 from bayplan.core.scoring import final_scores
@@ -51,8 +54,12 @@ Instant: TypeAlias = tuple[int, int, int, int]
 class Decider:
     """Decides pod after pod on one cache."""
 
-    def __init__(self, profiles: Mapping[str, Profile], *, reuse: bool = True) -> None:
+    def __init__(
+        self, profiles: Mapping[str, Profile], *, reuse: bool = True, stopwatch: Stopwatch | None = None
+    ) -> None:
         self._profiles = profiles
+        self._stopwatch = stopwatch
+        self._look_up = self._kept_for if stopwatch is None else self._timed_look_up
         self._reuse = reuse
         self._next_start = 0  # one for all profiles, as upstream
         self._kept: OrderedDict[tuple[str, int], _Kept | NothingToReuse] = OrderedDict()
@@ -66,10 +73,9 @@ class Decider:
             nominated = _nominated_choice(profile, pod, view)
             if nominated is not None:
                 return nominated
-        # A node that the pod names itself is not part of its shape.
-        if self._reuse and profile.percentage_of_nodes_to_score is None and not pod.node_name:
+        if self._may_reuse(profile, pod):
             try:
-                kept = self._kept_for(profile, pod, view)
+                kept = self._look_up(profile, pod, view)
                 choice = kept.decide(pod, view) if isinstance(kept, _Kept) else None
             except CycleError:
                 choice = None  # more was asked than had to be: the straight line tells whether it matters
@@ -79,6 +85,27 @@ class Decider:
         found = attempt(profile, pod, view, start)
         self._next_start = found.next_start
         return _choice_of(found, view, start)
+
+    def _timed_look_up(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse:
+        stopwatch = self._stopwatch
+        assert stopwatch is not None
+        if not stopwatch.running:
+            return self._kept_for(profile, pod, view)
+        known = self._kept.get((profile.scheduler_name, pod.shape.id))
+        started = stopwatch.clock()
+        kept = self._kept_for(profile, pod, view)
+        took_ns = stopwatch.clock() - started
+        reusable = isinstance(kept, _Kept)
+        stopwatch.recorder.looked_up(
+            profile.scheduler_name, reused=reusable and kept is known, reusable=reusable, took_ns=took_ns
+        )
+        return kept
+
+    def _may_reuse(self, profile: Profile, pod: PodInfo) -> bool:
+        """A node that the pod names itself is not part of its shape, and extenders see more of a pod than that."""
+        if not self._reuse or profile.percentage_of_nodes_to_score is not None or pod.node_name:
+            return False
+        return not (profile.extenders and is_any_interested(profile.extenders, pod))
 
     def _kept_for(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse:
         key = (profile.scheduler_name, pod.shape.id)
@@ -105,9 +132,10 @@ def _nominated_choice(profile: Profile, pod: PodInfo, view: View) -> Fits | None
         if not pre.status.ok:
             return None
         found = filter_with_nominated(profile.filter, filter_states(profile, pod, view, pre.states), pod, view, rows)
+        fits = found.passed[0] and len(ask_filters(profile.extenders, pod, view, rows).rows)
     except CycleError:
         return None  # as upstream: all nodes are looked at instead
-    return Fits(row, None, found.codes, 0, rows) if found.passed[0] else None
+    return Fits(row, None, found.codes, 0, rows) if fits else None
 
 
 def _choice_of(found: Attempt, view: View, start: int = 0) -> Choice:
@@ -133,9 +161,7 @@ def _nothing_fits(
     """Perhaps there is a node that can be cleared."""
     found = result.found
     if found is None or not len(found.tied_rows):
-        # Where nobody looked for candidates nothing is known against an earlier nomination.
-        keeps_nomination = found is None or result.status.code is Code.ERROR
-        return Unschedulable(diagnose, keeps_nomination, deallocation=result.deallocation)
+        return Unschedulable(diagnose, result.keeps_nomination, deallocation=result.deallocation)
     row = _first_by_name(found.tied_rows, view)
     return NeedsPreemption(diagnose, row, found.tied_rows, found, start, deallocation=result.deallocation)
 

@@ -17,6 +17,10 @@ class Evictions:
     def is_preempting(self, preemptor: str) -> bool:
         return preemptor in self._outstanding
 
+    def is_asked(self, victim_uid: str) -> bool:
+        """Whether somebody waits for the victim already."""
+        return victim_uid in self._waiting
+
     def ask(self, preemptor: str, victim_uid: str) -> bool:
         """Note that the preemptor waits for the victim; whether the eviction has to be ordered (nobody else did)."""
         waiting = self._waiting.get(victim_uid)

@@ -10,12 +10,13 @@ from an event alone (a pod that can be bound now that its volumes are) waits in 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from bayplan.core.actions import Action, ClearNomination, Evict
 from bayplan.core.binding import Binding
 from bayplan.core.cache import Cache
+from bayplan.core.columns.pods import owner_of
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Decision, Fits, NeedsPreemption, Outcome, Unschedulable
@@ -32,19 +33,27 @@ from bayplan.core.events import (
 from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import failed_event, return_failed, return_unschedulable
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.framework.extender import AnyExtender
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import (
     POD_GONE,
     POD_PLACED,
+    RESOURCES_BY_KIND,
     UNHEARD_UPSTREAM,
     ActionType,
     ClusterEvent,
     EventResource,
     Wakeups,
 )
+from bayplan.core.framework.timed_plugins import timed_gate, timed_profile
+from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import Code, CycleError, Status
+from bayplan.core.on_the_way import OnTheWay
 from bayplan.core.plugins.default_preemption import PreemptionGate
+from bayplan.core.preemption.guard import PreemptionGuard, Preemptor
+from bayplan.core.preemption.loop_breaker import Victim
 from bayplan.core.preemption.prepare import prepare
+from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.queue import PARKED_MAX_NS, SchedulingQueue
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.core.queue.hints import QueueProfile
@@ -60,9 +69,6 @@ from bayplan.model.time_units import MINUTE, SECOND
 
 #: Is given the pod, the view and what was chosen, or the error of the attempt, before anything changes.
 ChoiceObserver: TypeAlias = Callable[[PodInfo, View, Choice | CycleError], None]
-
-#: By kind; kinds that no plugin hears of are not among them.
-_RESOURCES = {resource.value.rpartition("/")[2]: resource for resource in EventResource}
 
 
 class Scheduler:
@@ -81,14 +87,20 @@ class Scheduler:
         wakeups: Wakeups = Wakeups.UPSTREAM,
         on_choice: ChoiceObserver | None = None,
         gates: FeatureGates = DEFAULT_GATES,
+        safety: PreemptionSafety = UPSTREAM,
+        stopwatch: Stopwatch | None = None,
     ) -> None:
+        if stopwatch is not None:
+            profiles = {name: timed_profile(profile, stopwatch) for name, profile in profiles.items()}
+        self._stopwatch = stopwatch
         self.profiles = profiles
         self.wakeups = wakeups
-        self.cache = Cache(gates)
+        self.cache = Cache(gates, safety.own_schedulers(profiles))
+        self.guard = PreemptionGuard(safety)
         self._evictions = Evictions()
         gate = PreemptionGate(self._evictions.is_preempting)
         self.queue = SchedulingQueue(
-            {name: QueueProfile.of(profile, (gate,), wakeups) for name, profile in profiles.items()},
+            {name: _queue_profile(profile, gate, wakeups) for name, profile in profiles.items()},
             sort_key,
             started_at=started_at,
             initial_backoff_ns=initial_backoff_ns,
@@ -97,7 +109,7 @@ class Scheduler:
             mirror=self.cache,
             pops_from_backoff=gates.scheduler_pop_from_backoff_q,
         )
-        self._decider = Decider(profiles)
+        self._decider = Decider(profiles, stopwatch=stopwatch)
         self._on_choice = on_choice
         self._binding = Binding(self.cache, self.queue, bind_timeout_ns, self._given_back)
 
@@ -105,10 +117,23 @@ class Scheduler:
         """Pods that have a node but are not known to be bound."""
         return self._binding.unconfirmed()
 
+    def on_the_way(self, key: str) -> OnTheWay | None:
+        """The pod that has a node but has not been seen there yet; to be read only."""
+        return self._binding.find(key)
+
     # ------------------------------------------------------------------ events in
 
     def observe(self, event: Event, now: int) -> None:
         """Something happened in the world."""
+        stopwatch = self._stopwatch
+        if stopwatch is None:
+            self._take_in(event, now)
+            return
+        started = stopwatch.clock()
+        self._take_in(event, now)
+        stopwatch.recorder.handled(event, stopwatch.clock() - started)
+
+    def _take_in(self, event: Event, now: int) -> None:
         match event:
             case ObjectChanged(Pod() as old, Pod() as new):  # by far the most frequent
                 self._pod_changed(old, new, now)
@@ -162,7 +187,7 @@ class Scheduler:
         """Wake the pods that a change of something else than a pod or node may help; `obj` is what is left to see."""
         if isinstance(obj, DeviceTaintRule):
             self._taint_rule_moved(old, new, now)
-        resource = _RESOURCES.get(type(obj).__name__)
+        resource = RESOURCES_BY_KIND.get(type(obj).__name__)
         is_heard = resource not in UNHEARD_UPSTREAM or self.wakeups is Wakeups.COMPLETE
         if resource is not None and is_heard:
             self.queue.move(ClusterEvent(resource, action), old, new, now)
@@ -171,7 +196,7 @@ class Scheduler:
     def _given_back(self, assumed: Object, as_before: Object | None, now: int) -> None:
         """Volumes or devices that were meant for a pod are free again, which no watch will say; upstream is silent."""
         if self.wakeups is Wakeups.COMPLETE:
-            resource = _RESOURCES[type(assumed).__name__]
+            resource = RESOURCES_BY_KIND[type(assumed).__name__]
             action = ActionType.DELETE if as_before is None else ActionType.UPDATE
             self.queue.move(ClusterEvent(resource, action), assumed, as_before, now)
 
@@ -188,6 +213,7 @@ class Scheduler:
     # ------------------------------------------------------------------ pods
 
     def _pod_added(self, pod: Pod, now: int) -> None:
+        self.guard.appeared(pod, now)
         if pod.status.phase in FINISHED_PHASES:
             return
         if pod.spec.node_name:
@@ -212,6 +238,7 @@ class Scheduler:
         if self.cache.stands_on_a_node(key):
             self._confirm(key, old, pod, now)
             return
+        self.guard.forget(key)
         self.queue.delete(key, now, bound_to=pod.spec.node_name)
         self.cache.add_pod(pod)
         self.queue.move(POD_PLACED, None, pod, now)
@@ -258,7 +285,9 @@ class Scheduler:
             self.cache.remove_pod(key)
             self.queue.move(POD_GONE, pod, None, now)
         else:
+            self.guard.forget(key)
             self.queue.delete(key, now)
+        self.guard.gone(pod)
         self._settle_eviction(pod.metadata.uid, now)
 
     def _is_ours(self, pod: Pod) -> bool:
@@ -272,6 +301,7 @@ class Scheduler:
         self._binding.expire(now)
         if self._binding.has_actions:
             return Decision("", Outcome.NO_POD, actions=self._binding.take_actions())
+        self.queue.activate(self.guard.release(now), now)
         queued = self.queue.pop(now)
         if queued is None:
             return None
@@ -291,15 +321,16 @@ class Scheduler:
 
     def wake_at(self) -> int | None:
         """When `decide` is worth calling though nothing happens; None if never."""
-        queue_at, binding_at = self.queue.wake_at(), self._binding.due_at()
-        if queue_at is None or binding_at is None:
-            return binding_at if queue_at is None else queue_at
-        return min(queue_at, binding_at)
+        times = (self.queue.wake_at(), self._binding.due_at(), self.guard.due_at())
+        return min((time for time in times if time is not None), default=None)
 
     def _attempt(self, queued: QueuedPod, now: int) -> Decision:
+        self.guard.forget(queued.key)
         profile = self.profiles[queued.info.scheduler_name]
         view = self.cache.view()
         info = queued.info
+        if self._stopwatch is not None:
+            self._stopwatch.start(now)
         kept = self.queue.nominations.node_of(info)
         if kept and kept != info.nominated_node_name:
             info = replace(info, nominated_node_name=kept)
@@ -335,9 +366,16 @@ class Scheduler:
         victim_rows = choice.victims_on(choice.row)
         node = view.nodes.names[choice.row]
         victims = tuple(view.pods.keys[row] for row in victim_rows)
+        prepared = prepare(info, view, choice.row, victim_rows)
+        preemptor = Preemptor(info.key, info.uid, owner_of(queued.pod.metadata), info.priority, queued.number)
+        withheld = self.guard.ask(preemptor, self._victims_among(prepared, view), now)
+        if withheld is not None:
+            diagnosis = diagnosis._replace(message=f"{diagnosis.message} {withheld.message}")
+            decision = return_unschedulable(self.queue, queued, diagnosis, None, now)
+            return replace(decision, actions=(*decision.actions, *withheld.events))
         actions: list[Action] = []
         unbound: list[Evict] = []
-        for action in prepare(info, view, choice.row, victim_rows):
+        for action in prepared:
             if isinstance(action, Evict) and self._binding.is_waiting(action.pod):
                 unbound.append(action)
             elif isinstance(action, ClearNomination) or self._evictions.ask(queued.key, action.uid):
@@ -346,6 +384,16 @@ class Scheduler:
         for eviction in unbound:
             actions += self._binding.stop(eviction, now)
         return Decision(queued.key, Outcome.NOMINATED, node, diagnosis.message, victims, tuple(actions))
+
+    def _victims_among(self, prepared: Sequence[Action], view: View) -> list[Victim]:
+        """Those whose eviction is news: nobody has asked for it yet, and more than a plan in memory ends."""
+        evictions = [action for action in prepared if isinstance(action, Evict)]
+        pods = view.pods
+        return [
+            Victim(eviction.pod.partition("/")[0], eviction.uid, pods.owners[pods.rows_by_key[eviction.pod]])
+            for eviction in evictions
+            if not self._binding.is_waiting(eviction.pod) and not self._evictions.is_asked(eviction.uid)
+        ]
 
     # ------------------------------------------------------------------ answers
 
@@ -359,3 +407,10 @@ class Scheduler:
         for preemptor in freed:
             self.queue.release(preemptor, now)
         return waited
+
+
+def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups) -> QueueProfile:
+    if profile.stopwatch is not None:
+        gate = timed_gate(gate, profile.scheduler_name, profile.stopwatch)
+    gates = (gate, AnyExtender()) if profile.extenders else (gate,)
+    return QueueProfile.of(profile, gates, wakeups)

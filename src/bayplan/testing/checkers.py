@@ -105,6 +105,12 @@ def check_devices_not_shared(store: Store) -> None:
 
 def check_quiet(store: Store, scheduler: Scheduler) -> None:
     """The cache is what the store says, and nothing is left over."""
+    check_pods_quiet(store, scheduler)
+    check_objects(store, scheduler.cache)
+
+
+def check_pods_quiet(store: Store, scheduler: Scheduler) -> None:
+    """Of pods, and the nodes they are on or wait for."""
     cache = scheduler.cache
     expected = {
         object_key(pod): pod.spec.node_name
@@ -133,7 +139,6 @@ def check_quiet(store: Store, scheduler: Scheduler) -> None:
     assert in_queue - leaving == waiting, f"queue and store differ: {sorted((in_queue - leaving) ^ waiting)}"
     nominated = {cache.pods.keys[row] for rows in cache.nominated.values() for row in rows}
     assert nominated <= waiting | leaving, f"nominated but not waiting: {sorted(nominated - waiting)}"
-    check_objects(store, cache)
 
 
 def check_objects(store: Store, cache: Cache) -> None:
@@ -180,7 +185,7 @@ def check_settled(store: Store, scheduler: Scheduler) -> None:
     """
     waits_out_backoff = not scheduler.cache.gates.scheduler_pop_from_backoff_q
     exempt = SLEEPERS if scheduler.wakeups is Wakeups.UPSTREAM else frozenset()
-    cache = Cache(scheduler.cache.gates)
+    cache = Cache(scheduler.cache.gates, scheduler.cache.pods.own_schedulers)
     objects = store.list_and_watch().objects
     for obj in sorted(objects, key=lambda obj: not isinstance(obj, Node)):
         cache.add(obj)

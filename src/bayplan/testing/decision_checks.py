@@ -101,7 +101,7 @@ class ChoiceChecker:
 
 def rebuilt(view: View, objects: Mapping[tuple[str, str], Object]) -> Cache:
     """A cache with the same content as the one behind the view, from the objects themselves."""
-    cache = Cache(view.objects.gates)
+    cache = Cache(view.objects.gates, view.pods.own_schedulers)
     nodes = [obj for obj in objects.values() if isinstance(obj, Node)]
     # In the order of the rows: a search that ends when it has found enough depends on it.
     for node in sorted(nodes, key=lambda node: view.nodes.rows_by_name[node.metadata.name]):

@@ -23,6 +23,7 @@ from bayplan.controllers.standard import standard_controllers
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event, ObjectRemoved
 from bayplan.core.framework.requeue import Wakeups
+from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.model.conditions import find_condition
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
@@ -60,7 +61,7 @@ class GoesInCircles(Exception):  # noqa: N818 - ends a world, but nothing is wro
 class RandomWorld:
     """One seed's worth of trouble; in a checked one each decision is held against one made from scratch.
 
-    `wakeups` replaces what the seed draws; everything else stays as it is.
+    `wakeups` replaces what the seed draws, `safety` limits preemption; everything else stays as it is.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class RandomWorld:
         *,
         checked: bool = False,
         wakeups: Wakeups | None = None,
+        safety: PreemptionSafety = UPSTREAM,
         on_event: Callable[[Event, int], None] | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
     ) -> None:
@@ -80,7 +82,7 @@ class RandomWorld:
         self.overcommitted: set[str] = set()
         self.wakeups = wakeups or self.character.wakeups
         configuration = load_configuration(self.character.configuration, self.character.feature_gates)
-        configuration = replace_fields(configuration, wakeups=self.wakeups)
+        configuration = replace_fields(configuration, wakeups=self.wakeups, safety=safety)
         self.checker = ChoiceChecker(build_profiles(configuration)) if checked else None
         self.scheduler = build_scheduler(
             configuration, started_at=STARTED_AT, on_choice=self.checker.check if self.checker is not None else None

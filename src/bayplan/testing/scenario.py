@@ -14,6 +14,7 @@ that start with `#` are remarks.
     taintdevice n1 d0 bad:NoExecute
     pause volumes                   resume volumes: whether the volume binder does its work
     restart                         a new scheduler that knows what is stored
+    limit evictions_per_minute=1    the same, with limits of preemption: the fields of `PreemptionSafety`
     run 1.5s                        lets time pass: s, ms or m
     show                            the pods as they are
 
@@ -33,10 +34,12 @@ from typing import Any, ClassVar
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner
 from bayplan.analysis.simulation.inputs.verbs import VERBS, BadStep, read_command, step_of_words, taint_parts
 from bayplan.config.loading import load_configuration
+from bayplan.config.own_settings import with_settings
 from bayplan.config.registry import build_profiles
 from bayplan.controllers.contract import Controller
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.plugins.priority_sort import PrioritySort
+from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.durations import parse_duration
 from bayplan.model.kinds import KINDS
@@ -112,6 +115,7 @@ class Scenario:
         self._names: dict[str, str] = {}  # pods of controllers, as the transcript calls them
         self._uids: dict[str, str] = {}
         self._last_note: dict[str, str] = {}
+        self._safety = UPSTREAM
         draws = Draws(0, LATENCIES)
         controllers = standard_controllers(draws)
         self._volumes = tuple(_Pausable(controller) for controller in controllers.volumes)
@@ -126,6 +130,7 @@ class Scenario:
             "pause": lambda _: self._pause_volumes(True),
             "resume": lambda _: self._pause_volumes(False),
             "restart": self._restart,
+            "limit": self._limit,
             "run": self._run,
         }
 
@@ -208,12 +213,18 @@ class Scenario:
 
         self.world.at(self.now, pause)
 
+    def _limit(self, *settings: str) -> None:
+        pairs = (setting.partition("=") for setting in settings)
+        given = {name: int(value) if value.isdigit() else value for name, _, value in pairs}
+        self._safety = with_settings(self._safety, given)
+        self._restart()
+
     def _restart(self) -> None:
         self.world = self._new_world(Draws(0, LATENCIES), self.now)
 
     def _new_world(self, draws: Draws, started_at: int) -> SimulatedWorld:
         profiles = build_profiles(load_configuration(None))
-        self.scheduler = Scheduler(profiles, PrioritySort().sort_key, started_at=started_at)
+        self.scheduler = Scheduler(profiles, PrioritySort().sort_key, started_at=started_at, safety=self._safety)
         return SimulatedWorld(
             self.store, self.scheduler, [*self._controllers], draws, started_at=started_at, on_emitted=self._told.append
         )

@@ -3,6 +3,7 @@
 A journal is a bug report: a fresh scheduler that observes the same events at the same times must give the same
 decisions, byte for byte. Lines are JSON: a head with the configuration, then `in` (an event) and `out` (a decision),
 each with its time. Objects are written as they are; what was known of them before is not, as the player knows it too.
+A journal may go on in further files; each of them begins with what is `known`, for those who do not have the others.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import msgspec
 
 from bayplan.config.feature_gates import FeatureGateError
 from bayplan.config.loading import load_configuration
+from bayplan.config.own_settings import with_settings
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.decision import Decision
 from bayplan.core.events import (
@@ -28,6 +30,8 @@ from bayplan.core.events import (
     VolumesAnswered,
 )
 from bayplan.core.framework.requeue import Wakeups
+from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
+from bayplan.core.queue import PARKED_MAX_NS
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
 
@@ -55,7 +59,13 @@ class JournalWriter:
 
     def __init__(self, out: TextIO, head: dict[str, Any]) -> None:
         self._out = out
+        self.size = 0
+        """Characters so far."""
         self._write({"format": FORMAT, **head})
+
+    def known(self, obj: Object, now: int) -> None:
+        """An object that is known from before the file."""
+        self._write({"t": now, "known": obj})
 
     def event(self, event: Event, now: int) -> None:
         self._write({"t": now, "in": _event_to_plain(event)})
@@ -64,7 +74,9 @@ class JournalWriter:
         self._write({"t": now, "out": decision_to_plain(decision)})
 
     def _write(self, line: dict[str, Any]) -> None:
-        self._out.write(_encoder.encode(line).decode() + "\n")
+        text = _encoder.encode(line).decode() + "\n"
+        self.size += len(text)
+        self._out.write(text)
 
 
 def read_head(lines: Iterator[str]) -> dict[str, Any]:
@@ -81,11 +93,17 @@ def read_head(lines: Iterator[str]) -> dict[str, Any]:
 def scheduler_for(head: dict[str, Any]) -> Scheduler:
     """A fresh scheduler as the one that wrote the journal was."""
     try:
-        configuration = load_configuration(head.get("config"), head.get("featureGates"))
+        configuration = load_configuration(
+            head.get("config"),
+            head.get("featureGates"),
+            parked_max_ns=head.get("podMaxInUnschedulablePodsNs", PARKED_MAX_NS),
+        )
     except FeatureGateError as error:
         raise JournalError(f"line 1: featureGates: {error}") from error
     if "wakeups" in head:
         configuration = replace(configuration, wakeups=_wakeups(head["wakeups"]))
+    if "safety" in head:
+        configuration = replace(configuration, safety=_safety(head["safety"]))
     started_at = head.get("startedAt")
     if not isinstance(started_at, int):
         raise JournalError("line 1: startedAt: expected a whole number of nanoseconds")
@@ -99,24 +117,51 @@ def _wakeups(named: Any) -> Wakeups:
         raise JournalError(f"line 1: wakeups: expected upstream or complete, found {named!r}") from None
 
 
+def _safety(settings: Any) -> PreemptionSafety:
+    try:
+        return with_settings(UPSTREAM, settings)
+    except (TypeError, ValueError) as error:
+        raise JournalError(f"line 1: safety: {error}") from error
+
+
 def replay(lines: Iterable[str], scheduler: Scheduler) -> Iterator[Difference]:
     """Let a fresh scheduler observe what the journal's lines (after the head) say; every decision that differs."""
-    known: dict[tuple[str, str, str], Object] = {}
-    for number, line in enumerate(lines, start=2):
-        try:
-            entry = msgspec.json.decode(line, type=dict[str, Any])
-            now = int(entry["t"])
-            event = _plain_to_event(entry["in"], known) if "in" in entry else None
-        except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
-            raise JournalError(f"line {number}: {error}") from error
-        if event is not None:
-            scheduler.observe(event, now)
-            continue
-        decision = scheduler.decide(now)
-        got = _encoder.encode(decision_to_plain(decision) if decision is not None else None).decode()
-        expected = _encoder.encode(entry.get("out")).decode()
-        if got != expected:
-            yield Difference(number, expected, got)
+    return Player(scheduler).play(lines)
+
+
+class Player:
+    """Plays a journal to a fresh scheduler, file by file."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self._known: dict[tuple[str, str, str], Object] = {}
+        self._is_first = True
+
+    def play(self, lines: Iterable[str]) -> Iterator[Difference]:
+        """The lines of the next file, after its head."""
+        is_first, self._is_first = self._is_first, False
+        for number, line in enumerate(lines, start=2):
+            try:
+                entry = msgspec.json.decode(line, type=dict[str, Any])
+                now = int(entry["t"])
+                event = self._event_of(entry)
+            except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
+                raise JournalError(f"line {number}: {error}") from error
+            if "known" in entry and not is_first:
+                continue
+            if event is not None:
+                self.scheduler.observe(event, now)
+                continue
+            decision = self.scheduler.decide(now)
+            got = _encoder.encode(decision_to_plain(decision) if decision is not None else None).decode()
+            expected = _encoder.encode(entry.get("out")).decode()
+            if got != expected:
+                yield Difference(number, expected, got)
+
+    def _event_of(self, entry: dict[str, Any]) -> Event | None:
+        if "known" in entry:
+            return _plain_to_event({"added": entry["known"]}, self._known)
+        return _plain_to_event(entry["in"], self._known) if "in" in entry else None
 
 
 def decision_to_plain(decision: Decision) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from bayplan.client.contract import ApiClient
+from bayplan.client.extender_documents import KeptDocuments
 from bayplan.client.reflector import Reflector
 from bayplan.client.watched_kinds import WatchedKind
 from bayplan.core.actions import Action, Bind
@@ -65,15 +66,18 @@ class LiveWorld:
         clock: Callable[[], int],
         observers: Sequence[LiveObserver] = (),
         may_decide: Callable[[], bool] = lambda: True,
+        incoming: Callable[[Event, int], Iterable[Event]] | None = None,
         on_trouble: Callable[[str], None] | None = None,
         decides_in_thread: bool = False,
+        documents: KeptDocuments | None = None,
     ) -> None:
         self.scheduler = scheduler
         self.observers = Observers(observers)
         self._clock = clock
         self._on_trouble = on_trouble
         self._decides_in_thread = decides_in_thread
-        self._reflectors = {kind.info.kind: Reflector(client, kind, self) for kind in kinds}
+        self._documents = documents
+        self._reflectors = {kind.info.kind: Reflector(client, kind, self, documents=documents) for kind in kinds}
         self._early: dict[str, deque[Event]] = {kind.info.kind: deque() for kind in kinds}
         self._unsynced = set(self._reflectors)
         self._during_decision: list[Event] | None = None
@@ -82,6 +86,7 @@ class LiveWorld:
         self._synced = asyncio.Event()
         self._opened = asyncio.Event()  # all lists are in and have been observed
         self._may_decide = may_decide
+        self._incoming = incoming  # what the scheduler observes instead of an event of the watch
         self._writer: ActionWriter | None = None
 
     # ------------------------------------------------------------------ what others see
@@ -111,6 +116,10 @@ class LiveWorld:
         reflector = self._reflectors.get(kind)
         return {} if reflector is None else reflector.known
 
+    def troubles(self) -> Mapping[str, str]:
+        """What is wrong with the watch of each kind; empty where nothing is."""
+        return {kind: reflector.trouble for kind, reflector in self._reflectors.items()}
+
     async def opened(self) -> None:
         """Returns once everything there is has been observed."""
         await self._opened.wait()
@@ -122,6 +131,9 @@ class LiveWorld:
     # ------------------------------------------------------------------ events in
 
     def on_events(self, kind: str, events: Sequence[Event]) -> None:
+        if self._incoming is not None:
+            now = self._clock()
+            events = [passed for event in events for passed in self._incoming(event, now)]
         if self._opened.is_set():
             self._observe(events)
         else:
@@ -217,6 +229,8 @@ class LiveWorld:
             decision = await asyncio.to_thread(self.scheduler.decide, now)
         finally:
             missed, self._during_decision = self._during_decision, None
+            if self._documents is not None:
+                self._documents.sweep()
         if decision is not None:
             self._send(decision, now, time.perf_counter_ns() - started_at)
         self._observe(missed)

@@ -270,3 +270,42 @@ class TestPlace:
         assert first.node is None
         assert first.message.startswith('running "NodeResourcesFit" filter plugin: error reading ')
         assert second.node == "a"
+
+
+class TestForeignVictims:
+    """A pod of another scheduler stands on the only node, and one of this scheduler's own beside it."""
+
+    ASKED = cluster(
+        make.node("a").capacity(cpu="4"),
+        make.pod("foreign").cpu("2").scheduler("somebody-else").running("a"),
+        make.pod("own").cpu("2").priority(5).running("a"),
+        make.pod("small").cpu("2").priority(10),
+        make.pod("large").cpu("4").priority(10),
+    )
+
+    @pytest.mark.parametrize(("setting", "victim"), [(None, "foreign"), ("allow", "foreign"), ("never", "own")])
+    def test_who_has_to_go(self, setting: str | None, victim: str) -> None:
+        plain = self.ASKED.explain("small", foreign_victims=setting).to_dict()
+        assert plain["preemption"]["candidates"]["a"]["victims"] == [f"default/{victim}"]
+        (placed,) = self.ASKED.place(["default/small"], foreign_victims=setting).decisions
+        assert placed.victims == (f"default/{victim}",)
+
+    def test_nothing_is_gained_where_foreign_pods_are_in_the_way(self) -> None:
+        plain = self.ASKED.explain("large", foreign_victims="never").to_dict()
+        assert plain["preemption"]["candidates"] == {}
+        assert plain["preemption"]["record"]["foreignPods"] == 1
+        assert plain["message"] == (
+            "0/1 nodes are available: 1 Insufficient cpu. no new claims to deallocate, preemption: "
+            "0/1 nodes are available: 1 Insufficient cpu."
+        )
+
+    def test_the_configuration_may_say_so(self) -> None:
+        entry = {"name": "bayplan", "args": {"foreignVictims": "never"}}
+        config = {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "profiles": [{"schedulerName": "default-scheduler", "pluginConfig": [entry]}],
+        }
+        assert self.ASKED.explain("small", config).to_dict()["preemption"]["record"]["foreignPods"] == 1
+        free = self.ASKED.explain("small", config, foreign_victims="allow").to_dict()
+        assert free["preemption"]["record"]["foreignPods"] == 0

@@ -46,6 +46,14 @@ def test_evicting_is_placing(bayplan: Bayplan, file_of: FileOf) -> None:
     assert said.out.splitlines()[2].split() == ["default/x", "a", "default/low"]
 
 
+def test_pods_of_other_schedulers_can_be_spared(bayplan: Bayplan, file_of: FileOf) -> None:
+    low, high = make.pod("low").cpu("4").scheduler("else").running("a"), make.pod("x").cpu("4").priority(1)
+    file = file_of(make.node("a"), low, high)
+    assert bayplan("place", "-f", file).code == 0
+    assert bayplan("place", "-f", file, "--foreign-victims", "never").code == 1
+    assert "1 pod of other schedulers" in bayplan("explain", "x", "-f", file, "--foreign-victims", "never").out
+
+
 def test_json_is_to_dict(bayplan: Bayplan, file_of: FileOf) -> None:
     file = file_of(make.node("a"), make.node("b"), make.pod("x"), make.pod("y").cpu("99"))
     said = bayplan("place", "-f", file, "-o", "json")

@@ -108,6 +108,26 @@ def test_a_journal_and_the_output_say_which_wakeups_were_used(
     assert "wakeups: expected upstream or complete" in capsys.readouterr().err
 
 
+def test_limits_of_preemption_hold_and_are_in_the_journal(
+    files: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = tmp_path / "journal"
+    arguments = ["simulate", "-f", files[0], "--timeline", files[1], "--until", "10m", "--journal", str(journal)]
+    assert run([*arguments, "--evictions-per-minute", "1", "--preemption-loop-rounds", "3"]) == 0
+    head = json.loads(journal.read_text().partition("\n")[0])
+    assert head["safety"] == {
+        "foreign_victims": "allow",
+        "evictions_per_minute": 1,
+        "evictions_per_minute_per_namespace": 0,
+        "preemption_loop_rounds": 3,
+    }
+    assert run(["replay", str(journal)]) == 0
+    journal.write_text(journal.read_text().replace('"allow"', '"some"', 1))
+    capsys.readouterr()
+    assert run(["replay", str(journal)]) == 2
+    assert "line 1: safety: 'some' is not a valid ForeignVictims" in capsys.readouterr().err
+
+
 TAINTED = """
 {apiVersion: v1, kind: Node, metadata: {name: n1}, status: {allocatable: {cpu: 4, memory: 8Gi, pods: 20}},
  spec: {taints: [{key: price, value: "10", effect: NoSchedule}]}}

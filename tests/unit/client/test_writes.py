@@ -231,6 +231,7 @@ OTHER_UID = (
         ((refusal(404, "gone"),), 1, ""),
         ((answer(), refusal(404, "gone")), 2, ""),
         ((answer(), refusal(409, OTHER_UID)), 2, ""),
+        ((answer(), refusal(409, "the UID in the precondition (a) does not match the UID in record (b)")), 2, ""),
         ((answer(), refusal(409, "try again")), 2, "try again"),
         ((answer(), refusal(500, "no")), 2, "no"),
         ((answer(), LostError("EOF"), answer()), 4, ""),  # with the event
@@ -248,6 +249,19 @@ def test_a_victim_that_is_gone_is_as_good_as_evicted(answers: tuple[Answer, ...]
 def test_nothing_is_sent_for_a_victim_that_is_known_to_be_gone(known: tuple[Pod, ...]) -> None:
     bench = played(ScriptedClient(), evict("v"), known=known)
     assert (bench.client.requests, bench.events) == ([], [EvictAnswered("default/v", uid_of("v"))])
+
+
+def test_a_victim_is_not_deleted_again_before_the_watch_shows_that_it_goes() -> None:
+    victim = pod("v").obj()
+    victim.metadata.resource_version = "5"
+    metadata = {"name": "v", "namespace": "default", "uid": uid_of("v"), "resourceVersion": "7"}
+    going = {"metadata": {**metadata, "deletionTimestamp": "2026-11-15T20:38:36Z"}}
+    bench = played(ScriptedClient(answer(), answer(200, going)), evict("v"), evict("v"), known=(victim,))
+    assert [line for line in bench.client.lines if "pods/v" in line] == [
+        "PATCH default/pods/v/status",
+        "DELETE default/pods/v",
+    ]
+    assert bench.events == [EvictAnswered("default/v", uid_of("v"))] * 2
 
 
 def test_nominations_are_withdrawn_before_the_victims_and_the_last_victim_goes_last() -> None:

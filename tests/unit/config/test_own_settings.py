@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from bayplan.config import load_configuration
+from bayplan.config.own_settings import with_settings
 from bayplan.core.framework.requeue import Wakeups
+from bayplan.core.preemption.safety import LIVE, UPSTREAM, ForeignVictims, PreemptionSafety
 from bayplan.model.errors import InvalidObject
 
 
@@ -52,9 +55,60 @@ def test_which_wakeups(settings: list[Any], wakeups: Wakeups) -> None:
             "profiles[1].pluginConfig[0].args.wakeups",
             "must be the same for all profiles",
         ),
+        (
+            [{"foreignVictims": "sometimes"}],
+            "profiles[0].pluginConfig[0].args.foreignVictims",
+            'Unsupported value: "sometimes": supported values: "allow", "never"',
+        ),
+        (
+            [{"evictionsPerMinute": -1}],
+            "profiles[0].pluginConfig[0].args.evictionsPerMinute",
+            "Invalid value: -1: must be greater than or equal to 0",
+        ),
+        (
+            [{"evictionsPerMinute": 1}, {"evictionsPerMinute": 2}],
+            "profiles[1].pluginConfig[0].args.evictionsPerMinute",
+            "must be the same for all profiles",
+        ),
     ],
 )
 def test_refused(settings: list[Any], field: str, message: str) -> None:
     with pytest.raises(InvalidObject) as caught:
         load_configuration(with_profiles(*settings))
     assert [(fault.field, fault.message) for fault in caught.value.faults] == [(field, message)]
+
+
+@pytest.mark.parametrize(
+    ("settings", "safety"),
+    [
+        ([None], UPSTREAM),
+        ([{"foreignVictims": "never"}], PreemptionSafety(ForeignVictims.NEVER)),
+        (
+            [{"evictionsPerMinute": 5, "evictionsPerMinutePerNamespace": 2}, {"preemptionLoopRounds": 3}],
+            PreemptionSafety(ForeignVictims.ALLOW, 5, 2, 3),
+        ),
+        ([{"evictionsPerMinute": 5}, {"evictionsPerMinute": 5}], PreemptionSafety(evictions_per_minute=5)),
+    ],
+)
+def test_limits_of_preemption(settings: list[Any], safety: PreemptionSafety) -> None:
+    assert load_configuration(with_profiles(*settings)).safety == safety
+
+
+def test_what_holds_where_the_file_is_silent() -> None:
+    """A live scheduler starts from other limits; what the file says replaces each of them."""
+    assert load_configuration(None, safety=LIVE).safety == LIVE
+    given = load_configuration(with_profiles({"foreignVictims": "allow", "preemptionLoopRounds": 0}), safety=LIVE)
+    assert given.safety == UPSTREAM
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"foreign_victims": "sometimes"}, "'sometimes' is not a valid ForeignVictims"),
+        ({"evictions_per_minute": -1}, "limits of preemption must be greater than or equal to 0"),
+        ({"evictions": 1}, "unexpected keyword argument 'evictions'"),
+    ],
+)
+def test_limits_that_do_not_exist(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
+        with_settings(UPSTREAM, given)

@@ -8,7 +8,7 @@ partial; a second interrupt is raised. Nothing here writes files.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from bayplan.analysis.cluster import Cluster, ConfigSource
@@ -29,6 +29,7 @@ from bayplan.analysis.simulation.results.run_format import End, Note, PendingPod
 from bayplan.analysis.simulation.results.summary import summarise
 from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import load_configuration
+from bayplan.config.own_settings import SafetySettings, with_settings
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.standard import standard_controllers
@@ -70,6 +71,7 @@ class Options:
     records_max: int = RECORDS_MAX
     latencies: Latencies = field(default_factory=Latencies)
     wakeups: Wakeups | None = None  # None: those of the configuration
+    safety: SafetySettings | None = None  # limits of preemption that replace those of the configuration
     feature_gates: GateSettings = None
 
 
@@ -116,6 +118,7 @@ class Simulation:
         configuration = load_configuration(self.options.config, self.options.feature_gates)
         if self.options.wakeups is not None:
             configuration = replace(configuration, wakeups=self.options.wakeups)
+        configuration = replace(configuration, safety=with_settings(configuration.safety, self.options.safety))
         self.wakeups = configuration.wakeups
         profiles = build_profiles(configuration)
         self.preemptions = PreemptionLog(profiles, self.started_at, self.options.records_max)
@@ -127,6 +130,7 @@ class Simulation:
             "seed": self.options.seed,
             "startedAt": self.started_at,
             "wakeups": self.wakeups.value,
+            "safety": asdict(configuration.safety),
         }
         if self.options.feature_gates:
             head["featureGates"] = self.options.feature_gates
@@ -247,6 +251,7 @@ def simulate(
     until: float | str | None = None,
     records: int = RECORDS_MAX,
     wakeups: str | None = None,
+    safety: SafetySettings | None = None,
 ) -> SimulationResult:
     """Simulates the cluster over time. Raises InvalidObject for invalid input.
 
@@ -260,6 +265,8 @@ def simulate(
         until: seconds, or a duration such as "24h"; None: one hour after the last planned change.
         records: how many preemptions to keep with all candidates.
         wakeups: "upstream" or "complete"; None: what the configuration says, else "upstream".
+        safety: limits of preemption that replace those of the configuration: `foreign_victims` ("allow" or "never"),
+            `evictions_per_minute`, `evictions_per_minute_per_namespace` and `preemption_loop_rounds` (0: no limit).
     """
     plans = load_timeline(timeline) if isinstance(timeline, str | Path) else timeline
     played = load_trace(trace) if isinstance(trace, str) else trace
@@ -267,7 +274,8 @@ def simulate(
         cluster = Cluster(played.joined_to(cluster.objects), cluster.skipped)
     name = str(config) if config is not None and not isinstance(config, dict) else "default"
     chosen = _wakeups(wakeups)
-    options = Options(config, name, seed, _nanoseconds(until), records, wakeups=chosen, feature_gates=feature_gates)
+    until_ns = _nanoseconds(until)
+    options = Options(config, name, seed, until_ns, records, wakeups=chosen, feature_gates=feature_gates, safety=safety)
     return Simulation(cluster, plans, options, played.arrivals if played is not None else None).run()
 
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray
 from bayplan.core.columns.resources import PodRequests, ResourceVocabulary, pod_requests, status_agrees
-from bayplan.core.columns.shapes import PodInfo, PodShape
+from bayplan.core.columns.shapes import PodInfo, PodShape, controller_of
 from bayplan.core.columns.table import PER_RESOURCE, Table, column
 from bayplan.core.columns.volume_users import VolumeUsers, attachable_count
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.conditions import TRUE, find_condition
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod
 from bayplan.model.timestamps import parse_time
 from bayplan.model.well_known import DISRUPTION_TARGET
@@ -34,17 +35,26 @@ class PodTable(Table):
     started_at: IntArray = column(np.int64, NOT_STARTED)  # (pods,) nanoseconds, NOT_STARTED when unknown
     terminating: BoolArray = column(np.bool_, False)  # (pods,) has a deletion timestamp
     preempted: BoolArray = column(np.bool_, False)  # (pods,) terminating because a scheduler preempted it
+    foreign: BoolArray = column(np.bool_, False)  # (pods,) of another scheduler, and for that reason never a victim
     shape_ids: IdArray = column(np.int32, ABSENT)  # (pods,)
     identity_ids: IdArray = column(np.int32, ABSENT)  # (pods,)
     requests: IntArray = column(np.int64, width=PER_RESOURCE)  # (pods, resources) what it takes on a node
     nonzero_requests: IntArray = column(np.int64, width=2)  # (pods, 2)
     attachable_volumes: IdArray = column(np.int32)  # (pods,) volumes that a driver may have to attach
 
-    def __init__(self, resources: ResourceVocabulary, gates: FeatureGates = DEFAULT_GATES) -> None:
+    def __init__(
+        self,
+        resources: ResourceVocabulary,
+        gates: FeatureGates = DEFAULT_GATES,
+        own_schedulers: frozenset[str] | None = None,
+    ) -> None:
+        """`own_schedulers` are those whose pods may be victims; None: those of all may."""
         super().__init__(resources)
         self._gates = gates
+        self.own_schedulers = own_schedulers
         self.keys: list[str] = []
         self.uids: list[str] = []
+        self.owners: list[str] = []  # what `owner_of` says
         self.rows_by_key: dict[str, int] = {}
         self.volume_users = VolumeUsers()
         self._resized: set[int] = set()  # rows of pods that take something else than their shape says
@@ -57,7 +67,9 @@ class PodTable(Table):
         if row == len(self.keys):
             self.keys.append("")
             self.uids.append("")
+            self.owners.append("")
         self.keys[row], self.uids[row] = info.key, info.uid
+        self.owners[row] = owner_of(pod.metadata)
         self.rows_by_key[info.key] = row
         self.priorities[row] = info.priority
         if pod.status.start_time:
@@ -65,6 +77,8 @@ class PodTable(Table):
         if pod.metadata.deletion_timestamp is not None:
             self.terminating[row] = True
             self.preempted[row] = _preempted_by_scheduler(pod)
+        if self.own_schedulers is not None:
+            self.foreign[row] = pod.spec.scheduler_name not in self.own_schedulers
         self.shape_ids[row] = info.shape.id
         self.identity_ids[row] = info.shape.identity_id
         if info.shape.spec.volumes:
@@ -97,7 +111,7 @@ class PodTable(Table):
         del self.rows_by_key[self.keys[row]]
         self.node_rows[row] = ABSENT
         self.shape_ids[row] = self.identity_ids[row] = ABSENT
-        self.keys[row] = self.uids[row] = ""
+        self.keys[row] = self.uids[row] = self.owners[row] = ""
         self._resized.discard(row)
         self._free_row(row)
 
@@ -121,6 +135,13 @@ class PodTable(Table):
         for resource, amount in zip(ids, requests.used.values(), strict=True):
             amounts[resource] = amount
         return amounts, np.array([requests.nonzero_cpu_milli, requests.nonzero_memory_bytes], dtype=np.int64)
+
+
+def owner_of(meta: ObjectMeta) -> str:
+    """Who made the pod and would make it again: its controller or, for a pod without one, nobody but itself."""
+    controller = controller_of(meta) if meta.owner_references else None
+    kind, name = ("Pod", meta.name) if controller is None else (controller.kind, controller.name)
+    return f"{kind} {meta.namespace}/{name}"
 
 
 def _start_time(text: str) -> int:

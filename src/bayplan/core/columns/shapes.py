@@ -106,7 +106,7 @@ class Shapes:
     def of(self, pod: Pod) -> PodShape:
         """The shape of a pod that wants a node."""
         meta = pod.metadata
-        return self._of(meta, _without_placement(pod.spec), _controller(meta) if meta.owner_references else None)
+        return self._of(meta, _without_placement(pod.spec), controller_of(meta) if meta.owner_references else None)
 
     def of_settled(self, pod: Pod) -> PodShape:
         """The shape of a pod that has its node, good for no decision on the pod itself.
@@ -162,7 +162,8 @@ def _without_placement(spec: PodSpec) -> PodSpec:
     return bare
 
 
-def _controller(meta: ObjectMeta) -> OwnerReference | None:
+def controller_of(meta: ObjectMeta) -> OwnerReference | None:
+    """The owner that is marked as the controller."""
     return next((owner for owner in meta.owner_references if owner.controller), None)
 
 

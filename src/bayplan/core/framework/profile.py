@@ -28,6 +28,8 @@ from bayplan.core.framework.contract import (
     SelectivePlugin,
     State,
 )
+from bayplan.core.framework.extender import Extender
+from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.unprepared import UnpreparedFilter
 from bayplan.core.snapshot import View
 
@@ -55,6 +57,8 @@ class Profile:
     queue_sort: QueueSortPlugin | None = None
     percentage_of_nodes_to_score: int | None = None  # None: look at every node
     preemption: DefaultPreemptionArgs | None = None  # None: every candidate is looked for
+    extenders: tuple[Extender, ...] = ()  # those of all profiles, in the order in which they are asked
+    stopwatch: Stopwatch | None = None  # times the plugins; see `timed_plugins`
 
     @cached_property
     def normalizers(self) -> dict[str, NormalizePlugin]:

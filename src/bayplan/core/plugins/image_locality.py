@@ -31,6 +31,8 @@ class ImageLocality:
     score_reads: ClassVar[Reads] = Reads.NODE
 
     def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
+        if view.bare:
+            return np.zeros(len(rows), dtype=np.int64)
         spec = state.spec
         sums = image_sums(view.nodes, pod_images(spec))[rows]
         return scaled(sums, len(spec.init_containers) + len(spec.containers))

@@ -33,6 +33,7 @@ class Potential:
     node_rows: RowArray  # (victims,)
     node_starts: RowArray  # (victims,) position of the first pod of the same node
     protection: Protection
+    foreign_rows: RowArray  # pods of lower priority that are not considered, as they are another scheduler's
 
     def nodes(self) -> RowArray:
         """The nodes that have any, in row order."""
@@ -105,15 +106,18 @@ def _nobody_to_evict(potential: Potential, rows: RowArray) -> DryRun:
 
 
 def find_potential_victims(pod: PodInfo, view: View, rows: RowArray) -> Potential:
-    """Every pod of lower priority on the given nodes. Nothing else protects a pod from being considered."""
+    """Every pod of lower priority on the given nodes; only where a setting says so are other schedulers' left out."""
     pods = view.pods
-    below = _pods_below(view, rows, pod.priority)
+    below, foreign = _pods_below(view, rows, pod.priority), row_array([])
+    if pods.own_schedulers is not None:
+        is_foreign = pods.foreign[below]
+        below, foreign = below[~is_foreign], below[is_foreign]
     if not len(below):
-        return Potential(below, below, below, Protection(np.zeros(0, dtype=np.bool_), {}))
+        return Potential(below, below, below, Protection(np.zeros(0, dtype=np.bool_), {}), foreign)
     pod_rows = by_importance(view, below)
     node_rows = pods.node_rows[pod_rows].astype(np.intp)
     node_starts = group_starts(node_rows)
-    return Potential(pod_rows, node_rows, node_starts, protect(view, pod_rows, node_starts))
+    return Potential(pod_rows, node_rows, node_starts, protect(view, pod_rows, node_starts), foreign)
 
 
 #: Up to this many nodes their lists of pods are walked; beyond, one pass over the whole pod table is faster.

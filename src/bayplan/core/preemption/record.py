@@ -58,6 +58,7 @@ def _record_of(searched: Searched, view: View, kept: Sequence[int], reprieves: d
     broken, candidates = searched.dry_run.potential.broken_budgets(), searched.candidates
     return {
         "candidates": [_candidate(position, candidates, view, broken, reprieves) for position in kept],
+        "foreignPods": len(searched.dry_run.potential.foreign_rows),
         "choice": [_criterion(step, candidates, view, set(kept)) for step in searched.selection.steps],
     }
 

@@ -32,6 +32,9 @@ def preemption_parts(plain: Plain, *, all_nodes: bool) -> Iterator[Part]:
     yield sentence(_eligibility(plain, found))
     if not found["ran"] or found["record"] is None:
         return
+    if foreign := found["record"]["foreignPods"]:
+        verb = "was" if foreign == 1 else "were"
+        yield sentence(f"{counted(foreign, 'pod')} of other schedulers {verb} not considered.")
     if found["selected"]:
         yield from _chosen_parts(found, all_nodes=all_nodes)
     elif not found["candidates"]:

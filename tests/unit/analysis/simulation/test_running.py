@@ -161,6 +161,20 @@ def test_it_is_exported() -> None:
     assert bayplan.simulate is simulate
 
 
+def test_a_budget_of_evictions_spreads_them() -> None:
+    there = cluster(
+        *(make.node(f"n{number}").capacity(cpu="4") for number in (1, 2)),
+        *(make.pod(f"low-{number}").cpu("4").running(f"n{number}") for number in (1, 2)),
+        *(make.pod(f"high-{number}").manifest().cpu("4").priority_class("high") for number in (1, 2)),
+    )
+    at = {}
+    for limit in (0, 1):
+        result = simulate(there, until=300, safety={"evictions_per_minute": limit})
+        at[limit] = [preemption.t for preemption in result.run.preemptions]
+    assert at[0][1] - at[0][0] < 1
+    assert at[1][1] - at[1][0] == pytest.approx(60, abs=1)
+
+
 def test_a_pod_that_upstream_forgets_is_placed_when_nothing_is_slept_through() -> None:
     """A pod kept away from everywhere by another one's terms fits on a node that comes later."""
     there = cluster(

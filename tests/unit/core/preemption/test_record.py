@@ -68,6 +68,7 @@ def test_one_candidate_in_full() -> None:
                 ],
             }
         ],
+        "foreignPods": 0,
         "choice": [],
     }
 
@@ -139,7 +140,7 @@ def test_nodes_without_success_are_no_candidates() -> None:
 
 def test_an_empty_search_has_an_empty_record() -> None:
     done = tried(wanting("2"), node("n").taint("gpu"))
-    assert done.record == {"candidates": [], "choice": []}
+    assert done.record == {"candidates": [], "foreignPods": 0, "choice": []}
 
 
 def test_no_record_without_a_search() -> None:

@@ -186,6 +186,21 @@ class TestPreemption:
         assert "no lower-priority pods to evict" in rest
         assert "evicting pods cannot fix this: node(s) had untolerated taint(s)" in rest
 
+    @pytest.mark.parametrize(
+        ("count", "said"),
+        [(1, "1 pod of other schedulers was not considered."), (2, "2 pods of other schedulers were not considered.")],
+    )
+    def test_pods_of_others_that_were_spared(self, count: int, said: str) -> None:
+        foreign = (make.pod(f"f{number}").cpu("1").scheduler("else").running("a") for number in range(count))
+        things: list[Builder[Any]] = [
+            make.node("a").capacity(cpu=str(count)),
+            *foreign,
+            make.pod("x").cpu("1").priority(1),
+        ]
+        cluster = Cluster.from_objects([thing.dict() for thing in things])
+        assert said in view(cluster.explain("x", foreign_victims="never"))
+        assert said not in view(cluster.explain("x"))
+
     def test_broken_budget_is_said_of_the_victim(self) -> None:
         lines = view(
             explain(

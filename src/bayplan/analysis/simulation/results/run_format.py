@@ -133,6 +133,7 @@ class Record(JsonStruct):
     candidates: list[Candidate]
     candidates_left_out: int
     choice: list[Criterion]
+    foreign_pods: int = 0  # of lower priority that were not considered, as they are another scheduler's
 
 
 class PreemptionHead(JsonStruct):

@@ -1,0 +1,83 @@
+"""All metrics of the process, and the page that shows them.
+
+`Metrics` is made first: its `stopwatch` goes into the scheduler, which `watch` is then given; what it returns looks on
+as observers of the live world. `render` gives the page, on the same thread, so that the numbers belong together.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
+
+from bayplan.client.contract import ApiClient
+from bayplan.client.leases import LeaderElector
+from bayplan.client.writes import Writer
+from bayplan.core.framework.timing import Stopwatch
+from bayplan.core.scheduler import Scheduler
+from bayplan.serving.metrics.attempts import Attempts
+from bayplan.serving.metrics.live_state import leadership, state_of_world
+from bayplan.serving.metrics.own import OwnTallies, own_family
+from bayplan.serving.metrics.plugin_timings import PluginTimings
+from bayplan.serving.metrics.rest_client import MeteredClient, RequestTallies
+from bayplan.serving.metrics.scheduler_state import state_of
+from bayplan.serving.metrics.tallies import Counts, Family, Labels, Reading, Tally, page
+from bayplan.worlds.live import LiveWorld
+from bayplan.worlds.live_observers import LiveObserver
+
+
+class Metrics:
+    """One for each process."""
+
+    def __init__(self, clock: Callable[[], int] = time.perf_counter_ns) -> None:
+        self._clock = clock
+        self.timings = PluginTimings()
+        self.stopwatch = Stopwatch(clock, self.timings)
+        self._requests = RequestTallies()
+        self._tallies: dict[str, Tally] = {}
+        self._add(*self.timings.tallies(self.stopwatch), *self._requests.tallies())
+        self._process = CollectorRegistry(auto_describe=False)
+        ProcessCollector(registry=self._process)
+        PlatformCollector(registry=self._process)
+        GCCollector(registry=self._process)
+
+    def watch(self, scheduler: Scheduler) -> tuple[LiveObserver, ...]:
+        """The observers of this scheduler."""
+        self.timings.scheduler_names = scheduler.profiles.keys()
+        attempts, own = Attempts(scheduler, self.stopwatch, self.timings), OwnTallies()
+        self._add(*attempts.tallies(), *own.tallies(), *state_of(scheduler))
+        return attempts, own
+
+    def metered(self, client: ApiClient, host: str) -> ApiClient:
+        """The client, with its requests counted."""
+        return MeteredClient(client, host, self._requests, self._clock)
+
+    def show(self, world: LiveWorld, writer: Writer, elector: LeaderElector | None, lease: str) -> None:
+        """The running parts; `lease` is the name of the Lease that the elector wants."""
+        self._add(*state_of_world(world, writer))
+        if elector is not None:
+            self._add(leadership(elector, lease))
+
+    def own_counter(self, name: str, help_text: str, labels: Labels = ()) -> Counts:
+        """A new counter whose name starts with `bayplan_`."""
+        counter = Counts(own_family(name, "counter", help_text, labels))
+        self._add(counter)
+        return counter
+
+    def own_gauge(self, name: str, help_text: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
+        """A new gauge whose name starts with `bayplan_`; `read` is asked for its values when the page is made."""
+        self._add(Reading(own_family(name, "gauge", help_text, labels), read))
+
+    def families(self) -> Iterator[Family]:
+        return (tally.family for tally in self._tallies.values())
+
+    def render(self) -> bytes:
+        """The page."""
+        return page(self._tallies.values()).encode() + generate_latest(self._process)
+
+    def _add(self, *tallies: Tally) -> None:
+        for tally in tallies:
+            if tally.family.name in self._tallies:
+                raise ValueError(f"{tally.family.name} is there already")
+            self._tallies[tally.family.name] = tally
