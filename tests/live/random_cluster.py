@@ -27,7 +27,7 @@ from bayplan.controllers.standard import standard_controllers
 from bayplan.model.conditions import find_condition
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod, PodSpec
+from bayplan.model.pod import FINISHED_PHASES, Pod, PodSpec
 from bayplan.model.resource_claims import ResourceSlice
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
@@ -48,8 +48,8 @@ TOKEN = "secret"
 #: How long things happen, in seconds of the wall, and how much faster the cluster's clock runs at least.
 _LASTS_S = 6.0
 _SPEED_MIN = 10
-#: Where more pods than this are pushed out while nobody does anything, pods go in circles.
-_PUSHED_OUT_MAX = 20
+#: Where more pods than this go while nobody does anything, pods go in circles.
+_GONE_MAX = 30
 
 
 class RandomCluster:
@@ -62,7 +62,7 @@ class RandomCluster:
         self._speed = max(_SPEED_MIN, round(self.character.seconds / _LASTS_S))
         self.lasts_s = self.character.seconds / self._speed
         self.calm_at = self._started_at / SECOND + self.lasts_s
-        self._pushed_out_when_calm = 1 << 30  # it is not yet
+        self._gone_when_calm = 1 << 30  # it is not yet
         self.failed: list[str] = []
         self.overcommitted: set[str] = set()
         self.registry = Registry(Storage(), Catalogue())
@@ -120,11 +120,11 @@ class RandomCluster:
     def goes_in_circles(self) -> bool:
         """Whether pods come and go without end, as upstream.
 
-        A preemptor and the recreated victims push each other out; or pods are evicted from a device with a taint, and
-        recreated.
+        A preemptor and the recreated victims push each other out; pods are evicted from a device with a taint, and
+        recreated; or a Deployment's pods end after a while.
         """
         self.history.read()
-        return len(self.history.pushed_out) - self._pushed_out_when_calm > _PUSHED_OUT_MAX
+        return len(self.history.gone) - self._gone_when_calm > _GONE_MAX
 
     def command(self, command: Command, now: int) -> None:
         """As a simulation does it: at once, and a refusal is only noted."""
@@ -137,7 +137,7 @@ class RandomCluster:
     def _calm_down(self, now: int) -> None:
         """From here on nobody begins anything: what should come to rest can."""
         self.history.read()
-        self._pushed_out_when_calm = len(self.history.pushed_out)
+        self._gone_when_calm = len(self.history.gone)
         self.command(Cordon(tuple(node.metadata.name for node in self.store.list(Node)), unschedulable=False), now)
         for cron_job in self.store.list(CronJob):
             meta, spec = cron_job.metadata, replace(cron_job.spec, suspend=True)
@@ -186,7 +186,7 @@ class PodHistory:
         self._cursor = store.log.cursor(kinds=["Pod"])
         self.priorities: dict[str, int] = {}
         self.nodes: dict[str, set[str]] = {}
-        self.pushed_out: set[str] = set()
+        self.gone: set[str] = set()  # evicted or at their end
 
     def read(self) -> None:
         """To be called often enough that the log has not forgotten what is still to be read."""
@@ -197,8 +197,9 @@ class PodHistory:
             self.priorities[uid] = pod.spec.priority or 0
             if pod.spec.node_name:
                 self.nodes.setdefault(uid, set()).add(pod.spec.node_name)
-            if find_condition(pod.status.conditions, DISRUPTION_TARGET) is not None:
-                self.pushed_out.add(uid)
+            is_evicted = find_condition(pod.status.conditions, DISRUPTION_TARGET) is not None
+            if is_evicted or pod.status.phase in FINISHED_PHASES:
+                self.gone.add(uid)
 
     def check(self) -> None:
         """No pod was ever seen on two nodes."""

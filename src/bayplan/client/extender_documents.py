@@ -28,7 +28,7 @@ class _Kept:
         self._as_it_came = as_it_came
         self._ready = b""
 
-    def ready(self, kind: str) -> bytes:
+    def as_part(self, kind: str) -> bytes:
         if not self._ready:
             self._ready = _as_part(kind, msgspec.json.decode(self._as_it_came))
             self._as_it_came = b""
@@ -72,7 +72,7 @@ class KeptDocuments:
     def __call__(self, kind: str, namespace: str, name: str) -> bytes | None:
         place = (kind, namespace, name)
         kept = self._documents.get(place) or self._gone.get(place)
-        return None if kept is None else kept.ready(kind)
+        return None if kept is None else kept.as_part(kind)
 
 
 def encoded(find: Callable[[str, str, str], Object | None]) -> Documents:

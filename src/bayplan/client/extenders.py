@@ -8,7 +8,7 @@ is not decided here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -30,12 +30,19 @@ from bayplan.model.time_units import SECOND
 DEFAULT_TIMEOUT_NS = 5 * SECOND
 
 
-def connect_extenders(extenders: Sequence[Extender], documents: Documents) -> tuple[HttpExtender, ...]:
-    """Those of a configuration, in their order. Raises InvalidObject for certificates that cannot be used."""
+def connect_extenders(
+    extenders: Sequence[Extender],
+    documents: Documents,
+    make: Callable[[Extender, Documents], HttpExtender] | None = None,
+) -> tuple[HttpExtender, ...]:
+    """Those of a configuration, in their order; `make` may make others of them than plain ones.
+
+    Raises InvalidObject for certificates that cannot be used.
+    """
     made, faults = [], []
     for extender in extenders:
         try:
-            made.append(HttpExtender(extender, documents))
+            made.append((make or HttpExtender)(extender, documents))
         except (OSError, ValueError) as error:
             faults.append(Fault("", f"extender {extender.url_prefix}", "tlsConfig", str(error)))
     if faults:
@@ -56,9 +63,18 @@ def bind_by_extender(extenders: Iterable[HttpExtender], action: Bind) -> BindAns
 class HttpExtender:
     """One extender. May be asked by several threads at once. Raises ValueError or OSError for bad certificates."""
 
-    def __init__(self, configuration: Extender, documents: Documents, poster: Poster | None = None) -> None:
+    def __init__(
+        self,
+        configuration: Extender,
+        documents: Documents,
+        poster: Poster | None = None,
+        on_trouble: Callable[[str], None] | None = None,
+    ) -> None:
+        """`on_trouble` is told of each new reason for which a verb gets no answer, until it gets one."""
         self._configuration = configuration
         self._documents = documents
+        self._on_trouble = on_trouble
+        self._troubles: dict[str, str] = {}  # by verb
         self._poster = poster or _poster_for(configuration)
         self._managed = frozenset(resource.name for resource in configuration.managed_resources)
         self._url = configuration.url_prefix.rstrip("/")
@@ -166,6 +182,17 @@ class HttpExtender:
 
     def _send(self, verb: str, body: Mapping[str, Any]) -> bytes:
         """The body of the answer. Raises CycleError."""
+        try:
+            answer = self._exchange(verb, body)
+        except CycleError as error:
+            if self._on_trouble is not None and self._troubles.get(verb) != error.message:
+                self._troubles[verb] = error.message
+                self._on_trouble(f"extender {self.name} gives no answer: {error.message}")
+            raise
+        self._troubles.pop(verb, None)
+        return answer
+
+    def _exchange(self, verb: str, body: Mapping[str, Any]) -> bytes:
         url = f"{self._url}/{verb}"
         try:
             answer = self._poster.post(url, msgspec.json.encode(body))

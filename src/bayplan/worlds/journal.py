@@ -1,9 +1,10 @@
 """What went into the core and what came out, line by line, and the same played back.
 
 A journal is a bug report: a fresh scheduler that observes the same events at the same times must give the same
-decisions, byte for byte. Lines are JSON: a head with the configuration, then `in` (an event) and `out` (a decision),
-each with its time. Objects are written as they are; what was known of them before is not, as the player knows it too.
-A journal may go on in further files; each of them begins with what is `known`, for those who do not have the others.
+decisions, byte for byte. Lines are JSON: a head with the configuration, then `in` (an event), `out` (a decision) and
+before it `extender` (an answer that it needed), each with its time. Objects are written as they are; what was known of
+them before is not, as the player knows it too. A journal may go on in further files; each of them begins with what is
+`known`, for those who do not have the others.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.queue import PARKED_MAX_NS
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
+from bayplan.worlds.extender_journal import answers_for, replayed_extenders
 
 FORMAT = "bayplan journal v1"
 
@@ -73,6 +75,10 @@ class JournalWriter:
     def decision(self, decision: Decision, now: int) -> None:
         self._write({"t": now, "out": decision_to_plain(decision)})
 
+    def extender_answer(self, answer: dict[str, Any], now: int) -> None:
+        """An answer for the decision that is being made."""
+        self._write({"t": now, "extender": answer})
+
     def _write(self, line: dict[str, Any]) -> None:
         text = _encoder.encode(line).decode() + "\n"
         self.size += len(text)
@@ -91,7 +97,7 @@ def read_head(lines: Iterator[str]) -> dict[str, Any]:
 
 
 def scheduler_for(head: dict[str, Any]) -> Scheduler:
-    """A fresh scheduler as the one that wrote the journal was."""
+    """A fresh scheduler as the one that wrote the journal was; `extenders` in the head says that they were asked."""
     try:
         configuration = load_configuration(
             head.get("config"),
@@ -107,7 +113,8 @@ def scheduler_for(head: dict[str, Any]) -> Scheduler:
     started_at = head.get("startedAt")
     if not isinstance(started_at, int):
         raise JournalError("line 1: startedAt: expected a whole number of nanoseconds")
-    return build_scheduler(configuration, started_at=started_at)
+    extenders = replayed_extenders(configuration.extenders) if head.get("extenders") else ()
+    return build_scheduler(configuration, started_at=started_at, extenders=extenders)
 
 
 def _wakeups(named: Any) -> Wakeups:
@@ -135,6 +142,7 @@ class Player:
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
         self._known: dict[tuple[str, str, str], Object] = {}
+        self._answers = answers_for(scheduler)
         self._is_first = True
 
     def play(self, lines: Iterable[str]) -> Iterator[Difference]:
@@ -145,18 +153,24 @@ class Player:
                 entry = msgspec.json.decode(line, type=dict[str, Any])
                 now = int(entry["t"])
                 event = self._event_of(entry)
+                answer = dict(entry["extender"]) if "extender" in entry else None
             except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
                 raise JournalError(f"line {number}: {error}") from error
             if "known" in entry and not is_first:
                 continue
             if event is not None:
                 self.scheduler.observe(event, now)
-                continue
-            decision = self.scheduler.decide(now)
-            got = _encoder.encode(decision_to_plain(decision) if decision is not None else None).decode()
-            expected = _encoder.encode(entry.get("out")).decode()
-            if got != expected:
-                yield Difference(number, expected, got)
+            elif answer is not None:
+                self._answers.append(answer)
+            else:
+                yield from self._decide(number, now, entry.get("out"))
+
+    def _decide(self, number: int, now: int, out: Any) -> Iterator[Difference]:
+        decision = self.scheduler.decide(now)
+        got = _encoder.encode(decision_to_plain(decision) if decision is not None else None).decode()
+        expected = _encoder.encode(out).decode()
+        if got != expected:
+            yield Difference(number, expected, got)
 
     def _event_of(self, entry: dict[str, Any]) -> Event | None:
         if "known" in entry:

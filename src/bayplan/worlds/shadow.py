@@ -51,7 +51,9 @@ from bayplan.worlds.shadow_findings import (
 from bayplan.worlds.shadow_judging import Judge, Preemption, preemption_of
 from bayplan.worlds.shadow_preemptions import Preempted, SeenPreemptions, is_marked
 
-#: How long the other scheduler may take to do what we have decided.
+#: How long a pod keeps the room that we gave it and that the other scheduler did not.
+GIVES_WAY_NS: Final = 3 * SECOND
+#: How long the other scheduler may take to do what we have decided, before that is a difference.
 PATIENCE_NS: Final = 30 * SECOND
 
 
@@ -60,7 +62,7 @@ class _Followed(Struct, eq=False):
 
     pod: Pod
     uid: str
-    decided_at: int | None = None
+    decided_at: int = 0
     outcome: Outcome = Outcome.NO_POD
     node: str = ""  # that we chose
     message: str = ""
@@ -273,7 +275,11 @@ class Shadow:
         if not followed.their_message:
             return
         theirs, followed.their_message = followed.their_message, ""
-        agreement = Agreement.SAME if theirs == followed.message else Agreement.DIFFERENT
+        if not followed.message:
+            return  # they were faster
+        # What is said about preemption depends on how far it has come.
+        otherwise = Agreement.MOVED if _gist(theirs) == _gist(followed.message) else Agreement.DIFFERENT
+        agreement = Agreement.SAME if theirs == followed.message else otherwise
         self.findings.said(
             MessageDifference(at=format_time(now), pod=key, agreement=agreement, ours=followed.message, theirs=theirs)
         )
@@ -323,6 +329,9 @@ class Shadow:
                 case _:
                     pass
 
+    async def drain(self, timeout_s: float) -> None:
+        """Nothing is under way that could be finished."""
+
     # ------------------------------------------------------------------ giving way
 
     def overdue(self, now: int) -> list[Event]:
@@ -334,22 +343,26 @@ class Shadow:
                 events.append(EvictAnswered(asked.pod, uid))
                 events += self._put_aside(asked.preemptor)
         for key, followed in self._pods.items():
-            if followed.outcome is not Outcome.ASSUMED or followed.decided_at is None:
-                continue
-            if followed.decided_at + self._patience_ns > now or followed.uid in self.findings.only_ours:
-                continue
-            if self._judge.fits(followed.pod, now):
-                self.findings.only_ours[followed.uid] = PlacementDifference(
-                    at=format_time(followed.decided_at),
-                    pod=key,
-                    agreement=Agreement.ONLY_OURS,
-                    ours=followed.node,
-                    theirs="",
-                    why=_unschedulable_message(followed.pod),
-                )
-            events += self._put_aside(key)
+            if followed.outcome is Outcome.ASSUMED:
+                if followed.decided_at + GIVES_WAY_NS <= now:
+                    events += self._put_aside(key)
+                if followed.decided_at + self._patience_ns <= now:
+                    self._only_ours(followed, key, now)
         self._theirs.forget_before(now - self._patience_ns)
         return events
+
+    def _only_ours(self, followed: _Followed, key: str, now: int) -> None:
+        """The other scheduler has left the pod alone. It counts if there is room for it not only in our mind."""
+        followed.outcome = Outcome.NO_POD
+        if self._judge.fits(followed.pod, now):
+            self.findings.only_ours[followed.uid] = PlacementDifference(
+                at=format_time(followed.decided_at),
+                pod=key,
+                agreement=Agreement.ONLY_OURS,
+                ours=followed.node,
+                theirs="",
+                why=_unschedulable_message(followed.pod),
+            )
 
     def _put_aside(self, key: str) -> list[Event]:
         followed = self._pods.get(key)
@@ -393,6 +406,11 @@ def _unschedulable_message(pod: Pod) -> str:
     if condition is None or (condition.status, condition.reason) != (FALSE, UNSCHEDULABLE):
         return ""
     return condition.message
+
+
+def _gist(message: str) -> str:
+    """What stands against the nodes, without what was said about preemption."""
+    return message.partition(". ")[0].rstrip(".")
 
 
 def _nobody(event: Event) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -300,6 +301,21 @@ def test_an_extender_that_hangs_costs_its_timeout() -> None:
     said = ask("filter", None, http_timeout_ns=50_000_000)
     text = 'Post "URL/filter": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
     assert said == text
+
+
+def test_trouble_is_reported_when_it_is_new() -> None:
+    """What fails for every pod is said once; nobody else hears of extenders that are ignored."""
+    replies = iter([500, 500, 503, 200, 503])
+    told: list[str] = []
+    with serving({"/ext/prioritize": lambda _: (next(replies), [])}) as server:
+        configuration = Extender(url_prefix=server.url, node_cache_capable=True, **VERBS)
+        extender = HttpExtender(configuration, encoded(lambda *_: pod("p").obj()), on_trouble=told.append)
+        for _ in range(5):
+            with suppress(CycleError):
+                extender.ask_scores(info(), ["a"])
+        extender.close()
+    assert [text[-3:] for text in told] == ["500", "503", "503"]
+    assert told[0].startswith(f"extender {server.url} gives no answer: failed prioritize with extender at URL ")
 
 
 def test_all_slashes_at_the_end_of_the_prefix_are_cut_in_addresses_and_kept_in_the_name() -> None:
