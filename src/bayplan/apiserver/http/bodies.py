@@ -27,6 +27,8 @@ _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _SHOWN_MAX = 30
 #: Kinds that are taken in an older version than the one that is served, as clients of long ago send them.
 _OTHER_VERSIONS = frozenset({("policy/v1beta1", "Eviction")})
+#: These may name any version; clients name that of the group whose objects they delete.
+_OF_ANY_VERSION = frozenset({"DeleteOptions"})
 
 
 class Decoded(NamedTuple):
@@ -185,6 +187,8 @@ def _with_type(document: Document, expected: Expected) -> Document:
     """The document with the type that its path implies; raises BadRequest if it says that it is another."""
     api_version = document.get("apiVersion") or expected.api_version
     kind = document.get("kind") or expected.kind
+    if kind == expected.kind and kind in _OF_ANY_VERSION:
+        api_version = expected.api_version
     if (api_version, kind) == expected or (api_version, kind) in _OTHER_VERSIONS:
         return {**document, "apiVersion": api_version, "kind": kind}
     said = {**document, "apiVersion": api_version, "kind": kind}
