@@ -6,7 +6,9 @@ a page as Prometheus would.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
+from typing import Any
 
 from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
@@ -82,6 +84,40 @@ class Watched:
 
     def samples(self, name: str) -> dict[tuple[str, ...], float]:
         return samples(self.metrics.render(), name)
+
+
+class World:
+    """Of a live world what is asked of it."""
+
+    unanswered = 7
+    is_synced = False
+
+    def troubles(self) -> dict[str, str]:
+        return {"Pod": "", "Node": "missing permission"}
+
+
+class Writer:
+    """Of a writer what is asked of it."""
+
+    outcomes: Counter[tuple[str, ...]] = Counter({("Bind", "written"): 5, ("Emit", "dropped"): 2})
+
+
+class Elector:
+    """Of an elector what is asked of it."""
+
+    leads = False
+
+    def is_leading(self) -> bool:
+        return self.leads
+
+
+def shown_parts(metrics: Metrics, elector: Elector | None = None) -> Metrics:
+    """With the parts of a running process."""
+    world: Any = World()
+    writer: Any = Writer()
+    election: Any = elector
+    metrics.show(world, writer, election, "kube-scheduler")
+    return metrics
 
 
 def samples(page: bytes, name: str) -> dict[tuple[str, ...], float]:

@@ -35,15 +35,16 @@ class _Impatient(selectors.SelectSelector):
 class VirtualLoop(asyncio.SelectorEventLoop):
     """Time passes only when there is nothing else to do, and then at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, begin: int = BEGIN) -> None:
         self._impatient = _Impatient()
+        self._begin = begin
         super().__init__(self._impatient)
 
     def time(self) -> float:
         return self._impatient.passed
 
     def time_ns(self) -> int:
-        return BEGIN + round(self.time() * 1e9)
+        return self._begin + round(self.time() * 1e9)
 
 
 def run_virtually(test: Coroutine[Any, Any, T]) -> T:
@@ -62,8 +63,11 @@ def virtual_ns() -> int:
 class Request:
     """One that was sent."""
 
-    def __init__(self, at: float, method: str, path: str, body: bytes, content_type: str) -> None:
+    def __init__(
+        self, at: float, method: str, path: str, body: bytes, content_type: str, timeout_s: float | None
+    ) -> None:
         self.at = at
+        self.timeout_s = timeout_s
         self.method = method
         self.path = path
         self.raw = body
@@ -81,6 +85,13 @@ def answer(status: int = 200, body: object = None, **headers: str) -> Response:
 
 def refusal(status: int, message: str, **headers: str) -> Response:
     return answer(status, {"kind": "Status", "status": "Failure", "message": message, "code": status}, **headers)
+
+
+async def silence(request: Request) -> Response:
+    """What a server that says nothing looks like to a client that waits no longer than it was told to."""
+    assert request.timeout_s is not None, "whoever asks would wait for ever"
+    await asyncio.sleep(request.timeout_s)
+    raise LostError("context deadline exceeded")
 
 
 Answer = Response | TransportError | Callable[[Request], Response | Awaitable[Response]]
@@ -106,7 +117,7 @@ class ScriptedClient:
         timeout_s: float | None = None,
         agent: str = "scheduler",
     ) -> Response:
-        request = Request(asyncio.get_running_loop().time(), method, path, body, content_type)
+        request = Request(asyncio.get_running_loop().time(), method, path, body, content_type, timeout_s)
         self.requests.append(request)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)

@@ -10,12 +10,14 @@ from bayplan.analysis.cluster import Cluster
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
+    call_extenders_option,
     config_option,
     feature_gates_option,
     files_option,
     foreign_victims_option,
     namespace_option,
     note,
+    note_extenders,
     note_skipped,
     output_option,
 )
@@ -34,6 +36,7 @@ from bayplan.report.terminal import show
 @click.argument("pod")
 @files_option
 @config_option
+@call_extenders_option
 @feature_gates_option
 @foreign_victims_option(UPSTREAM.foreign_victims)
 @namespace_option
@@ -49,6 +52,7 @@ def command(
     pod: str,
     files: tuple[str, ...],
     config: str | None,
+    call_extenders: bool,
     feature_gates: str,
     foreign_victims: str | None,
     namespace: str,
@@ -65,8 +69,15 @@ def command(
     cluster = Cluster.load(*files)
     note_skipped(cluster.skipped)
     why = cluster.explain(
-        pod, config, namespace=namespace, feature_gates=feature_gates, foreign_victims=foreign_victims
+        pod,
+        config,
+        namespace=namespace,
+        feature_gates=feature_gates,
+        foreign_victims=foreign_victims,
+        call_extenders=call_extenders,
     )
+    if not call_extenders:
+        note_extenders(config, feature_gates)
     document = why.document(all_reasons=all_reasons)
     if output == "json":
         for remark in remarks(document):

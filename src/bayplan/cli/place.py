@@ -12,6 +12,7 @@ from bayplan.analysis.memory import keep_memory
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
+    call_extenders_option,
     check_ties,
     config_option,
     feature_gates_option,
@@ -19,6 +20,7 @@ from bayplan.cli.options import (
     foreign_victims_option,
     namespace_option,
     note,
+    note_extenders,
     note_skipped,
     output_option,
 )
@@ -39,6 +41,7 @@ _EXAMPLES = 3
 @click.argument("pods", nargs=-1)
 @files_option
 @config_option
+@call_extenders_option
 @feature_gates_option
 @foreign_victims_option(UPSTREAM.foreign_victims)
 @namespace_option
@@ -56,6 +59,7 @@ def command(
     pods: tuple[str, ...],
     files: tuple[str, ...],
     config: str | None,
+    call_extenders: bool,
     feature_gates: str,
     foreign_victims: str | None,
     namespace: str,
@@ -74,8 +78,16 @@ def command(
     note_skipped(cluster.skipped)
     queue = cluster.queue(config, pods or None, namespace, gated=gated, feature_gates=feature_gates)
     _note_left_out(queue)
+    if not call_extenders:
+        note_extenders(config, feature_gates)
     placement = cluster.place(
-        queue.keys, config, ties, gated=gated, feature_gates=feature_gates, foreign_victims=foreign_victims
+        queue.keys,
+        config,
+        ties,
+        gated=gated,
+        feature_gates=feature_gates,
+        foreign_victims=foreign_victims,
+        call_extenders=call_extenders,
     )
     if output == "json":
         write_json(placement.to_dict(), sys.stdout)

@@ -9,8 +9,11 @@ from __future__ import annotations
 import asyncio
 import signal
 import socket
+import sys
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,25 +26,40 @@ from bayplan.cli.run_serving import Shown, secure_port
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient
 from bayplan.client.event_loop import run_event_loop
+from bayplan.client.extender_documents import KeptDocuments
+from bayplan.client.extenders import HttpExtender, bind_by_extender, connect_extenders
 from bayplan.client.http import HttpClient
 from bayplan.client.leading import LeaderClient
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
+from bayplan.config.document import read_document
+from bayplan.config.faults import Faults
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
 from bayplan.config.writing import configuration_text
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.decision import Choice
+from bayplan.core.framework.verdict import CycleError
+from bayplan.core.snapshot import View
+from bayplan.report.shadow.page import write_shadow_report
+from bayplan.report.shadow.tables import shadow_parts
+from bayplan.report.terminal import show
 from bayplan.serving.decision_log import DecisionLog
 from bayplan.serving.decisions import DecisionRecorder
 from bayplan.serving.logs import configure
 from bayplan.serving.metrics.registry import Metrics
 from bayplan.worlds.live import LiveWorld, SystemClock
+from bayplan.worlds.live_journal import LiveJournal
 from bayplan.worlds.live_observers import LiveObserver
+from bayplan.worlds.shadow import Shadow
 
 #: How long what was begun may take to finish when the process is to end.
 _DRAINS_WITHIN_S = 5.0
+_BYTES_PER_MB = 1_000_000
 _log = structlog.get_logger("scheduler")
+_GIVES_WAY_EVERY_S = 1.0
 
 
 @click.command(cls=RunCommand)
@@ -71,7 +89,7 @@ async def _run(options: RunOptions, configuration: Configuration) -> None:
     try:
         metrics = Metrics() if options.secure_port else None
         process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
-        _announce(configuration, process.elector)
+        _announce(configuration, process.elector, is_shadow=options.shadow)
         await process.run_until(stopping)
     finally:
         await client.close()
@@ -107,12 +125,17 @@ class _Process:
         clock = SystemClock()
         started_at = clock()
         self._options, self._configuration, self._metrics = options, configuration, metrics
-        self.elector = _election(configuration, client, self._wake)
+        self._clock = clock
+        self.shadow = _shadow(configuration, started_at) if options.shadow else None
+        self.elector = None if self.shadow is not None else _election(configuration, client, self._wake)
+        documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
+        extenders = () if documents is None else _extenders(configuration, documents)
         self.recorder = DecisionRecorder(build_profiles(configuration))
         self.scheduler = build_scheduler(
             configuration,
             started_at=started_at,
-            on_choice=self.recorder.chose,
+            on_choice=self._chosen,
+            extenders=extenders,
             stopwatch=None if metrics is None else metrics.stopwatch,
         )
         self.world = LiveWorld(
@@ -120,17 +143,26 @@ class _Process:
             client,
             kinds_to_watch(configuration),
             clock=clock,
-            observers=self._observers(),
+            observers=self._observers(started_at),
             may_decide=_always if self.elector is None else self.elector.is_leading,
+            incoming=None if self.shadow is None else self.shadow.incoming,
             on_trouble=_report,
-            decides_in_thread=bool(configuration.extenders),
+            decides_in_thread=bool(extenders),
+            documents=documents,
         )
         writes_with = client if self.elector is None else LeaderClient(client, self.elector.is_leading)
-        self.writer = _writer(configuration, writes_with, self.world)
-        if metrics is not None:
+        self.writer: Writer | Shadow = self.shadow or _writer(configuration, writes_with, self.world, extenders)
+        if self.shadow is not None:
+            self.shadow.answer_to(self.world.answer)
+        if metrics is not None and isinstance(self.writer, Writer):
             metrics.show(self.world, self.writer, self.elector, configuration.leader_election.resource_name)
         shown = Shown(self.scheduler, self.world, self.elector, self.recorder, metrics, is_stopping)
         self.secure_port = secure_port(options, configuration, client, shown)
+
+    def _chosen(self, info: PodInfo, view: View, choice: Choice | CycleError) -> None:
+        self.recorder.chose(info, view, choice)
+        if self.shadow is not None:
+            self.shadow.chosen(info, view, choice)
 
     def _wake(self) -> None:
         self.world.wake()
@@ -146,6 +178,8 @@ class _Process:
             if self.elector is not None and election is not None:
                 self.elector.stop()
                 await election
+            if self.shadow is not None:
+                _report_findings(self.shadow, self._options, self._clock())
 
     async def _elect(self, elector: LeaderElector, stopping: asyncio.Future[None]) -> None:
         """Only who knows the whole cluster stands for election, unless the file has it the other way round."""
@@ -156,15 +190,25 @@ class _Process:
         if not stopping.done():
             await elector.run()
 
-    def _observers(self) -> list[LiveObserver]:
+    def _observers(self, started_at: int) -> list[LiveObserver]:
         """Who looks on."""
         counted = () if self._metrics is None else self._metrics.watch(self.scheduler)
-        return [DecisionLog(self._options.verbosity), self.recorder, *counted]
+        journal = _journal(self._options, self._configuration, started_at)
+        others = [other for other in (journal, self.shadow) if other is not None]
+        return [DecisionLog(self._options.verbosity), self.recorder, *counted, *others]
 
     def _parts(self) -> list[Coroutine[Any, Any, None]]:
         """What runs until it is cancelled."""
         serving = [] if self.secure_port is None else [self.secure_port.run()]
-        return [self.world.run(self.writer), *serving]
+        giving_way = [] if self.shadow is None else [self._give_way(self.shadow)]
+        return [self.world.run(self.writer), *serving, *giving_way]
+
+    async def _give_way(self, shadow: Shadow) -> None:
+        """Reality comes first: what nobody does within its time is taken back."""
+        while True:
+            await asyncio.sleep(_GIVES_WAY_EVERY_S)
+            for event in shadow.overdue(self._clock()):
+                self.world.answer(event)
 
 
 def _metered(client: HttpClient, metrics: Metrics | None) -> ApiClient:
@@ -186,7 +230,42 @@ def _election(configuration: Configuration, client: ApiClient, on_started: Any) 
     return LeaderElector(client, election, identity, component, on_started=on_started)
 
 
-def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -> Writer:
+def _journal(options: RunOptions, configuration: Configuration, started_at: int) -> LiveJournal | None:
+    if options.journal is None:
+        return None
+    head: dict[str, Any] = {
+        "startedAt": started_at,
+        "wakeups": configuration.wakeups.value,
+        "safety": asdict(configuration.safety),
+        "config": None if options.config is None else read_document(Path(options.config), Faults(options.config)),
+        "podMaxInUnschedulablePodsNs": configuration.parked_max_ns,
+    }
+    if options.feature_gates:
+        head["featureGates"] = options.feature_gates
+    file_bytes = int(options.journal_file_size * _BYTES_PER_MB)
+    return LiveJournal(
+        options.journal, head, file_bytes=file_bytes, files_max=options.journal_files, on_trouble=_report
+    )
+
+
+def _extenders(configuration: Configuration, documents: KeptDocuments) -> tuple[HttpExtender, ...]:
+    return connect_extenders(configuration.extenders, documents, partial(HttpExtender, on_trouble=_report))
+
+
+def _shadow(configuration: Configuration, started_at: int) -> Shadow:
+    return Shadow(build_profiles(configuration), configuration.gates, started_at=started_at)
+
+
+def _report_findings(shadow: Shadow, options: RunOptions, now: int) -> None:
+    found = shadow.finish(now).to_dict()
+    if options.shadow_report is not None:
+        write_shadow_report(found, options.shadow_report)
+    show(shadow_parts(found), sys.stdout)
+
+
+def _writer(
+    configuration: Configuration, client: ApiClient, world: LiveWorld, extenders: Sequence[HttpExtender]
+) -> Writer:
     connection = configuration.client_connection
     return Writer(
         client,
@@ -194,12 +273,13 @@ def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -
         world.answer,
         limits=Limits(connection.qps, connection.burst),
         on_written=world.observers.wrote,
+        bind_by_extender=partial(bind_by_extender, extenders),
     )
 
 
-def _announce(configuration: Configuration, elector: LeaderElector | None) -> None:
+def _announce(configuration: Configuration, elector: LeaderElector | None, *, is_shadow: bool) -> None:
     _log.info(
-        "Starting Kubernetes Scheduler",
+        "Watching in the shadow; nothing is written" if is_shadow else "Starting Kubernetes Scheduler",
         version=f"bayplan {version('bayplan')}",
         profiles=[profile.scheduler_name for profile in configuration.profiles],
         identity="" if elector is None else elector.identity,

@@ -7,15 +7,18 @@ may stand behind an equals sign (`-v=2`). Flags that kube-scheduler ignores besi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from bayplan.cli.options import config_option, feature_gates_option, note
+from bayplan.cli.safety_options import safety_given, safety_options
 from bayplan.config.feature_gates import GO_BOOLEANS
 from bayplan.config.loading import Configuration, load_configuration
+from bayplan.config.own_settings import with_settings
+from bayplan.core.preemption.safety import LIVE, UPSTREAM
 from bayplan.model.durations import Duration, parse_duration
 from bayplan.serving.access import ALWAYS_ALLOWED
 from bayplan.serving.logs import LogFormat
@@ -126,19 +129,39 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
         help="How the log is written.",
     ),
     click.option("-v", "--v", "verbosity", type=_INT, default=0, show_default=True, help="How much is logged."),
+    safety_options(LIVE),
+    click.option(
+        "--shadow",
+        type=_BOOL,
+        default=False,
+        help="Write nothing: decide, and compare with what the scheduler of these pods does.",
+    ),
+    click.option(
+        "--shadow-report",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="What the shadow found out, as JSON (.json) or as a page (.html), when it ends.",
+    ),
     click.option(
         "--journal",
         metavar="FILE|DIR",
-        type=click.Path(path_type=Path),
-        help="Record what goes in and comes out, for bayplan replay; a directory gets files that rotate.",
+        help="Record what goes in and comes out, for bayplan replay; a directory (DIR/) gets files that rotate.",
     ),
     click.option(
         "--journal-file-size",
         metavar="MB",
-        type=click.IntRange(min=1),
-        default=100,
+        type=click.FloatRange(min=0, min_open=True),
+        default=100.0,
         show_default=True,
-        help="When a journal goes on in a new file.",
+        help="When a journal in a directory goes on in a new file.",
+    ),
+    click.option(
+        "--journal-files",
+        metavar="NUMBER",
+        type=click.IntRange(min=1),
+        default=10,
+        show_default=True,
+        help="How many files a directory keeps.",
     ),
 )
 
@@ -173,8 +196,15 @@ class RunOptions:
     kube_api_burst: int | None
     verbosity: int
     logging_format: LogFormat
-    journal: Path | None
-    journal_file_size: int
+    foreign_victims: str | None
+    evictions_per_minute: int | None
+    evictions_per_minute_per_namespace: int | None
+    preemption_loop_rounds: int | None
+    shadow: bool
+    shadow_report: Path | None
+    journal: str | None
+    journal_file_size: float
+    journal_files: int
 
 
 def run_options(function: F) -> F:
@@ -185,13 +215,16 @@ def run_options(function: F) -> F:
 
 
 def configuration_of(options: RunOptions) -> Configuration:
-    """The file, with what flags say instead."""
-    return load_configuration(
+    """The file, with what flags say instead. A shadow has no limits unless told: those it watches have none."""
+    configuration = load_configuration(
         options.config,
         feature_gates=options.feature_gates,
         overrides={"leaderElection": _election_fields(options), "clientConnection": _connection_fields(options)},
-        parked_max_ns=options.pod_max_in_unschedulable_pods_duration,
+        parked_max_ns=int(options.pod_max_in_unschedulable_pods_duration),
+        safety=UPSTREAM if options.shadow else LIVE,
     )
+    safety, _ = safety_given(asdict(options))
+    return replace(configuration, safety=with_settings(configuration.safety, safety))
 
 
 def _election_fields(options: RunOptions) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,7 +20,16 @@ from bayplan.analysis.simulation.results.comparison import compare, short_names
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import RECORDS_MAX, Options, Simulation
 from bayplan.cli.main import EXIT_INTERRUPTED, EXPECTED
-from bayplan.cli.options import CommandWithFiles, bad_option, feature_gates_option, note, note_skipped, report_option
+from bayplan.cli.options import (
+    CommandWithFiles,
+    bad_option,
+    call_extenders_option,
+    feature_gates_option,
+    note,
+    note_extenders,
+    note_skipped,
+    report_option,
+)
 from bayplan.cli.safety_options import safety_given, safety_options
 from bayplan.cli.simulation_gates import Gate, gates_option, judge
 from bayplan.cli.simulation_output import (
@@ -96,6 +106,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     help="KubeSchedulerConfiguration (v1) to use. Repeat it to compare runs; the word "
     f"{DEFAULT} means kube-scheduler's defaults.",
 )
+@call_extenders_option
 @feature_gates_option
 @click.option(
     "--wakeups",
@@ -129,6 +140,7 @@ def command(
     templates: tuple[str, ...],
     timeline: str | None,
     configs: tuple[str, ...],
+    call_extenders: bool,
     wakeups: str | None,
     feature_gates: str,
     seed: int,
@@ -158,13 +170,16 @@ def command(
     plans = load_timeline(timeline) if timeline else []
     for gate in gates:
         gate.check(cluster)
-    chosen = Wakeups(wakeups) if wakeups else None
-    runs = [
-        Options(
-            source, source or DEFAULT, seed, until, records, wakeups=chosen, feature_gates=feature_gates, safety=safety
-        )
-        for source in sources
-    ]
+    common = Options(
+        seed=seed,
+        until_ns=until,
+        records_max=records,
+        wakeups=Wakeups(wakeups) if wakeups else None,
+        safety=safety,
+        feature_gates=feature_gates,
+        call_extenders=call_extenders,
+    )
+    runs = [replace(common, config=source, config_name=source or DEFAULT) for source in sources]
     with _journal_file(journal, sources[0]) as open_journal:
         results = _run_each(cluster, plans, runs, trace, open_journal)
     if len(runs) > 1:
@@ -194,6 +209,9 @@ def _run_each(
 ) -> list[SimulationResult]:
     """One after another, each in its own world; an interrupt ends the current run, and the rest are not started."""
     results: list[SimulationResult] = []
+    for options in runs:
+        if not options.call_extenders:
+            note_extenders(options.config, options.feature_gates)
     arrivals = trace.arrivals if trace is not None else None
     for options in runs:
         simulation = Simulation(cluster, plans, options, arrivals, open_journal)

@@ -65,6 +65,10 @@ def tls_failed(error: Exception, name: str) -> str:
         return f"remote error: tls: {_lower(reason.partition(_ALERT)[2])}"
     if reason:
         return f"tls: {_lower(reason)}"
+    if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        return EOF
+    if isinstance(error, ssl.SSLError):
+        return f"tls: {error}"
     if isinstance(error, ConnectionError) and error.errno is None:
         return EOF
     return connection_broken(error, has_begun=False)

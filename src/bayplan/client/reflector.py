@@ -15,6 +15,7 @@ from typing import Protocol
 
 from bayplan.client.backoff import Backoff
 from bayplan.client.contract import ApiClient, LostError, NotSentError, TransportError
+from bayplan.client.extender_documents import KeptDocuments
 from bayplan.client.watch_lines import (
     BOOKMARK,
     DELETED,
@@ -86,6 +87,7 @@ class Reflector:
         backoff: Backoff | None = None,
         draw: Callable[[], float] = random.random,
         silence_max_s: float = _SILENCE_MAX_S,
+        documents: KeptDocuments | None = None,
     ) -> None:
         self._client = client
         self._kind = kind
@@ -93,7 +95,8 @@ class Reflector:
         self._backoff = backoff or Backoff()
         self._draw = draw
         self._silence_max_s = silence_max_s
-        self._reader = KindReader(kind.info)
+        self._documents = documents if documents is not None and documents.wants(kind.info.kind) else None
+        self._reader = KindReader(kind.info, None if self._documents is None else self._documents.keep)
         self._version = ""  # of the last thing that the server said
         self._is_version_lost = False  # the server says that it does not have it
         self._listing: dict[str, Object] | None = None  # a list that is being streamed
@@ -209,8 +212,15 @@ class Reflector:
         self._is_version_lost = False
         self._reported = ""
         if events:
-            self._host.on_events(self._kind.info.kind, events)
+            self._deliver(events)
         self._set_synced()
+
+    def _deliver(self, events: Sequence[Event]) -> None:
+        if self._documents is not None:
+            for event in events:
+                if isinstance(event, ObjectRemoved):
+                    self._documents.forget(event.old)
+        self._host.on_events(self._kind.info.kind, events)
 
     # ------------------------------------------------------------------ watches
 
@@ -277,7 +287,7 @@ class Reflector:
                     self._take_line(text, events)
         finally:
             if events:
-                self._host.on_events(self._kind.info.kind, events)
+                self._deliver(events)
 
     def _take_line(self, text: bytes, events: list[Event]) -> None:
         kind, content = self._reader.line(text)

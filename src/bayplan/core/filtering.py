@@ -7,7 +7,7 @@ Nothing here makes text: verdicts are plugin positions and failure codes until s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TypeAlias, cast
@@ -74,6 +74,8 @@ class Filtered:
     absent: Status  # what holds for nodes that were not looked at
     feasible_rows: RowArray
     explained: Explained = field(default_factory=dict)
+    known_rejectors: tuple[str, ...] | None = None  # where verdicts do not show all of them: after extenders
+    as_objects: bool = False  # the feasible nodes are objects that an extender returned
 
     def status_of(self, view: View, row: int) -> Status:
         """The verdict on one node, in words."""
@@ -81,6 +83,8 @@ class Filtered:
 
     def rejectors(self, view: View) -> tuple[str, ...]:
         """The plugins that rejected the pod or some node, sorted; only they can tell when a new attempt is worth it."""
+        if self.known_rejectors is not None:
+            return self.known_rejectors
         if not self.pre.status.ok:
             return (self.pre.status.plugin,) if self.pre.status.plugin else tuple(sorted(self.pre.narrowing))
         rejecting = self.verdicts.rejected_by[view.nodes.alive & (self.verdicts.rejected_by >= 0)]
@@ -241,7 +245,7 @@ def filter_with_nominated(
 ) -> Verdicts:
     """Filter rows; a node with nominated pods must pass with them as well as without."""
     found = run_filters(plugins, states, view, rows)
-    pod_rows, node_rows = nominated_pods(pod, view)
+    pod_rows, node_rows = nominated_pods(pod, view, rows)
     if not len(pod_rows):
         return found
     full = WhatIf(plugins, states, view)
@@ -259,11 +263,15 @@ def take_failures(found: Verdicts, positions: RowArray, stricter: Verdicts) -> N
     found.codes[positions[failed]] = stricter.codes[failed]
 
 
-def nominated_pods(pod: PodInfo, view: View) -> tuple[RowArray, RowArray]:
-    """Pods nominated to known nodes that the given pod must make room for, and those nodes."""
+def nominated_pods(pod: PodInfo, view: View, rows: Rows = ALL_ROWS) -> tuple[RowArray, RowArray]:
+    """Pods nominated to known nodes that the given pod must make room for, and those nodes; of few rows those alone."""
     pod_rows: list[int] = []
     node_rows: list[int] = []
-    for node_name, nominees in view.nominated.items():
+    names: Iterable[str] = view.nominated
+    if not isinstance(rows, slice) and len(rows) < len(view.nominated):
+        names = [view.nodes.names[row] for row in rows]
+    for node_name in names:
+        nominees = view.nominated.get(node_name, ())
         node_row = view.nodes.rows_by_name.get(node_name)
         if node_row is None or not view.nodes.alive[node_row]:
             continue

@@ -33,6 +33,7 @@ from bayplan.core.events import (
 from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import failed_event, return_failed, return_unschedulable
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.framework.extender import AnyExtender
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import (
     POD_GONE,
@@ -411,4 +412,5 @@ class Scheduler:
 def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups) -> QueueProfile:
     if profile.stopwatch is not None:
         gate = timed_gate(gate, profile.scheduler_name, profile.stopwatch)
-    return QueueProfile.of(profile, (gate,), wakeups)
+    gates = (gate, AnyExtender()) if profile.extenders else (gate,)
+    return QueueProfile.of(profile, gates, wakeups)

@@ -16,6 +16,7 @@ from contextlib import suppress
 from typing import Protocol
 
 from bayplan.client.contract import ApiClient
+from bayplan.client.extender_documents import KeptDocuments
 from bayplan.client.reflector import Reflector
 from bayplan.client.watched_kinds import WatchedKind
 from bayplan.core.actions import Action, Bind
@@ -68,13 +69,15 @@ class LiveWorld:
         incoming: Callable[[Event, int], Iterable[Event]] | None = None,
         on_trouble: Callable[[str], None] | None = None,
         decides_in_thread: bool = False,
+        documents: KeptDocuments | None = None,
     ) -> None:
         self.scheduler = scheduler
         self.observers = Observers(observers)
         self._clock = clock
         self._on_trouble = on_trouble
         self._decides_in_thread = decides_in_thread
-        self._reflectors = {kind.info.kind: Reflector(client, kind, self) for kind in kinds}
+        self._documents = documents
+        self._reflectors = {kind.info.kind: Reflector(client, kind, self, documents=documents) for kind in kinds}
         self._early: dict[str, deque[Event]] = {kind.info.kind: deque() for kind in kinds}
         self._unsynced = set(self._reflectors)
         self._during_decision: list[Event] | None = None
@@ -226,6 +229,8 @@ class LiveWorld:
             decision = await asyncio.to_thread(self.scheduler.decide, now)
         finally:
             missed, self._during_decision = self._during_decision, None
+            if self._documents is not None:
+                self._documents.sweep()
         if decision is not None:
             self._send(decision, now, time.perf_counter_ns() - started_at)
         self._observe(missed)

@@ -51,7 +51,9 @@ from bayplan.worlds.shadow_findings import (
 from bayplan.worlds.shadow_judging import Judge, Preemption, preemption_of
 from bayplan.worlds.shadow_preemptions import Preempted, SeenPreemptions, is_marked
 
-#: How long the other scheduler may take to do what we have decided.
+#: How long a pod keeps the room that we gave it and that the other scheduler did not.
+GIVES_WAY_NS: Final = 3 * SECOND
+#: How long the other scheduler may take to do what we have decided, before that is a difference.
 PATIENCE_NS: Final = 30 * SECOND
 
 
@@ -60,7 +62,7 @@ class _Followed(Struct, eq=False):
 
     pod: Pod
     uid: str
-    decided_at: int | None = None
+    decided_at: int = 0
     outcome: Outcome = Outcome.NO_POD
     node: str = ""  # that we chose
     message: str = ""
@@ -131,6 +133,7 @@ class Shadow:
         if before is not None:
             self._drop_if_over(before, after)
             yield from self._answered(before, after)
+            yield from self._refused(before, after)
 
     def _set_aside(self, pod: Pod | None) -> _Followed | None:
         followed = self._pods.get(object_key(pod)) if pod is not None else None
@@ -163,7 +166,7 @@ class Shadow:
     def _gone(self, key: str, now: int) -> None:
         followed = self._pods.get(key)
         if followed is not None:
-            self._over(followed, key, now)
+            self._over(followed, key, now, was_bound=False)
 
     def _drop_if_over(self, before: Pod, after: Pod | None) -> None:
         """After the scheduler has been told; a set-aside pod that is gone is gone for it already."""
@@ -187,6 +190,15 @@ class Shadow:
                     del self._asked_for[uid]
                     yield EvictAnswered(asked.pod, uid)
 
+    def _refused(self, before: Pod, after: Pod | None) -> Iterator[Event]:
+        """The other scheduler has found no node and nobody to evict: neither room nor victims are the pod's."""
+        if after is None or not _unschedulable_message(after) or after.status.nominated_node_name:
+            return
+        if _unschedulable_message(after) != _unschedulable_message(before):
+            followed = self._pods.get(object_key(after))
+            if followed is not None and followed.outcome in (Outcome.ASSUMED, Outcome.NOMINATED):
+                yield from self._put_aside(object_key(after))
+
     def _is_ours(self, pod: Pod) -> bool:
         return pod.spec.scheduler_name in self._profiles
 
@@ -196,7 +208,7 @@ class Shadow:
         key, theirs = object_key(bound), bound.spec.node_name
         self.findings.only_ours.pop(followed.uid, None)
         self.findings.placed(self._compared(followed, key, theirs, now))
-        self._over(followed, key, now)
+        self._over(followed, key, now, was_bound=True)
 
     def _compared(self, followed: _Followed, key: str, theirs: str, now: int) -> PlacementDifference:
         ours = followed.node if followed.outcome in (Outcome.ASSUMED, Outcome.WAITING) else ""
@@ -224,10 +236,12 @@ class Shadow:
             scores=dict(judged.scores),
         )
 
-    def _over(self, followed: _Followed, key: str, now: int) -> None:
+    def _over(self, followed: _Followed, key: str, now: int, *, was_bound: bool) -> None:
         """The pod has its node, or is gone: whom each has evicted for it is settled."""
         theirs = self._theirs.victims_of(key)
-        if followed.preemption is not None or theirs is not None:
+        has_theirs = theirs is not None and bool(theirs.victims)
+        # Of a pod that is gone nobody knows whether they would have evicted somebody for it.
+        if has_theirs or (followed.preemption is not None and was_bound):
             agreement = self._preemptions_agree(followed, theirs)
             self.findings.preempted(_preemptions_compared(followed, key, theirs, agreement, format_time(now)))
         self._theirs.over(key)
@@ -235,14 +249,15 @@ class Shadow:
         self.findings.only_ours.pop(followed.uid, None)
 
     def _preemptions_agree(self, followed: _Followed, theirs: Preempted | None) -> Agreement:
-        if theirs is None:
+        if theirs is None or not theirs.victims:
             return Agreement.ONLY_OURS
         for ours, agreement in ((followed.preemption, Agreement.TIED), (followed.judged, Agreement.MOVED)):
             if ours is None or theirs.node not in ours.by_node:
                 continue
-            # A victim that goes for somebody else as well is theirs only once.
-            rest = set(ours.by_node[theirs.node]) - set(theirs.victims)
-            if set(theirs.victims) <= set(ours.by_node[theirs.node]) and all(map(self._theirs.has_marked, rest)):
+            victims = set(ours.by_node[theirs.node])
+            # Some of ours may have been going already, for somebody else.
+            all_go = all(map(self._theirs.has_marked, victims - set(theirs.victims)))
+            if all_go and (theirs.is_shared or set(theirs.victims) <= victims):
                 return Agreement.SAME if ours.node == theirs.node else agreement
         has_none = followed.preemption is None and followed.judged is None
         return Agreement.ONLY_THEIRS if has_none else Agreement.DIFFERENT
@@ -260,7 +275,11 @@ class Shadow:
         if not followed.their_message:
             return
         theirs, followed.their_message = followed.their_message, ""
-        agreement = Agreement.SAME if theirs == followed.message else Agreement.DIFFERENT
+        if not followed.message:
+            return  # they were faster
+        # What is said about preemption depends on how far it has come.
+        otherwise = Agreement.MOVED if _gist(theirs) == _gist(followed.message) else Agreement.DIFFERENT
+        agreement = Agreement.SAME if theirs == followed.message else otherwise
         self.findings.said(
             MessageDifference(at=format_time(now), pod=key, agreement=agreement, ours=followed.message, theirs=theirs)
         )
@@ -310,6 +329,9 @@ class Shadow:
                 case _:
                     pass
 
+    async def drain(self, timeout_s: float) -> None:
+        """Nothing is under way that could be finished."""
+
     # ------------------------------------------------------------------ giving way
 
     def overdue(self, now: int) -> list[Event]:
@@ -321,27 +343,35 @@ class Shadow:
                 events.append(EvictAnswered(asked.pod, uid))
                 events += self._put_aside(asked.preemptor)
         for key, followed in self._pods.items():
-            if followed.outcome is not Outcome.ASSUMED or followed.is_set_aside or followed.decided_at is None:
-                continue
-            if followed.decided_at + self._patience_ns <= now:
-                self.findings.only_ours[followed.uid] = PlacementDifference(
-                    at=format_time(followed.decided_at),
-                    pod=key,
-                    agreement=Agreement.ONLY_OURS,
-                    ours=followed.node,
-                    theirs="",
-                    why=_unschedulable_message(followed.pod),
-                )
-                events += self._put_aside(key)
+            if followed.outcome is Outcome.ASSUMED:
+                if followed.decided_at + GIVES_WAY_NS <= now:
+                    events += self._put_aside(key)
+                if followed.decided_at + self._patience_ns <= now:
+                    self._only_ours(followed, key, now)
         self._theirs.forget_before(now - self._patience_ns)
         return events
+
+    def _only_ours(self, followed: _Followed, key: str, now: int) -> None:
+        """The other scheduler has left the pod alone. It counts if there is room for it not only in our mind."""
+        followed.outcome = Outcome.NO_POD
+        if self._judge.fits(followed.pod, now):
+            self.findings.only_ours[followed.uid] = PlacementDifference(
+                at=format_time(followed.decided_at),
+                pod=key,
+                agreement=Agreement.ONLY_OURS,
+                ours=followed.node,
+                theirs="",
+                why=_unschedulable_message(followed.pod),
+            )
 
     def _put_aside(self, key: str) -> list[Event]:
         followed = self._pods.get(key)
         if followed is None or followed.is_set_aside or followed.pod.status.nominated_node_name:
             return []  # one that the other scheduler has nominated waits as it does there
         followed.is_set_aside = True
-        return [ObjectRemoved(followed.pod)]
+        asked_for = [uid for uid, asked in self._asked_for.items() if asked.preemptor == key]
+        answers = [EvictAnswered(self._asked_for.pop(uid).pod, uid) for uid in asked_for]
+        return [*answers, ObjectRemoved(followed.pod)]
 
 
 def _preemptions_compared(
@@ -376,6 +406,11 @@ def _unschedulable_message(pod: Pod) -> str:
     if condition is None or (condition.status, condition.reason) != (FALSE, UNSCHEDULABLE):
         return ""
     return condition.message
+
+
+def _gist(message: str) -> str:
+    """What stands against the nodes, without what was said about preemption."""
+    return message.partition(". ")[0].rstrip(".")
 
 
 def _nobody(event: Event) -> None:

@@ -14,7 +14,7 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
 from bayplan.core.deciding import Decider
-from bayplan.core.decision import Fits, NeedsPreemption
+from bayplan.core.decision import Choice, Fits, NeedsPreemption
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.profile import Profile
@@ -120,16 +120,24 @@ class Judge:
             return Judgement(True, view.nodes.names[choice.row])
         return _explained(self._profiles[info.scheduler_name], info, view, ours, row)
 
+    def fits(self, pod: Pod, now: int) -> bool:
+        """Whether we would place the pod now."""
+        return isinstance(self._decided(pod, now), Fits)
+
     def preemption(self, pod: Pod, now: int) -> Preemption | None:
         """What we would do if the pod had to preempt now, without a nomination; None: it need not, or cannot."""
+        choice = self._decided(pod, now)
+        return preemption_of(choice, self._cache.view()) if isinstance(choice, NeedsPreemption) else None
+
+    def _decided(self, pod: Pod, now: int) -> Choice | None:
+        """As if the pod were not nominated; None after an error."""
         self._cache.objects.now = now
         info, view = self._cache.info(pod), self._cache.view()
         info.nominated_node_name = ""
         try:
-            choice = self._decider.decide(info, view)
+            return self._decider.decide(info, view)
         except CycleError:
             return None
-        return preemption_of(choice, view) if isinstance(choice, NeedsPreemption) else None
 
 
 def _explained(profile: Profile, info: PodInfo, view: View, ours: int | None, theirs: int) -> Judgement:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from bayplan.core.preemption.prepare import CONDITION_REASON
 from bayplan.model.conditions import TRUE, find_condition
 from bayplan.model.pod import Pod
+from bayplan.model.structs import Struct, field
 from bayplan.model.time_units import MINUTE
 from bayplan.model.well_known import DISRUPTION_TARGET
 
@@ -20,10 +21,11 @@ MARKS_LAST_NS = 10 * MINUTE
 
 
 class Preempted(NamedTuple):
-    """Who had to go from which node."""
+    """Who had to go from which node; `is_shared`: for several preemptors, and nobody knows who for whom."""
 
     node: str
-    victims: tuple[str, ...]
+    victims: tuple[str, ...] = ()
+    is_shared: bool = False
 
 
 class _Marked(NamedTuple):
@@ -31,35 +33,50 @@ class _Marked(NamedTuple):
     victim: str
 
 
+class _Clearing(Struct, eq=False):
+    """A node from which pods go, for as long as somebody waits for it."""
+
+    node: str
+    victims: list[str]
+    preemptors: set[str] = field(default_factory=set)  # all there ever were
+    waiting: set[str] = field(default_factory=set)
+
+
 class SeenPreemptions:
     """Victims by preemptor."""
 
     def __init__(self) -> None:
         self._loose: dict[str, list[_Marked]] = {}  # by node: victims that no preemptor is known for
-        self._preemptors: dict[str, str] = {}  # node -> who was nominated to it last
-        self._victims: dict[str, Preempted] = {}  # by preemptor
+        self._by_node: dict[str, _Clearing] = {}
+        self._by_preemptor: dict[str, _Clearing] = {}
         self._marked_at: dict[str, int] = {}  # by victim
 
     def marked(self, victim: str, node: str, now: int) -> None:
         """A pod on the node is going because of a preemption."""
         self._marked_at[victim] = now
-        preemptor = self._preemptors.get(node)
-        if preemptor is None:
+        clearing = self._by_node.get(node)
+        if clearing is None:
             self._loose.setdefault(node, []).append(_Marked(now, victim))
         else:
-            known = self._victims.get(preemptor, Preempted(node, ()))
-            self._victims[preemptor] = Preempted(node, (*known.victims, victim))
+            clearing.victims.append(victim)
 
     def nominated(self, pod: str, node: str) -> None:
         """The pod waits for the node."""
         self.over(pod)
-        self._preemptors[node] = pod
-        loose = self._loose.pop(node, None)
-        if loose:
-            self._victims[pod] = Preempted(node, tuple(marked.victim for marked in loose))
+        clearing = self._by_node.get(node)
+        if clearing is None:
+            loose = self._loose.pop(node, [])
+            clearing = self._by_node[node] = _Clearing(node, [marked.victim for marked in loose])
+        clearing.preemptors.add(pod)
+        clearing.waiting.add(pod)
+        self._by_preemptor[pod] = clearing
 
     def victims_of(self, pod: str) -> Preempted | None:
-        return self._victims.get(pod)
+        """None for a pod that was never nominated."""
+        clearing = self._by_preemptor.get(pod)
+        if clearing is None:
+            return None
+        return Preempted(clearing.node, tuple(clearing.victims), len(clearing.preemptors) > 1)
 
     def has_marked(self, pod: str) -> bool:
         """Whether the pod was evicted for anybody, not long ago."""
@@ -67,9 +84,11 @@ class SeenPreemptions:
 
     def over(self, pod: str) -> None:
         """The pod has a node, is gone, or waits for another."""
-        self._victims.pop(pod, None)
-        for node in [node for node, preemptor in self._preemptors.items() if preemptor == pod]:
-            del self._preemptors[node]
+        clearing = self._by_preemptor.pop(pod, None)
+        if clearing is not None:
+            clearing.waiting.discard(pod)
+            if not clearing.waiting:
+                del self._by_node[clearing.node]
 
     def forget_before(self, time: int) -> None:
         """Victims that nobody will ask about any more, and those of which nobody has learned for whom they went."""

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from tests.writing import Answer, ScriptedClient, answer, of, refusal, run_virtually, virtual_ns
+from tests.writing import Answer, ScriptedClient, answer, of, refusal, run_virtually, silence, virtual_ns
 
 from bayplan.client.contract import LostError, NotSentError
 from bayplan.client.writes import Limits, Writer
@@ -153,9 +153,18 @@ def test_a_server_that_asks_for_patience_for_ever_is_not_obeyed_for_ever() -> No
     assert bench.answers[0][0] <= 30
 
 
-def test_a_failure_and_its_repetition_with_another_message() -> None:
-    known = pod("a").obj()
-    bench = played(ScriptedClient(), failure("a"), known=(known,))
+@pytest.mark.parametrize(
+    ("action", "within_s"), [(bind(), 20), (evict("v"), 150)], ids=lambda action: type(action).__name__
+)
+def test_a_server_that_says_nothing_keeps_nobody_waiting_for_ever(action: Action, within_s: float) -> None:
+    bench = played(ScriptedClient(*[silence] * 99), action, known=(pod("v").obj(),), within_s=1_000)
+    ((at, answered),) = bench.answers
+    assert isinstance(answered, BindAnswered | EvictAnswered)
+    assert (answered.error, at <= within_s) == ("context deadline exceeded", True)
+
+
+def test_a_failure_is_written_into_the_status() -> None:
+    bench = played(ScriptedClient(), failure("a"), known=(pod("a").obj(),))
     (request,) = bench.client.requests
     assert (request.method, request.path) == ("PATCH", "/api/v1/namespaces/default/pods/a/status")
     assert request.content_type == "application/strategic-merge-patch+json"

@@ -15,6 +15,7 @@ from bayplan.core.plugins.requeue_rules import on
 from bayplan.model.pod import Pod
 
 WAITING = "waiting for the preemption for this pod to be finished"
+_IS_PREEMPTING = unresolvable(WAITING)
 
 
 class DefaultPreemption:
@@ -33,7 +34,7 @@ class PreemptionGate(DefaultPreemption):
         self._is_preempting = is_preempting
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
-        return unresolvable(WAITING) if self._is_preempting(pod.key) else SUCCESS
+        return _IS_PREEMPTING if self._is_preempting(pod.key) else SUCCESS
 
 
 def after_pod_deleted(pod: PodInfo, old: Pod, new: None) -> bool:  # noqa: ARG001

@@ -227,7 +227,7 @@ class SchedulingQueue:
         if cluster_event != WILDCARD and not self._interests_anybody(cluster_event):
             return
         if len(self._parked):
-            nominated = self.nominations.keys() if len(self._parked) > CROWD_MIN else ()
+            nominated = self.nominations.keys
             helped = woken(self._parked, self._profiles, cluster_event, old, new, nominated, priority_max)
             self._wake([entry for entry in helped if entry[0].key != except_key], now, cluster_event.label)
         self._in_flight.note(cluster_event, old, new)
@@ -245,7 +245,7 @@ class SchedulingQueue:
     def release(self, key: str, now: int) -> None:
         """A gate may have opened for this pod: ask again and, if so, let the wake-up go on that brought it there."""
         queued = self.resting.get(key)
-        if queued is not None and queued.state is PodState.GATED:
+        if queued is not None and queued.state is PodState.GATED and queued.held_back is not Strategy.SKIP:
             self._wake([(queued, queued.held_back)], now, labels.GATE_OPENED)
 
     def tick(self, now: int) -> None:
@@ -336,9 +336,14 @@ class SchedulingQueue:
             cluster_event = ClusterEvent(EventResource.UNSCHEDULABLE_POD, action)
             strategy = judge(queued, cluster_event, self._profile(queued).reactions.to(cluster_event), old, new)
             if strategy is not Strategy.SKIP:
+                remembered = queued.held_back
                 self._wake([(queued, strategy)], now, cluster_event.label)
                 if queued.state not in _PARKED:
                     return
+                if action is ActionType.UPDATE and old.metadata.annotations == new.metadata.annotations:
+                    # Its own status is no news to a pod, and not worth an attempt when the gate opens. As upstream the
+                    # pod stays gated then, until the end of a pod wakes it.
+                    queued.held_back = remembered
 
     def _wake(self, pods: Iterable[tuple[QueuedPod, Strategy]], now: int, reason: str) -> None:
         for queued, strategy in pods:

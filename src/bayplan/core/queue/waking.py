@@ -4,14 +4,17 @@ Takes the parked pods and what their profiles react to; gives the pods to be mov
 
 Of a crowd, a large group of pods that nothing tells apart, only the first is woken: a scout. What rejects it rejects
 them all, and where it finds a place the queue sends the next. Otherwise every pod that ends would have thousands of
-waiting ones tried again, each in vain. Pods that have a node kept for them are no part of a crowd.
+waiting ones tried again, each in vain. Pods that have a node kept for them are no part of a crowd, nor are those that
+an extender rejected: it sees more of a pod than what makes a group.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+from bayplan.core.framework.extender import EXTENDER
 from bayplan.core.framework.requeue import ClusterEvent
+from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, is_about, judge
 from bayplan.core.queue.parked import Group, Parked
 from bayplan.core.queue.queued_pod import QueuedPod, Strategy
@@ -27,10 +30,10 @@ def woken(
     cluster_event: ClusterEvent,
     old: Object | None,
     new: Object | None,
-    nominated: Collection[str],
+    nominated: Callable[[], Collection[str]],
     priority_max: int | None,
 ) -> list[tuple[QueuedPod, Strategy]]:
-    """The pods to wake; `nominated` are the keys of those with a node kept for them.
+    """The pods to wake; `nominated` gives the keys of those with a node kept for them.
 
     Nothing above `priority_max` is woken: room that is given back is no news to those who could have taken it anyway.
     """
@@ -54,7 +57,7 @@ def _judge_group(
     cluster_event: ClusterEvent,
     old: Object | None,
     new: Object | None,
-    nominated: Collection[str],
+    nominated: Callable[[], Collection[str]],
 ) -> Iterator[tuple[QueuedPod, Strategy]]:
     """One answer for all members, but for the one whom the cluster event is about."""
     matched = profile.reactions.to(cluster_event)
@@ -68,8 +71,11 @@ def _judge_group(
     if strategy is Strategy.SKIP:
         return
     going: Iterable[QueuedPod] = members.values()
-    if len(members) > CROWD_MIN and not group.gating_plugin:
-        going = {speaker.key: speaker, **{key: members[key] for key in nominated if key in members}}.values()
+    if len(members) > CROWD_MIN and not group.gating_plugin and EXTENDER not in group.rejectors:
+        going = {speaker.key: speaker, **{key: members[key] for key in nominated() if key in members}}.values()
+    elif group.gating_plugin == PreemptionGate.name:
+        # Who waits for evictions is let in when they are answered, by the best of the wake-ups until then.
+        going = [queued for queued in members.values() if queued.held_back < strategy]
     yield from ((queued, strategy) for queued in going if queued is not own)
 
 

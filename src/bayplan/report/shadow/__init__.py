@@ -1,0 +1,1 @@
+"""What a scheduler in the shadow found out, for people."""

@@ -1,0 +1,90 @@
+"""The findings of a shadow as sentences and tables of text, for a terminal and for a page.
+
+Takes the document of `Findings.to_dict`. Nothing is escaped here; tables are cut only where a caller asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from bayplan.report.words import counted, examples
+
+Plain = Mapping[str, Any]
+
+#: What each kind of agreement means, in the order in which it is told.
+MEANINGS = {
+    "same": "the same",
+    "tied": "equally good: chance decides",
+    "moved": "the cluster had changed in between; in the same situation we agree",
+    "different": "different",
+    "onlyTheirs": "only kube-scheduler",
+    "onlyOurs": "only bayplan",
+}
+_AGREED = ("same", "tied", "moved")
+_SAMPLE_NOTE = (
+    "kube-scheduler looks at a sample of the nodes in clusters of more than 100, and tries some of the candidates for "
+    "preemption; a better one may never have been looked at. percentageOfNodesToScore: 100 makes it look at all."
+)
+
+
+class Section(NamedTuple):
+    """A title, what is to be said, and a table."""
+
+    title: str
+    sentence: str
+    titles: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    numeric: Sequence[str] = ()
+
+
+def answer(found: Plain) -> str:
+    """The one sentence that counts."""
+    placements = found["placements"]
+    total = sum(placements.values())
+    if not total:
+        return f"Nothing to compare yet: no pod was seen to get a node ({counted(found['decisions'], 'decision')})."
+    agreed = sum(placements[kind] for kind in _AGREED)
+    return f"bayplan agrees with {agreed:,} of {counted(total, 'placement')} ({100 * agreed / total:.1f}%)."
+
+
+def sections(found: Plain, at_most: int) -> Iterator[Section]:
+    """Counts first, then each kind of difference that there is, the latest first."""
+    kinds = [(kind, meaning) for kind, meaning in MEANINGS.items() if _counts_of(found, kind) != (0, 0, 0)]
+    titles = ("", "placements", "preemptions", "messages")
+    rows = [(meaning, *(f"{count:,}" for count in _counts_of(found, kind))) for kind, meaning in kinds]
+    yield Section("Decisions compared", "", titles, rows, titles[1:])
+    differences = [
+        ("Placed differently", _SAMPLE_NOTE, ("pod", "bayplan", "kube-scheduler", "why"), "placement", _placement),
+        ("Evicted differently", "", ("pod", "bayplan", "kube-scheduler"), "preemption", _preemption),
+        ("Explained differently", "", ("pod", "bayplan", "kube-scheduler"), "message", _message),
+    ]
+    for title, sentence, columns, kind, row in differences:
+        latest = found[f"{kind}Differences"][::-1]
+        if latest:
+            more = f" The latest {at_most:,} are shown." if len(latest) > at_most else ""
+            yield Section(title, (sentence + more).strip(), columns, [row(each) for each in latest[:at_most]])
+
+
+def _counts_of(found: Plain, kind: str) -> tuple[int, int, int]:
+    return found["placements"][kind], found["preemptions"][kind], found["messages"][kind]
+
+
+def _placement(difference: Plain) -> tuple[str, ...]:
+    return difference["pod"], difference["ours"] or "nowhere", difference["theirs"] or "nowhere", difference["why"]
+
+
+def _preemption(difference: Plain) -> tuple[str, ...]:
+    return (
+        difference["pod"],
+        _evicted(difference["ourNode"], difference["ourVictims"]),
+        _evicted(difference["theirNode"], difference["theirVictims"]),
+    )
+
+
+def _evicted(node: str, victims: Sequence[str]) -> str:
+    return f"{examples(list(victims), 3)} from {node}" if victims else "nobody"
+
+
+def _message(difference: Plain) -> tuple[str, ...]:
+    return difference["pod"], difference["ours"] or "(nothing yet)", difference["theirs"]
