@@ -13,8 +13,7 @@ from typing import Final
 
 import structlog
 
-from bayplan.apiserver.http.information import TEXT
-from bayplan.apiserver.http.requests import Answer
+from bayplan.apiserver.http.requests import TEXT, Answer
 
 _NO_SNIFFING: Final = (("x-content-type-options", "nosniff"),)
 _SUCCESS, _ERROR = "success", "error"

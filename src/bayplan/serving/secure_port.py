@@ -14,9 +14,8 @@ from urllib.parse import parse_qs
 
 import structlog
 
-from bayplan.apiserver.http.application import error_answer
 from bayplan.apiserver.http.connections import PEER_CERTIFICATE
-from bayplan.apiserver.http.requests import Answer
+from bayplan.apiserver.http.requests import Answer, error_answer
 from bayplan.apiserver.http.sending import Receive, Scope, Send, send_answer
 from bayplan.apiserver.http.server import Server
 from bayplan.serving.access import AccessControl

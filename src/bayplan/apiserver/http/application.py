@@ -18,13 +18,12 @@ from bayplan.apiserver.http import reading, reviews, subresources, tokens, writi
 from bayplan.apiserver.http.accepting import form_of
 from bayplan.apiserver.http.bodies import check_length
 from bayplan.apiserver.http.connections import ABORT
-from bayplan.apiserver.http.information import TEXT, Information
-from bayplan.apiserver.http.requests import JSON, Answer, Request, Stream, query_of, segments_of
+from bayplan.apiserver.http.information import Information
+from bayplan.apiserver.http.requests import TEXT, Answer, Request, Stream, error_answer, query_of, segments_of
 from bayplan.apiserver.http.routing import Target, UnknownPath, target_of
 from bayplan.apiserver.http.sending import Receive, Scope, Send, send_answer, send_pieces
 from bayplan.apiserver.http.watching import Watch, watch
 from bayplan.apiserver.registry.registry import Registry
-from bayplan.apiserver.storage.entries import encode_json
 from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound, Unauthorized
 
 #: A path may begin with this and the token.
@@ -204,12 +203,6 @@ def _verb_of(request: Request, target: Target) -> str:
     if verb not in allowed or (verb in ("update", "patch") and not target.name):
         raise MethodNotAllowed
     return verb
-
-
-def error_answer(error: ApiError) -> Answer:
-    """A refusal as the Status that clients know."""
-    headers = (("retry-after", str(error.retry_after_s)),) if error.retry_after_s else ()
-    return Answer(error.code, encode_json(error.status()), JSON, headers)
 
 
 def path_of(scope: Scope) -> tuple[str, ...]:
