@@ -11,11 +11,11 @@ import asyncio
 import json
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from tests.stories.objects import made
@@ -71,8 +71,12 @@ class Recorder:
     def close(self) -> None:
         self._application.close()
 
+    @staticmethod
+    def path_of(scope: Scope) -> str:
+        return TOKEN_IN_PATH.sub("", scope["path"])
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        method, path = scope["method"], TOKEN_IN_PATH.sub("", scope["path"])
+        method, path = scope["method"], self.path_of(scope)
         if method == "GET":
             await self._application(scope, receive, send)
             return
@@ -99,10 +103,14 @@ class Recorder:
             scope["extensions"][ABORT]()
             await asyncio.sleep(0.001)  # until the server has noticed, and does not answer on its own
         elif fault.status:
-            head = [(b"content-type", b"application/json")]
-            head += [(name.lower().encode(), value.encode()) for name, value in fault.headers.items()]
-            await send({"type": "http.response.start", "status": fault.status, "headers": head})
-            await send({"type": "http.response.body", "body": json.dumps(fault.body).encode()})
+            await self.say(fault.status, fault.body, fault.headers, send)
+
+    async def say(self, status: int, body: Line | None, headers: Mapping[str, str], send: Send) -> None:
+        """An answer that the server knows nothing of."""
+        head = [(b"content-type", b"application/json")]
+        head += [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": status, "headers": head})
+        await send({"type": "http.response.body", "body": json.dumps(body).encode()})
 
 
 def _late(send: Send) -> Send:
@@ -136,6 +144,8 @@ async def _body(receive: Receive) -> bytes:
 
 class HttpPlay(Play):
     """One story on one served cluster."""
+
+    recorder_class: ClassVar[type[Recorder]] = Recorder
 
     def __init__(self, story: Story, folder: Path) -> None:
         self.story = story
@@ -200,7 +210,8 @@ class HttpPlay(Play):
     @asynccontextmanager
     async def _served(self) -> AsyncIterator[None]:
         application = Application(self._registry, TOKEN, self._now, f"{HOST}:{self._port}")
-        server = Server(Recorder(application, self.story, self._note_line), self._listening)
+        self.recorder = self.recorder_class(application, self.story, self._note_line)
+        server = Server(self.recorder, self._listening)
         controllers = replace(
             standard_controllers(KUBELET),
             budgets=DisruptionController(lag_ns=5 * MILLISECOND),

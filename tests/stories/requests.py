@@ -54,6 +54,13 @@ def asked(at: int, data: Line, uids: Mapping[str, str]) -> Iterator[Seen]:
         yield Seen(at, about, f"request {part}", f"{data['method']} {part}{query}{content} {body}")
 
 
+def read_of_pods(at: float, data: Line) -> Iterator[tuple[float, str]]:
+    """When pods were listed or watched, and with which query."""
+    if data["method"] == "GET" and data["path"] == "/api/v1/pods":
+        query = re.sub(r"resourceVersion=\d+", "resourceVersion=VERSION", data.get("query", ""))
+        yield at, re.sub(r"timeout=\d+m\d+s&timeoutSeconds=\d+", "timeout=SECONDS", query)
+
+
 def _subject(data: Line) -> tuple[str, str] | None:
     """The pod, or claim, that the request is about, and which part of it."""
     path, body = data["path"], data.get("body") or {}

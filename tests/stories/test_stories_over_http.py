@@ -10,6 +10,7 @@ name can be hit, and volumes are read before they are written (reads are not com
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import replace
 from itertools import product
@@ -27,8 +28,10 @@ from tests.stories.test_stories import (
     STORIES,
     outcome,
 )
+from tests.stories.troubled_watches import ServerDown, TroubledWatches
 
 from bayplan.apiserver.http import watching
+from bayplan.client.backoff import Backoff
 from bayplan.worlds import embedded
 
 DONE_ALREADY = "a volume that is kept for the claim already is not written again"
@@ -80,6 +83,11 @@ MORE: dict[str, Terms] = {
 #: Minutes of virtual time.
 LONG = {"flush", "series"}
 RATE = "n_rate"
+#: With what is drawn for the pauses before a list: near enough to what the real scheduler drew.
+WATCHES: dict[str, tuple[type[TroubledWatches], float]] = {
+    "m_watch": (TroubledWatches, 0.27),
+    "m_down": (ServerDown, 0.5),
+}
 #: Whose process is not what `bayplan run` would start: a plugin of the test's own.
 NOT_HERE = {"x_flush"}
 
@@ -95,7 +103,7 @@ def terms_of(name: str) -> Terms:
 @pytest.fixture(scope="module")
 def stories(shared: Path) -> dict[str, Story]:
     path = shared / "reference" / "wire" / "stories.jsonl.xz"
-    return read_stories(path, {*STORIES, *MORE, CROWDED, RATE})
+    return read_stories(path, {*STORIES, *MORE, *WATCHES, CROWDED, RATE})
 
 
 @pytest.fixture(autouse=True)
@@ -120,6 +128,23 @@ def test_a_story_holds_over_http(name: str, stories: dict[str, Story], tmp_path:
     differences = compare(recorded, [*played.seen, *played.requests], terms_of(name))
     assert not differences, "\n".join(differences)
     assert len(played.requests) >= 2  # something was asked, and written down
+
+
+@pytest.mark.parametrize("name", WATCHES)
+def test_watches_in_trouble(
+    name: str, stories: dict[str, Story], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lists and watches of pods have the recorded queries, in order; pods are bound once they are seen again."""
+    play, pause = WATCHES[name]
+    monkeypatch.setattr(Backoff.__init__, "__defaults__", (time.monotonic, lambda: pause))
+    story = stories[name]
+    played = play(story, tmp_path).account()
+    recorded = replace(story, seen=[*story.seen, *story.requests])
+    differences = compare(recorded, [*played.seen, *played.requests], Terms(tolerance_ms=1_500))
+    assert not differences, "\n".join(differences)
+    if name == "m_watch":
+        asked = [query for at, query in played.reads if at > 0]
+        assert asked == [query for _, query in story.reads]
 
 
 def test_three_preemptors_at_once_over_http(stories: dict[str, Story], tmp_path: Path) -> None:
