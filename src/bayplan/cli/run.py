@@ -158,7 +158,7 @@ class _Process:
 
     def _observers(self) -> list[LiveObserver]:
         """Who looks on."""
-        counted = () if self._metrics is None else self._metrics.watch(self.scheduler)
+        counted = () if self._metrics is None else (self._metrics.watch(self.scheduler),)
         return [DecisionLog(self._options.verbosity), self.recorder, *counted]
 
     def _parts(self) -> list[Coroutine[Any, Any, None]]:
