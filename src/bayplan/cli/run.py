@@ -194,7 +194,7 @@ class _Process:
 
     def _observers(self) -> list[LiveObserver]:
         """Who looks on."""
-        counted = () if self._metrics is None else self._metrics.watch(self.scheduler)
+        counted = () if self._metrics is None else (self._metrics.watch(self.scheduler),)
         others = [other for other in (self._journal, self.shadow) if other is not None]
         return [DecisionLog(self._options.verbosity), self.recorder, *counted, *others]
 

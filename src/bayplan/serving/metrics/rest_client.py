@@ -73,5 +73,5 @@ class RequestTallies:
         return self._requests, self._durations
 
     def answered(self, host: str, method: str, code: str, took_ns: int) -> None:
-        self._requests.add(code, host, method)
-        self._durations.add(took_ns, host, method)
+        self._requests.add((code, host, method))
+        self._durations.add(took_ns, (host, method))
