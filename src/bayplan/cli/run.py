@@ -21,6 +21,7 @@ from typing import Any
 import click
 import structlog
 
+from bayplan.analysis.memory import keep_memory
 from bayplan.cli.run_options import RunCommand, RunOptions, configuration_of, run_options
 from bayplan.cli.run_serving import Shown, secure_port
 from bayplan.client.connecting import connect
@@ -78,6 +79,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         click.echo(f"wrote the configuration to {options.write_config_to}", err=True)
         return
     configure(options.logging_format, options.verbosity)
+    keep_memory()
     try:
         run_event_loop(_run(options, configuration))
     except* LeaseLostError:

@@ -16,19 +16,12 @@ from typing import Protocol
 from bayplan.client.backoff import Backoff
 from bayplan.client.contract import ApiClient, LostError, NotSentError, TransportError
 from bayplan.client.extender_documents import KeptDocuments
-from bayplan.client.watch_lines import (
-    BOOKMARK,
-    DELETED,
-    INITIAL_EVENTS_END,
-    KindReader,
-    Page,
-    Status,
-    Unreadable,
-    read_status,
-)
+from bayplan.client.watch_lines import KindReader, Page, Status, Unreadable, read_status
 from bayplan.client.watched_kinds import WatchedKind
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object, object_key
+from bayplan.model.watch_types import BOOKMARK, DELETED
+from bayplan.model.well_known import INITIAL_EVENTS_END
 
 _TIMEOUT_MIN_S, _TIMEOUT_MAX_S = 300, 600
 _OVERDUE_S = 30  # a server that has not ended a watch this long after its time is not there any more
