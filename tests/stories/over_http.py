@@ -35,6 +35,7 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.log import Change
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.client.connecting import connect
+from bayplan.client.http import HttpClient
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
 from bayplan.config.loading import load_configuration
@@ -77,15 +78,17 @@ class Recorder:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         method, path = scope["method"], self.path_of(scope)
+        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        data: Line = {"method": method, "path": path, "query": scope["query_string"].decode(), "headers": headers}
         if method == "GET":
+            self._note("request", data)
             await self._application(scope, receive, send)
             return
         raw = await _body(receive)
         body = json.loads(raw) if raw else None
-        data: Line = {"method": method, "path": path, "body": body, "query": scope["query_string"].decode()}
         if method == "PATCH":
-            data["contentType"] = dict(scope["headers"])[b"content-type"].decode()
-        self._note("request", data)
+            data["contentType"] = headers["content-type"]
+        self._note("request", {**data, "body": body})
         faults = self._faults.get(request_key(method, path, body))
         fault = faults.popleft() if faults else Fault()
         await asyncio.sleep(THERE_S)
@@ -164,12 +167,16 @@ class HttpPlay(Play):
 
     def account(self) -> Story:
         """Play the story to its end; what happened."""
+        return story_of(self.story.name, self.lines())
+
+    def lines(self) -> list[Line]:
+        """The same, line by line."""
         loop = VirtualLoop(self.start - STARTED_BEFORE)
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             runner.run(self._play())
         address = re.compile(rf"([^/\"]*@)?{HOST}:{self._port}(/token={TOKEN})?")
-        lines = json.loads(address.sub("APISERVER", json.dumps(self._lines)))
-        return story_of(self.story.name, lines)
+        lines: list[Line] = json.loads(address.sub("APISERVER", json.dumps(self._lines)))
+        return lines
 
     async def _play(self) -> None:
         async with self._served(), self._scheduling():
@@ -185,7 +192,7 @@ class HttpPlay(Play):
         for at_ms, do, line in sorted(plan, key=lambda one: one[0]):
             if begins_ms <= at_ms < ends_ms:
                 await self._until(self.at(at_ms) + REQUEST)
-                do(line, self._now())
+                do(line, self.now())
         await self._until(self.at(ends_ms))
 
     def perform(self, action: Line, now: int) -> None:
@@ -197,19 +204,19 @@ class HttpPlay(Play):
         elif not action["do"].startswith("inject"):  # which shows in what became of requests
             super().perform(action, now)
 
-    def _now(self) -> int:
+    def now(self) -> int:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)
         return loop.time_ns()
 
     async def _until(self, time: int) -> None:
-        await asyncio.sleep(max(time - self._now(), 0) / SECOND)
+        await asyncio.sleep(max(time - self.now(), 0) / SECOND)
 
     # ------------------------------------------------------------------ the cluster
 
     @asynccontextmanager
     async def _served(self) -> AsyncIterator[None]:
-        application = Application(self._registry, TOKEN, self._now, f"{HOST}:{self._port}")
+        application = Application(self._registry, TOKEN, self.now, f"{HOST}:{self._port}")
         self.recorder = self.recorder_class(application, self.story, self._note_line)
         server = Server(self.recorder, self._listening)
         controllers = replace(
@@ -224,7 +231,7 @@ class HttpPlay(Play):
             NoScheduler(),
             [*controllers],
             Draws(0, replace(LATENCIES, watch_ns=0)),
-            self._now,
+            self.now,
             housekeeping=Housekeeping(self._registry, ""),
         )
         living = asyncio.ensure_future(world.run())
@@ -239,28 +246,35 @@ class HttpPlay(Play):
 
     @asynccontextmanager
     async def _scheduling(self) -> AsyncIterator[None]:
+        async with self._connected() as client:
+            configuration = load_configuration(None)
+            scheduler = build_scheduler(configuration, started_at=self.now())
+            world = LiveWorld(scheduler, client, kinds_to_watch(configuration), clock=self.now)
+            connection = configuration.client_connection
+            limits = Limits(connection.qps, connection.burst)
+            writer = Writer(client, world.find, world.answer, limits=limits, clock=self.now, host="HOST")
+            running = asyncio.ensure_future(world.run(writer))
+            try:
+                yield
+            finally:
+                running.cancel()
+                await asyncio.gather(running, return_exceptions=True)
+                await writer.drain(1.0)
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[HttpClient]:
         file = self._folder / "kubeconfig"
         file.write_text(kubeconfig(f"http://{HOST}:{self._port}", TOKEN), encoding="utf-8")
-        configuration = load_configuration(None)
         client = connect(str(file))
-        scheduler = build_scheduler(configuration, started_at=self._now())
-        world = LiveWorld(scheduler, client, kinds_to_watch(configuration), clock=self._now)
-        connection = configuration.client_connection
-        limits = Limits(connection.qps, connection.burst)
-        writer = Writer(client, world.find, world.answer, limits=limits, clock=self._now, host="HOST")
-        running = asyncio.ensure_future(world.run(writer))
         try:
-            yield
+            yield client
         finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-            await writer.drain(1.0)
             await client.close()
 
     # ------------------------------------------------------------------ writing down
 
     def _note_line(self, what: str, data: Line) -> None:
-        at = (self._now() - self.start) / MILLISECOND if self._lines else 0.0
+        at = (self.now() - self.start) / MILLISECOND if self._lines else 0.0
         self._lines.append({"what": what, "t_ms": at, "data": data})
 
     def _note_change(self, change: Change) -> None:

@@ -46,9 +46,10 @@ class TroubleMaker(Recorder):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path, query = self.path_of(scope), scope["query_string"].decode()
         is_watch = "watch=true" in query
-        if scope["method"] == "GET" and path == PODS:
-            self._note("request", {"method": "GET", "path": path, "query": query})
-        if self.refusals and (self.refuses_all or (is_watch and path == PODS)):
+        is_refused = self.refusals and (self.refuses_all or (is_watch and path == PODS))
+        if is_watch or is_refused:
+            self._note("request", {"method": scope["method"], "path": path, "query": query})
+        if is_refused:
             refusal = self.refusals.popleft()
             await self.say(refusal["status"], refusal["body"], {}, send)
         elif is_watch:

@@ -23,6 +23,8 @@ from bayplan.model.durations import Duration, parse_duration
 from bayplan.serving.access import ALWAYS_ALLOWED
 from bayplan.serving.logs import LogFormat
 
+_PORT_MAX = 65_535
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_SECURE_PORT = 10_259
@@ -66,6 +68,14 @@ class _GoInt(click.ParamType[int]):
             self.fail(f"{value!r}: expected a whole number", param, ctx)
 
 
+class _Port(_GoInt):
+    name = "port"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        port = super().convert(value, param, ctx)
+        return port if 0 <= port <= _PORT_MAX else self.fail(f"{port}: expected 0 to {_PORT_MAX}", param, ctx)
+
+
 _DURATION, _BOOL, _INT = _GoDuration(), _GoBool(), _GoInt()
 
 _OPTIONS: tuple[Callable[[F], F], ...] = (
@@ -89,7 +99,7 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("--leader-elect-resource-namespace", metavar="NAME", help="Its namespace. Default: kube-system."),
     click.option(
         "--secure-port",
-        type=_INT,
+        type=_Port(),
         default=DEFAULT_SECURE_PORT,
         show_default=True,
         help="Port for health, metrics and debugging over TLS; 0: none.",

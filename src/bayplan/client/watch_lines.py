@@ -15,10 +15,8 @@ import msgspec
 from bayplan.client.sharing import SharedParts
 from bayplan.model.checks import check
 from bayplan.model.conversion import convert
-from bayplan.model.kinds import KindInfo, Object
-
-ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
-INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+from bayplan.model.kinds import KindInfo, Object, object_key
+from bayplan.model.watch_types import ADDED, ERROR, MODIFIED
 
 
 class Status(msgspec.Struct):
@@ -154,4 +152,4 @@ class KindReader:
 def _unreadable(obj: Object, faults: Any) -> Unreadable:
     meta = obj.metadata
     problem = "; ".join(f"{path}: {message}" for path, message in faults)
-    return Unreadable(f"{meta.namespace}/{meta.name}".lstrip("/"), meta.resource_version, problem)
+    return Unreadable(object_key(obj), meta.resource_version, problem)
