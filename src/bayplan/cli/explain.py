@@ -18,6 +18,7 @@ from bayplan.cli.options import (
     note_skipped,
     output_option,
 )
+from bayplan.cli.sources import live_options, read_sources
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.json_output import write_json
 from bayplan.report.terminal import show
@@ -31,6 +32,7 @@ from bayplan.report.terminal import show
 )
 @click.argument("pod")
 @files_option
+@live_options
 @config_option
 @feature_gates_option
 @namespace_option
@@ -45,6 +47,8 @@ from bayplan.report.terminal import show
 def command(
     pod: str,
     files: tuple[str, ...],
+    kubeconfig: str | None,
+    context: str | None,
     config: str | None,
     feature_gates: str,
     namespace: str,
@@ -58,7 +62,7 @@ def command(
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web, prod/sts/db), which means the
     next pod it would create. A running pod is treated as if it were pending.
     """
-    cluster = Cluster.load(*files)
+    cluster = Cluster.of(read_sources(files, kubeconfig, context))
     note_skipped(cluster.skipped)
     why = cluster.explain(pod, config, namespace=namespace, feature_gates=feature_gates)
     document = why.document(all_reasons=all_reasons)
