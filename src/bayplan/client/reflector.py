@@ -23,6 +23,7 @@ from bayplan.client.watch_lines import (
     KindReader,
     Page,
     Status,
+    UnintelligibleError,
     Unreadable,
     read_status,
 )
@@ -116,7 +117,7 @@ class Reflector:
         while True:
             try:
                 await self._list_and_watch()
-            except (_RefusedError, TransportError, ValueError) as error:
+            except (_RefusedError, TransportError, UnintelligibleError) as error:
                 self._report(error)
             self._listing = None
             await asyncio.sleep(self._backoff.delay_s())
@@ -262,6 +263,7 @@ class Reflector:
             async with asyncio.timeout(self._patience_s) as patience, self._client.stream(path) as stream:
                 if stream.status >= 400:
                     raise _RefusedError(stream.status, read_status(await stream.read()).message)
+                self._reported = ""
                 rest = b""
                 async for chunk in stream:
                     *lines, rest = (rest + chunk).split(b"\n")
