@@ -10,10 +10,11 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from bayplan.client.contract import JSON, LostError, Response
+from bayplan.client.contract import LostError, Response
 from bayplan.client.snapshots import Snapshot, list_path, read_snapshot
 from bayplan.model.errors import InvalidObject
 from bayplan.model.kinds import KINDS
+from bayplan.model.media_types import JSON
 
 PODS, NODES, NAMESPACES = "/api/v1/pods", "/api/v1/nodes", "/api/v1/namespaces"
 Answer = Callable[[str, dict[str, str]], tuple[int, Any]]
