@@ -130,7 +130,9 @@ class _Process:
         self.elector = None if self.shadow is not None else _election(configuration, client, self._wake)
         documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
         extenders = () if documents is None else _extenders(configuration, documents)
-        self.recorder = DecisionRecorder(build_profiles(configuration))
+        self.recorder = DecisionRecorder(
+            build_profiles(configuration), leaves_out="extenders" if configuration.extenders else ""
+        )
         self.scheduler = build_scheduler(
             configuration,
             started_at=started_at,
