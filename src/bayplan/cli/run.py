@@ -145,7 +145,9 @@ class _Process:
         self._journal = _journal(options, configuration, started_at)
         documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
         extenders = () if documents is None else _extenders(configuration, documents, self._journal, clock)
-        self.recorder = DecisionRecorder(build_profiles(configuration))
+        self.recorder = DecisionRecorder(
+            build_profiles(configuration), leaves_out="extenders" if configuration.extenders else ""
+        )
         self.scheduler = build_scheduler(
             configuration,
             started_at=started_at,
