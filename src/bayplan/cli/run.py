@@ -82,13 +82,24 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     keep_memory()
     try:
         run_event_loop(_run(options, configuration))
-    except* LeaseLostError:
-        ctx.exit(1)
+    except BaseExceptionGroup as group:
+        error = _cause_of(group)
+        if isinstance(error, LeaseLostError):
+            ctx.exit(1)
+        raise error from None
+
+
+def _cause_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first of the errors that ended it, which says more than that there were some."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 async def _run(options: RunOptions, configuration: Configuration) -> None:
     stopping = _stop_on_signals()
-    client = connect(configuration.client_connection.kubeconfig or None, options.context)
+    client = connect(configuration.client_connection.kubeconfig or None, options.context, server=options.master)
     try:
         metrics = Metrics() if options.secure_port else None
         process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
