@@ -18,13 +18,20 @@ T = TypeVar("T")
 BEGIN = 1_794_775_086_000_000_000
 
 
+_LOOKS_AT_THREADS_S, _IN_FLIGHT_S, _GIVES_UP_AFTER_S = 0.005, 0.0003, 5.0
+
+
 class _Impatient(selectors.SelectSelector):
-    """Never waits; what it was asked to wait is noted."""
+    """Hardly ever waits, but for threads; what it was asked to wait is noted."""
 
     passed = 0.0
+    threads = 0  # at work
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = super().select(0)
+        if self.threads and timeout != 0:
+            return super().select(_LOOKS_AT_THREADS_S)
+        # A thread may still be ending, and what was written to a socket may take a moment to get to its other end.
+        ready = super().select(_GIVES_UP_AFTER_S if timeout is None else _IN_FLIGHT_S if timeout else 0)
         if not ready and timeout is None:
             raise AssertionError("nothing will ever happen again")
         if not ready and timeout:
@@ -42,6 +49,16 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def time(self) -> float:
         return self._impatient.passed
+
+    def run_in_executor(self, executor: Any, func: Any, *args: Any) -> Any:  # type: ignore[override]
+        """While a thread is at work, time stands still."""
+        working = super().run_in_executor(executor, func, *args)
+        self._impatient.threads += 1
+        working.add_done_callback(self._note_end)
+        return working
+
+    def _note_end(self, _: object) -> None:
+        self._impatient.threads -= 1
 
     def time_ns(self) -> int:
         return self._begin + round(self.time() * 1e9)
