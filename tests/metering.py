@@ -23,9 +23,11 @@ from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object
 from bayplan.serving.metrics.registry import Metrics
+from bayplan.worlds.shadow_findings import Agreement, Findings
 
 MILLISECOND = 1_000_000
 SECOND = 1_000 * MILLISECOND
+FINDINGS = Findings(decisions=9, placements=Counter({Agreement.SAME: 6, Agreement.DIFFERENT: 1}))
 #: What the stopwatch's clock goes on by with each look at it.
 TICK = 1_000
 
@@ -45,7 +47,7 @@ class Watched:
         self.scheduler = Scheduler(
             profiles, queue_order(profiles), started_at=0, stopwatch=self.metrics.stopwatch, safety=safety
         )
-        self.observers = self.metrics.watch(self.scheduler)
+        self.observer = self.metrics.watch(self.scheduler)
         self.now = SECOND
         for obj in objects:
             self.see(ObjectAdded(obj))
@@ -56,21 +58,18 @@ class Watched:
 
     def see(self, event: Event) -> None:
         self.scheduler.observe(event, self.now)
-        for observer in self.observers:
-            observer.observed(event, self.now)
+        self.observer.observed(event, self.now)
 
     def decide(self, took_ns: int = MILLISECOND) -> Decision | None:
         decision = self.scheduler.decide(self.now)
         if decision is not None:
-            for observer in self.observers:
-                observer.decided(decision, self.now, took_ns)
+            self.observer.decided(decision, self.now, took_ns)
         return decision
 
     def wrote(self, action: Action, error: str = "", took_ns: int = 5 * MILLISECOND) -> None:
         """The action was performed, and takes that long; Bind and Evict are answered."""
         self.now += took_ns
-        for observer in self.observers:
-            observer.wrote(action, took_ns, error)
+        self.observer.wrote(action, took_ns, error)
         if isinstance(action, Bind):
             self.see(BindAnswered(action.pod, action.uid, error))
         elif isinstance(action, Evict):
@@ -96,12 +95,6 @@ class World:
         return {"Pod": "", "Node": "missing permission"}
 
 
-class Writer:
-    """Of a writer what is asked of it."""
-
-    outcomes: Counter[tuple[str, ...]] = Counter({("Bind", "written"): 5, ("Emit", "dropped"): 2})
-
-
 class Elector:
     """Of an elector what is asked of it."""
 
@@ -112,11 +105,14 @@ class Elector:
 
 
 def shown_parts(metrics: Metrics, elector: Elector | None = None) -> Metrics:
-    """With the parts of a running process."""
+    """With the parts of a running process, and a shadow besides."""
     world: Any = World()
-    writer: Any = Writer()
     election: Any = elector
-    metrics.show(world, writer, election, "kube-scheduler")
+    metrics.show_world(world)
+    metrics.show_writes(Counter({("Bind", "written"): 5, ("Emit", "dropped"): 2}))
+    metrics.show_shadow(FINDINGS)
+    if elector is not None:
+        metrics.show_leader(election, "kube-scheduler")
     return metrics
 
 

@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.live.end_state import (
@@ -18,7 +17,7 @@ from tests.live.end_state import (
     check_nobody_waits_in_vain,
     check_victims_matter_less,
 )
-from tests.live.processes import EAGER, SchedulerProcess, written
+from tests.live.processes import EAGER, SchedulerProcess, a_pod, written
 from tests.live.proxy import FaultProxy
 from tests.live.random_cluster import RandomCluster
 from tests.live.records import Log
@@ -95,12 +94,6 @@ value: 1000
 """
 
 
-def a_pod(name: str, cpu: str, **spec: str) -> dict[str, Any]:
-    container = {"name": "main", "image": "registry/app:1", "resources": {"requests": {"cpu": cpu}}}
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container], **spec}}
-
-
 @pytest.mark.slow
 def test_a_preemptor_keeps_its_node_though_its_scheduler_is_killed(tmp_path: Path) -> None:
     """The next process takes the nomination from the API: nobody else is evicted, and the pod goes where it was to."""
@@ -121,12 +114,12 @@ async def _keep_the_nomination(k: LiveCluster, folder: Path) -> None:
         await process.kill()
         node = k.get("pod", "high")["status"]["nominatedNodeName"]
         await process.start()
-        await _until(lambda: "nodeName" in k.get("pod", "high")["spec"], 20.0)
+        await _until(lambda: "nodeName" in k.get("pod", "high")["spec"])
         assert k.get("pod", "high")["spec"]["nodeName"] == node
         assert len([*proxy.log.deletions()]) == 1
 
 
-async def _until(holds: Callable[[], bool], within_s: float = 15.0) -> None:
+async def _until(holds: Callable[[], bool], within_s: float = 60.0) -> None:
     async with asyncio.timeout(within_s):
         while not await asyncio.to_thread(holds):
             await asyncio.sleep(0.01)

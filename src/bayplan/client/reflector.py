@@ -16,19 +16,12 @@ from typing import Protocol
 from bayplan.client.backoff import Backoff
 from bayplan.client.contract import ApiClient, LostError, NotSentError, TransportError
 from bayplan.client.extender_documents import KeptDocuments
-from bayplan.client.watch_lines import (
-    BOOKMARK,
-    DELETED,
-    INITIAL_EVENTS_END,
-    KindReader,
-    Page,
-    Status,
-    Unreadable,
-    read_status,
-)
+from bayplan.client.watch_lines import KindReader, Page, Status, UnintelligibleError, Unreadable, read_status
 from bayplan.client.watched_kinds import WatchedKind
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object, object_key
+from bayplan.model.watch_types import BOOKMARK, DELETED
+from bayplan.model.well_known import INITIAL_EVENTS_END
 
 _TIMEOUT_MIN_S, _TIMEOUT_MAX_S = 300, 600
 _OVERDUE_S = 30  # a server that has not ended a watch this long after its time is not there any more
@@ -117,7 +110,7 @@ class Reflector:
         while True:
             try:
                 await self._list_and_watch()
-            except (_RefusedError, TransportError, ValueError) as error:
+            except (_RefusedError, TransportError, UnintelligibleError) as error:
                 self._report(error)
             self._listing = None
             await asyncio.sleep(self._backoff.delay_s())
@@ -262,6 +255,7 @@ class Reflector:
             async with asyncio.timeout(self._patience_s) as patience, self._client.stream(path) as stream:
                 if stream.status >= 400:
                     raise _RefusedError(stream.status, read_status(await stream.read()).message)
+                self._reported = ""
                 rest = b""
                 async for chunk in stream:
                     *lines, rest = (rest + chunk).split(b"\n")
@@ -300,7 +294,7 @@ class Reflector:
         self._lines_seen += 1
         self._reported = ""
         if isinstance(content, Unreadable):
-            self._skip(content)
+            self._take_unreadable(kind, content, events)
         elif kind == BOOKMARK:
             self._take_bookmark(content)
         elif self._listing is not None:
@@ -310,6 +304,14 @@ class Reflector:
             event = _apply(self.known, kind, content)
             if event is not None:
                 events.append(event)
+
+    def _take_unreadable(self, kind: str, content: Unreadable, events: list[Event]) -> None:
+        gone = self.known.pop(content.key, None) if kind == DELETED and self._listing is None else None
+        if gone is None:
+            self._skip(content)
+        else:
+            self._version = content.version
+            events.append(ObjectRemoved(gone))
 
     def _take_bookmark(self, bookmark: Object) -> None:
         meta = bookmark.metadata
@@ -332,7 +334,7 @@ class Reflector:
         if content.version and self._listing is None:
             self._version = content.version
         self._host.on_trouble(
-            self._kind.info.kind, f"{self._kind.info.kind} {content.key} is left out: {content.problem}"
+            self._kind.info.kind, f"{self._kind.info.kind} {content.key.lstrip('/')} is left out: {content.problem}"
         )
 
     def _report(self, error: Exception) -> None:
@@ -353,7 +355,12 @@ class Reflector:
             return f"missing permission: verbs list and watch on {named}; {then}: {error}"
         if code == _NOT_FOUND:
             return f"the server does not have {named}: {error}"
-        return f"failed to list or watch {named}: {error}"
+        return f"failed to list or watch {named}: {_cause(error)}"
+
+
+def _cause(error: Exception) -> str:
+    """Without the address of the request, which has another timeout each time."""
+    return str(error).rpartition('": ')[2] if isinstance(error, TransportError) else str(error)
 
 
 def _apply(objects: dict[str, Object], kind: str, obj: Object) -> Event | None:

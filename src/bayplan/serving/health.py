@@ -13,11 +13,9 @@ from typing import Final
 
 import structlog
 
-from bayplan.apiserver.http.information import TEXT
-from bayplan.apiserver.http.requests import Answer
+from bayplan.apiserver.http.requests import TEXT, Answer
 
 _NO_SNIFFING: Final = (("x-content-type-options", "nosniff"),)
-_SUCCESS, _ERROR = "success", "error"
 _log = structlog.get_logger("healthz")
 
 
@@ -62,7 +60,7 @@ class HealthPage:
         if check.name in excluded:
             return f"[+]{check.name} excluded: ok\n"
         complaint = check.complaint()
-        self.results[check.name, _ERROR if complaint else _SUCCESS] += 1
+        self.results[check.name, "error" if complaint else "success"] += 1
         self.latest[check.name] = not complaint
         if complaint:
             failed[check.name] = complaint
