@@ -145,7 +145,9 @@ class _Process:
         self._journal = _journal(options, configuration, started_at)
         documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
         extenders = () if documents is None else _extenders(configuration, documents, self._journal, clock)
-        self.recorder = DecisionRecorder(build_profiles(configuration))
+        self.recorder = DecisionRecorder(
+            build_profiles(configuration), leaves_out="extenders" if configuration.extenders else ""
+        )
         self.scheduler = build_scheduler(
             configuration,
             started_at=started_at,
@@ -169,10 +171,19 @@ class _Process:
         self.writer: Writer | Shadow = self.shadow or _writer(configuration, writes_with, self.world, extenders)
         if self.shadow is not None:
             self.shadow.answer_to(self.world.answer)
-        if metrics is not None and isinstance(self.writer, Writer):
-            metrics.show(self.world, self.writer, self.elector, configuration.leader_election.resource_name)
+        if metrics is not None:
+            self._show_in(metrics)
         shown = Shown(self.scheduler, self.world, self.elector, self.recorder, metrics, is_stopping)
         self.secure_port = secure_port(options, configuration, client, shown)
+
+    def _show_in(self, metrics: Metrics) -> None:
+        metrics.show_world(self.world)
+        if isinstance(self.writer, Writer):
+            metrics.show_writes(self.writer.outcomes)
+        else:
+            metrics.show_shadow(self.writer.findings)
+        if self.elector is not None:
+            metrics.show_leader(self.elector, self._configuration.leader_election.resource_name)
 
     def _chosen(self, info: PodInfo, view: View, choice: Choice | CycleError) -> None:
         self.recorder.chose(info, view, choice)
