@@ -249,9 +249,12 @@ async def run(arguments: argparse.Namespace) -> None:
             watcher = Watcher(wanted)
             following = asyncio.ensure_future(watcher.follow(client, await load.version()))
             text = arguments.scheduler.replace("KUBECONFIG", kubeconfig).replace("CONFIG", str(config))
+            server_cpu = 0.0 if server is None else cpu_seconds(server.pid)
             figures = await measure(shlex.split(text), watcher, arguments.limit, folder / "log")
             following.cancel()
             if server is not None:
+                spent = cpu_seconds(server.pid) - server_cpu
+                figures["server_cpu_ms_per_pod_with_events"] = round(1000 * spent / wanted, 3)
                 figures["server_peak_mb"] = megabytes(server.pid, "VmHWM")
             print(json.dumps({"workload": arguments.workload, **figures}))
             if arguments.log:

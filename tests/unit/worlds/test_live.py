@@ -18,6 +18,8 @@ from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Action, Bind
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import BindAnswered, Event, ObjectAdded
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
 from bayplan.testing import LiveCluster, cluster
 from bayplan.testing.builders import namespace, node, pod
 from bayplan.worlds.live import UNANSWERED_BINDINGS_MAX, LiveWorld, SystemClock
@@ -309,12 +311,18 @@ def test_a_new_scheduler_goes_on_where_the_old_one_ended() -> None:
     play(scene)
 
 
+def _has_node(found: Object | None) -> bool:
+    return isinstance(found, Pod) and bool(found.spec.node_name)
+
+
 def test_a_gap_in_the_watches_is_filled_by_new_lists() -> None:
     async def scene(api: LiveCluster, client: Meddling) -> None:
         running = Running(api, client)
         async with running.at_work():
+            await running.world.opened()
             api.apply(wanted("before"))
             await running.until_bound("before")
+            await until(lambda: _has_node(running.world.find("Pod", "default/before")))
             client.break_watches()
             await until(lambda: client.refused)
             api.apply([wanted("meanwhile")])
