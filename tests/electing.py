@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import selectors
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,32 +19,6 @@ EVENTS = "/api/v1/namespaces/kube-system/events"
 EPOCH_NS = 1_794_787_200 * 10**9
 
 Document = dict[str, Any]
-
-
-class _InstantSelector(selectors.DefaultSelector):
-    """Waits for nothing: time jumps to when something happens next."""
-
-    now = 0.0
-
-    def select(self, timeout: float | None = None) -> Any:
-        if timeout is None:
-            raise RuntimeError("nothing will ever happen again")
-        self.now += max(0.0, timeout)
-        return super().select(0)
-
-
-class _VirtualLoop(asyncio.SelectorEventLoop):
-    def __init__(self) -> None:
-        self._instant = _InstantSelector()
-        super().__init__(self._instant)
-
-    def time(self) -> float:
-        return self._instant.now
-
-
-def run_in_virtual_time(main: Coroutine[Any, Any, None]) -> None:
-    with asyncio.Runner(loop_factory=_VirtualLoop) as runner:
-        runner.run(main)
 
 
 def virtual_now() -> float:

@@ -1,64 +1,16 @@
-"""A client that answers by script and an event loop whose time passes at once: to see what is written, and when."""
+"""A client that answers by script: to see what is written, and when."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import selectors
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
 
 from tests.serving import Api
 
 from bayplan.client.contract import LostError, Response, TransportError
 from bayplan.model.media_types import JSON
-
-T = TypeVar("T")
-
-#: When a test begins, in nanoseconds: 2026-11-15T20:38:06Z.
-BEGIN = 1_794_775_086_000_000_000
-
-
-class _Impatient(selectors.SelectSelector):
-    """Never waits; what it was asked to wait is noted."""
-
-    passed = 0.0
-
-    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
-        ready = super().select(0)
-        if not ready and timeout is None:
-            raise AssertionError("nothing will ever happen again")
-        if not ready and timeout:
-            self.passed += timeout
-        return ready
-
-
-class VirtualLoop(asyncio.SelectorEventLoop):
-    """Time passes only when there is nothing else to do, and then at once."""
-
-    def __init__(self, begin: int = BEGIN) -> None:
-        self._impatient = _Impatient()
-        self._begin = begin
-        super().__init__(self._impatient)
-
-    def time(self) -> float:
-        return self._impatient.passed
-
-    def time_ns(self) -> int:
-        return self._begin + round(self.time() * 1e9)
-
-
-def run_virtually(test: Coroutine[Any, Any, T]) -> T:
-    """What the coroutine returns when it runs in virtual time."""
-    with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-        return runner.run(test)
-
-
-def virtual_ns() -> int:
-    """The time of day in the running virtual loop."""
-    loop = asyncio.get_running_loop()
-    assert isinstance(loop, VirtualLoop)
-    return loop.time_ns()
 
 
 class Request:

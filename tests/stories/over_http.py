@@ -23,7 +23,7 @@ from tests.stories.player import EPOCH, KUBELET, LATENCIES, QUARANTINE, REQUEST,
 from tests.stories.recording import MILLISECOND, Line, Story, story_of
 from tests.stories.requests import Fault, request_key
 from tests.stories.special import LEADER_AT_MS, Foreign, Restart
-from tests.writing import VirtualLoop
+from tests.virtual_time import VirtualLoop
 
 from bayplan.apiserver.housekeeping.standard import Housekeeping
 from bayplan.apiserver.http.application import Application
@@ -38,7 +38,7 @@ from bayplan.client.connecting import connect
 from bayplan.client.http import HttpClient
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
-from bayplan.config.loading import load_configuration
+from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
@@ -84,7 +84,7 @@ class Recorder:
             self._note("request", data)
             await self._application(scope, receive, send)
             return
-        raw = await _body(receive)
+        raw = await body_of(receive)
         body = json.loads(raw) if raw else None
         if method == "PATCH":
             data["contentType"] = headers["content-type"]
@@ -136,7 +136,7 @@ def _replayed(body: bytes) -> Receive:
     return receive
 
 
-async def _body(receive: Receive) -> bytes:
+async def body_of(receive: Receive) -> bytes:
     pieces = []
     while True:
         message = await receive()
@@ -162,7 +162,7 @@ class HttpPlay(Play):
         self._port: int = self._listening.getsockname()[1]
         bootstrap(registry, HOST, self._port, self.start - SECOND)
         self._load()
-        self._note_line("story", {"wall_ms_of_second": story.wall_ms_of_second})
+        self.note("story", {"wall_ms_of_second": story.wall_ms_of_second})
         registry.storage.follow(self._note_change)
 
     def account(self) -> Story:
@@ -174,9 +174,11 @@ class HttpPlay(Play):
         loop = VirtualLoop(self.start - STARTED_BEFORE)
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             runner.run(self._play())
-        address = re.compile(rf"([^/\"]*@)?{HOST}:{self._port}(/token={TOKEN})?")
-        lines: list[Line] = json.loads(address.sub("APISERVER", json.dumps(self._lines)))
+        lines: list[Line] = json.loads(self.without_addresses(json.dumps(self._lines)))
         return lines
+
+    def without_addresses(self, text: str) -> str:
+        return re.sub(rf"([^/\"]*@)?{HOST}:{self._port}(/token={TOKEN})?", "APISERVER", text)
 
     async def _play(self) -> None:
         async with self._served(), self._scheduling():
@@ -217,7 +219,7 @@ class HttpPlay(Play):
     @asynccontextmanager
     async def _served(self) -> AsyncIterator[None]:
         application = Application(self._registry, TOKEN, self.now, f"{HOST}:{self._port}")
-        self.recorder = self.recorder_class(application, self.story, self._note_line)
+        self.recorder = self.recorder_class(application, self.story, self.note)
         server = Server(self.recorder, self._listening)
         controllers = replace(
             standard_controllers(KUBELET),
@@ -247,12 +249,7 @@ class HttpPlay(Play):
     @asynccontextmanager
     async def _scheduling(self) -> AsyncIterator[None]:
         async with self._connected() as client:
-            configuration = load_configuration(None)
-            scheduler = build_scheduler(configuration, started_at=self.now())
-            world = LiveWorld(scheduler, client, kinds_to_watch(configuration), clock=self.now)
-            connection = configuration.client_connection
-            limits = Limits(connection.qps, connection.burst)
-            writer = Writer(client, world.find, world.answer, limits=limits, clock=self.now, host="HOST")
+            world, writer = self.parts(client)
             running = asyncio.ensure_future(world.run(writer))
             try:
                 yield
@@ -260,6 +257,18 @@ class HttpPlay(Play):
                 running.cancel()
                 await asyncio.gather(running, return_exceptions=True)
                 await writer.drain(1.0)
+
+    def parts(self, client: HttpClient) -> tuple[LiveWorld, Writer]:
+        """What `bayplan run` puts together."""
+        configuration = load_configuration(None)
+        scheduler = build_scheduler(configuration, started_at=self.now())
+        world = LiveWorld(scheduler, client, kinds_to_watch(configuration), clock=self.now)
+        return world, self.writer(client, world, configuration)
+
+    def writer(self, client: HttpClient, world: LiveWorld, configuration: Configuration, **more: Any) -> Writer:
+        connection = configuration.client_connection
+        limits = Limits(connection.qps, connection.burst)
+        return Writer(client, world.find, world.answer, limits=limits, clock=self.now, host="HOST", **more)
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[HttpClient]:
@@ -273,16 +282,16 @@ class HttpPlay(Play):
 
     # ------------------------------------------------------------------ writing down
 
-    def _note_line(self, what: str, data: Line) -> None:
+    def note(self, what: str, data: Line) -> None:
         at = (self.now() - self.start) / MILLISECOND if self._lines else 0.0
         self._lines.append({"what": what, "t_ms": at, "data": data})
 
     def _note_change(self, change: Change) -> None:
         document = change.new.document
         if change.resource == "pods":
-            self._note_line("pod", _pod_line(change.type, document))
+            self.note("pod", _pod_line(change.type, document))
         elif change.resource == "events" and document.get("reportingComponent") == "default-scheduler":
-            self._note_line("event", _event_line(document))
+            self.note("event", _event_line(document))
 
 
 def _pod_line(kind: str, document: Line) -> Line:

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from tests.serving import PODS, Api
 from tests.serving import pod as pod_document
-from tests.writing import Answer, ServingClient, refusal, run_virtually, virtual_ns
+from tests.virtual_time import run_virtually, virtual_ns
+from tests.writing import Answer, ServingClient, refusal
 
 from bayplan.client.contract import LostError
 from bayplan.client.writes import Limits, Writer

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.electing import LEASE, LeaseServer, Link, run_in_virtual_time
+from tests.electing import LEASE, LeaseServer, Link
+from tests.virtual_time import run_virtually
 
 from bayplan.client.contract import NotSentError
 from bayplan.client.leading import LeaderClient
@@ -24,4 +25,4 @@ def test_writes_are_sent_by_the_leader_only_and_reads_by_anybody() -> None:
         assert [asked.method for asked in server.asked] == ["GET", "DELETE"]
         await asyncio.sleep(0)
 
-    run_in_virtual_time(main())
+    run_virtually(main())

@@ -17,8 +17,8 @@ from tests.electing import (
     Fate,
     LeaseServer,
     Link,
-    run_in_virtual_time,
 )
+from tests.virtual_time import run_virtually
 
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.config.schema import LeaderElection
@@ -77,7 +77,7 @@ def play(story: Story) -> None:
         await story(stage)
         await stage.end()
 
-    run_in_virtual_time(main())
+    run_virtually(main())
 
 
 def _requests(server: LeaseServer, path: str) -> list[Asked]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from hypothesis import example, given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
-from tests.electing import DriftingClock, Fate, LeaseServer, Link, run_in_virtual_time, virtual_now
+from tests.electing import DriftingClock, Fate, LeaseServer, Link, virtual_now
+from tests.virtual_time import run_virtually
 
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.config.schema import LeaderElection
@@ -135,4 +136,4 @@ FAST = Script(1.19, 0.0, [0.0], [])
 @example(LATE, FAST)
 def test_two_never_decide_at_once_and_in_the_end_one_does(first: Script, second: Script) -> None:
     with capture_logs():
-        run_in_virtual_time(_watch(first, second))
+        run_virtually(_watch(first, second))

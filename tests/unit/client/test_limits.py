@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from tests.writing import run_virtually
+from tests.virtual_time import run_virtually
 
 from bayplan.client.limits import Throttle, TokenBucket
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from tests.serving import Api
-from tests.writing import Answer, ServingClient, refusal, run_virtually, virtual_ns
+from tests.virtual_time import run_virtually, virtual_ns
+from tests.writing import Answer, ServingClient, refusal
 
 from bayplan.client.contract import LostError, TransportError
 from bayplan.client.writes import Limits, Writer

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from tests.writing import Answer, ScriptedClient, answer, of, refusal, run_virtually, silence, virtual_ns
+from tests.virtual_time import run_virtually, virtual_ns
+from tests.writing import Answer, ScriptedClient, answer, of, refusal, silence
 
 from bayplan.client.contract import LostError, NotSentError
 from bayplan.client.writes import Limits, Writer

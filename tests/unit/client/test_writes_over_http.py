@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 from tests.serving import pod as pod_document
-from tests.writing import BEGIN
+from tests.virtual_time import BEGIN
 
 from bayplan.client.connecting import connect
 from bayplan.client.writes import Limits, Writer
