@@ -278,4 +278,5 @@ def main() -> None:
     run_event_loop(run(parser.parse_args()))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -98,7 +98,12 @@ class FaultProxy:
             await self.pass_network()
             while await connection.serve_one():
                 pass
-        except (_Cut, ConnectionError, asyncio.CancelledError):
+        except (
+            _Cut,
+            ConnectionError,
+            RuntimeError,
+            asyncio.CancelledError,
+        ):  # uvloop: RuntimeError for a closed connection
             reset(writer)
         except asyncio.IncompleteReadError:
             pass  # either side ended its direction

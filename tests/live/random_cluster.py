@@ -40,6 +40,7 @@ from bayplan.testing.random_pods import CONSTRAINTS
 from bayplan.worlds.bootstrap import bootstrap
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
+from bayplan.worlds.simulated import SimulatedWorld
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 TOKEN = "secret"
@@ -48,6 +49,7 @@ _LASTS_S = 6.0
 _SPEED_MIN = 10
 #: Where so many pods come so long after anybody did anything, pods go in circles.
 _CALM_S = 6.0
+_AHEAD_MAX_NS = SECOND
 _LATECOMERS_MAX = 5
 
 
@@ -60,9 +62,11 @@ class RandomCluster:
         self._started_at = time.time_ns()
         self._speed = max(_SPEED_MIN, round(self.character.seconds / _LASTS_S))
         self.lasts_s = self.character.seconds / self._speed
-        self.calm_at = self._started_at / SECOND + self.lasts_s
+        self.calm_at = float("inf")  # seconds of the wall
+        self._held_back = 0
         self.failed: list[str] = []
         self.overcommitted: set[str] = set()
+        self._simulated: SimulatedWorld | None = None
         self.registry = Registry(Storage(), Catalogue())
         self._listening = listening_socket("127.0.0.1", 0)
         self.port: int = self._listening.getsockname()[1]
@@ -83,13 +87,19 @@ class RandomCluster:
         world = EmbeddedWorld(
             self.registry, NoScheduler(), [*controllers], draws, self.clock, housekeeping=housekeeping
         )
-        self._simulated = world._world
-        runner = CommandRunner(self._simulated, controllers.kubelet, controllers.lifecycle)
+        self._simulated = simulated = world._world
+        runner = CommandRunner(simulated, controllers.kubelet, controllers.lifecycle)
         self._commands = PlannedCommands(runner, self._started_at)
         return world
 
     def clock(self) -> int:
-        return self._started_at + (time.time_ns() - self._started_at) * self._speed
+        """The cluster's time. Waits for the controllers where they cannot keep up."""
+        now = self._started_at + (time.time_ns() - self._started_at) * self._speed - self._held_back
+        if self._simulated is not None:
+            ahead = max(0, now - self._simulated.now - _AHEAD_MAX_NS)
+            self._held_back += ahead
+            now -= ahead
+        return now
 
     async def __aenter__(self) -> Self:
         self._plan()
@@ -107,6 +117,7 @@ class RandomCluster:
 
     def _plan(self) -> None:
         start, seconds = self._started_at, self.character.seconds
+        assert self._simulated is not None
         for _ in range(self.character.workloads):
             self._simulated.at(start, partial(self._do, create_workload))
         self._simulated.at(start + 2 * SECOND, self._raise_stakes)
@@ -135,6 +146,7 @@ class RandomCluster:
 
     def _calm_down(self, now: int) -> None:
         """From here on nobody begins anything: what should come to rest can."""
+        self.calm_at = time.time()
         self.command(Cordon(tuple(node.metadata.name for node in self.store.list(Node)), unschedulable=False), now)
         for cron_job in self.store.list(CronJob):
             meta, spec = cron_job.metadata, replace(cron_job.spec, suspend=True)

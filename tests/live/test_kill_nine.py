@@ -31,7 +31,7 @@ from bayplan.testing.checkers import check_not_overcommitted
 SEEDS = int(os.environ.get("SEEDS", "30")) // 10
 FIRST = int(os.environ.get("FIRST", "0"))
 LIVES = 4
-REST_WITHIN_S = 30.0
+REST_WITHIN_S = 60.0
 
 
 @pytest.mark.slow
@@ -68,7 +68,7 @@ async def _until_it_writes(proxy: FaultProxy) -> None:
 async def _come_to_rest(world: RandomCluster, process: SchedulerProcess, log: Log) -> None:
     """Raises what is wrong if it is still wrong after all this time, unless the world goes in circles."""
     profiles = build_profiles(load_configuration(written(EAGER)))
-    ends_at = max(time.time(), world.calm_at) + REST_WITHIN_S
+    begins_at = time.time()
     while True:
         await asyncio.sleep(0.3)
         assert process.is_running, process.said
@@ -82,7 +82,7 @@ async def _come_to_rest(world: RandomCluster, process: SchedulerProcess, log: Lo
         except AssertionError:
             if world.goes_in_circles():
                 return
-            if time.time() > ends_at:
+            if time.time() > max(begins_at, world.calm_at) + REST_WITHIN_S:
                 raise
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import random
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from tests.live.end_state import check_bound_once
+from tests.live.faults import FaultPlan, plan_of
 from tests.live.leaders import check_one_leader, takeovers
 from tests.live.processes import ELECTING, SchedulerProcess, a_pod
 from tests.live.proxy import FaultProxy
@@ -33,11 +33,11 @@ TAKES_OVER_WITHIN_S = 1.0
 class Pair:
     """Two processes that want the same Lease, and a cluster to which pods keep coming."""
 
-    def __init__(self, k: LiveCluster, folder: Path) -> None:
+    def __init__(self, k: LiveCluster, folder: Path, plan: FaultPlan | None = None) -> None:
         self.k = k
         self.log = Log()
         port = int(k.url.rpartition(":")[2])
-        self.proxies = [FaultProxy(port, who, log=self.log) for who in ("A", "B")]
+        self.proxies = [FaultProxy(port, who, plan, self.log) for who in ("A", "B")]
         self.lag_s = 0.0
         self.processes = [SchedulerProcess(proxy, folder, ELECTING, k.token) for proxy in self.proxies]
 
@@ -79,8 +79,8 @@ class Pair:
 
 
 @asynccontextmanager
-async def pair(k: LiveCluster, folder: Path) -> AsyncIterator[Pair]:
-    both = Pair(k, folder)
+async def pair(k: LiveCluster, folder: Path, plan: FaultPlan | None = None) -> AsyncIterator[Pair]:
+    both = Pair(k, folder, plan)
     first, second = both.proxies
     async with first, second, both.processes[0], both.processes[1]:
         both.start()
@@ -137,13 +137,14 @@ async def _take_over(k: LiveCluster, folder: Path, how: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(FIRST, FIRST + SEEDS))
-def test_never_do_two_write_though_their_networks_are_cut(seed: int, tmp_path: Path) -> None:
+def test_never_do_two_write_though_requests_go_wrong_and_networks_are_cut(seed: int, tmp_path: Path) -> None:
     with cluster(nodes=10, scheduler=False) as k:
-        run_event_loop(_cut_networks(k, tmp_path, random.Random(seed)))
+        run_event_loop(_cut_networks(k, tmp_path, plan_of(seed, lasts_s=20.0)))
 
 
-async def _cut_networks(k: LiveCluster, folder: Path, draws: random.Random) -> None:
-    async with pair(k, folder) as both, kept_running(both.processes):
+async def _cut_networks(k: LiveCluster, folder: Path, plan: FaultPlan) -> None:
+    draws = plan.draws
+    async with pair(k, folder, plan) as both, kept_running(both.processes):
         await until(lambda: len([*both.log.bindings()]) > 20)
         for _ in range(4):
             # Mostly the leader's: the other one's is no loss.
