@@ -45,7 +45,7 @@ class Watched:
         self.scheduler = Scheduler(
             profiles, queue_order(profiles), started_at=0, stopwatch=self.metrics.stopwatch, safety=safety
         )
-        self.observers = self.metrics.watch(self.scheduler)
+        self.observer = self.metrics.watch(self.scheduler)
         self.now = SECOND
         for obj in objects:
             self.see(ObjectAdded(obj))
@@ -56,21 +56,18 @@ class Watched:
 
     def see(self, event: Event) -> None:
         self.scheduler.observe(event, self.now)
-        for observer in self.observers:
-            observer.observed(event, self.now)
+        self.observer.observed(event, self.now)
 
     def decide(self, took_ns: int = MILLISECOND) -> Decision | None:
         decision = self.scheduler.decide(self.now)
         if decision is not None:
-            for observer in self.observers:
-                observer.decided(decision, self.now, took_ns)
+            self.observer.decided(decision, self.now, took_ns)
         return decision
 
     def wrote(self, action: Action, error: str = "", took_ns: int = 5 * MILLISECOND) -> None:
         """The action was performed, and takes that long; Bind and Evict are answered."""
         self.now += took_ns
-        for observer in self.observers:
-            observer.wrote(action, took_ns, error)
+        self.observer.wrote(action, took_ns, error)
         if isinstance(action, Bind):
             self.see(BindAnswered(action.pod, action.uid, error))
         elif isinstance(action, Evict):

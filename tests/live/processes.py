@@ -45,6 +45,13 @@ def written(settings: Settings) -> dict[str, Any]:
     return {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", **settings}
 
 
+def a_pod(name: str, cpu: str, **spec: str) -> dict[str, Any]:
+    """As a user would write it."""
+    container = {"name": "main", "image": "registry/app:1", "resources": {"requests": {"cpu": cpu}}}
+    metadata = {"name": name, "namespace": "default"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container], **spec}}
+
+
 class SchedulerProcess:
     """One scheduler, which may be started several times."""
 

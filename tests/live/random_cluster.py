@@ -24,14 +24,12 @@ from bayplan.apiserver.registry.catalogue import Catalogue
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.controllers.standard import standard_controllers
-from bayplan.model.conditions import find_condition
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.node import Node
-from bayplan.model.pod import FINISHED_PHASES, Pod, PodSpec
+from bayplan.model.pod import Pod, PodSpec
 from bayplan.model.resource_claims import ResourceSlice
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
-from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import CronJob, Job
 from bayplan.store import ApiError, NotFound, Store
 from bayplan.testing.random_changes import Change, create_workload, draw_change
@@ -48,8 +46,9 @@ TOKEN = "secret"
 #: How long things happen, in seconds of the wall, and how much faster the cluster's clock runs at least.
 _LASTS_S = 6.0
 _SPEED_MIN = 10
-#: Where more pods than this go while nobody does anything, pods go in circles.
-_GONE_MAX = 30
+#: Where so many pods come so long after anybody did anything, pods go in circles.
+_CALM_S = 6.0
+_LATECOMERS_MAX = 5
 
 
 class RandomCluster:
@@ -62,7 +61,6 @@ class RandomCluster:
         self._speed = max(_SPEED_MIN, round(self.character.seconds / _LASTS_S))
         self.lasts_s = self.character.seconds / self._speed
         self.calm_at = self._started_at / SECOND + self.lasts_s
-        self._gone_when_calm = 1 << 30  # it is not yet
         self.failed: list[str] = []
         self.overcommitted: set[str] = set()
         self.registry = Registry(Storage(), Catalogue())
@@ -124,7 +122,8 @@ class RandomCluster:
         recreated; or a Deployment's pods end after a while.
         """
         self.history.read()
-        return len(self.history.gone) - self._gone_when_calm > _GONE_MAX
+        times = self.history.first_seen_at.values()
+        return sum(at > self.calm_at + _CALM_S for at in times) > _LATECOMERS_MAX
 
     def command(self, command: Command, now: int) -> None:
         """As a simulation does it: at once, and a refusal is only noted."""
@@ -136,8 +135,6 @@ class RandomCluster:
 
     def _calm_down(self, now: int) -> None:
         """From here on nobody begins anything: what should come to rest can."""
-        self.history.read()
-        self._gone_when_calm = len(self.history.gone)
         self.command(Cordon(tuple(node.metadata.name for node in self.store.list(Node)), unschedulable=False), now)
         for cron_job in self.store.list(CronJob):
             meta, spec = cron_job.metadata, replace(cron_job.spec, suspend=True)
@@ -186,7 +183,7 @@ class PodHistory:
         self._cursor = store.log.cursor(kinds=["Pod"])
         self.priorities: dict[str, int] = {}
         self.nodes: dict[str, set[str]] = {}
-        self.gone: set[str] = set()  # evicted or at their end
+        self.first_seen_at: dict[str, float] = {}  # seconds of the wall
 
     def read(self) -> None:
         """To be called often enough that the log has not forgotten what is still to be read."""
@@ -194,12 +191,10 @@ class PodHistory:
             pod = event.new
             assert isinstance(pod, Pod)
             uid = pod.metadata.uid
+            self.first_seen_at.setdefault(uid, time.time())
             self.priorities[uid] = pod.spec.priority or 0
             if pod.spec.node_name:
                 self.nodes.setdefault(uid, set()).add(pod.spec.node_name)
-            is_evicted = find_condition(pod.status.conditions, DISRUPTION_TARGET) is not None
-            if is_evicted or pod.status.phase in FINISHED_PHASES:
-                self.gone.add(uid)
 
     def check(self) -> None:
         """No pod was ever seen on two nodes."""

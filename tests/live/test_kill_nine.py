@@ -7,7 +7,6 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.live.end_state import (
@@ -18,7 +17,7 @@ from tests.live.end_state import (
     check_nobody_waits_in_vain,
     check_victims_matter_less,
 )
-from tests.live.processes import EAGER, SchedulerProcess, written
+from tests.live.processes import EAGER, SchedulerProcess, a_pod, written
 from tests.live.proxy import FaultProxy
 from tests.live.random_cluster import RandomCluster
 from tests.live.records import Log
@@ -93,12 +92,6 @@ kind: PriorityClass
 metadata: {name: high}
 value: 1000
 """
-
-
-def a_pod(name: str, cpu: str, **spec: str) -> dict[str, Any]:
-    container = {"name": "main", "image": "registry/app:1", "resources": {"requests": {"cpu": cpu}}}
-    metadata = {"name": name, "namespace": "default"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {"containers": [container], **spec}}
 
 
 @pytest.mark.slow

@@ -11,11 +11,11 @@ import asyncio
 import json
 import re
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 from tests.stories.objects import made
@@ -35,6 +35,7 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.log import Change
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.client.connecting import connect
+from bayplan.client.http import HttpClient
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
 from bayplan.config.loading import load_configuration
@@ -71,17 +72,23 @@ class Recorder:
     def close(self) -> None:
         self._application.close()
 
+    @staticmethod
+    def path_of(scope: Scope) -> str:
+        return TOKEN_IN_PATH.sub("", scope["path"])
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        method, path = scope["method"], TOKEN_IN_PATH.sub("", scope["path"])
+        method, path = scope["method"], self.path_of(scope)
+        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        data: Line = {"method": method, "path": path, "query": scope["query_string"].decode(), "headers": headers}
         if method == "GET":
+            self._note("request", data)
             await self._application(scope, receive, send)
             return
         raw = await _body(receive)
         body = json.loads(raw) if raw else None
-        data: Line = {"method": method, "path": path, "body": body, "query": scope["query_string"].decode()}
         if method == "PATCH":
-            data["contentType"] = dict(scope["headers"])[b"content-type"].decode()
-        self._note("request", data)
+            data["contentType"] = headers["content-type"]
+        self._note("request", {**data, "body": body})
         faults = self._faults.get(request_key(method, path, body))
         fault = faults.popleft() if faults else Fault()
         await asyncio.sleep(THERE_S)
@@ -99,10 +106,14 @@ class Recorder:
             scope["extensions"][ABORT]()
             await asyncio.sleep(0.001)  # until the server has noticed, and does not answer on its own
         elif fault.status:
-            head = [(b"content-type", b"application/json")]
-            head += [(name.lower().encode(), value.encode()) for name, value in fault.headers.items()]
-            await send({"type": "http.response.start", "status": fault.status, "headers": head})
-            await send({"type": "http.response.body", "body": json.dumps(fault.body).encode()})
+            await self.say(fault.status, fault.body, fault.headers, send)
+
+    async def say(self, status: int, body: Line | None, headers: Mapping[str, str], send: Send) -> None:
+        """An answer that the server knows nothing of."""
+        head = [(b"content-type", b"application/json")]
+        head += [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+        await send({"type": "http.response.start", "status": status, "headers": head})
+        await send({"type": "http.response.body", "body": json.dumps(body).encode()})
 
 
 def _late(send: Send) -> Send:
@@ -137,6 +148,8 @@ async def _body(receive: Receive) -> bytes:
 class HttpPlay(Play):
     """One story on one served cluster."""
 
+    recorder_class: ClassVar[type[Recorder]] = Recorder
+
     def __init__(self, story: Story, folder: Path) -> None:
         self.story = story
         self.start = EPOCH + round(story.wall_ms_of_second * MILLISECOND)
@@ -154,12 +167,16 @@ class HttpPlay(Play):
 
     def account(self) -> Story:
         """Play the story to its end; what happened."""
+        return story_of(self.story.name, self.lines())
+
+    def lines(self) -> list[Line]:
+        """The same, line by line."""
         loop = VirtualLoop(self.start - STARTED_BEFORE)
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
             runner.run(self._play())
         address = re.compile(rf"([^/\"]*@)?{HOST}:{self._port}(/token={TOKEN})?")
-        lines = json.loads(address.sub("APISERVER", json.dumps(self._lines)))
-        return story_of(self.story.name, lines)
+        lines: list[Line] = json.loads(address.sub("APISERVER", json.dumps(self._lines)))
+        return lines
 
     async def _play(self) -> None:
         async with self._served(), self._scheduling():
@@ -175,7 +192,7 @@ class HttpPlay(Play):
         for at_ms, do, line in sorted(plan, key=lambda one: one[0]):
             if begins_ms <= at_ms < ends_ms:
                 await self._until(self.at(at_ms) + REQUEST)
-                do(line, self._now())
+                do(line, self.now())
         await self._until(self.at(ends_ms))
 
     def perform(self, action: Line, now: int) -> None:
@@ -187,20 +204,21 @@ class HttpPlay(Play):
         elif not action["do"].startswith("inject"):  # which shows in what became of requests
             super().perform(action, now)
 
-    def _now(self) -> int:
+    def now(self) -> int:
         loop = asyncio.get_running_loop()
         assert isinstance(loop, VirtualLoop)
         return loop.time_ns()
 
     async def _until(self, time: int) -> None:
-        await asyncio.sleep(max(time - self._now(), 0) / SECOND)
+        await asyncio.sleep(max(time - self.now(), 0) / SECOND)
 
     # ------------------------------------------------------------------ the cluster
 
     @asynccontextmanager
     async def _served(self) -> AsyncIterator[None]:
-        application = Application(self._registry, TOKEN, self._now, f"{HOST}:{self._port}")
-        server = Server(Recorder(application, self.story, self._note_line), self._listening)
+        application = Application(self._registry, TOKEN, self.now, f"{HOST}:{self._port}")
+        self.recorder = self.recorder_class(application, self.story, self._note_line)
+        server = Server(self.recorder, self._listening)
         controllers = replace(
             standard_controllers(KUBELET),
             budgets=DisruptionController(lag_ns=5 * MILLISECOND),
@@ -213,7 +231,7 @@ class HttpPlay(Play):
             NoScheduler(),
             [*controllers],
             Draws(0, replace(LATENCIES, watch_ns=0)),
-            self._now,
+            self.now,
             housekeeping=Housekeeping(self._registry, ""),
         )
         living = asyncio.ensure_future(world.run())
@@ -228,28 +246,35 @@ class HttpPlay(Play):
 
     @asynccontextmanager
     async def _scheduling(self) -> AsyncIterator[None]:
+        async with self._connected() as client:
+            configuration = load_configuration(None)
+            scheduler = build_scheduler(configuration, started_at=self.now())
+            world = LiveWorld(scheduler, client, kinds_to_watch(configuration), clock=self.now)
+            connection = configuration.client_connection
+            limits = Limits(connection.qps, connection.burst)
+            writer = Writer(client, world.find, world.answer, limits=limits, clock=self.now, host="HOST")
+            running = asyncio.ensure_future(world.run(writer))
+            try:
+                yield
+            finally:
+                running.cancel()
+                await asyncio.gather(running, return_exceptions=True)
+                await writer.drain(1.0)
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[HttpClient]:
         file = self._folder / "kubeconfig"
         file.write_text(kubeconfig(f"http://{HOST}:{self._port}", TOKEN), encoding="utf-8")
-        configuration = load_configuration(None)
         client = connect(str(file))
-        scheduler = build_scheduler(configuration, started_at=self._now())
-        world = LiveWorld(scheduler, client, kinds_to_watch(configuration), clock=self._now)
-        connection = configuration.client_connection
-        limits = Limits(connection.qps, connection.burst)
-        writer = Writer(client, world.find, world.answer, limits=limits, clock=self._now, host="HOST")
-        running = asyncio.ensure_future(world.run(writer))
         try:
-            yield
+            yield client
         finally:
-            running.cancel()
-            await asyncio.gather(running, return_exceptions=True)
-            await writer.drain(1.0)
             await client.close()
 
     # ------------------------------------------------------------------ writing down
 
     def _note_line(self, what: str, data: Line) -> None:
-        at = (self._now() - self.start) / MILLISECOND if self._lines else 0.0
+        at = (self.now() - self.start) / MILLISECOND if self._lines else 0.0
         self._lines.append({"what": what, "t_ms": at, "data": data})
 
     def _note_change(self, change: Change) -> None:

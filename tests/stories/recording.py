@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.stories.requests import Fault, asked, faults_in
+from tests.stories.requests import Fault, asked, faults_in, read_of_pods
 
 from bayplan.testing.transcript import Face, Seen, differences, said_by
 
@@ -50,6 +50,7 @@ class Story:
     pods: dict[str, str] = field(default_factory=dict)  # key by uid
     bound: set[str] = field(default_factory=set)  # pods that were seen on a node
     requests: list[Seen] = field(default_factory=list)  # what the scheduler wrote, whole
+    reads: list[tuple[float, str]] = field(default_factory=list)  # of pods
     faults: dict[str, deque[Fault]] = field(default_factory=dict)  # what becomes of requests, by `request_key`
     ends_ms: float = 0.0
 
@@ -85,6 +86,7 @@ def story_of(name: str, lines: list[Line]) -> Story:
             case "request":
                 story.seen += _requested(at, data, written)
                 story.requests += asked(_ns(at), data, uids)
+                story.reads += read_of_pods(at, data)
             case "volume":
                 if data["type"] == "MODIFIED" and not _is_ours(at, data, written):
                     story.volumes.append((at, data))

@@ -47,11 +47,23 @@ def asked(at: int, data: Line, uids: Mapping[str, str]) -> Iterator[Seen]:
         # The first recorder did not write it down.
         content = f" {data.get('contentType', PATCH)}" if data["method"] == "PATCH" else ""
         query = f"?{data['query']}" if data.get("query") else ""
-        masked = _masked(data.get("body"), "", {**uids, about.partition("/")[2]: "NAME"})
-        if part == "pod" and masked.get("preconditions") == {"uid": about}:
-            del masked["preconditions"]  # which only we have: another pod may have got the victim's name
-        body = json.dumps(masked, sort_keys=True)
+        said = masked(data.get("body"), "", {**uids, about.partition("/")[2]: "NAME"})
+        if part == "pod" and said.get("preconditions") == {"uid": about}:
+            del said["preconditions"]  # which only we have: another pod may have got the victim's name
+        body = json.dumps(said, sort_keys=True)
         yield Seen(at, about, f"request {part}", f"{data['method']} {part}{query}{content} {body}")
+
+
+def read_of_pods(at: float, data: Line) -> Iterator[tuple[float, str]]:
+    """When pods were listed or watched, and with which query."""
+    if data["method"] == "GET" and data["path"] == "/api/v1/pods":
+        yield at, masked_query(data.get("query", ""))
+
+
+def masked_query(query: str) -> str:
+    """Without versions, and without how long a watch is to last, which is drawn."""
+    query = re.sub(r"resourceVersion=\d+", "resourceVersion=VERSION", query)
+    return re.sub(r"timeout=\d+m\d+s&timeoutSeconds=\d+", "timeout=SECONDS", query)
 
 
 def _subject(data: Line) -> tuple[str, str] | None:
@@ -68,15 +80,15 @@ def _subject(data: Line) -> tuple[str, str] | None:
     return None
 
 
-def _masked(value: Any, field: str, names: Mapping[str, str]) -> Any:
+def masked(value: Any, field: str, names: Mapping[str, str]) -> Any:
     """Without what differs from run to run; `names` stand for uids and for the name of what the request is about."""
     if isinstance(value, dict):
-        return {name: _masked(inner, name, names) for name, inner in value.items() if name != "managedFields"}
+        return {name: masked(inner, name, names) for name, inner in value.items() if name != "managedFields"}
     if field == "$setElementOrder/conditions":
         # Kubelets differ in which conditions they set before the scheduler's own, which is the last.
         return [len(value) > 1, value[-1]["type"]]
     if isinstance(value, list):
-        return [_masked(inner, field, names) for inner in value]
+        return [masked(inner, field, names) for inner in value]
     if not isinstance(value, str):
         return value
     if field == "resourceVersion":

@@ -10,6 +10,7 @@ name can be hit, and volumes are read before they are written (reads are not com
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import replace
 from itertools import product
@@ -19,6 +20,7 @@ import pytest
 from tests.stories.comparing import Apart, Terms, compare
 from tests.stories.over_http import ForeignOverHttp, HttpPlay, RestartOverHttp
 from tests.stories.recording import MILLISECOND, Story, read_stories
+from tests.stories.starting import StartToEnd, asked_in, recorded_lines
 from tests.stories.test_stories import (
     CROWDED,
     NO_ERROR_ON_RUNNING,
@@ -27,8 +29,10 @@ from tests.stories.test_stories import (
     STORIES,
     outcome,
 )
+from tests.stories.troubled_watches import ServerDown, TroubledWatches
 
 from bayplan.apiserver.http import watching
+from bayplan.client.backoff import Backoff
 from bayplan.worlds import embedded
 
 DONE_ALREADY = "a volume that is kept for the claim already is not written again"
@@ -79,7 +83,12 @@ MORE: dict[str, Terms] = {
 }
 #: Minutes of virtual time.
 LONG = {"flush", "series"}
-RATE = "n_rate"
+RATE, START = "n_rate", "start"
+#: With what is drawn for the pauses before a list: near enough to what the real scheduler drew.
+WATCHES: dict[str, tuple[type[TroubledWatches], float]] = {
+    "m_watch": (TroubledWatches, 0.27),
+    "m_down": (ServerDown, 0.5),
+}
 #: Whose process is not what `bayplan run` would start: a plugin of the test's own.
 NOT_HERE = {"x_flush"}
 
@@ -95,7 +104,7 @@ def terms_of(name: str) -> Terms:
 @pytest.fixture(scope="module")
 def stories(shared: Path) -> dict[str, Story]:
     path = shared / "reference" / "wire" / "stories.jsonl.xz"
-    return read_stories(path, {*STORIES, *MORE, CROWDED, RATE})
+    return read_stories(path, {*STORIES, *MORE, *WATCHES, CROWDED, RATE, START})
 
 
 @pytest.fixture(autouse=True)
@@ -120,6 +129,42 @@ def test_a_story_holds_over_http(name: str, stories: dict[str, Story], tmp_path:
     differences = compare(recorded, [*played.seen, *played.requests], terms_of(name))
     assert not differences, "\n".join(differences)
     assert len(played.requests) >= 2  # something was asked, and written down
+
+
+@pytest.mark.parametrize("name", WATCHES)
+def test_watches_in_trouble(
+    name: str, stories: dict[str, Story], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lists and watches of pods have the recorded queries, in order; pods are bound once they are seen again."""
+    play, pause = WATCHES[name]
+    monkeypatch.setattr(Backoff.__init__, "__defaults__", (time.monotonic, lambda: pause))
+    story = stories[name]
+    played = play(story, tmp_path).account()
+    recorded = replace(story, seen=[*story.seen, *story.requests])
+    differences = compare(recorded, [*played.seen, *played.requests], Terms(tolerance_ms=1_500))
+    assert not differences, "\n".join(differences)
+    if name == "m_watch":
+        asked = [query for at, query in played.reads if at > 0]
+        assert asked == [query for _, query in story.reads]
+
+
+def test_a_process_from_start_to_end(stories: dict[str, Story], shared: Path, tmp_path: Path) -> None:
+    """Eighteen watches in any order, then the Lease: taken, renewed every two seconds, and given back.
+
+    Whether the server has the new API for events is not asked: every server that is supported has it.
+    """
+    recorded = asked_in(recorded_lines(shared / "reference" / "wire" / "stories.jsonl.xz", START))
+    played = asked_in(StartToEnd(stories[START], tmp_path).lines())
+    assert {one.what for one in played if one.is_watch} == {one.what for one in recorded if one.is_watch}
+    ours, theirs = ([one for one in asked if one.is_of_election] for asked in (played, recorded))
+    assert [one.what for one in ours] == [one.what for one in theirs]
+    assert [one.at_ms for one in ours] == [pytest.approx(one.at_ms, abs=TOLERANCE_MS) for one in theirs]
+    others = [one.what for one in recorded if not one.is_watch and not one.is_of_election]
+    assert others == ["GET /apis/events.k8s.io/v1"]
+    with_headers = {one.what: one[2:] for one in recorded if one.agent}
+    assert {one.what: one[2:] for one in played if one.what in with_headers} == {
+        what: headers for what, headers in with_headers.items() if what not in others
+    }
 
 
 def test_three_preemptors_at_once_over_http(stories: dict[str, Story], tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from typing import Any
 import click
 import structlog
 
+from bayplan.analysis.memory import keep_memory
 from bayplan.cli.run_options import RunCommand, RunOptions, configuration_of, run_options
 from bayplan.cli.run_serving import Shown, secure_port
 from bayplan.client.connecting import connect
@@ -50,6 +51,7 @@ from bayplan.serving.decision_log import DecisionLog
 from bayplan.serving.decisions import DecisionRecorder
 from bayplan.serving.logs import configure
 from bayplan.serving.metrics.registry import Metrics
+from bayplan.worlds.extender_journal import JournaledExtender
 from bayplan.worlds.live import LiveWorld, SystemClock
 from bayplan.worlds.live_journal import LiveJournal
 from bayplan.worlds.live_observers import LiveObserver
@@ -77,6 +79,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         click.echo(f"wrote the configuration to {options.write_config_to}", err=True)
         return
     configure(options.logging_format, options.verbosity)
+    keep_memory()
     try:
         run_event_loop(_run(options, configuration))
     except* LeaseLostError:
@@ -128,8 +131,9 @@ class _Process:
         self._clock = clock
         self.shadow = _shadow(configuration, started_at) if options.shadow else None
         self.elector = None if self.shadow is not None else _election(configuration, client, self._wake)
+        self._journal = _journal(options, configuration, started_at)
         documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
-        extenders = () if documents is None else _extenders(configuration, documents)
+        extenders = () if documents is None else _extenders(configuration, documents, self._journal, clock)
         self.recorder = DecisionRecorder(
             build_profiles(configuration), leaves_out="extenders" if configuration.extenders else ""
         )
@@ -145,7 +149,7 @@ class _Process:
             client,
             kinds_to_watch(configuration),
             clock=clock,
-            observers=self._observers(started_at),
+            observers=self._observers(),
             may_decide=_always if self.elector is None else self.elector.is_leading,
             incoming=None if self.shadow is None else self.shadow.incoming,
             on_trouble=_report,
@@ -192,11 +196,10 @@ class _Process:
         if not stopping.done():
             await elector.run()
 
-    def _observers(self, started_at: int) -> list[LiveObserver]:
+    def _observers(self) -> list[LiveObserver]:
         """Who looks on."""
-        counted = () if self._metrics is None else self._metrics.watch(self.scheduler)
-        journal = _journal(self._options, self._configuration, started_at)
-        others = [other for other in (journal, self.shadow) if other is not None]
+        counted = () if self._metrics is None else (self._metrics.watch(self.scheduler),)
+        others = [other for other in (self._journal, self.shadow) if other is not None]
         return [DecisionLog(self._options.verbosity), self.recorder, *counted, *others]
 
     def _parts(self) -> list[Coroutine[Any, Any, None]]:
@@ -244,14 +247,26 @@ def _journal(options: RunOptions, configuration: Configuration, started_at: int)
     }
     if options.feature_gates:
         head["featureGates"] = options.feature_gates
+    if configuration.extenders:
+        head["extenders"] = True
     file_bytes = int(options.journal_file_size * _BYTES_PER_MB)
     return LiveJournal(
         options.journal, head, file_bytes=file_bytes, files_max=options.journal_files, on_trouble=_report
     )
 
 
-def _extenders(configuration: Configuration, documents: KeptDocuments) -> tuple[HttpExtender, ...]:
-    return connect_extenders(configuration.extenders, documents, partial(HttpExtender, on_trouble=_report))
+def _extenders(
+    configuration: Configuration, documents: KeptDocuments, journal: LiveJournal | None, clock: Callable[[], int]
+) -> tuple[HttpExtender, ...]:
+    """Those of the configuration; what they answer goes into the journal."""
+
+    def note(answer: dict[str, Any]) -> None:
+        if journal is not None:
+            journal.extender_answered(answer, clock())
+
+    return connect_extenders(
+        configuration.extenders, documents, partial(JournaledExtender, note=note, on_trouble=_report)
+    )
 
 
 def _shadow(configuration: Configuration, started_at: int) -> Shadow:

@@ -24,6 +24,8 @@ from bayplan.serving.access import ALWAYS_ALLOWED
 from bayplan.serving.encryption import TLS_VERSIONS
 from bayplan.serving.logs import LogFormat
 
+_PORT_MAX = 65_535
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_SECURE_PORT = 10_259
@@ -67,6 +69,14 @@ class _GoInt(click.ParamType[int]):
             self.fail(f"{value!r}: expected a whole number", param, ctx)
 
 
+class _Port(_GoInt):
+    name = "port"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        port = super().convert(value, param, ctx)
+        return port if 0 <= port <= _PORT_MAX else self.fail(f"{port}: expected 0 to {_PORT_MAX}", param, ctx)
+
+
 def _listed(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
     return tuple(item for item in value.split(",") if item)
 
@@ -94,7 +104,7 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("--leader-elect-resource-namespace", metavar="NAME", help="Its namespace. Default: kube-system."),
     click.option(
         "--secure-port",
-        type=_INT,
+        type=_Port(),
         default=DEFAULT_SECURE_PORT,
         show_default=True,
         help="Port for health, metrics and debugging over TLS; 0: none.",

@@ -16,19 +16,12 @@ from typing import Protocol
 from bayplan.client.backoff import Backoff
 from bayplan.client.contract import ApiClient, LostError, NotSentError, TransportError
 from bayplan.client.extender_documents import KeptDocuments
-from bayplan.client.watch_lines import (
-    BOOKMARK,
-    DELETED,
-    INITIAL_EVENTS_END,
-    KindReader,
-    Page,
-    Status,
-    Unreadable,
-    read_status,
-)
+from bayplan.client.watch_lines import KindReader, Page, Status, Unreadable, read_status
 from bayplan.client.watched_kinds import WatchedKind
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object, object_key
+from bayplan.model.watch_types import BOOKMARK, DELETED
+from bayplan.model.well_known import INITIAL_EVENTS_END
 
 _TIMEOUT_MIN_S, _TIMEOUT_MAX_S = 300, 600
 _OVERDUE_S = 30  # a server that has not ended a watch this long after its time is not there any more
@@ -100,7 +93,8 @@ class Reflector:
         self._version = ""  # of the last thing that the server said
         self._is_version_lost = False  # the server says that it does not have it
         self._listing: dict[str, Object] | None = None  # a list that is being streamed
-        self._lines_seen = 0  # on this watch
+        self._lines_seen = 0  # on this watch, after the list
+        self._watching_since = 0.0
         self._has_bookmarks = False
         self._reported = ""
         self.known: dict[str, Object] = {}
@@ -256,8 +250,7 @@ class Reflector:
 
     async def _follow(self, path: str) -> None:
         loop = asyncio.get_running_loop()
-        started_at = loop.time()
-        self._lines_seen = 0
+        self._begin_watch()
         try:
             async with asyncio.timeout(self._patience_s) as patience, self._client.stream(path) as stream:
                 if stream.status >= 400:
@@ -269,8 +262,12 @@ class Reflector:
                     patience.reschedule(loop.time() + self._patience_s)
         except (LostError, TimeoutError):
             pass  # a watch that breaks goes on like one that ends
-        if not self._lines_seen and loop.time() - started_at < _SHORT_S:
+        if not self._lines_seen and loop.time() - self._watching_since < _SHORT_S:
             raise _ShortWatchError
+
+    def _begin_watch(self) -> None:
+        self._watching_since = asyncio.get_running_loop().time()
+        self._lines_seen = 0
 
     @property
     def _patience_s(self) -> float:
@@ -323,6 +320,7 @@ class Reflector:
         elif meta.annotations.get(INITIAL_EVENTS_END) == "true":
             listed, self._listing = self._listing, None
             self._replace(listed, meta.resource_version)
+            self._begin_watch()  # what came before is the list
 
     # ------------------------------------------------------------------ reports
 

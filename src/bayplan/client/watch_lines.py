@@ -16,9 +16,7 @@ from bayplan.client.sharing import SharedParts
 from bayplan.model.checks import check
 from bayplan.model.conversion import convert
 from bayplan.model.kinds import KindInfo, Object, object_key
-
-ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
-INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+from bayplan.model.watch_types import ADDED, ERROR, MODIFIED
 
 
 class Status(msgspec.Struct):

@@ -126,12 +126,12 @@ class Scheduler:
     def observe(self, event: Event, now: int) -> None:
         """Something happened in the world."""
         stopwatch = self._stopwatch
-        if stopwatch is None:
+        if stopwatch is None or not stopwatch.start_event(now):
             self._take_in(event, now)
             return
         started = stopwatch.clock()
         self._take_in(event, now)
-        stopwatch.recorder.handled(event, stopwatch.clock() - started)
+        stopwatch.finish_event(event, started)
 
     def _take_in(self, event: Event, now: int) -> None:
         match event:

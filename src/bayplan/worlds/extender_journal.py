@@ -31,8 +31,14 @@ AnswerNoted: TypeAlias = Callable[[dict[str, Any]], None]
 class JournaledExtender(HttpExtender):
     """Asks, and notes the answer."""
 
-    def __init__(self, configuration: Extender, documents: Documents, note: AnswerNoted) -> None:
-        super().__init__(configuration, documents)
+    def __init__(
+        self,
+        configuration: Extender,
+        documents: Documents,
+        note: AnswerNoted,
+        on_trouble: Callable[[str], None] | None = None,
+    ) -> None:
+        super().__init__(configuration, documents, on_trouble=on_trouble)
         self._note = note
 
     def ask_filter(self, pod: PodInfo, nodes: Sequence[str]) -> FilterAnswer:

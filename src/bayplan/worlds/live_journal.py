@@ -56,6 +56,10 @@ class LiveJournal:
     def decided(self, decision: Decision, now: int, took_ns: int) -> None:  # noqa: ARG002
         self._try(lambda: self._writer.decision(decision, now))
 
+    def extender_answered(self, answer: dict[str, Any], now: int) -> None:
+        """For the decision that is being made, in another thread: nothing else is written meanwhile."""
+        self._try(lambda: self._writer.extender_answer(answer, now))
+
     def _try(self, write: Callable[[], None]) -> None:
         """A journal with a gap is of no use, and a full disk is no reason to stop scheduling."""
         if self._has_ended:

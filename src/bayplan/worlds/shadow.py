@@ -49,6 +49,7 @@ from bayplan.worlds.shadow_findings import (
     PreemptionDifference,
 )
 from bayplan.worlds.shadow_judging import Judge, Preemption, preemption_of
+from bayplan.worlds.shadow_placements import OurPlacement, Placements
 from bayplan.worlds.shadow_preemptions import Preempted, SeenPreemptions, is_marked
 
 #: How long a pod keeps the room that we gave it and that the other scheduler did not.
@@ -97,11 +98,11 @@ class Shadow:
         self._profiles = profiles
         self._judge = Judge(profiles, gates)
         self._patience_ns = patience_ns
+        self._placements = Placements(self._judge, self.findings)
         self._theirs = SeenPreemptions()
         self._pods: dict[str, _Followed] = {}  # by key: without a node
         self._asked_for: dict[str, _AskedFor] = {}  # by uid
         self._answer: Callable[[Event], None] = _nobody
-        self._node_rows: Mapping[str, int] = {}  # of the scheduler's view
 
     def answer_to(self, answer: Callable[[Event], None]) -> None:
         """Who is told what became of actions."""
@@ -109,6 +110,7 @@ class Shadow:
 
     def finish(self, now: int) -> Findings:
         """What was found out, at the end."""
+        self._placements.look_again(now, at_all=True)
         self.findings.ended_at = format_time(now)
         return self.findings
 
@@ -116,6 +118,7 @@ class Shadow:
 
     def incoming(self, event: Event, now: int) -> Iterator[Event]:
         """What the scheduler is to observe instead of the event."""
+        self._placements.look_again(now)
         before, after = _pods_of(event)
         if before is None and after is not None:
             self._appeared(after)
@@ -152,6 +155,7 @@ class Shadow:
             self._theirs.marked(key, new.spec.node_name, now)
         followed = self._pods.get(key)
         if followed is None or followed.uid != new.metadata.uid:
+            self._placements.changed(new)
             return
         nominated = new.status.nominated_node_name
         if nominated and nominated != old.status.nominated_node_name:
@@ -164,6 +168,7 @@ class Shadow:
         followed.pod = new
 
     def _gone(self, key: str, now: int) -> None:
+        self._placements.gone(key)
         followed = self._pods.get(key)
         if followed is not None:
             self._over(followed, key, now, was_bound=False)
@@ -205,36 +210,10 @@ class Shadow:
     # ------------------------------------------------------------------ their decisions
 
     def _bound(self, followed: _Followed, bound: Pod, now: int) -> None:
-        key, theirs = object_key(bound), bound.spec.node_name
-        self.findings.only_ours.pop(followed.uid, None)
-        self.findings.placed(self._compared(followed, key, theirs, now))
-        self._over(followed, key, now, was_bound=True)
-
-    def _compared(self, followed: _Followed, key: str, theirs: str, now: int) -> PlacementDifference:
-        ours = followed.node if followed.outcome in (Outcome.ASSUMED, Outcome.WAITING) else ""
-        at = format_time(now)
-        if ours == theirs:
-            return PlacementDifference(at=at, pod=key, agreement=Agreement.SAME, ours=ours, theirs=theirs)
-        if ours and followed.tied_rows is not None and self._node_rows.get(theirs, -1) in followed.tied_rows:
-            return PlacementDifference(at=at, pod=key, agreement=Agreement.TIED, ours=ours, theirs=theirs)
-        judged = self._judge.judge(followed.pod, theirs, now)
-        if not judged.agrees:
-            agreement = Agreement.DIFFERENT if judged.ours else Agreement.ONLY_THEIRS
-        elif ours:
-            agreement = Agreement.MOVED
-        else:  # they were faster
-            agreement = Agreement.SAME if judged.ours == theirs else Agreement.TIED
-        return PlacementDifference(
-            at=at,
-            pod=key,
-            agreement=agreement,
-            ours=judged.ours,
-            theirs=theirs,
-            why=judged.why,
-            our_total=judged.our_total,
-            their_total=judged.their_total,
-            scores=dict(judged.scores),
-        )
+        was_placed = followed.outcome in (Outcome.ASSUMED, Outcome.WAITING)
+        ours = OurPlacement(followed.node, followed.tied_rows) if was_placed else OurPlacement()
+        self._placements.bound(followed.pod, bound, ours, now)
+        self._over(followed, object_key(bound), now, was_bound=True)
 
     def _over(self, followed: _Followed, key: str, now: int, *, was_bound: bool) -> None:
         """The pod has its node, or is gone: whom each has evicted for it is settled."""
@@ -288,7 +267,7 @@ class Shadow:
 
     def chosen(self, info: PodInfo, view: View, choice: Choice | CycleError) -> None:
         """Given to the scheduler as `on_choice`."""
-        self._node_rows = view.nodes.rows_by_name
+        self._placements.node_rows = view.nodes.rows_by_name
         followed = self._pods.get(info.key)
         if followed is None:
             return
@@ -348,6 +327,7 @@ class Shadow:
                     events += self._put_aside(key)
                 if followed.decided_at + self._patience_ns <= now:
                     self._only_ours(followed, key, now)
+        self._placements.look_again(now)
         self._theirs.forget_before(now - self._patience_ns)
         return events
 

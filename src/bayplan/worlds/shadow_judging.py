@@ -120,6 +120,16 @@ class Judge:
             return Judgement(True, view.nodes.names[choice.row])
         return _explained(self._profiles[info.scheduler_name], info, view, ours, row)
 
+    def agrees_later(self, waiting: Pod, bound: Pod, now: int) -> bool:
+        """Whether we would place the pod where it is, had it come now."""
+        key = object_key(bound)
+        if not self._cache.stands_on_a_node(key):
+            return False
+        self._cache.remove_pod(key)
+        agrees = self.judge(waiting, bound.spec.node_name, now).agrees
+        self._cache.add_pod(bound)
+        return agrees
+
     def fits(self, pod: Pod, now: int) -> bool:
         """Whether we would place the pod now."""
         return isinstance(self._decided(pod, now), Fits)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from threading import Event, Thread
 from typing import Any
 from urllib.request import Request as HttpRequest
@@ -23,7 +24,10 @@ from bayplan.client.writes import Limits, Writer
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.testing import LiveCluster, cluster
+from bayplan.worlds.extender_journal import JournaledExtender
+from bayplan.worlds.journal import read_head, replay, scheduler_for
 from bayplan.worlds.live import LiveWorld, SystemClock
+from bayplan.worlds.live_journal import LiveJournal
 
 Plain = dict[str, Any]
 #: A thread that does nothing but wait looks around this often.
@@ -33,15 +37,14 @@ BEAT_S = 0.005
 class Running:
     """A scheduler on an event loop of its own."""
 
-    def __init__(self, api: LiveCluster, extender: Plain) -> None:
-        self._api = api
-        self._configuration = load_configuration(
-            {
-                "apiVersion": "kubescheduler.config.k8s.io/v1",
-                "kind": "KubeSchedulerConfiguration",
-                "extenders": [extender],
-            }
-        )
+    def __init__(self, api: LiveCluster, extender: Plain, journal: Path | None = None) -> None:
+        self._api, self._journal = api, journal
+        self._file = {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "extenders": [extender],
+        }
+        self._configuration = load_configuration(self._file)
         self._stop = Event()
         self.longest_pause_s = 0.0
         self._thread = Thread(target=lambda: asyncio.run(self._run(self._configuration)), daemon=True)
@@ -56,13 +59,15 @@ class Running:
 
     async def _run(self, configuration: Configuration) -> None:
         client, clock = connect(str(self._api.kubeconfig), environ={}), SystemClock()
-        documents = KeptDocuments(configuration.extenders)
-        extenders = connect_extenders(configuration.extenders, documents)
+        documents, started_at = KeptDocuments(configuration.extenders), clock()
+        journals, note = self._journals(started_at, clock)
+        extenders = connect_extenders(configuration.extenders, documents, partial(JournaledExtender, note=note))
         world = LiveWorld(
-            build_scheduler(configuration, started_at=clock(), extenders=extenders),
+            build_scheduler(configuration, started_at=started_at, extenders=extenders),
             client,
             kinds_to_watch(configuration),
             clock=clock,
+            observers=journals,
             decides_in_thread=True,
             documents=documents,
         )
@@ -77,6 +82,15 @@ class Running:
         await client.close()
         for extender in extenders:
             extender.close()
+        for journal in journals:
+            journal.close()
+
+    def _journals(self, started_at: int, clock: Any) -> tuple[list[LiveJournal], Any]:
+        if self._journal is None:
+            return [], lambda _: None
+        head = {"startedAt": started_at, "config": self._file, "extenders": True}
+        made = LiveJournal(str(self._journal), head, file_bytes=10**9, files_max=1, on_trouble=pytest.fail)
+        return [made], lambda answer: made.extender_answered(answer, clock())
 
     async def _beat(self) -> None:
         """Until it is to stop; notes how long the loop was not to be had."""
@@ -141,7 +155,7 @@ def test_a_hanging_extender_delays_only_until_its_timeout(api: LiveCluster) -> N
 
 
 @contextmanager
-def asked_with_objects(api: LiveCluster) -> Iterator[Any]:
+def asked_with_objects(api: LiveCluster, journal: Path) -> Iterator[Any]:
     """An extender that does everything, in whole objects; it binds through the API."""
 
     def bind(request: Request) -> Reply:
@@ -167,7 +181,7 @@ def asked_with_objects(api: LiveCluster) -> Iterator[Any]:
             "bindVerb": "bind",
             "weight": 1,
         }
-        with Running(api, extender):
+        with Running(api, extender, journal):
             yield server
 
 
@@ -175,8 +189,8 @@ def names_in(request: Request) -> list[str]:
     return [str(node["metadata"]["name"]) for node in request.plain["Nodes"]["items"]]
 
 
-def test_whole_objects_are_sent_and_the_extender_binds(api: LiveCluster) -> None:
-    with asked_with_objects(api) as server:
+def test_whole_objects_are_sent_and_the_extender_binds(api: LiveCluster, tmp_path: Path) -> None:
+    with asked_with_objects(api, tmp_path / "journal") as server:
         api.apply(pod("p"))
         api.wait_until(lambda k: node_of(k, "p"))
         api.wait_until(lambda k: any(one["reason"] == "Scheduled" for one in k.list("events.events.k8s.io")))
@@ -192,3 +206,15 @@ def test_whole_objects_are_sent_and_the_extender_binds(api: LiveCluster) -> None
     }
     assert scoring["Nodes"] == filtering["Nodes"]
     assert binding["Node"] == node_of(api, "p") == names_in(server.requests[0])[-1]
+
+
+def test_what_happened_is_replayed_without_the_extender(api: LiveCluster, tmp_path: Path) -> None:
+    with asked_with_objects(api, tmp_path / "journal"):
+        for number in range(5):
+            api.apply(pod(f"p{number}"))
+        api.wait_until(lambda k: all(node_of(k, f"p{number}") for number in range(5)))
+    lines = iter((tmp_path / "journal").read_text().splitlines())
+    scheduler = scheduler_for(read_head(lines))
+    left = list(lines)
+    assert sum('"extender":{' in line for line in left) == 10
+    assert list(replay(left, scheduler)) == []

@@ -14,7 +14,7 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 
-#: What an API server says with every answer.
+#: A header of every answer that may be another one the next time.
 NOT_CACHED: Final = ("cache-control", "no-cache, private")
 
 

@@ -60,6 +60,8 @@ def timed_gate(gate: Plugin, profile_name: str, stopwatch: Stopwatch) -> Plugin:
 
 def timed_hint(hint: Hint, plugin: str, cluster_event: str, stopwatch: Stopwatch) -> Hint:
     def ask(pod: Any, old: Any, new: Any) -> bool:
+        if not stopwatch.observing:
+            return hint(pod, old, new)
         started = stopwatch.clock()
         helps = hint(pod, old, new)
         stopwatch.recorder.hinted(plugin, cluster_event, helps=helps, took_ns=stopwatch.clock() - started)
@@ -102,7 +104,17 @@ def _preparing(stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Calla
 
 
 def _outside(stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Callable[..., Any]) -> Callable[..., Any]:
-    return partial(stopwatch.measure_at_once, step, status_of, ask)
+    """While an event is observed."""
+
+    def call(*arguments: Any) -> Any:
+        if stopwatch.observing:
+            return stopwatch.measure_at_once(step, status_of, ask, *arguments)
+        return ask(*arguments)
+
+    return call
+
+
+_SUCCESS, _SKIPPED = Code.SUCCESS, Code.SKIP
 
 
 def _of_answer(answer: Any, _: tuple[Any, ...]) -> Code:
@@ -110,7 +122,7 @@ def _of_answer(answer: Any, _: tuple[Any, ...]) -> Code:
         return answer.code
     if isinstance(answer, Wait):
         return Code.WAIT
-    return Code.SKIP if answer is SKIP else Code.SUCCESS
+    return _SKIPPED if answer is SKIP else _SUCCESS
 
 
 def _of_codes(plugin: Any, answer: Any, arguments: tuple[Any, ...]) -> Code:
@@ -118,10 +130,10 @@ def _of_codes(plugin: Any, answer: Any, arguments: tuple[Any, ...]) -> Code:
     code = answer
     if isinstance(answer, np.ndarray):
         if np.count_nonzero(answer) < len(answer) or not len(answer):
-            return Code.SUCCESS
+            return _SUCCESS
         code = answer.item(0)
     if not code:
-        return Code.SUCCESS
+        return _SUCCESS
     state, view, _ = arguments
     status: Status = plugin.explain_failure(state, view, code)
     return status.code

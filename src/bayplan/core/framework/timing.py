@@ -1,9 +1,9 @@
 """What plugins take, for those who want to know: a stopwatch that the scheduler carries when it is given one.
 
 The core keeps no clock, so the stopwatch comes with one. It adds up what each plugin took at each extension point in
-one attempt; whoever starts attempts takes the sums with `finish`. Calls outside attempts are reported at once. Nothing
-is measured, and nothing is paid, where no stopwatch is given. Under load only some attempts are timed: a stopwatch
-costs about as much as the shortest calls it measures.
+one attempt; whoever starts attempts takes the sums with `finish`. What happens outside of attempts is reported at once.
+Nothing is measured, and nothing is paid, where no stopwatch is given. Under load only some attempts and events are
+timed: a stopwatch costs more than the shortest calls it measures.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from bayplan.core.events import Event
 from bayplan.core.framework.verdict import Code, CycleError
 from bayplan.model.time_units import SECOND
 
-#: So many attempts are timed in each second of the caller's clock; the others are only counted.
-TIMED_PER_SECOND = 1_000
+#: So many attempts, and as many events, are timed in each second of the caller's clock.
+TIMED_PER_SECOND = 20
 
 PRE_ENQUEUE = "PreEnqueue"
 POST_FILTER = "PostFilter"
@@ -32,6 +32,10 @@ _RANKS = {
     Code.UNRESOLVABLE: 1,
     Code.SKIP: 0,
 }
+
+
+# To name a member of an enum takes longer than to measure.
+_ERROR, _SKIP = Code.ERROR, Code.SKIP
 
 
 class Step:
@@ -73,17 +77,28 @@ StatusOf = Callable[[Any, tuple[Any, ...]], Code]
 class Stopwatch:
     """Times plugins; `clock` gives nanoseconds."""
 
-    __slots__ = ("_inside_post_filter", "_left", "_next_second", "_touched", "clock", "recorder", "running", "steps")
+    __slots__ = (
+        "_attempts",
+        "_events",
+        "_inside_post_filter",
+        "_touched",
+        "clock",
+        "observing",
+        "recorder",
+        "running",
+        "steps",
+    )
 
     def __init__(self, clock: Callable[[], int], recorder: Recorder) -> None:
         self.clock = clock
         self.recorder = recorder
-        self.running = False
+        self.running = False  # in an attempt that is timed
+        self.observing = False  # in an event that is timed
         self.steps: dict[tuple[str, str, str], Step] = {}
         self._touched: list[Step] = []
         self._inside_post_filter = False
-        self._next_second = 0
-        self._left = 0
+        self._attempts = _Quota()
+        self._events = _Quota()
 
     def step(self, profile: str, plugin: str, point: str) -> Step:
         key = (profile, plugin, point)
@@ -91,14 +106,9 @@ class Stopwatch:
 
     def start(self, now: int) -> None:
         """An attempt begins; it is timed unless many were in this second."""
-        if now >= self._next_second:
-            self._next_second, self._left = (now // SECOND + 1) * SECOND, TIMED_PER_SECOND
-        if self._left:
-            self._left -= 1
-            self.running = True
+        self.running = self._attempts.allows(now)
+        if self.running:
             self._reset()
-        else:
-            self.running = False
 
     def finish(self) -> list[Step] | None:
         """The steps of the attempt, good until the next one starts; None if it was not timed."""
@@ -107,12 +117,21 @@ class Stopwatch:
         self.running = False
         return self._touched
 
+    def start_event(self, now: int) -> bool:
+        """An event is observed; whether it is timed."""
+        self.observing = self._events.allows(now)
+        return self.observing
+
+    def finish_event(self, event: Event, started: int) -> None:
+        self.observing = False
+        self.recorder.handled(event, self.clock() - started)
+
     def measure(self, step: Step, status_of: StatusOf, ask: Callable[..., Any], *arguments: Any) -> Any:
         started = self.clock()
         try:
             answer = ask(*arguments)
         except CycleError:
-            self._note(step, self.clock() - started, Code.ERROR)
+            self._note(step, self.clock() - started, _ERROR)
             raise
         self._note(step, self.clock() - started, status_of(answer, arguments))
         return answer
@@ -138,7 +157,7 @@ class Stopwatch:
             step.status = status
         elif status is not step.status and _RANKS[status] > _RANKS[step.status]:
             step.status = status
-        step.calls += status is not Code.SKIP
+        step.calls += status is not _SKIP
         step.took_ns += took_ns
         if not self._inside_post_filter or step.point == POST_FILTER:
             step.alone_ns += took_ns
@@ -148,3 +167,21 @@ class Stopwatch:
             step.took_ns = step.alone_ns = 0
             step.status = None
         self._touched = []
+
+
+class _Quota:
+    """So many in each second."""
+
+    __slots__ = ("_left", "_next_second")
+
+    def __init__(self) -> None:
+        self._next_second = 0
+        self._left = 0
+
+    def allows(self, now: int) -> bool:
+        if now >= self._next_second:
+            self._next_second, self._left = (now // SECOND + 1) * SECOND, TIMED_PER_SECOND
+        if not self._left:
+            return False
+        self._left -= 1
+        return True

@@ -76,7 +76,7 @@ def _as_victims(found: Mapping[int, _OnNode], view: View) -> dict[str, Victims]:
 
 
 def _accepted(extender: Extender, view: View, answer: Mapping[str, ChosenVictims]) -> dict[int, _OnNode]:
-    """The answer by row. Raises CycleError for nodes and pods that nobody knows."""
+    """The answer by row. Raises CycleError for nodes and pods that nobody knows, and for pods that must be spared."""
     accepted: dict[int, _OnNode] = {}
     for name, victims in sorted(answer.items()):
         row = view.nodes.rows_by_name.get(name)
@@ -84,10 +84,12 @@ def _accepted(extender: Extender, view: View, answer: Mapping[str, ChosenVictims
             raise CycleError("", f'nodeinfo not found for node name "{name}"')
         rows_by_uid = {view.pods.uids[pod]: pod for pod in view.nodes.pod_rows[row]}
         for uid in victims.uids:
+            # The braces are upstream's, who prints a struct here.
+            claim = f"extender: {extender.name} claims to preempt pod (UID: &{{{uid}}}) on node: {name}"
             if uid not in rows_by_uid:
-                # The braces are upstream's, who prints a struct here.
-                where = f"(UID: &{{{uid}}}) on node: {name}, but the pod is not found on that node"
-                raise CycleError("", f"extender: {extender.name} claims to preempt pod {where}")
+                raise CycleError("", f"{claim}, but the pod is not found on that node")
+            if view.pods.foreign[rows_by_uid[uid]]:
+                raise CycleError("", f"{claim}, but the pod is another scheduler's")
         accepted[row] = _OnNode(tuple(rows_by_uid[uid] for uid in victims.uids), victims.violations)
     return accepted
 

@@ -146,7 +146,7 @@ class QueueProfile:
 
     def admit(self, pod: PodInfo, asked_first: str) -> Status:
         """Whether PreEnqueue lets the pod in; `asked_first` is the plugin that rejected it last time."""
-        if self.stopwatch is None:
+        if self.stopwatch is None or not self.stopwatch.observing:
             return may_enter(self.pre_enqueue, pod, asked_first)
         step = self.stopwatch.step(self.scheduler_name, "", PRE_ENQUEUE)
         status: Status = self.stopwatch.measure_at_once(

@@ -18,16 +18,27 @@ from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
 from bayplan.model.structs import Struct
 from bayplan.serving.metrics import families
+from bayplan.serving.metrics.own import DECISION_DURATION, WRITE_DURATION
 from bayplan.serving.metrics.plugin_timings import PRE_BIND, PluginTimings
-from bayplan.serving.metrics.tallies import Counts, Durations, Tally
+from bayplan.serving.metrics.tallies import Counts, Durations, Reading, Tally
 
 SCHEDULED, UNSCHEDULABLE, ERROR = "scheduled", "unschedulable", "error"
 SUCCESS = "success"
 #: Upstream does not tell higher numbers of attempts apart.
 ATTEMPTS_MAX = 15
+_ATTEMPTS = [*((str(number),) for number in range(ATTEMPTS_MAX)), (f"{ATTEMPTS_MAX}+",)]
 #: Stands in the message of every attempt that preemption had a say in and did not help.
 _PREEMPTION_SAYS = "preemption: "
 _BINDER = "DefaultBinder"
+
+# To name a member of an enum takes longer than all the rest of an entry.
+_ASSUMED, _WAITING, _NOMINATED = Outcome.ASSUMED, Outcome.WAITING, Outcome.NOMINATED
+_SKIPPED, _ERROR = Outcome.SKIPPED, Outcome.ERROR
+_OK = Code.SUCCESS.value
+
+# What is looked at; of everything else there is much more.
+_ANSWERS = frozenset({BindAnswered, EvictAnswered, VolumesAnswered, ObjectRemoved})
+_CONSEQUENCES = frozenset({Bind, WriteVolumes, SetCondition})
 
 
 class _UnderWay(Struct):
@@ -38,7 +49,7 @@ class _UnderWay(Struct):
     first_at: int  # when the pod came into the active queue
     attempts: int
     was_flushed: bool
-    pre_bind_ns: int  # by plugins, so far
+    pre_bind_ns: int | None  # by plugins, so far; None where the attempt is not timed
     permit_since: int | None = None
     writing_since: int | None = None  # volumes and claims
 
@@ -56,11 +67,14 @@ class Attempts:
         self._scheduler = scheduler
         self._stopwatch = stopwatch
         self._timings = timings
+        self._only_profile = next(iter(scheduler.profiles)) if len(scheduler.profiles) == 1 else ""
         self._under_way: dict[str, _UnderWay] = {}
         self._preemptions: dict[str, _Preemption] = {}  # by uid of a victim
-        self._results = Counts(families.SCHEDULE_ATTEMPTS)
         self._durations = Durations(families.ATTEMPT_DURATION)
+        self._results = Reading(families.SCHEDULE_ATTEMPTS, self._durations.counts)
         self._algorithm = Durations(families.ALGORITHM_DURATION)
+        self._decisions = Durations(DECISION_DURATION)
+        self._writes = Durations(WRITE_DURATION)
         self._sli = Durations(families.SLI_DURATION)
         self._pod_attempts = Durations(families.POD_ATTEMPTS, unit=1)
         self._after_flush = Counts(families.SCHEDULED_AFTER_FLUSH)
@@ -77,27 +91,34 @@ class Attempts:
     # ------------------------------------------------------------------ LiveObserver
 
     def decided(self, decision: Decision, now: int, took_ns: int) -> None:
-        if decision.pod and decision.outcome is not Outcome.SKIPPED:
-            self._attempted(decision, now, took_ns)
+        if decision.pod:
+            self._decisions.add(took_ns, (str(decision.outcome),))  # an enum is slow to hash
+            if decision.outcome is not _SKIPPED:
+                self._attempted(decision, now, took_ns)
         for action in decision.actions:
-            self._look_at_action(action, now)
+            if type(action) in _CONSEQUENCES:
+                self._look_at_action(action, now)
 
     def observed(self, event: Event, now: int) -> None:
+        if type(event) not in _ANSWERS:  # most are not
+            return
         match event:
             case BindAnswered(pod, _, error):
                 self._bind_answered(pod, error, now)
             case EvictAnswered(_, uid, error):
                 self._evict_answered(uid, error, now)
             case VolumesAnswered(error=error, lost=False) if error:
-                self._volume_errors.add("bind")
+                self._volume_errors.add(("bind",))
             case ObjectRemoved(Pod() as pod):
                 self._under_way.pop(object_key(pod), None)
 
     def wrote(self, action: Action, took_ns: int, error: str) -> None:
-        if isinstance(action, Bind):
+        self._writes.add(took_ns, (type(action).__name__, "failed" if error else "done"))
+        under_way = self._under_way.get(action.pod) if isinstance(action, Bind) else None
+        if under_way is not None and under_way.pre_bind_ns is not None:
             status = (Code.ERROR if error else Code.SUCCESS).value
-            self._timings.plugins.add(took_ns, _BINDER, "Bind", status)
-            self._timings.points.add(took_ns, "Bind", status, self._profile_of(action.pod))
+            self._timings.plugins.add(took_ns, (_BINDER, "Bind", status))
+            self._timings.points.add(took_ns, ("Bind", status, under_way.profile))
 
     # ------------------------------------------------------------------ attempts
 
@@ -105,40 +126,34 @@ class Attempts:
         outcome, profile = decision.outcome, self._profile_of(decision.pod)
         self._algorithm.add(took_ns)
         steps = self._stopwatch.finish()
-        pre_bind_ns = self._timings.attempted(steps, outcome, profile) if steps is not None else 0
-        if outcome in (Outcome.ASSUMED, Outcome.WAITING):
+        pre_bind_ns = self._timings.attempted(steps, outcome, profile) if steps is not None else None
+        if outcome in (_ASSUMED, _WAITING):
             self._found_a_node(decision, now, profile, pre_bind_ns)
         else:
-            self._result(ERROR if outcome is Outcome.ERROR else UNSCHEDULABLE, profile, took_ns)
-        if outcome is Outcome.NOMINATED or _PREEMPTION_SAYS in decision.message:
+            self._durations.add(took_ns, (ERROR if outcome is _ERROR else UNSCHEDULABLE, profile))
+        if outcome is _NOMINATED or _PREEMPTION_SAYS in decision.message:
             self._preemption_attempts.add()
-        if outcome is Outcome.NOMINATED:
+        if outcome is _NOMINATED:
             self._preempts(decision, now)
 
-    def _found_a_node(self, decision: Decision, now: int, profile: str, pre_bind_ns: int) -> None:
+    def _found_a_node(self, decision: Decision, now: int, profile: str, pre_bind_ns: int | None) -> None:
         way = self._scheduler.on_the_way(decision.pod)
         if way is None:
             return
         queued = way.queued
         first_at = now if queued.initial_attempt_at is None else queued.initial_attempt_at
         under_way = _UnderWay(profile, now, first_at, queued.attempts, queued.was_flushed, pre_bind_ns)
-        if decision.outcome is Outcome.WAITING:
+        if decision.outcome is _WAITING:
             under_way.permit_since = now
         self._under_way[decision.pod] = under_way
 
-    def _result(self, result: str, profile: str, took_ns: int) -> None:
-        self._results.add(result, profile)
-        self._durations.add(took_ns, result, profile)
-
     def _profile_of(self, key: str) -> str:
         """Of a pod that was just decided on: it is on its way or back in the queue, unless it is gone."""
-        profiles = self._scheduler.profiles
-        if len(profiles) > 1:
-            way = self._scheduler.on_the_way(key)
-            queued = way.queued if way is not None else self._scheduler.queue.find(key)
-            if queued is not None:
-                return queued.info.scheduler_name
-        return next(iter(profiles))
+        if self._only_profile:
+            return self._only_profile
+        way = self._scheduler.on_the_way(key)
+        queued = way.queued if way is not None else self._scheduler.queue.find(key)
+        return queued.info.scheduler_name if queued is not None else next(iter(self._scheduler.profiles))
 
     # ------------------------------------------------------------------ what follows from a decision
 
@@ -152,13 +167,15 @@ class Attempts:
 
     def _goes_on(self, under_way: _UnderWay, action: Bind | WriteVolumes, now: int) -> None:
         if under_way.permit_since is not None:
-            self._permit_waits.add(now - under_way.permit_since, Code.SUCCESS.value)
+            self._permit_waits.add(now - under_way.permit_since, (_OK,))
             under_way.permit_since = None
         if isinstance(action, WriteVolumes):
             under_way.writing_since = now
             return
-        waited = 0 if under_way.writing_since is None else now - under_way.writing_since
-        self._timings.points.add(waited + under_way.pre_bind_ns, PRE_BIND, Code.SUCCESS.value, under_way.profile)
+        if under_way.pre_bind_ns is not None:
+            waited = 0 if under_way.writing_since is None else now - under_way.writing_since
+            labels = (PRE_BIND, _OK, under_way.profile)
+            self._timings.points.add(waited + under_way.pre_bind_ns, labels)
         under_way.writing_since = None
 
     def _lost_its_node(self, condition: SetCondition, now: int) -> None:
@@ -166,12 +183,12 @@ class Attempts:
         result, code = (
             (ERROR, Code.ERROR) if condition.reason == SCHEDULER_ERROR else (UNSCHEDULABLE, Code.UNSCHEDULABLE)
         )
-        self._result(result, under_way.profile, now - under_way.started_at)
+        self._durations.add(now - under_way.started_at, (result, under_way.profile))
         if under_way.permit_since is not None:
-            self._permit_waits.add(now - under_way.permit_since, code.value)
+            self._permit_waits.add(now - under_way.permit_since, (code.value,))
         elif under_way.writing_since is not None:
-            self._timings.points.add(now - under_way.writing_since, PRE_BIND, code.value, under_way.profile)
-        self._timings.points.add(0, "Unreserve", Code.SUCCESS.value, under_way.profile)
+            self._timings.points.add(now - under_way.writing_since, (PRE_BIND, code.value, under_way.profile))
+        self._timings.points.add(0, ("Unreserve", _OK, under_way.profile))
 
     def _bind_answered(self, pod: str, error: str, now: int) -> None:
         if error and not self._scheduler.cache.stands_on_a_node(pod):
@@ -181,13 +198,13 @@ class Attempts:
         under_way = self._under_way.pop(pod, None)
         if under_way is None:
             return
-        self._result(SCHEDULED, under_way.profile, now - under_way.started_at)
-        attempts = under_way.attempts
-        self._pod_attempts.add(attempts)
-        self._sli.add(now - under_way.first_at, str(attempts) if attempts < ATTEMPTS_MAX else f"{ATTEMPTS_MAX}+")
+        self._durations.add(now - under_way.started_at, (SCHEDULED, under_way.profile))
+        self._pod_attempts.add(under_way.attempts)
+        self._sli.add(now - under_way.first_at, _ATTEMPTS[min(under_way.attempts, ATTEMPTS_MAX)])
         if under_way.was_flushed:
             self._after_flush.add()
-        self._timings.points.add(0, "PostBind", Code.SUCCESS.value, under_way.profile)
+        if under_way.pre_bind_ns is not None:
+            self._timings.points.add(0, ("PostBind", _OK, under_way.profile))
 
     # ------------------------------------------------------------------ preemption
 
@@ -211,5 +228,5 @@ class Attempts:
             self._preempted(preemption, now)
 
     def _preempted(self, preemption: _Preemption, now: int) -> None:
-        self._preemption_durations.add(now - preemption.started_at, preemption.result)
-        self._preemption_executions.add(preemption.result)
+        self._preemption_durations.add(now - preemption.started_at, (preemption.result,))
+        self._preemption_executions.add((preemption.result,))

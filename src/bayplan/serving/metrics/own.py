@@ -1,14 +1,12 @@
-"""What upstream has no name for: `bayplan_*`. Decisions in microseconds, and how long writes take.
+"""Families that upstream has no name for: `bayplan_*`.
 
-Other parts add theirs with `Metrics.own_counter` and `Metrics.own_gauge`.
+Those that are filled with every pod are here; others stand where they are read. Other parts add theirs with
+`Metrics.own_counter` and `Metrics.own_gauge`.
 """
 
 from __future__ import annotations
 
-from bayplan.core.actions import Action
-from bayplan.core.decision import Decision, Outcome
-from bayplan.core.events import Event
-from bayplan.serving.metrics.tallies import Durations, Family, Labels, Tally
+from bayplan.serving.metrics.tallies import Family, Labels
 
 PREFIX = "bayplan_"
 
@@ -32,24 +30,3 @@ def own_family(name: str, kind: str, help_text: str, labels: Labels = ()) -> Fam
     if not name.startswith(PREFIX):
         raise ValueError(f"{name}: metrics of bayplan's own start with {PREFIX}")
     return Family(name, kind, help_text, labels)
-
-
-class OwnTallies:
-    """A `LiveObserver`."""
-
-    def __init__(self) -> None:
-        self._decisions = Durations(DECISION_DURATION)
-        self._write_durations = Durations(WRITE_DURATION)
-
-    def tallies(self) -> tuple[Tally, ...]:
-        return self._decisions, self._write_durations
-
-    def observed(self, event: Event, now: int) -> None:
-        """Nothing to count."""
-
-    def decided(self, decision: Decision, now: int, took_ns: int) -> None:  # noqa: ARG002
-        if decision.outcome is not Outcome.NO_POD:
-            self._decisions.add(took_ns, decision.outcome.value)
-
-    def wrote(self, action: Action, took_ns: int, error: str) -> None:
-        self._write_durations.add(took_ns, type(action).__name__, "failed" if error else "done")

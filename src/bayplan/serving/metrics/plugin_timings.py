@@ -64,7 +64,7 @@ class PluginTimings:
         points: dict[str, tuple[int, Code]] = dict.fromkeys(reached, (0, Code.SUCCESS))
         for step in steps:
             status = step.status or Code.SUCCESS
-            self.plugins.add(step.took_ns, step.plugin, step.point, status.value)
+            self.plugins.add(step.took_ns, (step.plugin, step.point, status.value))
             point = _PART_OF.get(step.point, step.point)
             if reached is _FOUND_NONE and point not in reached:
                 continue  # scores that were worked out for pods to come
@@ -75,31 +75,31 @@ class PluginTimings:
             points[POST_FILTER] = (points[POST_FILTER][0], Code.SUCCESS if succeeds else Code.UNSCHEDULABLE)
         pre_bind_ns, _ = points.pop(PRE_BIND, (0, None)) if outcome is Outcome.ASSUMED else (0, None)
         for point, (took_ns, status) in points.items():
-            self.points.add(took_ns, point, status.value, profile)
+            self.points.add(took_ns, (point, status.value, profile))
         return pre_bind_ns
 
     # ------------------------------------------------------------------ outside attempts
 
     def called(self, step: Step, status: Code, took_ns: int) -> None:
         if step.plugin:
-            self.plugins.add(took_ns, step.plugin, step.point, status.value)
+            self.plugins.add(took_ns, (step.plugin, step.point, status.value))
         else:
-            self.points.add(took_ns, step.point, status.value, step.profile)
+            self.points.add(took_ns, (step.point, status.value, step.profile))
 
     def hinted(self, plugin: str, cluster_event: str, *, helps: bool, took_ns: int) -> None:
-        self._hints.add(took_ns, plugin, cluster_event, "Queue" if helps else "QueueSkip")
+        self._hints.add(took_ns, (plugin, cluster_event, "Queue" if helps else "QueueSkip"))
 
     def handled(self, event: Event, took_ns: int) -> None:
         for label in labels_of(event, self.scheduler_names):
-            self._events.add(took_ns, label)
+            self._events.add(took_ns, (label,))
 
     def looked_up(self, profile: str, *, reused: bool, reusable: bool, took_ns: int) -> None:
         result = "hint_used" if reused else "no_hint"
-        self._reuse.add(profile, result)
-        self._look_up.add(took_ns, result, profile)
+        self._reuse.add((profile, result))
+        self._look_up.add(took_ns, (result, profile))
         if not reused:
-            self._flushed.add(profile, "expired" if reusable else "pod_not_batchable")
-            self._building.add(took_ns, profile)
+            self._flushed.add((profile, "expired" if reusable else "pod_not_batchable"))
+            self._building.add(took_ns, (profile,))
 
 
 def _reached(steps: Iterable[Step], outcome: Outcome) -> tuple[str, ...]:

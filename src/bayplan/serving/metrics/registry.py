@@ -1,7 +1,7 @@
 """All metrics of the process, and the page that shows them.
 
 `Metrics` is made first: its `stopwatch` goes into the scheduler, which `watch` is then given; what it returns looks on
-as observers of the live world. `render` gives the page, on the same thread, so that the numbers belong together.
+as an observer of the live world. `render` gives the page, on the same thread, so that the numbers belong together.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.scheduler import Scheduler
 from bayplan.serving.metrics.attempts import Attempts
 from bayplan.serving.metrics.live_state import leadership, state_of_world
-from bayplan.serving.metrics.own import OwnTallies, own_family
+from bayplan.serving.metrics.own import own_family
 from bayplan.serving.metrics.plugin_timings import PluginTimings
 from bayplan.serving.metrics.rest_client import MeteredClient, RequestTallies
 from bayplan.serving.metrics.scheduler_state import state_of
@@ -42,12 +42,12 @@ class Metrics:
         PlatformCollector(registry=self._process)
         GCCollector(registry=self._process)
 
-    def watch(self, scheduler: Scheduler) -> tuple[LiveObserver, ...]:
-        """The observers of this scheduler."""
+    def watch(self, scheduler: Scheduler) -> LiveObserver:
+        """The observer of this scheduler."""
         self.timings.scheduler_names = scheduler.profiles.keys()
-        attempts, own = Attempts(scheduler, self.stopwatch, self.timings), OwnTallies()
-        self._add(*attempts.tallies(), *own.tallies(), *state_of(scheduler))
-        return attempts, own
+        attempts = Attempts(scheduler, self.stopwatch, self.timings)
+        self._add(*attempts.tallies(), *state_of(scheduler))
+        return attempts
 
     def metered(self, client: ApiClient, host: str) -> ApiClient:
         """The client, with its requests counted."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from bayplan.client.contract import JSON, ApiClient, Response, Stream, TransportError
+from bayplan.client.contract import ApiClient, Response, Stream, TransportError
+from bayplan.model.media_types import JSON
 from bayplan.serving.metrics import families
 from bayplan.serving.metrics.tallies import Counts, Durations, Tally
 
@@ -73,5 +74,5 @@ class RequestTallies:
         return self._requests, self._durations
 
     def answered(self, host: str, method: str, code: str, took_ns: int) -> None:
-        self._requests.add(code, host, method)
-        self._durations.add(took_ns, host, method)
+        self._requests.add((code, host, method))
+        self._durations.add(took_ns, (host, method))

@@ -142,6 +142,22 @@ def test_an_answer_that_is_none_ends_preemption_unless_the_extender_is_ignorable
     assert victims(Scripted(preempting=answer, ignorable=True)) == {"b": ["on-b"]}
 
 
+def test_no_extender_can_have_another_schedulers_pod_evicted_where_they_are_spared() -> None:
+    cache = Cache(own_schedulers=frozenset({"default-scheduler"}))
+    for thing in (
+        node("a").capacity(cpu=4),
+        pod("ours").cpu(2).running("a"),
+        pod("theirs").cpu(2).scheduler("other").running("a"),
+    ):
+        cache.add(thing.obj())
+    answer = {"a": chosen("ours", "theirs")}
+    choice, _ = decided(Scripted(preempting=answer), cache=cache, asking=pod("p").cpu(2).priority(10))
+    assert isinstance(choice, Unschedulable)
+    assert choice.diagnosis.message.endswith(
+        "(UID: &{pod-default-theirs}) on node: a, but the pod is another scheduler's"
+    )
+
+
 def test_a_node_without_victims_is_dropped_where_the_extender_is_ignorable() -> None:
     answer = {"a": chosen("on-a"), "b": chosen()}
     assert victims(Scripted(preempting=answer, ignorable=True)) == {"a": ["on-a"]}

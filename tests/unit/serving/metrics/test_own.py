@@ -26,7 +26,7 @@ def test_writes_are_timed_by_kind_and_outcome() -> None:
 def test_others_add_their_own() -> None:
     metrics = Metrics()
     dropped = metrics.own_counter("bayplan_events_dropped_total", "Events that were not written.", ("reason",))
-    dropped.add("overflow", by=3)
+    dropped.add(("overflow",), by=3)
     metrics.own_gauge("bayplan_guard", "State of the guard.", (), lambda: {(): 1})
     page = metrics.render()
     assert samples(page, "bayplan_events_dropped_total") == {("overflow",): 3}

@@ -26,9 +26,9 @@ def test_a_bucket_holds_what_is_no_longer_than_its_bound(took_ns: int, grown: li
 
 def test_series_are_kept_apart_and_added_up() -> None:
     counts = Counts(Family("c_total", "counter", "help", ("kind", "outcome")))
-    counts.add("a", "x")
-    counts.add("a", "x", by=2)
-    counts.add("b", "x")
+    counts.add(("a", "x"))
+    counts.add(("a", "x"), by=2)
+    counts.add(("b", "x"))
     assert samples(page([counts]).encode(), "c_total") == {("a", "x"): 3, ("b", "x"): 1}
 
 
@@ -60,7 +60,7 @@ def test_a_histogram_of_numbers_is_not_scaled() -> None:
 
 def test_label_values_are_escaped() -> None:
     counts = Counts(Family("c_total", "counter", "help", ("host",)))
-    counts.add('a"b\\c\nd')
+    counts.add(('a"b\\c\nd',))
     assert samples(page([counts]).encode(), "c_total") == {('a"b\\c\nd',): 1}
 
 
