@@ -23,9 +23,11 @@ from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object
 from bayplan.serving.metrics.registry import Metrics
+from bayplan.worlds.shadow_findings import Agreement, Findings
 
 MILLISECOND = 1_000_000
 SECOND = 1_000 * MILLISECOND
+FINDINGS = Findings(decisions=9, placements=Counter({Agreement.SAME: 6, Agreement.DIFFERENT: 1}))
 #: What the stopwatch's clock goes on by with each look at it.
 TICK = 1_000
 
@@ -93,12 +95,6 @@ class World:
         return {"Pod": "", "Node": "missing permission"}
 
 
-class Writer:
-    """Of a writer what is asked of it."""
-
-    outcomes: Counter[tuple[str, ...]] = Counter({("Bind", "written"): 5, ("Emit", "dropped"): 2})
-
-
 class Elector:
     """Of an elector what is asked of it."""
 
@@ -109,11 +105,14 @@ class Elector:
 
 
 def shown_parts(metrics: Metrics, elector: Elector | None = None) -> Metrics:
-    """With the parts of a running process."""
+    """With the parts of a running process, and a shadow besides."""
     world: Any = World()
-    writer: Any = Writer()
     election: Any = elector
-    metrics.show(world, writer, election, "kube-scheduler")
+    metrics.show_world(world)
+    metrics.show_writes(Counter({("Bind", "written"): 5, ("Emit", "dropped"): 2}))
+    metrics.show_shadow(FINDINGS)
+    if elector is not None:
+        metrics.show_leader(election, "kube-scheduler")
     return metrics
 
 

@@ -82,13 +82,24 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     keep_memory()
     try:
         run_event_loop(_run(options, configuration))
-    except* LeaseLostError:
-        ctx.exit(1)
+    except BaseExceptionGroup as group:
+        error = _cause_of(group)
+        if isinstance(error, LeaseLostError):
+            ctx.exit(1)
+        raise error from None
+
+
+def _cause_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first of the errors that ended it, which says more than that there were some."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 async def _run(options: RunOptions, configuration: Configuration) -> None:
     stopping = _stop_on_signals()
-    client = connect(configuration.client_connection.kubeconfig or None, options.context)
+    client = connect(configuration.client_connection.kubeconfig or None, options.context, server=options.master)
     try:
         metrics = Metrics() if options.secure_port else None
         process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
@@ -160,10 +171,19 @@ class _Process:
         self.writer: Writer | Shadow = self.shadow or _writer(configuration, writes_with, self.world, extenders)
         if self.shadow is not None:
             self.shadow.answer_to(self.world.answer)
-        if metrics is not None and isinstance(self.writer, Writer):
-            metrics.show(self.world, self.writer, self.elector, configuration.leader_election.resource_name)
+        if metrics is not None:
+            self._show_in(metrics)
         shown = Shown(self.scheduler, self.world, self.elector, self.recorder, metrics, is_stopping)
         self.secure_port = secure_port(options, configuration, client, shown)
+
+    def _show_in(self, metrics: Metrics) -> None:
+        metrics.show_world(self.world)
+        if isinstance(self.writer, Writer):
+            metrics.show_writes(self.writer.outcomes)
+        else:
+            metrics.show_shadow(self.writer.findings)
+        if self.elector is not None:
+            metrics.show_leader(self.elector, self._configuration.leader_election.resource_name)
 
     def _chosen(self, info: PodInfo, view: View, choice: Choice | CycleError) -> None:
         self.recorder.chose(info, view, choice)

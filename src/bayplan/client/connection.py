@@ -48,7 +48,7 @@ class Address(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The URL as Go's messages have it, with stars for a password, which may stand in the path as well."""
+        """The URL as Go's messages have it, with stars for a password, also where the path repeats it."""
         user = self.user + (":***" if self.password is not None else "")
         prefix = self.prefix.replace(self.password, "***") if self.password else self.prefix
         return f"{self.scheme}://{user}{'@' if user else ''}{self.authority}{prefix}"

@@ -27,6 +27,10 @@ class Status(msgspec.Struct):
     code: int = 0
 
 
+class UnintelligibleError(Exception):
+    """What came is no watch event and no list at all."""
+
+
 class Unreadable(NamedTuple):
     """An object of which no struct can be made."""
 
@@ -94,7 +98,7 @@ class KindReader:
         self._decode_object = msgspec.json.Decoder(info.struct).decode
 
     def line(self, text: bytes) -> Line:
-        """Raises ValueError for what is no watch event at all."""
+        """Raises UnintelligibleError for what is no watch event at all."""
         try:
             decoded: Any = self._decode_line(text)
         except (msgspec.DecodeError, RecursionError):
@@ -110,8 +114,11 @@ class KindReader:
             self._keeper(content, bytes(document))
 
     def page(self, body: bytes) -> Page:
-        """Raises ValueError for what is no list."""
-        decoded = _decode_list(body)
+        """Raises UnintelligibleError for what is no list."""
+        try:
+            decoded = _decode_list(body)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise UnintelligibleError(f"the answer is no list: {error}") from None
         contents = [self._item(item) for item in decoded.items or ()]
         for content, item in zip(contents, decoded.items or (), strict=True):
             self._keep(content, item)
@@ -125,10 +132,13 @@ class KindReader:
         return self._checked(decoded)
 
     def _line_slowly(self, text: bytes) -> Line:
-        plain = msgspec.json.decode(text, type=dict[str, Any])
-        content = plain.get("object")
-        if plain.get("type") == ERROR:
-            return Line(ERROR, msgspec.convert(content, Status, strict=False))
+        try:
+            plain = msgspec.json.decode(text, type=dict[str, Any])
+            content = plain.get("object")
+            if plain.get("type") == ERROR:
+                return Line(ERROR, msgspec.convert(content, Status, strict=False))
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise UnintelligibleError(f"the watch says what is no event: {error}") from None
         return Line(str(plain.get("type")), self._slowly(content))
 
     def _slowly(self, plain: Any) -> Object | Unreadable:

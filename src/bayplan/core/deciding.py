@@ -63,6 +63,7 @@ class Decider:
         self._stopwatch = stopwatch
         self._look_up = self._kept_for if stopwatch is None else self._timed_look_up
         self._reuse = reuse
+        self._standings_made = 0
         self._next_start = 0  # one for all profiles, as upstream
         self._kept: OrderedDict[tuple[str, int], _Kept | NothingToReuse] = OrderedDict()  # by shape
         self._locals: OrderedDict[tuple[str, int], _Local | NothingToReuse] = OrderedDict()  # by what they are about
@@ -95,14 +96,13 @@ class Decider:
         assert stopwatch is not None
         if not stopwatch.running:
             return self._kept_for(profile, pod, view)
-        known = self._kept.get((profile.scheduler_name, pod.shape.id))
+        made_before = self._standings_made
         started = stopwatch.clock()
         kept = self._kept_for(profile, pod, view)
         took_ns = stopwatch.clock() - started
         reusable = isinstance(kept, _Kept)
-        stopwatch.recorder.looked_up(
-            profile.scheduler_name, reused=reusable and kept is known, reusable=reusable, took_ns=took_ns
-        )
+        reused = reusable and self._standings_made == made_before
+        stopwatch.recorder.looked_up(profile.scheduler_name, reused=reused, reusable=reusable, took_ns=took_ns)
         return kept
 
     def _may_reuse(self, profile: Profile, pod: PodInfo) -> bool:
@@ -133,6 +133,7 @@ class Decider:
         key = (profile.scheduler_name, pod.shape.demands_id if profile.shares_standings else ~pod.shape.id)
         local = self._locals.get(key)
         if local is None or not local.follow(view):
+            self._standings_made += 1
             ground = self._ground_for(profile, pod, view)
             made = ground if isinstance(ground, NothingToReuse) else standing_for(profile, pod, view, ground)
             local = _Local(made) if isinstance(made, Standing) else made

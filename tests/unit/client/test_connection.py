@@ -1,4 +1,4 @@
-"""Addresses as their URLs give them, and as messages may show them."""
+"""Addresses as URLs give them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from bayplan.client.connection import address_of
 
 
 @pytest.mark.parametrize(
-    ("url", "shown"),
+    ("url", "authority", "shown"),
     [
-        ("https://10.0.0.1:6443", "https://10.0.0.1:6443"),
-        ("https://api.example:443/prefix", "https://api.example/prefix"),
-        ("https://[::1]:6443", "https://[::1]:6443"),
-        ("http://me:secret@api.example:8080", "http://me:***@api.example:8080"),
-        ("http://me:secret@api.example/token=secret", "http://me:***@api.example/token=***"),
+        ("https://a.example.com", "a.example.com", "https://a.example.com"),
+        ("https://a.example.com:443/x/", "a.example.com", "https://a.example.com/x"),
+        ("http://a.example.com:443", "a.example.com:443", "http://a.example.com:443"),
+        ("http://[::1]:80", "[::1]", "http://[::1]"),
+        ("http://[::1]:8080", "[::1]:8080", "http://[::1]:8080"),
+        ("http://me:secret@a:1/token=secret", "a:1", "http://me:***@a:1/token=***"),
+        ("http://me@a:1", "a:1", "http://me@a:1"),
     ],
 )
-def test_no_message_shows_a_password(url: str, shown: str) -> None:
-    assert address_of(url).shown == shown
+def test_how_an_address_is_shown(url: str, authority: str, shown: str) -> None:
+    address = address_of(url)
+    assert (address.authority, address.shown) == (authority, shown)

@@ -7,17 +7,17 @@ as an observer of the live world. `render` gives the page, on the same thread, s
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
 
 from bayplan.client.contract import ApiClient
 from bayplan.client.leases import LeaderElector
-from bayplan.client.writes import Writer
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.scheduler import Scheduler
 from bayplan.serving.metrics.attempts import Attempts
-from bayplan.serving.metrics.live_state import leadership, state_of_world
+from bayplan.serving.metrics.live_state import leadership, shadow_findings, state_of_world, writes
 from bayplan.serving.metrics.own import own_family
 from bayplan.serving.metrics.plugin_timings import PluginTimings
 from bayplan.serving.metrics.rest_client import MeteredClient, RequestTallies
@@ -25,6 +25,7 @@ from bayplan.serving.metrics.scheduler_state import state_of
 from bayplan.serving.metrics.tallies import Counts, Family, Labels, Reading, Tally, page
 from bayplan.worlds.live import LiveWorld
 from bayplan.worlds.live_observers import LiveObserver
+from bayplan.worlds.shadow_findings import Findings
 
 
 class Metrics:
@@ -53,11 +54,20 @@ class Metrics:
         """The client, with its requests counted."""
         return MeteredClient(client, host, self._requests, self._clock)
 
-    def show(self, world: LiveWorld, writer: Writer, elector: LeaderElector | None, lease: str) -> None:
-        """The running parts; `lease` is the name of the Lease that the elector wants."""
-        self._add(*state_of_world(world, writer))
-        if elector is not None:
-            self._add(leadership(elector, lease))
+    def show_world(self, world: LiveWorld) -> None:
+        self._add(*state_of_world(world))
+
+    def show_writes(self, outcomes: Counter[tuple[str, ...]]) -> None:
+        """What the writer counts."""
+        self._add(writes(outcomes))
+
+    def show_leader(self, elector: LeaderElector, lease: str) -> None:
+        """Whether this process holds the Lease of that name."""
+        self._add(leadership(elector, lease))
+
+    def show_shadow(self, findings: Findings) -> None:
+        """How decisions compare with those of another scheduler."""
+        self._add(*shadow_findings(findings))
 
     def own_counter(self, name: str, help_text: str, labels: Labels = ()) -> Counts:
         """A new counter whose name starts with `bayplan_`."""

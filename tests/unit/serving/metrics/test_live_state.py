@@ -25,3 +25,10 @@ def test_who_leads_is_asked_for_each_page() -> None:
 
 def test_without_election_nobody_is_said_to_lead_or_not() -> None:
     assert samples(shown_parts(Metrics()).render(), "leader_election_master_status") == {}
+
+
+def test_the_shadow_shows_how_often_it_agrees() -> None:
+    page = shown_parts(Metrics()).render()
+    assert samples(page, "bayplan_shadow_decisions_total") == {(): 9}
+    assert samples(page, "bayplan_shadow_placements_total") == {("same",): 6, ("different",): 1}
+    assert samples(page, "bayplan_shadow_preemptions_total") == {}
