@@ -14,7 +14,7 @@ Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 
-#: A header of every answer that may be another one the next time.
+#: What an API server says with every answer.
 NOT_CACHED: Final = ("cache-control", "no-cache, private")
 
 
