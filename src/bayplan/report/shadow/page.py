@@ -10,8 +10,7 @@ from bayplan.report.html_page import filled, page_file, write_page
 from bayplan.report.json_output import write_json
 from bayplan.report.shadow.sections import Plain, Section, answer, sections
 from bayplan.report.simulation.preemption_list import html_table
-
-_ROWS_MAX = 1_000
+from bayplan.worlds.shadow_findings import KEPT_MAX
 
 
 def write_shadow_report(found: Plain, path: str | Path) -> None:
@@ -26,7 +25,7 @@ def write_shadow_report(found: Plain, path: str | Path) -> None:
 
 def shadow_page(found: Plain) -> str:
     """The page as text."""
-    body = "\n".join(map(_section, sections(found, _ROWS_MAX)))
+    body = "\n".join(map(_section, sections(found, KEPT_MAX)))
     return filled(
         page_file("shadow.html"),
         {
