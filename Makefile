@@ -1,6 +1,6 @@
 # Every command a contributor needs; CI runs `make test` and nothing else.
 .DEFAULT_GOAL := test
-.PHONY: setup run test check programs fmt sim fuzz update bench clean
+.PHONY: setup run test check programs fmt sim torture fuzz update bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -51,6 +51,12 @@ SEEDS ?= 200
 FIRST ?= 0
 sim: $(STAMP)
 	SEEDS=$(SEEDS) FIRST=$(FIRST) $(PYTEST) -m slow tests/simulation
+
+# The live scheduler behind a proxy that lets requests go wrong, and killed: make torture SEEDS=100 [FIRST=200]. The worlds
+# run in real time and mostly wait, so several run at once.
+torture: SEEDS = 100
+torture: $(STAMP)
+	SEEDS=$(SEEDS) FIRST=$(FIRST) $(PYTEST) -n 4 -m slow tests/live
 
 # Mutated input through the command line: make fuzz FUZZ=20000 [FUZZ_FIRST=5000]; the inputs that fail are printed.
 fuzz: $(STAMP)

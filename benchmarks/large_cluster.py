@@ -61,7 +61,7 @@ def load(file: Path, decisions: int) -> None:
         f"columns: {built - loaded:.1f} s, peak {peak_gib():.2f} GiB, {len(cache.shapes.shapes):,} shapes", flush=True
     )
     print(f"loaded in {built - start:.1f} s")
-    nanoseconds, placed, _ = decide_all(cache, pods_of(WORKLOADS["mixed"], decisions))
+    nanoseconds, placed, _ = decide_all(cache, pods_of(WORKLOADS["mixed"], decisions), WORKLOADS["mixed"])
     rate = decisions / (nanoseconds.sum() / 1e9)
     print(f"mixed decisions: {rate:,.0f} a second, {placed:,} of {decisions:,} placed, peak {peak_gib():.2f} GiB")
 

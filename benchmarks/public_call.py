@@ -60,7 +60,7 @@ def measure(workload: Workload) -> PublicCall:
         cache = build_cache(workload, NODES, pods)
         gc.collect()
         gc.disable()
-        benches.append(seconds(lambda cache=cache: decide_all(cache, pods)))
+        benches.append(seconds(lambda cache=cache: decide_all(cache, pods, workload)))
         gc.enable()
         without_pods.append(seconds(lambda: cluster.place([])))
         calls.append(seconds(lambda: cluster.place(keys)))

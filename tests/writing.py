@@ -8,7 +8,10 @@ import selectors
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
-from bayplan.client.contract import JSON, Response, TransportError
+from tests.serving import Api
+
+from bayplan.client.contract import LostError, Response, TransportError
+from bayplan.model.media_types import JSON
 
 T = TypeVar("T")
 
@@ -33,15 +36,16 @@ class _Impatient(selectors.SelectSelector):
 class VirtualLoop(asyncio.SelectorEventLoop):
     """Time passes only when there is nothing else to do, and then at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, begin: int = BEGIN) -> None:
         self._impatient = _Impatient()
+        self._begin = begin
         super().__init__(self._impatient)
 
     def time(self) -> float:
         return self._impatient.passed
 
     def time_ns(self) -> int:
-        return BEGIN + round(self.time() * 1e9)
+        return self._begin + round(self.time() * 1e9)
 
 
 def run_virtually(test: Coroutine[Any, Any, T]) -> T:
@@ -60,8 +64,11 @@ def virtual_ns() -> int:
 class Request:
     """One that was sent."""
 
-    def __init__(self, at: float, method: str, path: str, body: bytes, content_type: str) -> None:
+    def __init__(
+        self, at: float, method: str, path: str, body: bytes, content_type: str, timeout_s: float | None
+    ) -> None:
         self.at = at
+        self.timeout_s = timeout_s
         self.method = method
         self.path = path
         self.raw = body
@@ -79,6 +86,13 @@ def answer(status: int = 200, body: object = None, **headers: str) -> Response:
 
 def refusal(status: int, message: str, **headers: str) -> Response:
     return answer(status, {"kind": "Status", "status": "Failure", "message": message, "code": status}, **headers)
+
+
+async def silence(request: Request) -> Response:
+    """What a server that says nothing looks like to a client that waits no longer than it was told to."""
+    assert request.timeout_s is not None, "whoever asks would wait for ever"
+    await asyncio.sleep(request.timeout_s)
+    raise LostError("context deadline exceeded")
 
 
 Answer = Response | TransportError | Callable[[Request], Response | Awaitable[Response]]
@@ -104,7 +118,7 @@ class ScriptedClient:
         timeout_s: float | None = None,
         agent: str = "scheduler",
     ) -> Response:
-        request = Request(asyncio.get_running_loop().time(), method, path, body, content_type)
+        request = Request(asyncio.get_running_loop().time(), method, path, body, content_type, timeout_s)
         self.requests.append(request)
         self.in_flight += 1
         self.most_in_flight = max(self.most_in_flight, self.in_flight)
@@ -130,6 +144,25 @@ class ScriptedClient:
     def lines(self) -> list[str]:
         """Method and last parts of each path."""
         return [f"{request.method} {_short(request.path)}" for request in self.requests]
+
+
+class ServingClient(ScriptedClient):
+    """Asks an API server in this process, but for what is scripted; None stands for the server's own answer."""
+
+    def __init__(self, api: Api, *answers: Answer | None) -> None:
+        super().__init__()
+        self.api = api
+        self.faults = list(answers)
+
+    async def _answer(self, request: Request) -> Response:
+        fault = self.faults.pop(0) if self.faults else None
+        if fault is not None and not (isinstance(fault, LostError)):
+            self.answers = [fault]
+            return await super()._answer(request)
+        made = self.api.answer(request.method, request.path, request.raw or None, request.content_type)
+        if fault is not None:
+            raise fault  # the server has done it, and nobody hears of it
+        return Response(made.status, made.body, {name.lower(): value for name, value in made.headers})
 
 
 def _short(path: str) -> str:

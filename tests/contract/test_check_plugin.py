@@ -21,6 +21,7 @@ from bayplan.plugin import (
     NodeView,
     PerNodePlugin,
     PodInfo,
+    PodParts,
     PreFiltered,
     Reads,
     Ready,
@@ -205,6 +206,27 @@ class KeepsUsageInItsState(Few):
         return at_least_two(state[rows])
 
 
+class ReadsLabelsInSecret(Few):
+    pod_parts = PodParts.CONSTRAINTS | PodParts.REQUESTS
+
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        return super().filter(state, view, rows) * ("other" not in state.shape.labels)
+
+
+class ReadsRequestsInSecret(Few):
+    pod_parts = PodParts.CONSTRAINTS
+
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        return super().filter(state, view, rows) * (1 + state.shape.requests.asked.get("cpu", 0) % 7)
+
+
+class ReadsTolerationsInSecret(Few):
+    pod_parts = PodParts.REQUESTS
+
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        return super().filter(state, view, rows) * (1 + len(state.spec.tolerations))
+
+
 class ReadsTheClusterInSecret(Few):
     def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
         return at_least_two(view.usage.pod_counts[rows] + 2 * (view.usage.pod_counts.sum() % 2))
@@ -366,6 +388,9 @@ BROKEN = [
     (ScoresTheClusterInSecret, "reads", "score, after"),
     (SkipsByUsage, "reads", "pre_filter gives"),
     (NormalisesBySum, "reads", "normalize looks at more than the lowest and highest score"),
+    (ReadsLabelsInSecret, "pod parts", "answers differently at filter for other labels, owner, volumes and terms"),
+    (ReadsRequestsInSecret, "pod parts", "answers differently at filter for other requests"),
+    (ReadsTolerationsInSecret, "pod parts", "answers differently at filter for other constraints"),
     (NormalisesUsage, "form", "it normalizes scores that depend on usage"),
     (DoesNotFork, "what-if", "changes the original state"),
     (ShiftsEverywhere, "what-if", "change the answer for another node"),

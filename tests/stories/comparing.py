@@ -1,9 +1,9 @@
 """Two accounts of one story, recorded and played, and where they differ.
 
 Compared are, for each pod and channel, what was seen, in order, word for word, and when; between pods, the order of
-their bindings. What upstream leaves to chance is left open: which of equal nodes is taken (`Terms.ties`), and which of
-the pods of one controller has which fate. What bayplan does otherwise on purpose is named in `Terms.apart`, with the
-reason; a reason that no longer applies is a difference too.
+their bindings, and of all requests where an account has them. What upstream leaves to chance is left open: which of
+equal nodes is taken (`Terms.ties`), and which of the pods of one controller has which fate. What bayplan does otherwise
+on purpose is named in `Terms.apart`, with the reason; a reason that no longer applies is a difference too.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ class Apart:
     what: str  # the beginning of what is seen
     why: str
     recorded: bool = True  # whether it is upstream that does it
+    is_last: bool = False  # the last of its kind, not the first
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +75,9 @@ def _renamings(ties: tuple[str, ...]) -> list[dict[str, str]]:
 def _with_nodes(one: Seen, renamed: dict[str, str]) -> Seen:
     if not renamed:
         return one
-    pattern = r"\b(on|to|node) (" + "|".join(map(re.escape, renamed)) + r")$"
-    what = re.sub(pattern, lambda found: f"{found[1]} {renamed[found[2]]}", one.what)
+    nodes = "|".join(map(re.escape, renamed))
+    pattern = rf'(\b(?:on|to|node) |"name": "|"nominatedNodeName": ")({nodes})(?="|$)'
+    what = re.sub(pattern, lambda found: f"{found[1]}{renamed[found[2]]}", one.what)
     return Seen(one.at, one.pod, one.channel, what)
 
 
@@ -91,7 +93,7 @@ def _without(story: Story, seen: Sequence[Seen], terms: Terms, *, recorded: bool
         if not matches:
             unused.append(f"{apart.pod}: expected to be apart, but was not seen: {apart.what}")
             continue
-        kept.remove(matches[0])
+        kept.remove(matches[-1 if apart.is_last else 0])
     return kept, unused
 
 
@@ -105,7 +107,7 @@ def _differences(story: Story, recorded: list[Seen], ours: list[Seen], terms: Te
             continue
         for life, counterpart in zip(lives, own, strict=True):
             found += _differences_of(life, counterpart, terms)
-    return found + _out_of_order(recorded, ours)
+    return found + _out_of_order(recorded, ours) + _requests_out_of_order(recorded, ours)
 
 
 def _lives(story: Story, seen: Iterable[Seen]) -> dict[str, list[Life]]:
@@ -157,3 +159,25 @@ def _out_of_order(recorded: list[Seen], ours: list[Seen]) -> list[str]:
         for first, second in combinations(bound, 2)
         if second.at - first.at > SWAPPED_WITHIN and sent[second.pod] < sent[first.pod]
     ]
+
+
+def _requests_out_of_order(recorded: list[Seen], ours: list[Seen]) -> list[str]:
+    """Requests of which one was clearly sent before another, and here the other way round."""
+    sent = _numbered(ours)
+    asked = [(name, at) for name, at in _numbered(recorded).items() if name in sent]
+    return [
+        f"{second}: sent before {first}"
+        for (first, at), (second, later) in combinations(sorted(asked, key=lambda one: one[1]), 2)
+        if later - at > SWAPPED_WITHIN and sent[first] - sent[second] > SWAPPED_WITHIN
+    ]
+
+
+def _numbered(seen: list[Seen]) -> dict[str, int]:
+    """When the first, second, … request of each kind about each pod was sent."""
+    counts: dict[tuple[str, str], int] = defaultdict(int)
+    times = {}
+    for one in seen:
+        if one.channel.startswith("request"):
+            counts[one.pod, one.channel] += 1
+            times[f"{one.pod}: {one.channel} {counts[one.pod, one.channel]}"] = one.at
+    return times

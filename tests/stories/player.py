@@ -165,8 +165,9 @@ class Play:
 
     def _note_action(self, action: Action, now: int) -> None:
         match action:
-            case Bind(pod, _, node):
-                self._sent.append(Seen(now - self.start, pod, "binding", f"to {node}"))
+            case Bind(pod, _, node, extender):
+                binding = f"by the extender to {node}" if extender else f"to {node}"
+                self._sent.append(Seen(now - self.start, pod, "binding", binding))
             case WriteVolumes(pod, _, objects):
                 for one in objects:
                     if isinstance(one, PersistentVolume) and one.spec.claim_ref is not None:

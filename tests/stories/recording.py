@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 import lzma
 import re
+from collections import deque
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from tests.stories.requests import Fault, asked, faults_in, read_of_pods
 
 from bayplan.testing.transcript import Face, Seen, differences, said_by
 
@@ -27,12 +30,28 @@ Line = dict[str, Any]
 
 
 @dataclass(slots=True)
+class Exchange:
+    """What an extender was asked, and what it answered; objects are shortened to their names."""
+
+    verb: str
+    request: Line
+    status: int = 0  # 0: no answer in time
+    answer: Any = None
+
+
+@dataclass(slots=True)
 class Story:
     name: str
     wall_ms_of_second: float
     actions: list[tuple[float, Line]] = field(default_factory=list)  # milliseconds, details
     volumes: list[tuple[float, Line]] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
+    exchanges: list[Exchange] = field(default_factory=list)
+    pods: dict[str, str] = field(default_factory=dict)  # key by uid
+    bound: set[str] = field(default_factory=set)  # pods that were seen on a node
+    requests: list[Seen] = field(default_factory=list)  # what the scheduler wrote, whole
+    reads: list[tuple[float, str]] = field(default_factory=list)  # of pods
+    faults: dict[str, deque[Fault]] = field(default_factory=dict)  # what becomes of requests, by `request_key`
     ends_ms: float = 0.0
 
     @property
@@ -47,13 +66,15 @@ def read_stories(path: Path, names: Collection[str]) -> dict[str, Story]:
         for line in map(json.loads, recorded):
             if line["story"] in names:
                 lines.setdefault(line["story"], []).append(line)
-    return {name: _story(name, of_story) for name, of_story in lines.items()}
+    return {name: story_of(name, of_story) for name, of_story in lines.items()}
 
 
-def _story(name: str, lines: list[Line]) -> Story:
+def story_of(name: str, lines: list[Line]) -> Story:
+    """What the lines tell, of the real scheduler or of ours."""
     assert lines[0]["what"] == "story"
     story = Story(name, lines[0]["data"]["wall_ms_of_second"])
-    uids = {line["data"]["uid"]: line["data"]["pod"] for line in lines if line["what"] == "pod"}
+    uids = story.pods = {line["data"]["uid"]: line["data"]["pod"] for line in lines if line["what"] == "pod"}
+    story.bound = {line["data"]["pod"] for line in lines if line["what"] == "pod" and line["data"].get("nodeName")}
     faces: dict[str, Face] = {}
     written: dict[str, float] = {}
     for line in lines:
@@ -64,6 +85,8 @@ def _story(name: str, lines: list[Line]) -> Story:
                 story.actions.append((at, data))
             case "request":
                 story.seen += _requested(at, data, written)
+                story.requests += asked(_ns(at), data, uids)
+                story.reads += read_of_pods(at, data)
             case "volume":
                 if data["type"] == "MODIFIED" and not _is_ours(at, data, written):
                     story.volumes.append((at, data))
@@ -71,12 +94,19 @@ def _story(name: str, lines: list[Line]) -> Story:
                 story.seen += _watched(at, data, faces)
             case "event":
                 story.seen += _told(at, data, uids)
+            case "extender-request":
+                story.exchanges.append(Exchange(data["path"].removeprefix("/ext/"), data["body"]))
+                story.seen += _bound_by_extender(at, data["path"], data["body"])
+            case "extender-response":
+                open_exchange = next(one for one in story.exchanges if not one.status)
+                open_exchange.status, open_exchange.answer = data["status"], data["body"]
+    story.faults = faults_in(lines)
     return story
 
 
 def _requested(at: float, data: Line, written: dict[str, float]) -> Iterator[Seen]:
     binding = BINDING.fullmatch(data["path"])
-    if binding is not None:
+    if binding is not None and "body" in data:
         pod = f"{binding['namespace']}/{binding['name']}"
         yield Seen(_ns(at), pod, "binding", f"to {data['body']['target']['name']}")
     volume = VOLUME.fullmatch(data["path"])
@@ -84,6 +114,12 @@ def _requested(at: float, data: Line, written: dict[str, float]) -> Iterator[See
         written[volume["name"]] = at
         claim = data["body"]["spec"]["claimRef"]
         yield Seen(_ns(at), f"{claim['namespace']}/{claim['name']}", "volume", f"gets {volume['name']}")
+
+
+def _bound_by_extender(at: float, path: str, body: Line) -> Iterator[Seen]:
+    if path.endswith("/bind"):
+        pod = f"{body['PodNamespace']}/{body['PodName']}"
+        yield Seen(_ns(at), pod, "binding", f"by the extender to {body['Node']}")
 
 
 def _is_ours(at: float, data: Line, written: dict[str, float]) -> bool:

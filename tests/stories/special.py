@@ -2,20 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import ClassVar
-
 from msgspec.structs import replace as replaced
 from tests.stories.player import SECOND, Play
-from tests.stories.recording import Line, Story
+from tests.stories.recording import Line
 
-from bayplan.config.loading import load_configuration
-from bayplan.config.registry import build_profiles
 from bayplan.core.actions import Action, Bind
-from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.per_node import NodeView, PerNodePlugin
-from bayplan.core.plugins.priority_sort import PrioritySort
-from bayplan.core.scheduler import Scheduler
 from bayplan.model.pod import Pod
 from bayplan.worlds.simulated import SimulatedWorld
 
@@ -64,36 +55,3 @@ class Restart(Play):
         self.scheduler = self.new_scheduler(leads_at)
         self.world = self.new_world(leads_at)
         super().pass_time()
-
-
-class NotNow(PerNodePlugin):
-    """Refuses every node until it is told otherwise, which no event shows. It stands for the story's extender."""
-
-    name: ClassVar[str] = "NotNow"
-
-    def __init__(self) -> None:
-        self.accepts = False
-
-    def fits(self, pod: PodInfo, node: NodeView) -> str:
-        return "" if self.accepts else "not now"
-
-
-class Flush(Play):
-    """A plugin changes its mind without any event; pods are given another chance after five seconds, not minutes."""
-
-    def __init__(self, story: Story) -> None:
-        self.plugin = NotNow()
-        super().__init__(story)
-
-    def new_scheduler(self, started_at: int) -> Scheduler:
-        profiles = {
-            name: replace(profile, filter=(*profile.filter, self.plugin))
-            for name, profile in build_profiles(load_configuration(None)).items()
-        }
-        return Scheduler(profiles, PrioritySort().sort_key, started_at=started_at, parked_max_ns=5 * SECOND)
-
-    def perform(self, action: Line, now: int) -> None:
-        if action["do"].startswith("extender now accepts"):
-            self.plugin.accepts = True
-        else:
-            super().perform(action, now)

@@ -14,15 +14,17 @@ from typing import NamedTuple
 
 import pytest
 from tests.stories.comparing import Apart, Terms, compare
+from tests.stories.extending import EXTENDERS, Extended
 from tests.stories.player import Play
 from tests.stories.recording import Story, read_stories
-from tests.stories.special import Flush, Foreign, Restart
+from tests.stories.special import Foreign, Restart
 
 from bayplan.testing.transcript import Seen
 
 ONE_EVICTION = "a victim that two preemptors choose is evicted once, and tells of it once"
 NO_ERROR_ON_RUNNING = "a pod that runs is bound; whose binding it was is no failure of the pod's"
 NO_LAST_WORDS = "of a pod that is gone nobody is told that it could not be bound"
+GOES_AT_ONCE = "the simulated watch shows that a pod is to go and that it is gone at the same time"
 NO_POLLING = "goes on when its claims are bound; upstream looks once a second"
 
 STORIES: dict[str, Terms] = {
@@ -63,11 +65,16 @@ STORIES: dict[str, Terms] = {
     "q_order": Terms(),
     "r_restart": Terms(),
     "flush": Terms(),
+    "l_nodes": Terms(apart=(Apart("p3", "Warning FailedScheduling: skip schedule deleting pod", GOES_AT_ONCE),)),
+    "l_names": Terms(apart=(Apart("p3", "Warning FailedScheduling: skip schedule deleting pod", GOES_AT_ONCE),)),
+    "l_err": Terms(),
+    "l_managed": Terms(),
+    "l_refused": Terms(),
     "x_flush": Terms(),
 }
 CROWDED = "c_many"
 
-PLAYS: dict[str, type[Play]] = {"j_foreign": Foreign, "r_restart": Restart, "x_flush": Flush}
+PLAYS: dict[str, type[Play]] = {"j_foreign": Foreign, "r_restart": Restart, **dict.fromkeys(EXTENDERS, Extended)}
 
 
 @pytest.fixture(scope="module")

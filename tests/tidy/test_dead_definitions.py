@@ -32,6 +32,15 @@ PUBLIC = {
     "bayplan.cli.main.LazyGroup.list_commands": "called by click",
     "bayplan.cli.options.CommandWithFiles.parse_args": "called by click",
     **{f"bayplan.cli.{name}.command": "loaded by name in cli.main" for name in COMMANDS},
+    **{
+        f"bayplan.client.wire.Wire.{name}": "called by asyncio and by the parser"
+        for name in ("connection_lost", "data_received", "on_header", "on_headers_complete", "on_body")
+    },
+    **{f"bayplan.client.proxying._Asking.{name}": "called by asyncio" for name in ("connection_lost", "data_received")},
+    **{
+        f"bayplan.client.posting._Exchange.{name}": "called by the parser"
+        for name in ("on_header", "on_headers_complete", "on_body", "on_message_complete")
+    },
     "bayplan.core.framework.per_node.NodeView.pod_keys": "for plugins that judge one node at a time",
     "bayplan.core.lifecycle.FLYING": "names a part of the table of states",
     "bayplan.core.queue.SchedulingQueue.in_flight_counts": "what upstream reports as inflight_events",

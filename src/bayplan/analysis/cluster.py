@@ -18,6 +18,7 @@ from typing import Any
 from bayplan.admission import admit
 from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
 from bayplan.analysis.explanation import PodExplanation, Subject
+from bayplan.analysis.extenders import asking_extenders
 from bayplan.analysis.placement import Placement, place_pods
 from bayplan.analysis.references import POD, Reference, close_matches, not_found, parse_reference, written
 from bayplan.analysis.tie_breaks import tie_break
@@ -75,15 +76,16 @@ class Cluster:
     @classmethod
     def load(cls, *paths: str | Path) -> Cluster:
         """From YAML or JSON files and directories; `-` is standard input. Raises InvalidObject."""
-        return cls._from(read(paths))
+        return cls.of(read(paths))
 
     @classmethod
     def from_objects(cls, objects: Iterable[Mapping[str, Any]]) -> Cluster:
         """From Kubernetes objects as plain dicts. Raises InvalidObject."""
-        return cls._from(from_dicts(list(objects)))
+        return cls.of(from_dicts(list(objects)))
 
     @classmethod
-    def _from(cls, result: ReadResult) -> Cluster:
+    def of(cls, result: ReadResult) -> Cluster:
+        """From what has been read."""
         return cls(result.objects, result.skipped)
 
     # Questions.
@@ -96,22 +98,26 @@ class Cluster:
         namespace: str = DEFAULT_NAMESPACE,
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
+        call_extenders: bool = False,
     ) -> PodExplanation:
         """Where does this pod fit, why not elsewhere, and which pods would it preempt?
 
         The pod may be the next one of a workload (`deployment/web`); a running pod is treated as if it were pending.
         With `foreign_victims="never"`, pods of schedulers that the configuration does not have are not preempted.
+        Extenders of the configuration are asked only with `call_extenders`.
         """
         wanted = self._wanted(pod, namespace)
         configuration = load_configuration(config, feature_gates)
-        profiles = build_profiles(configuration)
-        profile = profile_of(profiles, wanted.pod)
-        own_schedulers = _own_schedulers(configuration, foreign_victims)
-        cache = self.build_cache(wanted.subject.key, profiles, configuration.gates, own_schedulers)
-        _add_along(cache, [wanted.origin] if wanted.origin else [])
-        info = cache.info(self._claiming(_unbound(wanted.pod), cache))
-        view = cache.view()
-        found = attempt(profile, info, view)
+        pending = _unbound(wanted.pod)
+        with asking_extenders(configuration, [*self.objects, pending], called=call_extenders) as extenders:
+            profiles = build_profiles(configuration, extenders)
+            profile = profile_of(profiles, wanted.pod)
+            own_schedulers = _own_schedulers(configuration, foreign_victims)
+            cache = self.build_cache(wanted.subject.key, profiles, configuration.gates, own_schedulers)
+            _add_along(cache, [wanted.origin] if wanted.origin else [])
+            info = cache.info(self._claiming(pending, cache))
+            view = cache.view()
+            found = attempt(profile, info, view)
         return PodExplanation(wanted.subject, Explanation(found, view, may_enter(profile.pre_enqueue, info)), profile)
 
     def place(
@@ -123,24 +129,27 @@ class Cluster:
         gated: bool = False,
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
+        call_extenders: bool = False,
     ) -> Placement:
         """Place pending pods one by one in the given order, evicting only where necessary; None: the whole queue.
 
         Pods that PreEnqueue holds back get no node, unless `gated` says to place them as if it did not. With
-        `foreign_victims="never"`, pods of schedulers that the configuration does not have are not evicted.
+        `foreign_victims="never"`, pods of schedulers that the configuration does not have are not evicted. Extenders
+        of the configuration are asked only with `call_extenders`; none is asked to bind.
         """
         keys = self.queue(config, gated=gated, feature_gates=feature_gates).keys if pods is None else pods
         configuration = load_configuration(config, feature_gates)
-        profiles = build_profiles(configuration)
         pending = [self.find_pod(key) for key in keys]
-        for pod in pending:
-            _check_pending(pod)
-            profile_of(profiles, pod)
-        own_schedulers = _own_schedulers(configuration, foreign_victims)
-        cache = self.build_cache(profiles=profiles, gates=configuration.gates, own_schedulers=own_schedulers)
-        _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
-        pending = [self._claiming(pod, cache) for pod in pending]
-        return place_pods(cache, profiles, pending, tie_break(ties), gated=gated)
+        with asking_extenders(configuration, [*self.objects, *pending], called=call_extenders) as extenders:
+            profiles = build_profiles(configuration, extenders)
+            for pod in pending:
+                _check_pending(pod)
+                profile_of(profiles, pod)
+            own_schedulers = _own_schedulers(configuration, foreign_victims)
+            cache = self.build_cache(profiles=profiles, gates=configuration.gates, own_schedulers=own_schedulers)
+            _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
+            pending = [self._claiming(pod, cache) for pod in pending]
+            return place_pods(cache, profiles, pending, tie_break(ties), gated=gated)
 
     def queue(
         self,

@@ -59,7 +59,7 @@ def _short_rows(explanation: Explanation) -> dict[str, list[int]]:
         return short_rows
     failed = np.flatnonzero(alive & (filtered.verdicts.rejected_by >= 0))
     for position, code, rows in distinct_verdicts(filtered.verdicts, failed):
-        plugin = filtered.plugins[position]
+        plugin = filtered.plugins[position] if position < len(filtered.plugins) else None  # else an extender
         if isinstance(plugin, NodeResourcesFit):
             for demand in plugin.unmet(filtered.states[position], code):
                 short_rows[demand.name] += rows.tolist()

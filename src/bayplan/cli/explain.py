@@ -10,15 +10,18 @@ from bayplan.analysis.cluster import Cluster
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
+    call_extenders_option,
     config_option,
     feature_gates_option,
     files_option,
     foreign_victims_option,
     namespace_option,
     note,
+    note_extenders,
     note_skipped,
     output_option,
 )
+from bayplan.cli.sources import live_options, read_sources
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.json_output import write_json
@@ -33,7 +36,9 @@ from bayplan.report.terminal import show
 )
 @click.argument("pod")
 @files_option
+@live_options
 @config_option
+@call_extenders_option
 @feature_gates_option
 @foreign_victims_option(UPSTREAM.foreign_victims)
 @namespace_option
@@ -48,7 +53,10 @@ from bayplan.report.terminal import show
 def command(
     pod: str,
     files: tuple[str, ...],
+    kubeconfig: str | None,
+    context: str | None,
     config: str | None,
+    call_extenders: bool,
     feature_gates: str,
     foreign_victims: str | None,
     namespace: str,
@@ -62,11 +70,18 @@ def command(
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web, prod/sts/db), which means the
     next pod it would create. A running pod is treated as if it were pending.
     """
-    cluster = Cluster.load(*files)
+    cluster = Cluster.of(read_sources(files, kubeconfig, context))
     note_skipped(cluster.skipped)
     why = cluster.explain(
-        pod, config, namespace=namespace, feature_gates=feature_gates, foreign_victims=foreign_victims
+        pod,
+        config,
+        namespace=namespace,
+        feature_gates=feature_gates,
+        foreign_victims=foreign_victims,
+        call_extenders=call_extenders,
     )
+    if not call_extenders:
+        note_extenders(config, feature_gates)
     document = why.document(all_reasons=all_reasons)
     if output == "json":
         for remark in remarks(document):

@@ -12,8 +12,10 @@ from typing import Any, TypeVar
 
 import click
 
+from bayplan.analysis.cluster import ConfigSource
 from bayplan.analysis.tie_breaks import tie_break
-from bayplan.config.feature_gates import FeatureGateError, read_feature_gates
+from bayplan.config.feature_gates import FeatureGateError, GateSettings, read_feature_gates
+from bayplan.config.loading import load_configuration
 from bayplan.core.preemption.safety import ForeignVictims
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.report.words import counted, listed
@@ -74,7 +76,6 @@ files_option = click.option(
     "files",
     metavar="FILES",
     multiple=True,
-    required=True,
     help="YAML or JSON files or directories (.gz too); - is standard input. Can be repeated.",
 )
 config_option = click.option(
@@ -85,6 +86,11 @@ namespace_option = click.option(
 )
 output_option = click.option(
     "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."
+)
+call_extenders_option = click.option(
+    "--call-extenders",
+    is_flag=True,
+    help="Ask the extenders that the configuration names, over the network. They are never asked to bind.",
 )
 report_option = click.option("--report", metavar="FILE", help="Write an HTML report.")
 feature_gates_option = click.option(
@@ -115,6 +121,16 @@ def note_skipped(skipped: Counter[str]) -> None:
     if skipped:
         kinds = listed([f"{number} {kind}" for kind, number in skipped.most_common()], _KINDS_NAMED)
         note(f"ignored {counted(skipped.total(), 'object')} of kinds that do not affect scheduling: {kinds}")
+
+
+def note_extenders(
+    config: ConfigSource, feature_gates: GateSettings, *, how_to_ask: str = "use --call-extenders"
+) -> None:
+    """Who has no say, though the configuration names it."""
+    extenders = () if config is None else load_configuration(config, feature_gates).extenders
+    if extenders:
+        urls = listed([extender.url_prefix for extender in extenders], _KINDS_NAMED)
+        note(f"the extenders in {config} are not asked ({urls}); to ask them, {how_to_ask}")
 
 
 def bad_option(option: str, message: str) -> InvalidObject:

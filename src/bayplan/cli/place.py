@@ -12,6 +12,7 @@ from bayplan.analysis.memory import keep_memory
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
+    call_extenders_option,
     check_ties,
     config_option,
     feature_gates_option,
@@ -19,9 +20,11 @@ from bayplan.cli.options import (
     foreign_victims_option,
     namespace_option,
     note,
+    note_extenders,
     note_skipped,
     output_option,
 )
+from bayplan.cli.sources import live_options, read_sources
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.report.json_output import write_json
 from bayplan.report.placement import placement_parts
@@ -38,7 +41,9 @@ _EXAMPLES = 3
 )
 @click.argument("pods", nargs=-1)
 @files_option
+@live_options
 @config_option
+@call_extenders_option
 @feature_gates_option
 @foreign_victims_option(UPSTREAM.foreign_victims)
 @namespace_option
@@ -55,7 +60,10 @@ _EXAMPLES = 3
 def command(
     pods: tuple[str, ...],
     files: tuple[str, ...],
+    kubeconfig: str | None,
+    context: str | None,
     config: str | None,
+    call_extenders: bool,
     feature_gates: str,
     foreign_victims: str | None,
     namespace: str,
@@ -70,12 +78,20 @@ def command(
     are gone at once and are not placed again.
     """
     keep_memory()
-    cluster = Cluster.load(*files)
+    cluster = Cluster.of(read_sources(files, kubeconfig, context))
     note_skipped(cluster.skipped)
     queue = cluster.queue(config, pods or None, namespace, gated=gated, feature_gates=feature_gates)
     _note_left_out(queue)
+    if not call_extenders:
+        note_extenders(config, feature_gates)
     placement = cluster.place(
-        queue.keys, config, ties, gated=gated, feature_gates=feature_gates, foreign_victims=foreign_victims
+        queue.keys,
+        config,
+        ties,
+        gated=gated,
+        feature_gates=feature_gates,
+        foreign_victims=foreign_victims,
+        call_extenders=call_extenders,
     )
     if output == "json":
         write_json(placement.to_dict(), sys.stdout)

@@ -11,33 +11,56 @@ import signal
 import socket
 import sys
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import asdict
+from functools import partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import click
+import structlog
 
+from bayplan.analysis.memory import keep_memory
 from bayplan.cli.run_options import RunCommand, RunOptions, configuration_of, run_options
+from bayplan.cli.run_serving import Shown, secure_port
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient
 from bayplan.client.event_loop import run_event_loop
+from bayplan.client.extender_documents import KeptDocuments
+from bayplan.client.extenders import HttpExtender, bind_by_extender, connect_extenders
+from bayplan.client.http import HttpClient
+from bayplan.client.leading import LeaderClient
 from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
+from bayplan.config.document import read_document
+from bayplan.config.faults import Faults
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
 from bayplan.config.writing import configuration_text
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.decision import Choice
+from bayplan.core.framework.verdict import CycleError
+from bayplan.core.snapshot import View
 from bayplan.report.shadow.page import write_shadow_report
 from bayplan.report.shadow.tables import shadow_parts
 from bayplan.report.terminal import show
-from bayplan.report.words import counted
+from bayplan.serving.decision_log import DecisionLog
+from bayplan.serving.decisions import DecisionRecorder
+from bayplan.serving.logs import configure
+from bayplan.serving.metrics.registry import Metrics
+from bayplan.worlds.extender_journal import JournaledExtender
 from bayplan.worlds.live import LiveWorld, SystemClock
+from bayplan.worlds.live_journal import LiveJournal
 from bayplan.worlds.live_observers import LiveObserver
 from bayplan.worlds.shadow import Shadow
 
 #: How long what was begun may take to finish when the process is to end.
 _DRAINS_WITHIN_S = 5.0
+_BYTES_PER_MB = 1_000_000
+_log = structlog.get_logger("scheduler")
 _GIVES_WAY_EVERY_S = 1.0
 
 
@@ -55,18 +78,31 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         Path(options.write_config_to).write_text(configuration_text(configuration), encoding="utf-8")
         click.echo(f"wrote the configuration to {options.write_config_to}", err=True)
         return
+    configure(options.logging_format, options.verbosity)
+    keep_memory()
     try:
         run_event_loop(_run(options, configuration))
-    except* LeaseLostError:
-        click.echo("error: leaderelection lost", err=True)
-        ctx.exit(1)
+    except BaseExceptionGroup as group:
+        error = _cause_of(group)
+        if isinstance(error, LeaseLostError):
+            ctx.exit(1)
+        raise error from None
+
+
+def _cause_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first of the errors that ended it, which says more than that there were some."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 async def _run(options: RunOptions, configuration: Configuration) -> None:
     stopping = _stop_on_signals()
-    client = connect(configuration.client_connection.kubeconfig or None, options.context)
+    client = connect(configuration.client_connection.kubeconfig or None, options.context, server=options.master)
     try:
-        process = _Process(options, configuration, client)
+        metrics = Metrics() if options.secure_port else None
+        process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
         _announce(configuration, process.elector, is_shadow=options.shadow)
         await process.run_until(stopping)
     finally:
@@ -92,16 +128,35 @@ def _stop_on_signals() -> asyncio.Future[None]:
 class _Process:
     """The parts of a running scheduler."""
 
-    def __init__(self, options: RunOptions, configuration: Configuration, client: ApiClient) -> None:
+    def __init__(
+        self,
+        options: RunOptions,
+        configuration: Configuration,
+        client: ApiClient,
+        metrics: Metrics | None,
+        is_stopping: Callable[[], bool],
+    ) -> None:
         clock = SystemClock()
         started_at = clock()
-        self._options = options
+        self._options, self._configuration, self._metrics = options, configuration, metrics
         self._clock = clock
         self.shadow = _shadow(configuration, started_at) if options.shadow else None
         self.elector = None if self.shadow is not None else _election(configuration, client, self._wake)
-        on_choice = None if self.shadow is None else self.shadow.chosen
+        self._journal = _journal(options, configuration, started_at)
+        documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
+        extenders = () if documents is None else _extenders(configuration, documents, self._journal, clock)
+        self.recorder = DecisionRecorder(
+            build_profiles(configuration), leaves_out="extenders" if configuration.extenders else ""
+        )
+        self.scheduler = build_scheduler(
+            configuration,
+            started_at=started_at,
+            on_choice=self._chosen,
+            extenders=extenders,
+            stopwatch=None if metrics is None else metrics.stopwatch,
+        )
         self.world = LiveWorld(
-            build_scheduler(configuration, started_at=started_at, on_choice=on_choice),
+            self.scheduler,
             client,
             kinds_to_watch(configuration),
             clock=clock,
@@ -109,11 +164,31 @@ class _Process:
             may_decide=_always if self.elector is None else self.elector.is_leading,
             incoming=None if self.shadow is None else self.shadow.incoming,
             on_trouble=_report,
-            decides_in_thread=bool(configuration.extenders),
+            decides_in_thread=bool(extenders),
+            documents=documents,
         )
-        self.writer: Writer | Shadow = self.shadow or _writer(configuration, client, self.world)
+        writes_with = client if self.elector is None else LeaderClient(client, self.elector.is_leading)
+        self.writer: Writer | Shadow = self.shadow or _writer(configuration, writes_with, self.world, extenders)
         if self.shadow is not None:
             self.shadow.answer_to(self.world.answer)
+        if metrics is not None:
+            self._show_in(metrics)
+        shown = Shown(self.scheduler, self.world, self.elector, self.recorder, metrics, is_stopping)
+        self.secure_port = secure_port(options, configuration, client, shown)
+
+    def _show_in(self, metrics: Metrics) -> None:
+        metrics.show_world(self.world)
+        if isinstance(self.writer, Writer):
+            metrics.show_writes(self.writer.outcomes)
+        else:
+            metrics.show_shadow(self.writer.findings)
+        if self.elector is not None:
+            metrics.show_leader(self.elector, self._configuration.leader_election.resource_name)
+
+    def _chosen(self, info: PodInfo, view: View, choice: Choice | CycleError) -> None:
+        self.recorder.chose(info, view, choice)
+        if self.shadow is not None:
+            self.shadow.chosen(info, view, choice)
 
     def _wake(self) -> None:
         self.world.wake()
@@ -121,7 +196,7 @@ class _Process:
     async def run_until(self, stopping: asyncio.Future[None]) -> None:
         async with asyncio.TaskGroup() as tasks:
             work = [tasks.create_task(part) for part in self._parts()]
-            election = None if self.elector is None else tasks.create_task(self.elector.run())
+            election = None if self.elector is None else tasks.create_task(self._elect(self.elector, stopping))
             await asyncio.shield(stopping)
             for task in work:
                 task.cancel()
@@ -132,16 +207,26 @@ class _Process:
             if self.shadow is not None:
                 _report_findings(self.shadow, self._options, self._clock())
 
+    async def _elect(self, elector: LeaderElector, stopping: asyncio.Future[None]) -> None:
+        """Only who knows the whole cluster stands for election, unless the file has it the other way round."""
+        if not self._configuration.file.delay_cache_until_active:
+            opened = asyncio.ensure_future(self.world.opened())
+            await asyncio.wait({opened, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            opened.cancel()
+        if not stopping.done():
+            await elector.run()
+
     def _observers(self) -> list[LiveObserver]:
         """Who looks on."""
-        return [] if self.shadow is None else [self.shadow]
+        counted = () if self._metrics is None else (self._metrics.watch(self.scheduler),)
+        others = [other for other in (self._journal, self.shadow) if other is not None]
+        return [DecisionLog(self._options.verbosity), self.recorder, *counted, *others]
 
     def _parts(self) -> list[Coroutine[Any, Any, None]]:
         """What runs until it is cancelled."""
-        parts = [self.world.run(self.writer)]
-        if self.shadow is not None:
-            parts.append(self._give_way(self.shadow))
-        return parts
+        serving = [] if self.secure_port is None else [self.secure_port.run()]
+        giving_way = [] if self.shadow is None else [self._give_way(self.shadow)]
+        return [self.world.run(self.writer), *serving, *giving_way]
 
     async def _give_way(self, shadow: Shadow) -> None:
         """Reality comes first: what nobody does within its time is taken back."""
@@ -149,6 +234,11 @@ class _Process:
             await asyncio.sleep(_GIVES_WAY_EVERY_S)
             for event in shadow.overdue(self._clock()):
                 self.world.answer(event)
+
+
+def _metered(client: HttpClient, metrics: Metrics | None) -> ApiClient:
+    """The client with its requests counted, where there is somebody to see it."""
+    return client if metrics is None else metrics.metered(client, client.host)
 
 
 def _always() -> bool:
@@ -165,6 +255,40 @@ def _election(configuration: Configuration, client: ApiClient, on_started: Any) 
     return LeaderElector(client, election, identity, component, on_started=on_started)
 
 
+def _journal(options: RunOptions, configuration: Configuration, started_at: int) -> LiveJournal | None:
+    if options.journal is None:
+        return None
+    head: dict[str, Any] = {
+        "startedAt": started_at,
+        "wakeups": configuration.wakeups.value,
+        "safety": asdict(configuration.safety),
+        "config": None if options.config is None else read_document(Path(options.config), Faults(options.config)),
+        "podMaxInUnschedulablePodsNs": configuration.parked_max_ns,
+    }
+    if options.feature_gates:
+        head["featureGates"] = options.feature_gates
+    if configuration.extenders:
+        head["extenders"] = True
+    file_bytes = int(options.journal_file_size * _BYTES_PER_MB)
+    return LiveJournal(
+        options.journal, head, file_bytes=file_bytes, files_max=options.journal_files, on_trouble=_report
+    )
+
+
+def _extenders(
+    configuration: Configuration, documents: KeptDocuments, journal: LiveJournal | None, clock: Callable[[], int]
+) -> tuple[HttpExtender, ...]:
+    """Those of the configuration; what they answer goes into the journal."""
+
+    def note(answer: dict[str, Any]) -> None:
+        if journal is not None:
+            journal.extender_answered(answer, clock())
+
+    return connect_extenders(
+        configuration.extenders, documents, partial(JournaledExtender, note=note, on_trouble=_report)
+    )
+
+
 def _shadow(configuration: Configuration, started_at: int) -> Shadow:
     return Shadow(build_profiles(configuration), configuration.gates, started_at=started_at)
 
@@ -176,7 +300,9 @@ def _report_findings(shadow: Shadow, options: RunOptions, now: int) -> None:
     show(shadow_parts(found), sys.stdout)
 
 
-def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -> Writer:
+def _writer(
+    configuration: Configuration, client: ApiClient, world: LiveWorld, extenders: Sequence[HttpExtender]
+) -> Writer:
     connection = configuration.client_connection
     return Writer(
         client,
@@ -184,16 +310,19 @@ def _writer(configuration: Configuration, client: ApiClient, world: LiveWorld) -
         world.answer,
         limits=Limits(connection.qps, connection.burst),
         on_written=world.observers.wrote,
+        bind_by_extender=partial(bind_by_extender, extenders),
     )
 
 
 def _announce(configuration: Configuration, elector: LeaderElector | None, *, is_shadow: bool) -> None:
-    names = ", ".join(profile.scheduler_name for profile in configuration.profiles)
-    kinds = counted(len(kinds_to_watch(configuration)), "kind")
-    as_whom = "without leader election" if elector is None else f"as {elector.identity}"
-    does = "watches how pods are scheduled that ask for" if is_shadow else "schedules pods of"
-    click.echo(f"bayplan {does} {names}, {as_whom}, watching {kinds} of objects", err=True)
+    _log.info(
+        "Watching in the shadow; nothing is written" if is_shadow else "Starting Kubernetes Scheduler",
+        version=f"bayplan {version('bayplan')}",
+        profiles=[profile.scheduler_name for profile in configuration.profiles],
+        identity="" if elector is None else elector.identity,
+        kinds=[kind.info.kind for kind in kinds_to_watch(configuration)],
+    )
 
 
 def _report(message: str) -> None:
-    click.echo(f"warning: {message}", err=True)
+    _log.warning(message)

@@ -20,6 +20,11 @@ from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.own_settings import with_settings
 from bayplan.core.preemption.safety import LIVE, UPSTREAM
 from bayplan.model.durations import Duration, parse_duration
+from bayplan.serving.access import ALWAYS_ALLOWED
+from bayplan.serving.encryption import TLS_VERSIONS
+from bayplan.serving.logs import LogFormat
+
+_PORT_MAX = 65_535
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -64,6 +69,18 @@ class _GoInt(click.ParamType[int]):
             self.fail(f"{value!r}: expected a whole number", param, ctx)
 
 
+class _Port(_GoInt):
+    name = "port"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        port = super().convert(value, param, ctx)
+        return port if 0 <= port <= _PORT_MAX else self.fail(f"{port}: expected 0 to {_PORT_MAX}", param, ctx)
+
+
+def _listed(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    return tuple(item for item in value.split(",") if item)
+
+
 _DURATION, _BOOL, _INT = _GoDuration(), _GoBool(), _GoInt()
 
 _OPTIONS: tuple[Callable[[F], F], ...] = (
@@ -87,7 +104,7 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("--leader-elect-resource-namespace", metavar="NAME", help="Its namespace. Default: kube-system."),
     click.option(
         "--secure-port",
-        type=_INT,
+        type=_Port(),
         default=DEFAULT_SECURE_PORT,
         show_default=True,
         help="Port for health, metrics and debugging over TLS; 0: none.",
@@ -95,6 +112,29 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("--bind-address", default="0.0.0.0", show_default=True, help="Where that port listens."),
     click.option("--tls-cert-file", metavar="FILE", help="Its certificate. Default: a self-signed one."),
     click.option("--tls-private-key-file", metavar="FILE", help="The certificate's key."),
+    click.option(
+        "--tls-min-version",
+        type=click.Choice([*TLS_VERSIONS]),
+        default=next(iter(TLS_VERSIONS)),
+        show_default=True,
+        help="The lowest version of TLS that is spoken there.",
+    ),
+    click.option(
+        "--tls-cipher-suites",
+        metavar="NAMES",
+        default="",
+        callback=_listed,
+        help="What TLS 1.2 may use there, under Go's names. Default: what the library prefers.",
+    ),
+    click.option("--client-ca-file", metavar="FILE", help="Whose client certificates name a user on that port."),
+    click.option(
+        "--authorization-always-allow-paths",
+        metavar="PATHS",
+        default=",".join(ALWAYS_ALLOWED),
+        show_default=True,
+        callback=_listed,
+        help="Paths that need no permission.",
+    ),
     click.option("--authentication-kubeconfig", metavar="FILE", help="Whom to ask who callers are (TokenReview)."),
     click.option("--authorization-kubeconfig", metavar="FILE", help="Whom to ask what they may (SubjectAccessReview)."),
     click.option(
@@ -109,6 +149,14 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("--kube-api-content-type", metavar="TYPE", help="Has no effect: JSON is spoken.", expose_value=False),
     click.option("--profiling", type=_BOOL, help="Has no effect.", expose_value=False),
     click.option("--contention-profiling", type=_BOOL, help="Has no effect.", expose_value=False),
+    click.option(
+        "--logging-format",
+        type=click.Choice([log_format.value for log_format in LogFormat]),
+        default=LogFormat.TEXT.value,
+        show_default=True,
+        callback=lambda _context, _parameter, value: LogFormat(value),
+        help="How the log is written.",
+    ),
     click.option("-v", "--v", "verbosity", type=_INT, default=0, show_default=True, help="How much is logged."),
     safety_options(LIVE),
     click.option(
@@ -126,16 +174,23 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option(
         "--journal",
         metavar="FILE|DIR",
-        type=click.Path(path_type=Path),
-        help="Record what goes in and comes out, for bayplan replay; a directory gets files that rotate.",
+        help="Record what goes in and comes out, for bayplan replay; a directory (DIR/) gets files that rotate.",
     ),
     click.option(
         "--journal-file-size",
         metavar="MB",
-        type=click.IntRange(min=1),
-        default=100,
+        type=click.FloatRange(min=0, min_open=True),
+        default=100.0,
         show_default=True,
-        help="When a journal goes on in a new file.",
+        help="When a journal in a directory goes on in a new file.",
+    ),
+    click.option(
+        "--journal-files",
+        metavar="NUMBER",
+        type=click.IntRange(min=1),
+        default=10,
+        show_default=True,
+        help="How many files a directory keeps.",
     ),
 )
 
@@ -161,20 +216,26 @@ class RunOptions:
     bind_address: str
     tls_cert_file: str | None
     tls_private_key_file: str | None
+    tls_min_version: str
+    tls_cipher_suites: tuple[str, ...]
+    client_ca_file: str | None
+    authorization_always_allow_paths: tuple[str, ...]
     authentication_kubeconfig: str | None
     authorization_kubeconfig: str | None
     pod_max_in_unschedulable_pods_duration: Duration
     kube_api_qps: float | None
     kube_api_burst: int | None
     verbosity: int
+    logging_format: LogFormat
     foreign_victims: str | None
     evictions_per_minute: int | None
     evictions_per_minute_per_namespace: int | None
     preemption_loop_rounds: int | None
     shadow: bool
     shadow_report: Path | None
-    journal: Path | None
-    journal_file_size: int
+    journal: str | None
+    journal_file_size: float
+    journal_files: int
 
 
 def run_options(function: F) -> F:
@@ -190,7 +251,7 @@ def configuration_of(options: RunOptions) -> Configuration:
         options.config,
         feature_gates=options.feature_gates,
         overrides={"leaderElection": _election_fields(options), "clientConnection": _connection_fields(options)},
-        parked_max_ns=options.pod_max_in_unschedulable_pods_duration,
+        parked_max_ns=int(options.pod_max_in_unschedulable_pods_duration),
         safety=UPSTREAM if options.shadow else LIVE,
     )
     safety, _ = safety_given(asdict(options))

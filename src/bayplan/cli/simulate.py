@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -19,7 +20,16 @@ from bayplan.analysis.simulation.results.comparison import compare, short_names
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.running import RECORDS_MAX, Options, Simulation
 from bayplan.cli.main import EXIT_INTERRUPTED, EXPECTED
-from bayplan.cli.options import CommandWithFiles, bad_option, feature_gates_option, note, note_skipped, report_option
+from bayplan.cli.options import (
+    CommandWithFiles,
+    bad_option,
+    call_extenders_option,
+    feature_gates_option,
+    note,
+    note_extenders,
+    note_skipped,
+    report_option,
+)
 from bayplan.cli.safety_options import safety_given, safety_options
 from bayplan.cli.simulation_gates import Gate, gates_option, judge
 from bayplan.cli.simulation_output import (
@@ -34,13 +44,14 @@ from bayplan.cli.simulation_output import (
 )
 from bayplan.cli.simulation_progress import progress_bar
 from bayplan.cli.simulation_traces import given_trace, trace_options
+from bayplan.cli.sources import live_options, read_sources
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.model.durations import parse_duration
 from bayplan.model.node import Node
-from bayplan.model.reading import ReadResult, read
+from bayplan.model.reading import ReadResult
 from bayplan.model.yaml_documents import parse_yaml
 from bayplan.worlds.journal import JournalWriter
 
@@ -75,6 +86,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     multiple=True,
     help="YAML or JSON files or directories; - is standard input.",
 )
+@live_options
 @click.option(
     "--nodes",
     "templates",
@@ -96,6 +108,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     help="KubeSchedulerConfiguration (v1) to use. Repeat it to compare runs; the word "
     f"{DEFAULT} means kube-scheduler's defaults.",
 )
+@call_extenders_option
 @feature_gates_option
 @click.option(
     "--wakeups",
@@ -126,9 +139,12 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @simulation_output_option
 def command(
     files: tuple[str, ...],
+    kubeconfig: str | None,
+    context: str | None,
     templates: tuple[str, ...],
     timeline: str | None,
     configs: tuple[str, ...],
+    call_extenders: bool,
     wakeups: str | None,
     feature_gates: str,
     seed: int,
@@ -154,17 +170,22 @@ def command(
         _check_several(sources, feature_gates, journal, output)
     safety, played = safety_given(others)
     trace = given_trace(**played)
-    cluster = _load_cluster(files, templates, trace)
+    live = kubeconfig is not None or context is not None
+    given = read_sources(files, kubeconfig, context) if files or live else ReadResult()
+    cluster = _load_cluster(given, templates, trace)
     plans = load_timeline(timeline) if timeline else []
     for gate in gates:
         gate.check(cluster)
-    chosen = Wakeups(wakeups) if wakeups else None
-    runs = [
-        Options(
-            source, source or DEFAULT, seed, until, records, wakeups=chosen, feature_gates=feature_gates, safety=safety
-        )
-        for source in sources
-    ]
+    common = Options(
+        seed=seed,
+        until_ns=until,
+        records_max=records,
+        wakeups=Wakeups(wakeups) if wakeups else None,
+        safety=safety,
+        feature_gates=feature_gates,
+        call_extenders=call_extenders,
+    )
+    runs = [replace(common, config=source, config_name=source or DEFAULT) for source in sources]
     with _journal_file(journal, sources[0]) as open_journal:
         results = _run_each(cluster, plans, runs, trace, open_journal)
     if len(runs) > 1:
@@ -194,6 +215,9 @@ def _run_each(
 ) -> list[SimulationResult]:
     """One after another, each in its own world; an interrupt ends the current run, and the rest are not started."""
     results: list[SimulationResult] = []
+    for options in runs:
+        if not options.call_extenders:
+            note_extenders(options.config, options.feature_gates)
     arrivals = trace.arrivals if trace is not None else None
     for options in runs:
         simulation = Simulation(cluster, plans, options, arrivals, open_journal)
@@ -218,10 +242,9 @@ def _show_several(
     return max(judge(result, gates, name) for name, result in zip(names, results, strict=True))
 
 
-def _load_cluster(files: tuple[str, ...], templates: tuple[str, ...], trace: Trace | None) -> Cluster:
-    if not files and not templates and trace is None:
+def _load_cluster(given: ReadResult, templates: tuple[str, ...], trace: Trace | None) -> Cluster:
+    if not given.objects and not templates and trace is None:
         raise click.UsageError("Missing option '-f' / '--file', '--nodes' or '--trace': there is nothing to simulate.")
-    given = read(files) if files else ReadResult()
     taken = [obj.metadata.name for obj in given.objects if isinstance(obj, Node)]
     objects = [*given.objects, *nodes_like(templates, taken)]
     if trace is not None:

@@ -21,7 +21,7 @@ from bayplan.analysis.simulation.inputs.node_templates import NODES_MAX, nodes_l
 from bayplan.apiserver.http.server import TlsFiles
 from bayplan.apiserver.storage.durable import InvalidState
 from bayplan.apiserver.storage.entries import Document
-from bayplan.cli.options import CommandWithFiles, bad_option, config_option, feature_gates_option
+from bayplan.cli.options import CommandWithFiles, bad_option, config_option, feature_gates_option, note_extenders
 from bayplan.config.loading import load_configuration
 from bayplan.model.reading import read_documents
 from bayplan.web.dashboard import Dashboard
@@ -100,6 +100,8 @@ def command(
 ) -> None:
     """Run a cluster in this process: a Kubernetes API, a scheduler, controllers and simulated nodes."""
     host, port = listen
+    if not no_scheduler:
+        note_extenders(config, feature_gates, how_to_ask="use --no-scheduler, and bayplan run beside it")
     folder = Path(tempfile.mkdtemp(prefix="bayplan-"))
     try:
         hosting = Hosting(

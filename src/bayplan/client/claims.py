@@ -13,7 +13,6 @@ from typing import Final
 
 import msgspec
 
-from bayplan.client.contract import STRATEGIC_MERGE_PATCH
 from bayplan.client.device_configuration import configuration, granted_requests
 from bayplan.client.documents import Document, Documents
 from bayplan.client.extended_claims import request_mappings
@@ -24,6 +23,7 @@ from bayplan.client.recent import Recent
 from bayplan.client.sending import CONFLICT, NOT_FOUND, RefusedError, Sender
 from bayplan.core.actions import DeallocateClaim, ReleaseClaim, WriteVolumes
 from bayplan.model.kinds import Object
+from bayplan.model.media_types import STRATEGIC_MERGE_PATCH
 from bayplan.model.resource_claims import (
     CLAIM_FINALIZER,
     EXTENDED_RESOURCE_ANNOTATION,
@@ -195,7 +195,7 @@ class ClaimWrites:
                 if error.status != CONFLICT:
                     raise
             await asyncio.sleep(_PAUSE_S)
-        await self._send_again("DELETE", path, b'{"kind":"DeleteOptions","apiVersion":"resource.k8s.io/v1"}')
+        await self._send_again("DELETE", path, b'{"kind":"DeleteOptions","apiVersion":"v1"}')
 
     async def _send_again(
         self, method: str, path: str, body: bytes, content_type: str = "application/json", context: str = ""

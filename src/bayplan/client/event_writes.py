@@ -12,11 +12,15 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
-from bayplan.client.contract import STRATEGIC_MERGE_PATCH, Response, TransportError
+import structlog
+
+from bayplan.client.contract import Response, TransportError
 from bayplan.client.event_series import FINISH_NS, REFRESH_NS, EventSeries, Said
 from bayplan.client.lanes import Job, Lane, Lanes
 from bayplan.client.sending import CONFLICT, NOT_FOUND, Sender
+from bayplan.client.watch_lines import read_status
 from bayplan.core.actions import Emit
+from bayplan.model.media_types import STRATEGIC_MERGE_PATCH
 from bayplan.model.structs import Struct
 from bayplan.model.time_units import SECOND
 
@@ -27,6 +31,8 @@ QUEUE_MAX: Final = 10_000
 _TRIES_MAX: Final = 12
 _PAUSE_S: Final = 10.0
 _PAUSE_JITTER: Final = 0.25
+
+_log = structlog.get_logger("events")
 
 
 class _Attempt(Struct, eq=False):
@@ -42,7 +48,7 @@ class EventWrites:
         lanes: Lanes,
         sender: Sender,
         series: EventSeries,
-        outcomes: Counter[tuple[str, str]],
+        outcomes: Counter[tuple[str, ...]],
         clock: Callable[[], int],
     ) -> None:
         self._lanes = lanes
@@ -51,6 +57,7 @@ class EventWrites:
         self._outcomes = outcomes
         self._clock = clock
         self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._reported = ""
         self._every(FINISH_NS, "finish", lambda: self._series.finish(self._clock()))
         self._every(REFRESH_NS, "refresh", self._series.series)
 
@@ -94,6 +101,8 @@ class EventWrites:
         if response.status == CONFLICT and attempt.said.count > 1:
             self._try_later(attempt)  # it was not there, and then it was
             return
+        if not response.ok:
+            self._report(response)
         self._count("written" if response.ok else "refused")
 
     async def _send(self, said: Said) -> Response:
@@ -103,6 +112,13 @@ class EventWrites:
             if response.status != NOT_FOUND:
                 return response
         return await self._sender.once(Lane.EVENTS, "POST", said.path, said.creation)
+
+    def _report(self, response: Response) -> None:
+        """Once for each new reason, as a burst of Events is refused for the same one."""
+        message = read_status(response.body).message
+        if message != self._reported:
+            self._reported = message
+            _log.error("Server rejected event (will not retry!)", err=message)
 
     def _try_later(self, attempt: _Attempt) -> None:
         attempt.tries += 1

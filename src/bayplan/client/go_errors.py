@@ -37,15 +37,21 @@ def dial_failed(host: str, port: int, error: OSError) -> str:
     return f"dial tcp {host_and_port(host, port)}: {what}"
 
 
-def connection_broken(error: Exception | None, has_begun: bool) -> str:
-    """A connection that ended before the answer did; `has_begun` says whether any of the answer came."""
+def connection_broken(error: Exception | None, has_begun: bool, ends: str = "") -> str:
+    """A connection that ended before the answer did.
+
+    Args:
+        error: what the system says; None for an orderly end.
+        has_begun: whether any of the answer came.
+        ends: of the connection, such as ` tcp 10.0.0.1:4711->10.0.0.2:443`.
+    """
     if error is None:
         return UNEXPECTED_EOF if has_begun else EOF
     if isinstance(error, ssl.SSLError):
         return tls_failed(error, "")
     if isinstance(error, BrokenPipeError):
-        return f"write: {_system_text(error)}"
-    return f"read: {_system_text(error)}" if isinstance(error, OSError) else str(error)
+        return f"write{ends}: write: {_system_text(error)}"
+    return f"read{ends}: read: {_system_text(error)}" if isinstance(error, OSError) else str(error)
 
 
 def tls_failed(error: Exception, name: str) -> str:
@@ -59,6 +65,10 @@ def tls_failed(error: Exception, name: str) -> str:
         return f"remote error: tls: {_lower(reason.partition(_ALERT)[2])}"
     if reason:
         return f"tls: {_lower(reason)}"
+    if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        return EOF
+    if isinstance(error, ssl.SSLError):
+        return f"tls: {error}"
     if isinstance(error, ConnectionError) and error.errno is None:
         return EOF
     return connection_broken(error, has_begun=False)

@@ -16,12 +16,13 @@ from importlib.metadata import version
 from typing import Final
 
 from bayplan.client.connection import Connection, Credential, CredentialsFailed
-from bayplan.client.contract import JSON, LostError, NotSentError, Response, Stream
+from bayplan.client.contract import LostError, NotSentError, Response, Stream
 from bayplan.client.dialing import Dialer, DialFailed
 from bayplan.client.go_errors import NO_HEADERS_IN_TIME, request_failed
 from bayplan.client.pool import Pool
 from bayplan.client.streams import HttpStream
 from bayplan.client.wire import BrokenExchange, Wire
+from bayplan.model.media_types import JSON
 
 _UNAUTHORIZED: Final = 401
 _CONNECTIONS_MAX: Final = 64
@@ -40,6 +41,11 @@ class HttpClient:
         self._pool = Pool(self._dialer.dial, connections_max)
         self._heads = _Heads(connection, self._dialer.absolute_form)
         self._streams: set[HttpStream] = set()
+
+    @property
+    def host(self) -> str:
+        """The server, as metrics name it."""
+        return self._connection.address.authority
 
     async def request(
         self,
@@ -128,7 +134,7 @@ class HttpClient:
         answer = wire.send(data)
         timer = None
         if deadline is not None:
-            timer = asyncio.get_running_loop().call_at(deadline, wire.expire, NO_HEADERS_IN_TIME)
+            timer = asyncio.get_running_loop().call_at(deadline, wire.expire)
         try:
             return await answer
         except asyncio.CancelledError:
@@ -161,11 +167,10 @@ class HttpClient:
         stream = HttpStream(wire, idle_timeout_s, partial(self._failed, "GET", path))
         try:
             head = await wire.send(self._heads.request("GET", path, b"", JSON, _DEFAULT_AGENT), stream)
-        except BrokenExchange as broken:
+        except BaseException as error:
             stream.close()
-            raise LostError(self._failed("GET", path, str(broken))) from None
-        except BaseException:
-            stream.close()
+            if isinstance(error, BrokenExchange):
+                raise LostError(self._failed("GET", path, str(error))) from None
             raise
         stream.status = head.status
         return stream
@@ -199,13 +204,15 @@ class _Heads:
         return b"%b%b%b\r\n" % (first, tail, b"" if method in _WITHOUT_BODY else b"Content-Length: 0\r\n")
 
     def _tail(self, content_type: str, agent: str) -> bytes:
-        address = self._connection.address
+        address, proxy = self._connection.address, self._connection.proxy
+        is_for_proxy = self._target_prefix.startswith(address.scheme)
         fields = [
             ("Host", address.authority),
             ("User-Agent", f"{_product()}/{agent}"),
             ("Accept", JSON),
             ("Content-Type", content_type),
             ("Authorization", self._authorization or address.basic_authorization),
+            ("Proxy-Authorization", proxy.basic_authorization if proxy is not None and is_for_proxy else ""),
             *self._connection.headers,
         ]
         return "".join(f"{name}: {value}\r\n" for name, value in fields if value).encode()

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import msgspec
 
-from bayplan.client.contract import JSON, STRATEGIC_MERGE_PATCH, Response
+from bayplan.client.contract import Response
 from bayplan.client.known_pods import KnownPods
 from bayplan.client.lanes import Lane
 from bayplan.client.patches import failure_patch, nomination_patch, victim_patch
 from bayplan.client.sending import CONFLICT, NOT_FOUND, RefusedError, Sender, message_of
 from bayplan.core.actions import Bind, ClearNomination, Evict, Nominate, SetCondition
+from bayplan.model.media_types import JSON, STRATEGIC_MERGE_PATCH
 from bayplan.model.structs import Struct
 
 
@@ -77,7 +78,7 @@ class PodWrites:
     async def evict(self, action: Evict, now: int) -> bool:
         """Mark the pod and delete it; whether it was there to be deleted."""
         pod = self._pods.find(action.pod)
-        if pod is None or pod.metadata.uid != action.uid:
+        if pod is None or pod.metadata.uid != action.uid or pod.metadata.deletion_timestamp is not None:
             return False
         try:
             await self._patch(action.pod, victim_patch(pod, action, now))
@@ -96,6 +97,7 @@ class PodWrites:
             return False
         if not response.ok:
             raise RefusedError(response)
+        self._pods.answered(response.body)  # so that another preemptor does not delete it again
         return True
 
     async def _patch(self, key: str, body: bytes | None) -> None:
@@ -110,7 +112,9 @@ class PodWrites:
 
 def _is_another(response: Response) -> bool:
     """Whether the pod was spared because it is not the one that was meant."""
-    return response.status == CONFLICT and "UID in precondition: " in message_of(response)
+    # Upstream: apiserver/pkg/registry/rest/delete.go says the first, apiserver/pkg/storage the second (v1.36).
+    texts = ("the UID in the precondition (", "UID in precondition: ")
+    return response.status == CONFLICT and any(text in message_of(response) for text in texts)
 
 
 def _is_there(response: Response, node: str) -> bool:

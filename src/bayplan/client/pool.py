@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Final
 
+from bayplan.client.dialing import DialFailed
 from bayplan.client.wire import Wire
 
 _IDLE_SECONDS: Final = 60.0  # Go: 90; less than what servers and load balancers allow
@@ -29,6 +30,7 @@ class Pool:
         self._count = 0  # open or about to be
         self._sweep: asyncio.TimerHandle | None = None
         self._in_use: set[Wire] = set()
+        self._is_closed = False
 
     def take(self) -> Wire | None:
         """An idle connection that the server has not closed, if there is one."""
@@ -49,6 +51,8 @@ class Pool:
         else:
             self._count += 1
         try:
+            if self._is_closed:
+                raise DialFailed("the client is closed")
             wire = await self._dial(self._lost)
         except BaseException:
             self._leave_room()
@@ -81,6 +85,8 @@ class Pool:
         self._idle.clear()
 
     def close(self) -> None:
+        """For good: exchanges under way break, and nobody gets a connection any more."""
+        self._is_closed = True
         self.close_idle()
         for wire in list(self._in_use):
             wire.abort()

@@ -15,19 +15,13 @@ from typing import Protocol
 
 from bayplan.client.backoff import Backoff
 from bayplan.client.contract import ApiClient, LostError, NotSentError, TransportError
-from bayplan.client.watch_lines import (
-    BOOKMARK,
-    DELETED,
-    INITIAL_EVENTS_END,
-    KindReader,
-    Page,
-    Status,
-    Unreadable,
-    read_status,
-)
+from bayplan.client.extender_documents import KeptDocuments
+from bayplan.client.watch_lines import KindReader, Page, Status, UnintelligibleError, Unreadable, read_status
 from bayplan.client.watched_kinds import WatchedKind
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object, object_key
+from bayplan.model.watch_types import BOOKMARK, DELETED
+from bayplan.model.well_known import INITIAL_EVENTS_END
 
 _TIMEOUT_MIN_S, _TIMEOUT_MAX_S = 300, 600
 _OVERDUE_S = 30  # a server that has not ended a watch this long after its time is not there any more
@@ -86,6 +80,7 @@ class Reflector:
         backoff: Backoff | None = None,
         draw: Callable[[], float] = random.random,
         silence_max_s: float = _SILENCE_MAX_S,
+        documents: KeptDocuments | None = None,
     ) -> None:
         self._client = client
         self._kind = kind
@@ -93,22 +88,29 @@ class Reflector:
         self._backoff = backoff or Backoff()
         self._draw = draw
         self._silence_max_s = silence_max_s
-        self._reader = KindReader(kind.info)
+        self._documents = documents if documents is not None and documents.wants(kind.info.kind) else None
+        self._reader = KindReader(kind.info, None if self._documents is None else self._documents.keep)
         self._version = ""  # of the last thing that the server said
         self._is_version_lost = False  # the server says that it does not have it
         self._listing: dict[str, Object] | None = None  # a list that is being streamed
-        self._lines_seen = 0  # on this watch
+        self._lines_seen = 0  # on this watch, after the list
+        self._watching_since = 0.0
         self._has_bookmarks = False
         self._reported = ""
         self.known: dict[str, Object] = {}
         """What was delivered, by namespace/name."""
         self.is_synced = False
 
+    @property
+    def trouble(self) -> str:
+        """What keeps it from listing or watching now; empty when nothing does."""
+        return self._reported
+
     async def run(self) -> None:
         while True:
             try:
                 await self._list_and_watch()
-            except (_RefusedError, TransportError, ValueError) as error:
+            except (_RefusedError, TransportError, UnintelligibleError) as error:
                 self._report(error)
             self._listing = None
             await asyncio.sleep(self._backoff.delay_s())
@@ -204,8 +206,15 @@ class Reflector:
         self._is_version_lost = False
         self._reported = ""
         if events:
-            self._host.on_events(self._kind.info.kind, events)
+            self._deliver(events)
         self._set_synced()
+
+    def _deliver(self, events: Sequence[Event]) -> None:
+        if self._documents is not None:
+            for event in events:
+                if isinstance(event, ObjectRemoved):
+                    self._documents.forget(event.old)
+        self._host.on_events(self._kind.info.kind, events)
 
     # ------------------------------------------------------------------ watches
 
@@ -241,12 +250,12 @@ class Reflector:
 
     async def _follow(self, path: str) -> None:
         loop = asyncio.get_running_loop()
-        started_at = loop.time()
-        self._lines_seen = 0
+        self._begin_watch()
         try:
             async with asyncio.timeout(self._patience_s) as patience, self._client.stream(path) as stream:
                 if stream.status >= 400:
                     raise _RefusedError(stream.status, read_status(await stream.read()).message)
+                self._reported = ""
                 rest = b""
                 async for chunk in stream:
                     *lines, rest = (rest + chunk).split(b"\n")
@@ -254,8 +263,12 @@ class Reflector:
                     patience.reschedule(loop.time() + self._patience_s)
         except (LostError, TimeoutError):
             pass  # a watch that breaks goes on like one that ends
-        if not self._lines_seen and loop.time() - started_at < _SHORT_S:
+        if not self._lines_seen and loop.time() - self._watching_since < _SHORT_S:
             raise _ShortWatchError
+
+    def _begin_watch(self) -> None:
+        self._watching_since = asyncio.get_running_loop().time()
+        self._lines_seen = 0
 
     @property
     def _patience_s(self) -> float:
@@ -272,15 +285,16 @@ class Reflector:
                     self._take_line(text, events)
         finally:
             if events:
-                self._host.on_events(self._kind.info.kind, events)
+                self._deliver(events)
 
     def _take_line(self, text: bytes, events: list[Event]) -> None:
         kind, content = self._reader.line(text)
         if isinstance(content, Status):
             raise _RefusedError(content.code, content.message)
         self._lines_seen += 1
+        self._reported = ""
         if isinstance(content, Unreadable):
-            self._skip(content)
+            self._take_unreadable(kind, content, events)
         elif kind == BOOKMARK:
             self._take_bookmark(content)
         elif self._listing is not None:
@@ -291,6 +305,14 @@ class Reflector:
             if event is not None:
                 events.append(event)
 
+    def _take_unreadable(self, kind: str, content: Unreadable, events: list[Event]) -> None:
+        gone = self.known.pop(content.key, None) if kind == DELETED and self._listing is None else None
+        if gone is None:
+            self._skip(content)
+        else:
+            self._version = content.version
+            events.append(ObjectRemoved(gone))
+
     def _take_bookmark(self, bookmark: Object) -> None:
         meta = bookmark.metadata
         if self._listing is None:
@@ -299,6 +321,7 @@ class Reflector:
         elif meta.annotations.get(INITIAL_EVENTS_END) == "true":
             listed, self._listing = self._listing, None
             self._replace(listed, meta.resource_version)
+            self._begin_watch()  # what came before is the list
 
     # ------------------------------------------------------------------ reports
 
@@ -311,11 +334,11 @@ class Reflector:
         if content.version and self._listing is None:
             self._version = content.version
         self._host.on_trouble(
-            self._kind.info.kind, f"{self._kind.info.kind} {content.key} is left out: {content.problem}"
+            self._kind.info.kind, f"{self._kind.info.kind} {content.key.lstrip('/')} is left out: {content.problem}"
         )
 
     def _report(self, error: Exception) -> None:
-        """Once for each new trouble, until a list succeeds."""
+        """Once for each new trouble, until the server is heard again."""
         message = self._described(error)
         if message != self._reported:
             self._reported = message
@@ -332,7 +355,12 @@ class Reflector:
             return f"missing permission: verbs list and watch on {named}; {then}: {error}"
         if code == _NOT_FOUND:
             return f"the server does not have {named}: {error}"
-        return f"failed to list or watch {named}: {error}"
+        return f"failed to list or watch {named}: {_cause(error)}"
+
+
+def _cause(error: Exception) -> str:
+    """Without the address of the request, which has another timeout each time."""
+    return str(error).rpartition('": ')[2] if isinstance(error, TransportError) else str(error)
 
 
 def _apply(objects: dict[str, Object], kind: str, obj: Object) -> Event | None:

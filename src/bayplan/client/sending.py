@@ -14,9 +14,10 @@ from typing import Final
 
 import msgspec
 
-from bayplan.client.contract import JSON, ApiClient, LostError, NotSentError, Response
+from bayplan.client.contract import ApiClient, LostError, NotSentError, Response
 from bayplan.client.lanes import Lane
 from bayplan.client.limits import Throttle
+from bayplan.model.media_types import JSON
 
 #: Waits between tries, and by how much each may be longer. Upstream: client-go/util/retry DefaultBackoff (v1.36).
 BACKOFF_S: Final = (0.010, 0.050, 0.250)
@@ -24,8 +25,9 @@ JITTER: Final = 0.1
 #: How often a server may ask for patience, and how long in all. Upstream: client-go/rest/with_retry.go (v1.36).
 PATIENCE_TIMES: Final = 10
 PATIENCE_S: Final = 30.0
-#: How long an answer is waited for.
-ANSWER_WITHIN_S: Final = 30.0
+#: How long an answer is waited for. Upstream waits as long as the server does; here an answer that does not come is one
+#: that was lost, and a binding is asked for again.
+ANSWER_WITHIN_S: Final = 15.0
 #: Refusals of which upstream repeats a status patch. Upstream: pkg/scheduler/util/utils.go Retriable (v1.36).
 BUSY: Final = frozenset({409, 500, 503})
 

@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 from bayplan.client.contract import LostError
-from bayplan.client.go_errors import NO_BODY_IN_TIME, NO_HEADERS_IN_TIME
 from bayplan.client.wire import BrokenExchange, Wire
 
 _UNREAD_MAX: Final = 4 * 1024 * 1024
@@ -98,6 +97,6 @@ class HttpStream:
         if self._is_over:
             return
         if silent_for >= self._idle_timeout_s and not self._is_paused:
-            self._wire.expire(NO_BODY_IN_TIME if self.status else NO_HEADERS_IN_TIME)
+            self._wire.expire()
             return
         self._timer = self._loop.call_later(max(self._idle_timeout_s - silent_for, 0.001), self._check_idle)

@@ -2,21 +2,21 @@
 
 Takes bytes; gives the type of each change and the object. Decoding goes straight into the struct; only what that
 refuses takes the slow way, which knows nulls and can say what is wrong. An object that cannot be used is an
-`Unreadable` with its name. Nothing is kept here.
+`Unreadable` with its name. Objects share equal parts; beyond that nothing is kept here.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from bayplan.client.sharing import SharedParts
 from bayplan.model.checks import check
 from bayplan.model.conversion import convert
-from bayplan.model.kinds import KindInfo, Object
-
-ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
-INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+from bayplan.model.kinds import KindInfo, Object, object_key
+from bayplan.model.watch_types import ADDED, ERROR, MODIFIED
 
 
 class Status(msgspec.Struct):
@@ -25,6 +25,10 @@ class Status(msgspec.Struct):
     message: str = ""
     reason: str = ""
     code: int = 0
+
+
+class UnintelligibleError(Exception):
+    """What came is no watch event and no list at all."""
 
 
 class Unreadable(NamedTuple):
@@ -72,27 +76,52 @@ def read_status(body: bytes) -> Status:
         return Status(message=body[:200].decode(errors="replace").strip())
 
 
+class _RawLine(msgspec.Struct):
+    object: msgspec.Raw
+
+
+_decode_raw_line = msgspec.json.Decoder(_RawLine).decode
+
+#: Is given each object that came or changed, with its JSON.
+DocumentKeeper: TypeAlias = Callable[[Object, bytes], None]
+
+
 class KindReader:
     """Reads objects of one kind."""
 
-    def __init__(self, info: KindInfo) -> None:
+    def __init__(self, info: KindInfo, keeper: DocumentKeeper | None = None) -> None:
         self._info = info
+        self._shared = SharedParts()
+        self._keeper = keeper
         line: Any = msgspec.defstruct("_Line", [("type", str), ("object", info.struct)])
         self._decode_line = msgspec.json.Decoder(line).decode
         self._decode_object = msgspec.json.Decoder(info.struct).decode
 
     def line(self, text: bytes) -> Line:
-        """Raises ValueError for what is no watch event at all."""
+        """Raises UnintelligibleError for what is no watch event at all."""
         try:
             decoded: Any = self._decode_line(text)
         except (msgspec.DecodeError, RecursionError):
-            return self._line_slowly(text)
-        return Line(decoded.type, self._checked(decoded.object))
+            line = self._line_slowly(text)
+        else:
+            line = Line(decoded.type, self._checked(decoded.object))
+        if self._keeper is not None and line.type in (ADDED, MODIFIED):
+            self._keep(line.content, _decode_raw_line(text).object)
+        return line
+
+    def _keep(self, content: Object | Unreadable | Status, document: msgspec.Raw) -> None:
+        if self._keeper is not None and not isinstance(content, Unreadable | Status):
+            self._keeper(content, bytes(document))
 
     def page(self, body: bytes) -> Page:
-        """Raises ValueError for what is no list."""
-        decoded = _decode_list(body)
+        """Raises UnintelligibleError for what is no list."""
+        try:
+            decoded = _decode_list(body)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise UnintelligibleError(f"the answer is no list: {error}") from None
         contents = [self._item(item) for item in decoded.items or ()]
+        for content, item in zip(contents, decoded.items or (), strict=True):
+            self._keep(content, item)
         return Page(decoded.metadata.resourceVersion, decoded.metadata.continue_, contents)
 
     def _item(self, raw: msgspec.Raw) -> Object | Unreadable:
@@ -103,10 +132,13 @@ class KindReader:
         return self._checked(decoded)
 
     def _line_slowly(self, text: bytes) -> Line:
-        plain = msgspec.json.decode(text, type=dict[str, Any])
-        content = plain.get("object")
-        if plain.get("type") == ERROR:
-            return Line(ERROR, msgspec.convert(content, Status, strict=False))
+        try:
+            plain = msgspec.json.decode(text, type=dict[str, Any])
+            content = plain.get("object")
+            if plain.get("type") == ERROR:
+                return Line(ERROR, msgspec.convert(content, Status, strict=False))
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise UnintelligibleError(f"the watch says what is no event: {error}") from None
         return Line(str(plain.get("type")), self._slowly(content))
 
     def _slowly(self, plain: Any) -> Object | Unreadable:
@@ -118,11 +150,16 @@ class KindReader:
         return self._checked(obj)
 
     def _checked(self, obj: Object) -> Object | Unreadable:
-        faults = check(obj) if obj.metadata.name else ()  # a bookmark has no name
-        return _unreadable(obj, faults) if faults else obj
+        if not obj.metadata.name:  # a bookmark
+            return obj
+        faults = check(obj)
+        if faults:
+            return _unreadable(obj, faults)
+        self._shared.share(obj)
+        return obj
 
 
 def _unreadable(obj: Object, faults: Any) -> Unreadable:
     meta = obj.metadata
     problem = "; ".join(f"{path}: {message}" for path, message in faults)
-    return Unreadable(f"{meta.namespace}/{meta.name}".lstrip("/"), meta.resource_version, problem)
+    return Unreadable(object_key(obj), meta.resource_version, problem)

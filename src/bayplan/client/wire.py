@@ -15,7 +15,7 @@ from typing import Protocol
 import httptools
 
 from bayplan.client.contract import Response
-from bayplan.client.go_errors import connection_broken
+from bayplan.client.go_errors import NO_BODY_IN_TIME, NO_HEADERS_IN_TIME, connection_broken, host_and_port
 
 _GZIP_WINDOW = 31  # of zlib: with a gzip header
 _BODYLESS = frozenset({204, 304})
@@ -84,10 +84,9 @@ class Wire(asyncio.Protocol):
         self._transport.write(data)
         return self._answer
 
-    def expire(self, cause: str) -> None:
-        """The answer is too late: the connection ends, as nobody knows what else will come on it."""
-        self._fail(BrokenExchange(cause))
-        self.abort()
+    def expire(self) -> None:
+        """The answer is too late."""
+        self._break(NO_BODY_IN_TIME if self._is_head_complete else NO_HEADERS_IN_TIME)
 
     def abort(self) -> None:
         self.is_open = False
@@ -122,7 +121,7 @@ class Wire(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
-            self.expire(f"net/http: HTTP/1.x transport connection broken: malformed HTTP response: {error}")
+            self._break(f"net/http: HTTP/1.x transport connection broken: malformed HTTP response: {error}")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_open = False
@@ -130,7 +129,7 @@ class Wire(asyncio.Protocol):
             if exc is None and self._ends_with_connection():
                 self.on_message_complete()
             else:
-                cause = connection_broken(exc, self._has_begun)
+                cause = connection_broken(exc, self._has_begun, self._ends())
                 self._fail(BrokenExchange(cause, is_unanswered=not self._has_begun))
         self._transport = self._socket = None
         self._on_lost(self)
@@ -155,7 +154,7 @@ class Wire(asyncio.Protocol):
             try:
                 body = self._expanding.decompress(body)
             except zlib.error as error:
-                self.expire(f"gzip: {error}")
+                self._break(f"gzip: {error}")
                 return
         if self._sink is not None:
             self._sink.feed(body)
@@ -189,6 +188,17 @@ class Wire(asyncio.Protocol):
             and "transfer-encoding" not in self._headers
             and self._parser.get_status_code() not in _BODYLESS
         )
+
+    def _ends(self) -> str:
+        """Both ends of the connection, as Go's messages have them."""
+        assert self._transport is not None
+        own, peer = (self._transport.get_extra_info(name) for name in ("sockname", "peername"))
+        return f" tcp {host_and_port(*own[:2])}->{host_and_port(*peer[:2])}" if own and peer else ""
+
+    def _break(self, cause: str) -> None:
+        """Ends the connection, as nobody knows what else will come on it."""
+        self._fail(BrokenExchange(cause))
+        self.abort()
 
     def _fail(self, error: BrokenExchange) -> None:
         answer, sink, self._answer, self._sink = self._answer, self._sink, None, None

@@ -80,12 +80,15 @@ class Writer:
         on_written: Wrote | None = None,
         clock: Callable[[], int] = time.time_ns,
         host: str = "",
+        bind_by_extender: Callable[[Bind], BindAnswered] | None = None,
     ) -> None:
+        """`bind_by_extender` may wait for its answer: it is called in a thread."""
         loop = asyncio.get_running_loop()
         self._on_answer = on_answer
         self._on_written = on_written
+        self._bind_by_extender = bind_by_extender
         self._clock = clock
-        self.outcomes: Counter[tuple[str, str]] = Counter()  # by action and what became of it
+        self.outcomes: Counter[tuple[str, ...]] = Counter()  # by action and what became of it
         throttles = [Throttle(TokenBucket(limits.qps, limits.burst, loop.time()), loop.time) for _ in range(2)]
         self._sender = Sender(client, *throttles)
         self._lanes = Lanes(limits.in_flight, self._sender.is_sending)
@@ -160,10 +163,18 @@ class Writer:
     async def _bind(self, job: Job) -> None:
         action = job.subject
         assert isinstance(action, Bind)
+        if action.extender:
+            await self._ask_extender(job, action)
+            return
         error, lost = await self._attempt(self._pod_writes.bind(action))
         self._over(
             job, action, error, BindAnswered(action.pod, action.uid, error, lost), self._pause(action.uid, error, lost)
         )
+
+    async def _ask_extender(self, job: Job, action: Bind) -> None:
+        assert self._bind_by_extender is not None
+        answer = await asyncio.to_thread(self._bind_by_extender, action)
+        self._over(job, action, answer.error, answer)
 
     async def _evict(self, job: Job) -> None:
         action = job.subject

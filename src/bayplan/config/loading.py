@@ -85,7 +85,9 @@ class Configuration:
 
     @property
     def extenders(self) -> tuple[Extender, ...]:
-        return self.file.extenders
+        """In the order in which they are asked: those that a pod can do without come last."""
+        # Upstream: scheduler.go buildExtenders (v1.36).
+        return tuple(sorted(self.file.extenders, key=lambda extender: extender.ignorable))
 
 
 def load_configuration(

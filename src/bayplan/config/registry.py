@@ -6,12 +6,13 @@ not by the one under which a file names it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from bayplan.config.loading import Configuration, ProfileSpec
 from bayplan.core.feature_gates import FeatureGates
 from bayplan.core.framework.contract import PreBindPlugin, ReservePlugin
+from bayplan.core.framework.extender import Extender
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.unprepared import filters_as_prepared, pre_scorers_in_effect, scorers_as_prepared
 from bayplan.core.plugins.default_binder import DefaultBinder
@@ -79,9 +80,9 @@ WITH_GATES: frozenset[PluginFactory] = frozenset(
 #: Preemption is a stage of the core; in a configuration it goes by the name of a plugin.
 
 
-def build_profiles(configuration: Configuration) -> dict[str, Profile]:
-    """Profiles by scheduler name."""
-    return {spec.scheduler_name: _build(spec, configuration) for spec in configuration.profiles}
+def build_profiles(configuration: Configuration, extenders: Sequence[Extender] = ()) -> dict[str, Profile]:
+    """Profiles by scheduler name. All of them ask the `extenders`, which whoever is to ask them makes."""
+    return {spec.scheduler_name: _build(spec, configuration, tuple(extenders)) for spec in configuration.profiles}
 
 
 def queue_order(profiles: Mapping[str, Profile]) -> SortKey:
@@ -90,7 +91,7 @@ def queue_order(profiles: Mapping[str, Profile]) -> SortKey:
     return PrioritySort().sort_key if plugin is None else plugin.sort_key
 
 
-def _build(spec: ProfileSpec, configuration: Configuration) -> Profile:
+def _build(spec: ProfileSpec, configuration: Configuration, extenders: tuple[Extender, ...]) -> Profile:
     plugins = _instances(spec, configuration.gates)
 
     def at(point: str) -> tuple[Any, ...]:
@@ -119,6 +120,7 @@ def _build(spec: ProfileSpec, configuration: Configuration) -> Profile:
         ),
         # Upstream ends the search for candidates early; here only a configuration that says so does.
         preemption=spec.args[DEFAULT_PREEMPTION] if DEFAULT_PREEMPTION in spec.configured else None,
+        extenders=extenders,
     )
 
 

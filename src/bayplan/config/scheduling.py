@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles, queue_order
+from bayplan.core.framework.extender import Extender
+from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.scheduler import ChoiceObserver, Scheduler
 from bayplan.model.time_units import SECOND
 
 
 def build_scheduler(
-    configuration: Configuration, *, started_at: int, on_choice: ChoiceObserver | None = None
+    configuration: Configuration,
+    *,
+    started_at: int,
+    on_choice: ChoiceObserver | None = None,
+    extenders: Sequence[Extender] = (),
+    stopwatch: Stopwatch | None = None,
 ) -> Scheduler:
     """A fresh scheduler; `on_choice` is called with each choice before it changes anything."""
-    profiles = build_profiles(configuration)
+    profiles = build_profiles(configuration, extenders)
     return Scheduler(
         profiles,
         queue_order(profiles),
@@ -24,4 +33,5 @@ def build_scheduler(
         on_choice=on_choice,
         gates=configuration.gates,
         safety=configuration.safety,
+        stopwatch=stopwatch,
     )

@@ -12,12 +12,13 @@ from bayplan.model.kinds import Object
 from bayplan.model.structs import Struct
 
 
-class Bind(Struct, frozen=True):
-    """Assign the pod to the node."""
+class Bind(Struct, frozen=True, omit_defaults=True):
+    """Assign the pod to the node, or have the extender of that name do it."""
 
     pod: str  # namespace/name
     uid: str
     node: str
+    extender: str = ""
 
 
 class Evict(Struct, frozen=True):

@@ -16,6 +16,7 @@ from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import BindAnswered, PermitAnswered, VolumesAnswered
 from bayplan.core.failure_handling import return_failed
 from bayplan.core.framework.contract import Wait
+from bayplan.core.framework.extender import binder_for
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE
 from bayplan.core.framework.verdict import Code, CycleError, Status
@@ -89,7 +90,7 @@ class Binding:
 
     def unconfirmed(self) -> list[str]:
         """Pods that have a node but are not known to be bound."""
-        return [key for key, way in self._on_the_way.items() if way.queued.state is not PodState.BOUND]
+        return [key for key, way in list(self._on_the_way.items()) if way.queued.state is not PodState.BOUND]
 
     def due_at(self) -> int | None:
         """When the first of them has waited too long."""
@@ -205,13 +206,21 @@ class Binding:
 
     def _bind(self, way: OnTheWay, now: int) -> Decision:
         """Bind the pod, unless PreBind rejects it at the last moment."""
-        info, binder = way.queued.info, way.profile.bind
         rejected = self._pre_bind(way)
         if rejected is not None:
             return self._fall_back(way, rejected, now)
-        node = binder.bind_target(info, way.node) if binder is not None else way.node
+        way.binder = binder_for(way.profile.extenders, way.queued.info)
+        return Decision(way.queued.key, Outcome.ASSUMED, way.node, actions=(self._binding_request(way),))
+
+    def _binding_request(self, way: OnTheWay) -> Bind:
+        """To the extender that binds the pod if there is one, or else to where the Bind plugin says."""
+        info, plugin, node, extender = way.queued.info, way.profile.bind, way.node, ""
+        if way.binder is not None:
+            extender = way.binder.name
+        elif plugin is not None:
+            node = plugin.bind_target(info, way.node)
         self._binding[info.uid] = (node, way)
-        return Decision(info.key, Outcome.ASSUMED, way.node, actions=(Bind(info.key, info.uid, node),))
+        return Bind(info.key, info.uid, node, extender)
 
     def _pre_bind(self, way: OnTheWay) -> Status | None:
         """Why the pod must not be bound, None if it may."""
@@ -298,6 +307,9 @@ class Binding:
             way.queued.enter(PodState.BOUND)
 
     def _bind_failed(self, way: OnTheWay, answer: BindAnswered, bound: tuple[str, OnTheWay] | None, now: int) -> None:
+        if way.binder is not None:
+            self._extender_failed(way, answer, now)
+            return
         way.uncertain |= answer.lost
         if way.uncertain and bound is not None:
             # The pod may be bound. To give its room away would overcommit the node, so it is asked for again until
@@ -307,6 +319,19 @@ class Binding:
             self._outbox.append(Bind(answer.pod, answer.uid, bound[0]))
             return
         self._fail(way, f'running Bind plugin "DefaultBinder": {answer.error}', now)
+
+    def _extender_failed(self, way: OnTheWay, answer: BindAnswered, now: int) -> None:
+        """As upstream the pod loses its node, or its binding goes the usual way where the extender is ignorable.
+
+        This holds for a lost answer, too: nobody knows what it means to an extender to be asked again. If the pod was
+        bound after all, the watch will show it.
+        """
+        assert way.binder is not None
+        if way.binder.ignorable:
+            way.binder = None
+            self._outbox.append(self._binding_request(way))
+        else:
+            self._fail(way, answer.error, now)
 
     def volumes_answered(self, answer: VolumesAnswered, now: int) -> None:
         way = self.reservations.answered(answer)

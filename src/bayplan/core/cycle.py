@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from bayplan.core.columns import RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import NO_NODES, fit_error
+from bayplan.core.extending import add_extender_scores, filter_by_extenders
 from bayplan.core.filtering import Filtered, PreFilterResult, filter_nodes, run_pre_filters
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import Code, CycleError, Status
@@ -54,9 +55,11 @@ def _go_through(found: Attempt, profile: Profile, view: View) -> None:
         return
     found.pre = run_pre_filters(profile, pod, view)
     filtered, found.next_start = sample(profile, filter_nodes(profile, pod, view, found.pre), view, found.next_start)
-    found.filtered = filtered
+    found.filtered = filtered = filter_by_extenders(profile.extenders, pod, view, filtered)
     if len(filtered.feasible_rows):
-        found.scored = _score(profile, pod, view, filtered.feasible_rows)
+        seen = view.without_pods() if filtered.as_objects else view
+        found.scored = _score(profile, pod, seen, filtered.feasible_rows)
+        add_extender_scores(profile.extenders, pod, view, found.scored)
         return
     found.post_filter = run_post_filters(profile, pod, view, filtered)
     found.message = fit_error(filtered, view, found.post_filter.message)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import Attempt, attempt
 from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
 from bayplan.core.diagnosis import NO_NODES, Diagnosis, diagnose
+from bayplan.core.extending import ask_filters
 from bayplan.core.filtering import (
     Filtered,
     PreFilterResult,
@@ -32,17 +33,21 @@ from bayplan.core.filtering import (
     take_failures,
 )
 from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, State
+from bayplan.core.framework.extender import is_any_interested
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, unresolvable
+from bayplan.core.framework.timing import Stopwatch
+from bayplan.core.framework.verdict import SUCCESS, CycleError, unresolvable
 from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, run_post_filters
 from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
-from bayplan.core.standing import RANKS, NothingToReuse, Standing, standing_for
+from bayplan.core.standing import RANKS, Ground, NothingToReuse, Standing, ground_for, standing_for
 
 #: Bytes that all standings together may take, by estimate.
 STANDINGS_BYTES_MAX = 512 << 20
 BYTES_PER_ROW = 32
+
+Recent = TypeVar("Recent")
 
 #: How far each log of changes has come: as long as no number grows, everything is as it was.
 Instant: TypeAlias = tuple[int, int, int, int]
@@ -51,11 +56,18 @@ Instant: TypeAlias = tuple[int, int, int, int]
 class Decider:
     """Decides pod after pod on one cache."""
 
-    def __init__(self, profiles: Mapping[str, Profile], *, reuse: bool = True) -> None:
+    def __init__(
+        self, profiles: Mapping[str, Profile], *, reuse: bool = True, stopwatch: Stopwatch | None = None
+    ) -> None:
         self._profiles = profiles
+        self._stopwatch = stopwatch
+        self._look_up = self._kept_for if stopwatch is None else self._timed_look_up
         self._reuse = reuse
+        self._standings_made = 0
         self._next_start = 0  # one for all profiles, as upstream
-        self._kept: OrderedDict[tuple[str, int], _Kept | NothingToReuse] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, int], _Kept | NothingToReuse] = OrderedDict()  # by shape
+        self._locals: OrderedDict[tuple[str, int], _Local | NothingToReuse] = OrderedDict()  # by what they are about
+        self._grounds: OrderedDict[tuple[str, int], Ground | NothingToReuse] = OrderedDict()
 
     def decide(self, pod: PodInfo, view: View) -> Choice:
         """The best node, ties by the smallest name. Raises CycleError when the attempt ends in an error."""
@@ -66,10 +78,9 @@ class Decider:
             nominated = _nominated_choice(profile, pod, view)
             if nominated is not None:
                 return nominated
-        # A node that the pod names itself is not part of its shape.
-        if self._reuse and profile.percentage_of_nodes_to_score is None and not pod.node_name:
+        if self._may_reuse(profile, pod):
             try:
-                kept = self._kept_for(profile, pod, view)
+                kept = self._look_up(profile, pod, view)
                 choice = kept.decide(pod, view) if isinstance(kept, _Kept) else None
             except CycleError:
                 choice = None  # more was asked than had to be: the straight line tells whether it matters
@@ -80,18 +91,70 @@ class Decider:
         self._next_start = found.next_start
         return _choice_of(found, view, start)
 
+    def _timed_look_up(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse:
+        stopwatch = self._stopwatch
+        assert stopwatch is not None
+        if not stopwatch.running:
+            return self._kept_for(profile, pod, view)
+        made_before = self._standings_made
+        started = stopwatch.clock()
+        kept = self._kept_for(profile, pod, view)
+        took_ns = stopwatch.clock() - started
+        reusable = isinstance(kept, _Kept)
+        reused = reusable and self._standings_made == made_before
+        stopwatch.recorder.looked_up(profile.scheduler_name, reused=reused, reusable=reusable, took_ns=took_ns)
+        return kept
+
+    def _may_reuse(self, profile: Profile, pod: PodInfo) -> bool:
+        """A node that the pod names itself is not part of its shape, and extenders see more of a pod than that."""
+        if not self._reuse or profile.percentage_of_nodes_to_score is not None or pod.node_name:
+            return False
+        return not (profile.extenders and is_any_interested(profile.extenders, pod))
+
     def _kept_for(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse:
         key = (profile.scheduler_name, pod.shape.id)
         kept = self._kept.get(key)
         if kept is not None and kept.follow(view):
             self._kept.move_to_end(key)
             return kept
-        standing = standing_for(profile, pod, view)
-        kept = self._kept[key] = _Kept(pod, standing) if isinstance(standing, Standing) else standing
-        self._kept.move_to_end(key)
-        if len(self._kept) * view.nodes.count * BYTES_PER_ROW > STANDINGS_BYTES_MAX and len(self._kept) > 1:
-            self._kept.popitem(last=False)
+        local = self._local_for(profile, pod, view)
+        if isinstance(local, NothingToReuse):
+            kept = local
+        elif isinstance(kept, _Kept):
+            kept.local = local
+        else:
+            kept = _Kept(pod, local)
+        _put(self._kept, key, kept, view.nodes.count)
         return kept
+
+    def _local_for(self, profile: Profile, pod: PodInfo, view: View) -> _Local | NothingToReuse:
+        """What the local plugins say, shared by all pods that they cannot tell apart."""
+        # Ids of shapes are kept apart from those of what is shared by being negative.
+        key = (profile.scheduler_name, pod.shape.demands_id if profile.shares_standings else ~pod.shape.id)
+        local = self._locals.get(key)
+        if local is None or not local.follow(view):
+            self._standings_made += 1
+            ground = self._ground_for(profile, pod, view)
+            made = ground if isinstance(ground, NothingToReuse) else standing_for(profile, pod, view, ground)
+            local = _Local(made) if isinstance(made, Standing) else made
+        _put(self._locals, key, local, view.nodes.count)
+        return local
+
+    def _ground_for(self, profile: Profile, pod: PodInfo, view: View) -> Ground | NothingToReuse:
+        key = (profile.scheduler_name, pod.shape.constraints_id if profile.shares_grounds else ~pod.shape.id)
+        ground = self._grounds.get(key)
+        if ground is None or not ground.follow(view):
+            ground = ground_for(profile, pod, view)
+        _put(self._grounds, key, ground, view.nodes.count)
+        return ground
+
+
+def _put(recent: OrderedDict[tuple[str, int], Recent], key: tuple[str, int], value: Recent, node_count: int) -> None:
+    """Keep it as the one used last; what was not used for the longest time goes when there are too many."""
+    recent[key] = value
+    recent.move_to_end(key)
+    if len(recent) * node_count * BYTES_PER_ROW > STANDINGS_BYTES_MAX and len(recent) > 1:
+        recent.popitem(last=False)
 
 
 def _nominated_choice(profile: Profile, pod: PodInfo, view: View) -> Fits | None:
@@ -105,9 +168,10 @@ def _nominated_choice(profile: Profile, pod: PodInfo, view: View) -> Fits | None
         if not pre.status.ok:
             return None
         found = filter_with_nominated(profile.filter, filter_states(profile, pod, view, pre.states), pod, view, rows)
+        fits = found.passed[0] and len(ask_filters(profile.extenders, pod, view, rows).rows)
     except CycleError:
         return None  # as upstream: all nodes are looked at instead
-    return Fits(row, None, found.codes, 0, rows) if found.passed[0] else None
+    return Fits(row, None, found.codes, 0, rows) if fits else None
 
 
 def _choice_of(found: Attempt, view: View, start: int = 0) -> Choice:
@@ -133,9 +197,7 @@ def _nothing_fits(
     """Perhaps there is a node that can be cleared."""
     found = result.found
     if found is None or not len(found.tied_rows):
-        # Where nobody looked for candidates nothing is known against an earlier nomination.
-        keeps_nomination = found is None or result.status.code is Code.ERROR
-        return Unschedulable(diagnose, keeps_nomination, deallocation=result.deallocation)
+        return Unschedulable(diagnose, result.keeps_nomination, deallocation=result.deallocation)
     row = _first_by_name(found.tied_rows, view)
     return NeedsPreemption(diagnose, row, found.tied_rows, found, start, deallocation=result.deallocation)
 
@@ -144,13 +206,64 @@ def _first_by_name(rows: RowArray, view: View) -> int:
     return int(rows[np.argmin(view.nodes.name_ranks()[rows])])
 
 
-class _Kept:
-    """A standing with what else is known of pods of its shape."""
+class _Local:
+    """A standing with what else follows from local filters alone."""
 
-    def __init__(self, pod: PodInfo, standing: Standing) -> None:
-        profile = self.profile = standing.profile
+    def __init__(self, standing: Standing) -> None:
+        profile = standing.profile
         self.standing = standing
         self.follow = standing.follow
+        self._candidacies: dict[int, Candidacy] = {}  # by priority
+        self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
+        # The standing's verdicts as an outcome; it follows them.
+        pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
+        states = [*standing.states, *[SKIP] * len(profile.later_filters)]
+        self._filtered = Filtered(profile.filter, states, pre, standing.verdicts, unresolvable(), row_array([]))
+
+    def preempt(self, pod: PodInfo, view: View, nominated: tuple[RowArray, RowArray] | None) -> Choice:
+        """Nothing fits, with nothing but local filters in play."""
+        profile = self.standing.profile
+        if profile.preemption is not None or DEFAULT_PREEMPTION not in profile.post_filter:
+            return _choice_of(attempt(profile, pod, view), view)
+        filtered = self._filtered if nominated is None else self._filtered_with(view, nominated)
+        result = run_post_filters(profile, pod, view, filtered, self._search)
+        return _nothing_fits(result, view, lambda: self._diagnose(filtered, view, result.message))
+
+    def _diagnose(self, filtered: Filtered, view: View, post_filter_message: str) -> Diagnosis:
+        """The same for as long as no verdict changes."""
+        if filtered is not self._filtered:
+            return diagnose(filtered, view, post_filter_message)
+        key = (self.standing.version, post_filter_message)
+        if self._diagnosis is None or self._diagnosis[0] != key:
+            self._diagnosis = (key, diagnose(filtered, view, post_filter_message))
+        return self._diagnosis[1]
+
+    def _filtered_with(self, view: View, nominated: tuple[RowArray, RowArray]) -> Filtered:
+        """What the local filters say where nodes must have room for the nominated pods as well."""
+        plain = self._filtered
+        verdicts = Verdicts(plain.verdicts.rejected_by.copy(), plain.verdicts.codes.copy())
+        full = WhatIf(plain.plugins, plain.states, view)
+        full.shift(*nominated, +1)
+        crowded = np.unique(nominated[1])
+        take_failures(verdicts, crowded, full.filter(crowded))
+        return replace(plain, verdicts=verdicts)
+
+    def _search(self, pod: PodInfo, view: View, filtered: Filtered) -> Candidacy:
+        candidacy = self._candidacies.get(pod.priority)
+        if _is_nominated(pod, view):  # it alone need not make room for itself: of no use to others
+            candidacy = Candidacy(view)
+        elif candidacy is None or candidacy.budgets_version != view.objects.budgets_version:
+            candidacy = self._candidacies[pod.priority] = Candidacy(view)
+        candidacy.follow(pod, view, filtered)
+        return candidacy
+
+
+class _Kept:
+    """What is known of pods of one shape."""
+
+    def __init__(self, pod: PodInfo, local: _Local) -> None:
+        profile = self.profile = local.standing.profile
+        self.local = local
         #: PreFilters that read the cluster and may have something to do for such pods.
         self._later_pre_filters = tuple(
             plugin
@@ -166,13 +279,10 @@ class _Kept:
             if not isinstance(plugin, SelectiveScorePlugin) or plugin.tells_nodes_apart(pod)
         )
         self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
-        self._candidacies: dict[int, Candidacy] = {}  # by priority
-        self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
         self._unschedulable: dict[tuple[int, str], tuple[Instant, Unschedulable]] = {}  # by priority and policy
-        # The standing's verdicts as an outcome; it follows them.
-        pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
-        states = [*standing.states, *self._all_skip]
-        self._filtered = Filtered(profile.filter, states, pre, standing.verdicts, unresolvable(), row_array([]))
+
+    def follow(self, view: View) -> bool:
+        return self.local.follow(view)
 
     def decide(self, pod: PodInfo, view: View) -> Choice | None:
         """None when the straight line has to be taken."""
@@ -182,7 +292,7 @@ class _Kept:
         states = self._later_states(pod, view)
         if states is None:
             return None
-        standing = self.standing
+        standing = self.local.standing
         nominated = nominated_pods(pod, view) if view.nominated else None
         if nominated is not None and not len(nominated[0]):
             nominated = None
@@ -194,7 +304,7 @@ class _Kept:
             rows = passed.nonzero()[0]
             if len(rows):
                 return self._best(pod, view, rows)
-        return self._remember(pod, view, self._preempt(pod, view, nominated)) if only_local else None
+        return self._remember(pod, view, self.local.preempt(pod, view, nominated)) if only_local else None
 
     def _unschedulable_before(self, pod: PodInfo, view: View) -> Unschedulable | None:
         """What became of an identical pod, when it was unschedulable and nothing has changed since.
@@ -236,7 +346,7 @@ class _Kept:
         self, view: View, states: list[State], nominated: tuple[RowArray, RowArray] | None
     ) -> BoolArray:
         """(nodes,) what passes the filters that read the cluster, and all filters with nominated pods present."""
-        standing = self.standing
+        standing = self.local.standing
         # Judging all rows, though some have failed already, saves gathering the others.
         most = 2 * standing.passed_count > len(standing.passed)
         rows = ALL_ROWS if most else standing.feasible_rows
@@ -258,7 +368,7 @@ class _Kept:
 
     def _best(self, pod: PodInfo, view: View, rows: RowArray) -> Fits:
         """The best of the feasible `rows`."""
-        standing = self.standing
+        standing = self.local.standing
         more = self._later_scores(pod, view, rows)
         if standing.total_is_constant_apart:
             if more is None and len(rows) == standing.passed_count:
@@ -286,43 +396,6 @@ class _Kept:
                 weighted = scores * profile.weights[plugin.name]
                 sums = weighted if sums is None else sums + weighted
         return sums
-
-    def _preempt(self, pod: PodInfo, view: View, nominated: tuple[RowArray, RowArray] | None) -> Choice:
-        """Nothing fits, with nothing but local filters in play."""
-        profile = self.profile
-        if profile.preemption is not None or DEFAULT_PREEMPTION not in profile.post_filter:
-            return _choice_of(attempt(profile, pod, view), view)
-        filtered = self._filtered if nominated is None else self._filtered_with(view, nominated)
-        result = run_post_filters(profile, pod, view, filtered, self._search)
-        return _nothing_fits(result, view, lambda: self._diagnose(filtered, view, result.message))
-
-    def _diagnose(self, filtered: Filtered, view: View, post_filter_message: str) -> Diagnosis:
-        """The same for as long as no verdict changes."""
-        if filtered is not self._filtered:
-            return diagnose(filtered, view, post_filter_message)
-        key = (self.standing.version, post_filter_message)
-        if self._diagnosis is None or self._diagnosis[0] != key:
-            self._diagnosis = (key, diagnose(filtered, view, post_filter_message))
-        return self._diagnosis[1]
-
-    def _filtered_with(self, view: View, nominated: tuple[RowArray, RowArray]) -> Filtered:
-        """What the local filters say where nodes must have room for the nominated pods as well."""
-        plain = self._filtered
-        verdicts = Verdicts(plain.verdicts.rejected_by.copy(), plain.verdicts.codes.copy())
-        full = WhatIf(plain.plugins, plain.states, view)
-        full.shift(*nominated, +1)
-        crowded = np.unique(nominated[1])
-        take_failures(verdicts, crowded, full.filter(crowded))
-        return replace(plain, verdicts=verdicts)
-
-    def _search(self, pod: PodInfo, view: View, filtered: Filtered) -> Candidacy:
-        candidacy = self._candidacies.get(pod.priority)
-        if _is_nominated(pod, view):  # it alone need not make room for itself: of no use to others
-            candidacy = Candidacy(view)
-        elif candidacy is None or candidacy.budgets_version != view.objects.budgets_version:
-            candidacy = self._candidacies[pod.priority] = Candidacy(view)
-        candidacy.follow(pod, view, filtered)
-        return candidacy
 
 
 def _instant(view: View) -> Instant:

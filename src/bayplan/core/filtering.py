@@ -74,6 +74,8 @@ class Filtered:
     absent: Status  # what holds for nodes that were not looked at
     feasible_rows: RowArray
     explained: Explained = field(default_factory=dict)
+    known_rejectors: tuple[str, ...] | None = None  # where verdicts do not show all of them: after extenders
+    as_objects: bool = False  # the feasible nodes are objects that an extender returned
 
     def status_of(self, view: View, row: int) -> Status:
         """The verdict on one node, in words."""
@@ -81,6 +83,8 @@ class Filtered:
 
     def rejectors(self, view: View) -> tuple[str, ...]:
         """The plugins that rejected the pod or some node, sorted; only they can tell when a new attempt is worth it."""
+        if self.known_rejectors is not None:
+            return self.known_rejectors
         if not self.pre.status.ok:
             return (self.pre.status.plugin,) if self.pre.status.plugin else tuple(sorted(self.pre.narrowing))
         rejecting = self.verdicts.rejected_by[view.nodes.alive & (self.verdicts.rejected_by >= 0)]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from bayplan.core.actions import ReleaseClaim
+from bayplan.core.framework.extender import Extender
 from bayplan.core.framework.profile import Profile
 from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
 from bayplan.core.queue.queued_pod import QueuedPod
@@ -50,6 +51,7 @@ class OnTheWay(Struct, eq=False):
     deadline: int | None = None  # of the volumes
     devices: DeviceWait | None = None
     uncertain: bool = False  # an answer to Bind was lost
+    binder: Extender | None = None  # that was asked to bind it
 
     @property
     def pod(self) -> Pod:

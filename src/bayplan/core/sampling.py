@@ -38,7 +38,8 @@ def sample(profile: Profile, filtered: Filtered, view: View, start: int) -> tupl
     order = row_array([view.nodes.rows_by_name[name] for name in names])
     order = np.roll(order, -start)
     order = order[looked_at[order]]
-    wanted = wanted_count(len(order), profile.percentage_of_nodes_to_score) if profile.score else 1
+    one_is_enough = not profile.score and not any(one.filters or one.scores for one in profile.extenders)
+    wanted = 1 if one_is_enough else wanted_count(len(order), profile.percentage_of_nodes_to_score)
     feasible = filtered.verdicts.passed[order]
     found = np.cumsum(feasible)
     # The node that is one too many ends the search; it counts neither as feasible nor as failed.

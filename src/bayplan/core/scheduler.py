@@ -33,17 +33,22 @@ from bayplan.core.events import (
 from bayplan.core.evictions import Evictions
 from bayplan.core.failure_handling import failed_event, return_failed, return_unschedulable
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.framework.extender import AnyExtender
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import (
     POD_GONE,
     POD_PLACED,
+    RESOURCES_BY_KIND,
     UNHEARD_UPSTREAM,
     ActionType,
     ClusterEvent,
     EventResource,
     Wakeups,
 )
+from bayplan.core.framework.timed_plugins import timed_gate, timed_profile
+from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import Code, CycleError, Status
+from bayplan.core.on_the_way import OnTheWay
 from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor
 from bayplan.core.preemption.loop_breaker import Victim
@@ -65,9 +70,6 @@ from bayplan.model.time_units import MINUTE, SECOND
 #: Is given the pod, the view and what was chosen, or the error of the attempt, before anything changes.
 ChoiceObserver: TypeAlias = Callable[[PodInfo, View, Choice | CycleError], None]
 
-#: By kind; kinds that no plugin hears of are not among them.
-_RESOURCES = {resource.value.rpartition("/")[2]: resource for resource in EventResource}
-
 
 class Scheduler:
     """One scheduler with its queue and cache."""
@@ -86,7 +88,11 @@ class Scheduler:
         on_choice: ChoiceObserver | None = None,
         gates: FeatureGates = DEFAULT_GATES,
         safety: PreemptionSafety = UPSTREAM,
+        stopwatch: Stopwatch | None = None,
     ) -> None:
+        if stopwatch is not None:
+            profiles = {name: timed_profile(profile, stopwatch) for name, profile in profiles.items()}
+        self._stopwatch = stopwatch
         self.profiles = profiles
         self.wakeups = wakeups
         self.cache = Cache(gates, safety.own_schedulers(profiles))
@@ -94,7 +100,7 @@ class Scheduler:
         self._evictions = Evictions()
         gate = PreemptionGate(self._evictions.is_preempting)
         self.queue = SchedulingQueue(
-            {name: QueueProfile.of(profile, (gate,), wakeups) for name, profile in profiles.items()},
+            {name: _queue_profile(profile, gate, wakeups) for name, profile in profiles.items()},
             sort_key,
             started_at=started_at,
             initial_backoff_ns=initial_backoff_ns,
@@ -103,7 +109,7 @@ class Scheduler:
             mirror=self.cache,
             pops_from_backoff=gates.scheduler_pop_from_backoff_q,
         )
-        self._decider = Decider(profiles)
+        self._decider = Decider(profiles, stopwatch=stopwatch)
         self._on_choice = on_choice
         self._binding = Binding(self.cache, self.queue, bind_timeout_ns, self._given_back)
 
@@ -111,10 +117,23 @@ class Scheduler:
         """Pods that have a node but are not known to be bound."""
         return self._binding.unconfirmed()
 
+    def on_the_way(self, key: str) -> OnTheWay | None:
+        """The pod that has a node but has not been seen there yet; to be read only."""
+        return self._binding.find(key)
+
     # ------------------------------------------------------------------ events in
 
     def observe(self, event: Event, now: int) -> None:
         """Something happened in the world."""
+        stopwatch = self._stopwatch
+        if stopwatch is None or not stopwatch.start_event(now):
+            self._take_in(event, now)
+            return
+        started = stopwatch.clock()
+        self._take_in(event, now)
+        stopwatch.finish_event(event, started)
+
+    def _take_in(self, event: Event, now: int) -> None:
         match event:
             case ObjectChanged(Pod() as old, Pod() as new):  # by far the most frequent
                 self._pod_changed(old, new, now)
@@ -168,7 +187,7 @@ class Scheduler:
         """Wake the pods that a change of something else than a pod or node may help; `obj` is what is left to see."""
         if isinstance(obj, DeviceTaintRule):
             self._taint_rule_moved(old, new, now)
-        resource = _RESOURCES.get(type(obj).__name__)
+        resource = RESOURCES_BY_KIND.get(type(obj).__name__)
         is_heard = resource not in UNHEARD_UPSTREAM or self.wakeups is Wakeups.COMPLETE
         if resource is not None and is_heard:
             self.queue.move(ClusterEvent(resource, action), old, new, now)
@@ -177,7 +196,7 @@ class Scheduler:
     def _given_back(self, assumed: Object, as_before: Object | None, now: int) -> None:
         """Volumes or devices that were meant for a pod are free again, which no watch will say; upstream is silent."""
         if self.wakeups is Wakeups.COMPLETE:
-            resource = _RESOURCES[type(assumed).__name__]
+            resource = RESOURCES_BY_KIND[type(assumed).__name__]
             action = ActionType.DELETE if as_before is None else ActionType.UPDATE
             self.queue.move(ClusterEvent(resource, action), assumed, as_before, now)
 
@@ -310,6 +329,8 @@ class Scheduler:
         profile = self.profiles[queued.info.scheduler_name]
         view = self.cache.view()
         info = queued.info
+        if self._stopwatch is not None:
+            self._stopwatch.start(now)
         kept = self.queue.nominations.node_of(info)
         if kept and kept != info.nominated_node_name:
             info = replace(info, nominated_node_name=kept)
@@ -386,3 +407,10 @@ class Scheduler:
         for preemptor in freed:
             self.queue.release(preemptor, now)
         return waited
+
+
+def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups) -> QueueProfile:
+    if profile.stopwatch is not None:
+        gate = timed_gate(gate, profile.scheduler_name, profile.stopwatch)
+    gates = (gate, AnyExtender()) if profile.extenders else (gate,)
+    return QueueProfile.of(profile, gates, wakeups)

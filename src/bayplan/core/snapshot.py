@@ -155,7 +155,7 @@ class Usage:
     pod_counts: IntArray  # (nodes,)
 
     def copy(self) -> Usage:
-        return Usage(self.requested.copy(), self.nonzero_requested.copy(), self.pod_counts.copy())
+        return Usage(self.requested.copy("K"), self.nonzero_requested.copy("K"), self.pod_counts.copy())
 
     def shift(self, pods: PodTable, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         """Pod i comes to (+1) or leaves (-1) node i; a node may be named several times."""
@@ -176,6 +176,8 @@ class View:
     objects: Objects
     nominated: Mapping[str, Sequence[int]]  # node name -> rows of the pods nominated there
     usage: Usage
+    #: Nodes are as an extender returned them: nothing is known of the pods and images there. Only scoring sees them so.
+    bare: bool = False
 
     def shape(self, pod_row: int) -> PodShape:
         return self.shapes.shapes[int(self.pods.shape_ids[pod_row])]
@@ -183,3 +185,9 @@ class View:
     def what_if(self) -> View:
         """The same instant with usage that may be shifted."""
         return replace(self, usage=self.usage.copy())
+
+    def without_pods(self) -> View:
+        """The same instant with nodes that are objects and nothing else."""
+        usage = self.usage
+        nothing = (usage.requested, usage.nonzero_requested, usage.pod_counts)
+        return replace(self, usage=Usage(*map(np.zeros_like, nothing)), bare=True)

@@ -8,14 +8,23 @@ when a node object changes, or the log of changes does not reach back far enough
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, Rows, every_row
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, run_filters
-from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, NormalizePlugin, Reads, Ready, ScorePlugin, State
+from bayplan.core.framework.contract import (
+    MAX_NODE_SCORE,
+    SKIP,
+    FilterPlugin,
+    NormalizePlugin,
+    Ready,
+    ScorePlugin,
+    State,
+)
 from bayplan.core.framework.profile import OneRow, Profile
 from bayplan.core.scoring import check_range, has_invalid
 from bayplan.core.snapshot import View
@@ -53,13 +62,12 @@ class Plain:
     plugin: ScorePlugin
     state: State
     weight: int
-    follows_usage: bool
     score_one: OneRow
 
 
 @dataclass(frozen=True, slots=True)
 class NothingToReuse:
-    """A local PreFilter rejects pods of the shape or narrows the search, or the profile leaves a PreFilter out.
+    """A local PreFilter rejects such pods or narrows the search, or the profile leaves a PreFilter out.
 
     Nothing but another node object can change that.
     """
@@ -71,54 +79,91 @@ class NothingToReuse:
         return view.nodes.spec_changes.position == self.spec_position
 
 
-def standing_for(profile: Profile, pod: PodInfo, view: View) -> Standing | NothingToReuse:
-    """What is known of all pods of that one's shape. The pod names no node: that is not part of a shape."""
-    states = _local_states(profile, pod, view)
+class Ground:
+    """What node objects alone say about pods with the same constraints, whatever runs there: verdicts and scores.
+
+    `states` are those of the profile's local filters, SKIP for those that follow usage and come after them.
+    """
+
+    def __init__(self, profile: Profile, pod: PodInfo, view: View, states: Sequence[State]) -> None:
+        nodes = view.nodes
+        self.spec_position = nodes.spec_changes.position
+        self.count = nodes.count
+        self.states = states
+        self.verdicts = run_filters(profile.local_filters, states, view, ALL_ROWS)
+        #: What is rejected here stays so while nodes stay as they are.
+        self.settled: BoolArray = (self.verdicts.rejected_by != PASSED) | ~nodes.alive
+        self.any_settled = bool(self.settled.any())
+        self.open_rows: Rows = np.flatnonzero(~self.settled) if self.any_settled else ALL_ROWS
+        plain, self.scaled = _lasting_scorers(profile, pod, view)
+        lasting = _sum(plain, view, ~self.settled)
+        #: (nodes,) the part of the totals that does not follow usage; None where it is 0 everywhere, as without images.
+        self.lasting = lasting if np.count_nonzero(lasting) else None
+        #: Whether the normalised scores are the same for all nodes, so that `order` tells the whole truth.
+        self.total_is_constant_apart = all(scaled.constant is not None for scaled in self.scaled)
+        self.constant = sum(scaled.constant or 0 for scaled in self.scaled)
+
+    def follow(self, view: View) -> bool:
+        """Whether it still holds."""
+        return view.nodes.spec_changes.position == self.spec_position and view.nodes.count == self.count
+
+
+def ground_for(profile: Profile, pod: PodInfo, view: View) -> Ground | NothingToReuse:
+    """What node objects say about pods with that one's constraints."""
+    states = _lasting_states(profile, pod, view)
+    return NothingToReuse(view.nodes.spec_changes.position) if states is None else Ground(profile, pod, view, states)
+
+
+def standing_for(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Standing | NothingToReuse:
+    """What is known of all pods like that one, on the ground of what node objects say. The pod names no node."""
+    states = _local_states(profile, pod, view, ground)
     if states is None:
         return NothingToReuse(view.nodes.spec_changes.position)
-    return Standing(profile, pod, view, states)
+    return Standing(profile, pod, view, states, ground)
 
 
 class Standing:
-    """Verdicts and scores of every node for one shape of pod, under one profile, while node objects stay as they are.
+    """Verdicts and scores of every node for pods that look alike to local plugins, while node objects stay as they are.
 
     `states` are those of the profile's local filters.
     """
 
-    def __init__(self, profile: Profile, pod: PodInfo, view: View, states: list[State]) -> None:
-        nodes, filters = view.nodes, profile.local_filters
+    def __init__(self, profile: Profile, pod: PodInfo, view: View, states: list[State], ground: Ground) -> None:
+        nodes, filters, first_moving = view.nodes, profile.local_filters, profile.lasting_filter_count
         self.profile = profile
         self.states = states
         self.version = 0  # grows when any verdict changes
         self._spec_position = nodes.spec_changes.position
         self._usage_position = nodes.usage_changes.position
+        self._settled, self._any_settled = ground.settled, ground.any_settled
+        self._lasting, self.scaled = ground.lasting, ground.scaled
+        self.total_is_constant_apart, self.constant = ground.total_is_constant_apart, ground.constant
         # Verdicts.
-        self.verdicts = run_filters(filters, states, view, ALL_ROWS)
-        self.passed: BoolArray = self.verdicts.passed & nodes.alive
-        self.passed_count = int(np.count_nonzero(self.passed))
-        self._feasible_rows: RowArray | None = None
-        first_moving = next((i for i, p in enumerate(filters) if Reads.USAGE in p.reads), len(filters))
-        # What a filter before the first one that follows usage has rejected stays so while nodes stay as they are.
-        rejected_by = self.verdicts.rejected_by
-        self._settled: BoolArray = (rejected_by != PASSED) & (rejected_by < first_moving) | ~nodes.alive
-        self._any_settled = bool(self._settled.any())
         self._moving_states = [SKIP] * first_moving + states[first_moving:]
         self._moving = [
             (position, filters[position], profile.one_row_filters[filters[position].name], state)
             for position, state in enumerate(self._moving_states)
             if state is not SKIP
         ]
+        self.verdicts = Verdicts(ground.verdicts.rejected_by.copy(), ground.verdicts.codes.copy())
+        found = run_filters(filters, self._moving_states, view, ground.open_rows)
+        if np.count_nonzero(found.codes):
+            self.verdicts.rejected_by[ground.open_rows] = found.rejected_by
+            self.verdicts.codes[ground.open_rows] = found.codes
+        self.passed: BoolArray = self.verdicts.passed & ~ground.settled
+        self.passed_count = int(np.count_nonzero(self.passed))
+        self._feasible_rows: RowArray | None = None
         # Scores.
-        plain, self.scaled = _local_scorers(profile, pod, view)
-        self._following = [entry for entry in plain if entry.follows_usage]
-        lasting, moving = _sums(plain, view, self.passed)
-        #: (nodes,) the part of the totals that does not follow usage; None where it is 0 everywhere, as without images.
-        self._lasting = lasting if np.count_nonzero(lasting) else None
-        #: Whether the normalised scores are the same for all nodes, so that `order` tells the whole truth.
-        self.total_is_constant_apart = all(scaled.constant is not None for scaled in self.scaled)
-        self.constant = sum(scaled.constant or 0 for scaled in self.scaled)
+        self._following = _following_scorers(profile, pod, view)
+        totals = _sum(self._following, view, self.passed)
+        if ground.lasting is not None:
+            totals += ground.lasting
         self._ranks = nodes.name_ranks()
-        self.order: IntArray = np.where(self.passed, (lasting + moving) * RANKS - self._ranks, NOT_FEASIBLE)
+        totals *= RANKS
+        totals -= self._ranks
+        if self.passed_count < len(self.passed):
+            totals[~self.passed] = NOT_FEASIBLE
+        self.order: IntArray = totals
 
     def follow(self, view: View) -> bool:
         """Bring every row up to date; False when that takes another standing."""
@@ -235,12 +280,28 @@ class Standing:
             self._feasible_rows = None
 
 
-def _local_states(profile: Profile, pod: PodInfo, view: View) -> list[State] | None:
-    """What PreFilter leaves for the local filters; None when one rejects the pod or narrows the search."""
-    if profile.lacks_pre_filter:
-        return None
+def _lasting_states(profile: Profile, pod: PodInfo, view: View) -> list[State] | None:
+    """What PreFilter leaves for the local filters that do not follow usage; None as in `_states_of`."""
+    filters = profile.local_filters
+    lasting = filters[: profile.lasting_filter_count]
+    states = None if profile.lacks_pre_filter else _states_of(lasting, profile, pod, view)
+    return None if states is None else [*states, *[SKIP] * (len(filters) - len(lasting))]
+
+
+def _local_states(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> list[State] | None:
+    """What PreFilter leaves for the local filters; None as in `_states_of`."""
+    count = profile.lasting_filter_count
+    states = _states_of(profile.local_filters[count:], profile, pod, view)
+    return None if states is None else [*ground.states[:count], *states]
+
+
+def _states_of(filters: Sequence[FilterPlugin], profile: Profile, pod: PodInfo, view: View) -> list[State] | None:
+    """What PreFilter leaves for these filters; None when one rejects the pod or narrows the search."""
+    names = {plugin.name for plugin in filters}
     states: dict[str, State] = {}
     for plugin in profile.local_pre_filters:
+        if plugin.name not in names:
+            continue
         outcome = plugin.pre_filter(pod, view)
         if isinstance(outcome, Ready):
             if outcome.nodes is not None:
@@ -250,38 +311,51 @@ def _local_states(profile: Profile, pod: PodInfo, view: View) -> list[State] | N
             states[plugin.name] = SKIP
         else:
             return None
-    return [states.get(plugin.name, pod) for plugin in profile.local_filters]
+    return [states.get(plugin.name, pod) for plugin in filters]
 
 
-def _local_scorers(profile: Profile, pod: PodInfo, view: View) -> tuple[list[Plain], list[Scaled]]:
-    """The local score plugins that have something to say of such pods."""
-    every = every_row(view.nodes.count)
+def _prepared_for_scoring(plugin: ScorePlugin, profile: Profile, pod: PodInfo, view: View) -> State:
+    pre = profile.pre_scorers.get(plugin.name)
+    return pre.pre_score(pod, view, every_row(view.nodes.count)) if pre is not None else pod
+
+
+def _lasting_scorers(profile: Profile, pod: PodInfo, view: View) -> tuple[list[Plain], list[Scaled]]:
+    """The local score plugins that look at node objects alone and have something to say of such pods."""
     plain: list[Plain] = []
     scaled: list[Scaled] = []
-    for plugin in profile.local_scorers:
-        pre = profile.pre_scorers.get(plugin.name)
-        state = pre.pre_score(pod, view, every) if pre is not None else pod
+    for plugin in profile.lasting_scorers:
+        state = _prepared_for_scoring(plugin, profile, pod, view)
         if state is SKIP:
             continue
         weight = profile.weights[plugin.name]
         normalizer = profile.normalizers.get(plugin.name)
-        follows_usage = Reads.USAGE in plugin.score_reads
         if normalizer is None:
-            plain.append(Plain(plugin, state, weight, follows_usage, profile.one_row_scores[plugin.name]))
+            plain.append(Plain(plugin, state, weight, profile.one_row_scores[plugin.name]))
         else:
-            assert not follows_usage, f"{plugin.name}: normalised scores follow usage"
-            scaled.append(_scaled(plugin, normalizer, state, weight, view, every))
+            scaled.append(_scaled(plugin, normalizer, state, weight, view, every_row(view.nodes.count)))
     return plain, scaled
 
 
-def _sums(entries: list[Plain], view: View, passed: BoolArray) -> tuple[IntArray, IntArray]:
-    """(nodes,) the scores that last while nodes stay as they are, and those that follow usage."""
-    lasting: IntArray = np.zeros(view.nodes.count, dtype=np.int64)
-    moving = np.zeros_like(lasting)
+def _following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]:
+    """The local score plugins that follow usage and have something to say of such pods."""
+    following = []
+    for plugin in profile.following_scorers:
+        assert plugin.name not in profile.normalizers, f"{plugin.name}: normalised scores follow usage"
+        state = _prepared_for_scoring(plugin, profile, pod, view)
+        if state is not SKIP:
+            following.append(Plain(plugin, state, profile.weights[plugin.name], profile.one_row_scores[plugin.name]))
+    return following
+
+
+def _sum(entries: Sequence[Plain], view: View, passed: BoolArray) -> IntArray:
+    """(nodes,) weighted scores of all of the plugins."""
+    total: IntArray | None = None
     for entry in entries:
-        sums = moving if entry.follows_usage else lasting
-        sums += _weighted(entry, view, every_row(view.nodes.count), passed)
-    return lasting, moving
+        scores = _weighted(entry, view, every_row(view.nodes.count), passed)
+        total = scores if total is None else total + scores
+    if total is None:
+        return np.zeros(view.nodes.count, dtype=np.int64)
+    return total.copy() if len(entries) == 1 else total
 
 
 def _weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray) -> IntArray:

@@ -105,6 +105,12 @@ def check_devices_not_shared(store: Store) -> None:
 
 def check_quiet(store: Store, scheduler: Scheduler) -> None:
     """The cache is what the store says, and nothing is left over."""
+    check_pods_quiet(store, scheduler)
+    check_objects(store, scheduler.cache)
+
+
+def check_pods_quiet(store: Store, scheduler: Scheduler) -> None:
+    """Of pods, and the nodes they are on or wait for."""
     cache = scheduler.cache
     expected = {
         object_key(pod): pod.spec.node_name
@@ -133,7 +139,6 @@ def check_quiet(store: Store, scheduler: Scheduler) -> None:
     assert in_queue - leaving == waiting, f"queue and store differ: {sorted((in_queue - leaving) ^ waiting)}"
     nominated = {cache.pods.keys[row] for rows in cache.nominated.values() for row in rows}
     assert nominated <= waiting | leaving, f"nominated but not waiting: {sorted(nominated - waiting)}"
-    check_objects(store, cache)
 
 
 def check_objects(store: Store, cache: Cache) -> None:

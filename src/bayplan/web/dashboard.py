@@ -11,8 +11,8 @@ from importlib import resources
 from typing import Final
 
 from bayplan.analysis.cluster import ConfigSource
-from bayplan.apiserver.http.application import Application, error_answer, path_of, request_of
-from bayplan.apiserver.http.requests import Answer, Request
+from bayplan.apiserver.http.application import Application, path_of, request_of
+from bayplan.apiserver.http.requests import Answer, Request, error_answer
 from bayplan.apiserver.http.sending import Receive, Scope, Send, send_answer, send_pieces
 from bayplan.apiserver.storage.entries import encode_json
 from bayplan.config.feature_gates import GateSettings

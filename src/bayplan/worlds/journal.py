@@ -1,8 +1,10 @@
 """What went into the core and what came out, line by line, and the same played back.
 
 A journal is a bug report: a fresh scheduler that observes the same events at the same times must give the same
-decisions, byte for byte. Lines are JSON: a head with the configuration, then `in` (an event) and `out` (a decision),
-each with its time. Objects are written as they are; what was known of them before is not, as the player knows it too.
+decisions, byte for byte. Lines are JSON: a head with the configuration, then `in` (an event), `out` (a decision) and
+before it `extender` (an answer that it needed), each with its time. Objects are written as they are; what was known of
+them before is not, as the player knows it too. A journal may go on in further files; each of them begins with what is
+`known`, for those who do not have the others.
 """
 
 from __future__ import annotations
@@ -30,8 +32,10 @@ from bayplan.core.events import (
 )
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
+from bayplan.core.queue import PARKED_MAX_NS
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import KINDS, Object
+from bayplan.worlds.extender_journal import answers_for, replayed_extenders
 
 FORMAT = "bayplan journal v1"
 
@@ -57,7 +61,13 @@ class JournalWriter:
 
     def __init__(self, out: TextIO, head: dict[str, Any]) -> None:
         self._out = out
+        self.size = 0
+        """Characters so far."""
         self._write({"format": FORMAT, **head})
+
+    def known(self, obj: Object, now: int) -> None:
+        """An object that is known from before the file."""
+        self._write({"t": now, "known": obj})
 
     def event(self, event: Event, now: int) -> None:
         self._write({"t": now, "in": _event_to_plain(event)})
@@ -65,8 +75,14 @@ class JournalWriter:
     def decision(self, decision: Decision, now: int) -> None:
         self._write({"t": now, "out": decision_to_plain(decision)})
 
+    def extender_answer(self, answer: dict[str, Any], now: int) -> None:
+        """An answer for the decision that is being made."""
+        self._write({"t": now, "extender": answer})
+
     def _write(self, line: dict[str, Any]) -> None:
-        self._out.write(_encoder.encode(line).decode() + "\n")
+        text = _encoder.encode(line).decode() + "\n"
+        self.size += len(text)
+        self._out.write(text)
 
 
 def read_head(lines: Iterator[str]) -> dict[str, Any]:
@@ -81,9 +97,13 @@ def read_head(lines: Iterator[str]) -> dict[str, Any]:
 
 
 def scheduler_for(head: dict[str, Any]) -> Scheduler:
-    """A fresh scheduler as the one that wrote the journal was."""
+    """A fresh scheduler as the one that wrote the journal was; `extenders` in the head says that they were asked."""
     try:
-        configuration = load_configuration(head.get("config"), head.get("featureGates"))
+        configuration = load_configuration(
+            head.get("config"),
+            head.get("featureGates"),
+            parked_max_ns=head.get("podMaxInUnschedulablePodsNs", PARKED_MAX_NS),
+        )
     except FeatureGateError as error:
         raise JournalError(f"line 1: featureGates: {error}") from error
     if "wakeups" in head:
@@ -93,7 +113,8 @@ def scheduler_for(head: dict[str, Any]) -> Scheduler:
     started_at = head.get("startedAt")
     if not isinstance(started_at, int):
         raise JournalError("line 1: startedAt: expected a whole number of nanoseconds")
-    return build_scheduler(configuration, started_at=started_at)
+    extenders = replayed_extenders(configuration.extenders) if head.get("extenders") else ()
+    return build_scheduler(configuration, started_at=started_at, extenders=extenders)
 
 
 def _wakeups(named: Any) -> Wakeups:
@@ -112,22 +133,49 @@ def _safety(settings: Any) -> PreemptionSafety:
 
 def replay(lines: Iterable[str], scheduler: Scheduler) -> Iterator[Difference]:
     """Let a fresh scheduler observe what the journal's lines (after the head) say; every decision that differs."""
-    known: dict[tuple[str, str, str], Object] = {}
-    for number, line in enumerate(lines, start=2):
-        try:
-            entry = msgspec.json.decode(line, type=dict[str, Any])
-            now = int(entry["t"])
-            event = _plain_to_event(entry["in"], known) if "in" in entry else None
-        except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
-            raise JournalError(f"line {number}: {error}") from error
-        if event is not None:
-            scheduler.observe(event, now)
-            continue
-        decision = scheduler.decide(now)
+    return Player(scheduler).play(lines)
+
+
+class Player:
+    """Plays a journal to a fresh scheduler, file by file."""
+
+    def __init__(self, scheduler: Scheduler) -> None:
+        self.scheduler = scheduler
+        self._known: dict[tuple[str, str, str], Object] = {}
+        self._answers = answers_for(scheduler)
+        self._is_first = True
+
+    def play(self, lines: Iterable[str]) -> Iterator[Difference]:
+        """The lines of the next file, after its head."""
+        is_first, self._is_first = self._is_first, False
+        for number, line in enumerate(lines, start=2):
+            try:
+                entry = msgspec.json.decode(line, type=dict[str, Any])
+                now = int(entry["t"])
+                event = self._event_of(entry)
+                answer = dict(entry["extender"]) if "extender" in entry else None
+            except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
+                raise JournalError(f"line {number}: {error}") from error
+            if "known" in entry and not is_first:
+                continue
+            if event is not None:
+                self.scheduler.observe(event, now)
+            elif answer is not None:
+                self._answers.append(answer)
+            else:
+                yield from self._decide(number, now, entry.get("out"))
+
+    def _decide(self, number: int, now: int, out: Any) -> Iterator[Difference]:
+        decision = self.scheduler.decide(now)
         got = _encoder.encode(decision_to_plain(decision) if decision is not None else None).decode()
-        expected = _encoder.encode(entry.get("out")).decode()
+        expected = _encoder.encode(out).decode()
         if got != expected:
             yield Difference(number, expected, got)
+
+    def _event_of(self, entry: dict[str, Any]) -> Event | None:
+        if "known" in entry:
+            return _plain_to_event({"added": entry["known"]}, self._known)
+        return _plain_to_event(entry["in"], self._known) if "in" in entry else None
 
 
 def decision_to_plain(decision: Decision) -> dict[str, Any]:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Protocol
 
 from bayplan.client.contract import ApiClient
+from bayplan.client.extender_documents import KeptDocuments
 from bayplan.client.reflector import Reflector
 from bayplan.client.watched_kinds import WatchedKind
 from bayplan.core.actions import Action, Bind
@@ -68,20 +69,22 @@ class LiveWorld:
         incoming: Callable[[Event, int], Iterable[Event]] | None = None,
         on_trouble: Callable[[str], None] | None = None,
         decides_in_thread: bool = False,
+        documents: KeptDocuments | None = None,
     ) -> None:
         self.scheduler = scheduler
         self.observers = Observers(observers)
         self._clock = clock
         self._on_trouble = on_trouble
         self._decides_in_thread = decides_in_thread
-        self._reflectors = {kind.info.kind: Reflector(client, kind, self) for kind in kinds}
+        self._documents = documents
+        self._reflectors = {kind.info.kind: Reflector(client, kind, self, documents=documents) for kind in kinds}
         self._early: dict[str, deque[Event]] = {kind.info.kind: deque() for kind in kinds}
         self._unsynced = set(self._reflectors)
-        self._is_open = False  # all lists are in and have been observed
         self._during_decision: list[Event] | None = None
         self._unanswered: set[str] = set()  # uids of pods that are being bound
         self._news = asyncio.Event()
         self._synced = asyncio.Event()
+        self._opened = asyncio.Event()  # all lists are in and have been observed
         self._may_decide = may_decide
         self._incoming = incoming  # what the scheduler observes instead of an event of the watch
         self._writer: ActionWriter | None = None
@@ -96,7 +99,7 @@ class LiveWorld:
     @property
     def is_synced(self) -> bool:
         """Whether everything there is has been observed."""
-        return self._is_open
+        return self._opened.is_set()
 
     @property
     def unanswered(self) -> int:
@@ -108,6 +111,19 @@ class LiveWorld:
         reflector = self._reflectors.get(kind)
         return None if reflector is None else reflector.known.get(key)
 
+    def objects(self, kind: str) -> Mapping[str, Object]:
+        """All objects of a kind by their keys, as the API server last showed them."""
+        reflector = self._reflectors.get(kind)
+        return {} if reflector is None else reflector.known
+
+    def troubles(self) -> Mapping[str, str]:
+        """What is wrong with the watch of each kind; empty where nothing is."""
+        return {kind: reflector.trouble for kind, reflector in self._reflectors.items()}
+
+    async def opened(self) -> None:
+        """Returns once everything there is has been observed."""
+        await self._opened.wait()
+
     def wake(self) -> None:
         """Deciding may be allowed now."""
         self._news.set()
@@ -118,7 +134,7 @@ class LiveWorld:
         if self._incoming is not None:
             now = self._clock()
             events = [passed for event in events for passed in self._incoming(event, now)]
-        if self._is_open:
+        if self._opened.is_set():
             self._observe(events)
         else:
             self._early[kind].extend(events)
@@ -174,7 +190,7 @@ class LiveWorld:
         for events in self._early.values():
             self._observe(events)
             events.clear()
-        self._is_open = True
+        self._opened.set()
 
     async def _turn(self) -> None:
         self._news.clear()
@@ -213,6 +229,8 @@ class LiveWorld:
             decision = await asyncio.to_thread(self.scheduler.decide, now)
         finally:
             missed, self._during_decision = self._during_decision, None
+            if self._documents is not None:
+                self._documents.sweep()
         if decision is not None:
             self._send(decision, now, time.perf_counter_ns() - started_at)
         self._observe(missed)

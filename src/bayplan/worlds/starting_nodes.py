@@ -10,13 +10,13 @@ import msgspec
 from bayplan.apiserver.storage.entries import Document
 from bayplan.model.node import Node
 from bayplan.model.timestamps import format_time
-from bayplan.model.well_known import HOSTNAME, OPERATING_SYSTEM, READY, ZONE
+from bayplan.model.well_known import ARCHITECTURE, HOSTNAME, OPERATING_SYSTEM, READY, ZONE
 
 #: Which release the nodes claim to be of: that whose behaviour the cluster has.
 VERSION: Final = "v1.36.4"
 _ZONES: Final = ("zone-a", "zone-b", "zone-c")
 _AMOUNTS: Final = {"cpu": "4", "memory": "16Gi", "pods": "110", "ephemeral-storage": "100Gi"}
-_LABELS: Final = {"kubernetes.io/arch": "amd64", OPERATING_SYSTEM: "linux"}
+_LABELS: Final = {ARCHITECTURE: "amd64", OPERATING_SYSTEM: "linux"}
 _INFO: Final = {
     "machineID": "",
     "systemUUID": "",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -18,13 +19,14 @@ NODES, PODS = 24, 12
 
 @pytest.mark.parametrize(
     ("name", "placed", "preempted"),
-    [(name, PODS, 0) for name in WORKLOADS if name not in ("preempt", "unschedulable")]
-    + [("preempt", PODS, PODS), ("unschedulable", 0, 0)],
+    [(name, PODS, 0) for name in WORKLOADS if not name.startswith(("preempt", "unschedulable"))]
+    + [(name, PODS, PODS) for name in WORKLOADS if name.startswith("preempt")]
+    + [("unschedulable", 0, 0)],
 )
 def test_outcome(name: str, placed: int, preempted: int) -> None:
     workload = WORKLOADS[name]
     pods = pods_of(workload, PODS)
-    nanoseconds, placed_count, preempted_count = decide_all(build_cache(workload, NODES, pods), pods)
+    nanoseconds, placed_count, preempted_count = decide_all(build_cache(workload, NODES, pods), pods, workload)
     assert (placed_count, preempted_count) == (placed, preempted)
     assert (nanoseconds > 0).all()
 
@@ -34,8 +36,28 @@ def test_each_preemption_evicts_three() -> None:
     pods = pods_of(workload, 2)
     cache = build_cache(workload, NODES, pods)
     running = len(cache.pods.rows_by_key)
-    decide_all(cache, pods)
+    decide_all(cache, pods, workload)
     assert len(cache.pods.rows_by_key) == running + 2 - 2 * 3
+
+
+def test_replicas_of_a_template_come_in_a_row() -> None:
+    workload = WORKLOADS["services"]
+    pods = pods_of(workload, 41)
+    assert [pod.metadata.labels["template"] for pod in pods] == ["t0"] * 20 + ["t1"] * 20 + ["t2"]
+
+
+def test_a_node_changes_now_and_then() -> None:
+    workload = replace(WORKLOADS["mixed-relabelled"], relabel_every=5)
+    pods = pods_of(workload, PODS)
+    cache = build_cache(workload, NODES, pods)
+    before = cache.nodes.spec_changes.position
+    decide_all(cache, pods, workload)
+    assert cache.nodes.spec_changes.position == before + 3
+
+
+def test_nominated_pods_are_counted_on_their_nodes() -> None:
+    workload = WORKLOADS["mixed-nominated"]
+    assert len(build_cache(workload, NODES, []).view().nominated) == NODES
 
 
 def test_variants_are_distinct_shapes() -> None:

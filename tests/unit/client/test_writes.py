@@ -7,7 +7,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from tests.writing import Answer, ScriptedClient, answer, of, refusal, run_virtually, virtual_ns
+from tests.writing import Answer, ScriptedClient, answer, of, refusal, run_virtually, silence, virtual_ns
 
 from bayplan.client.contract import LostError, NotSentError
 from bayplan.client.writes import Limits, Writer
@@ -153,9 +153,18 @@ def test_a_server_that_asks_for_patience_for_ever_is_not_obeyed_for_ever() -> No
     assert bench.answers[0][0] <= 30
 
 
-def test_a_failure_and_its_repetition_with_another_message() -> None:
-    known = pod("a").obj()
-    bench = played(ScriptedClient(), failure("a"), known=(known,))
+@pytest.mark.parametrize(
+    ("action", "within_s"), [(bind(), 20), (evict("v"), 150)], ids=lambda action: type(action).__name__
+)
+def test_a_server_that_says_nothing_keeps_nobody_waiting_for_ever(action: Action, within_s: float) -> None:
+    bench = played(ScriptedClient(*[silence] * 99), action, known=(pod("v").obj(),), within_s=1_000)
+    ((at, answered),) = bench.answers
+    assert isinstance(answered, BindAnswered | EvictAnswered)
+    assert (answered.error, at <= within_s) == ("context deadline exceeded", True)
+
+
+def test_a_failure_is_written_into_the_status() -> None:
+    bench = played(ScriptedClient(), failure("a"), known=(pod("a").obj(),))
     (request,) = bench.client.requests
     assert (request.method, request.path) == ("PATCH", "/api/v1/namespaces/default/pods/a/status")
     assert request.content_type == "application/strategic-merge-patch+json"
@@ -231,6 +240,7 @@ OTHER_UID = (
         ((refusal(404, "gone"),), 1, ""),
         ((answer(), refusal(404, "gone")), 2, ""),
         ((answer(), refusal(409, OTHER_UID)), 2, ""),
+        ((answer(), refusal(409, "the UID in the precondition (a) does not match the UID in record (b)")), 2, ""),
         ((answer(), refusal(409, "try again")), 2, "try again"),
         ((answer(), refusal(500, "no")), 2, "no"),
         ((answer(), LostError("EOF"), answer()), 4, ""),  # with the event
@@ -248,6 +258,19 @@ def test_a_victim_that_is_gone_is_as_good_as_evicted(answers: tuple[Answer, ...]
 def test_nothing_is_sent_for_a_victim_that_is_known_to_be_gone(known: tuple[Pod, ...]) -> None:
     bench = played(ScriptedClient(), evict("v"), known=known)
     assert (bench.client.requests, bench.events) == ([], [EvictAnswered("default/v", uid_of("v"))])
+
+
+def test_a_victim_is_not_deleted_again_before_the_watch_shows_that_it_goes() -> None:
+    victim = pod("v").obj()
+    victim.metadata.resource_version = "5"
+    metadata = {"name": "v", "namespace": "default", "uid": uid_of("v"), "resourceVersion": "7"}
+    going = {"metadata": {**metadata, "deletionTimestamp": "2026-11-15T20:38:36Z"}}
+    bench = played(ScriptedClient(answer(), answer(200, going)), evict("v"), evict("v"), known=(victim,))
+    assert [line for line in bench.client.lines if "pods/v" in line] == [
+        "PATCH default/pods/v/status",
+        "DELETE default/pods/v",
+    ]
+    assert bench.events == [EvictAnswered("default/v", uid_of("v"))] * 2
 
 
 def test_nominations_are_withdrawn_before_the_victims_and_the_last_victim_goes_last() -> None:

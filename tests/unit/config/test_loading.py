@@ -377,7 +377,14 @@ def test_extenders_are_read() -> None:
     assert (extender.enable_https, extender.weight, extender.node_cache_capable) == (True, 4, True)
     assert extender.http_timeout_ns == 10**8
     assert extender.tls_config == ExtenderTls(insecure=True, ca_data=b"hi")
-    assert load_configuration(configuration(extenders=[given, {"urlPrefix": "http://c"}])) == load_configuration(None)
+    loaded = load_configuration(configuration(extenders=[given, {"urlPrefix": "http://c"}]))
+    assert loaded.extenders == (extender, Extender(url_prefix="http://c"))
+
+
+def test_ignorable_extenders_come_last_and_the_others_keep_their_order() -> None:
+    given = [{"urlPrefix": name, "ignorable": name in "ac"} for name in "abcd"]
+    loaded = load_configuration(configuration(extenders=given))
+    assert [extender.url_prefix for extender in loaded.extenders] == ["b", "d", "a", "c"]
 
 
 def test_resources_ignored_for_extenders_replace_those_of_the_args() -> None:

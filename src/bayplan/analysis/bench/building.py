@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from bayplan.analysis.bench.workloads import ZONES, PodTemplate, Workload
+from bayplan.controllers.workloads.expand import POD_NAME_LABEL
 from bayplan.core.cache import Cache
 from bayplan.core.plugins.volume_claims import BIND_COMPLETED
+from bayplan.model.cluster import Service, ServiceSpec
 from bayplan.model.meta import LabelSelector, ObjectMeta, ObjectReference
-from bayplan.model.node import Node, NodeStatus
+from bayplan.model.node import Node, NodeStatus, Taint
 from bayplan.model.pod import (
     Affinity,
     Container,
@@ -25,6 +28,7 @@ from bayplan.model.pod import (
     PodStatus,
     ResourceRequirements,
     TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
 )
 from bayplan.model.resource_claims import (
     EXACT_COUNT,
@@ -65,7 +69,7 @@ NAMESPACE = "bench"
 DEVICE_DRIVER = "devices.bench"
 
 
-def nodes_of(workload: Workload, count: int) -> Iterator[Node]:
+def nodes_of(workload: Workload, count: int, first: int = 0) -> Iterator[Node]:
     """The nodes, evenly over the zones and pools."""
     template = workload.nodes
     allocatable = {
@@ -73,7 +77,7 @@ def nodes_of(workload: Workload, count: int) -> Iterator[Node]:
         "memory": f"{template.memory_mib}Mi",
         "pods": str(template.pods),
     }
-    for number in range(count):
+    for number in range(first, first + count):
         name = f"node-{number:06}"
         labels = {
             HOSTNAME: name,
@@ -96,10 +100,32 @@ def running_pods(workload: Workload, node_count: int) -> Iterator[Pod]:
 
 def pods_of(workload: Workload, count: int) -> list[Pod]:
     """The pods to decide on, templates in turn."""
+    template = workload.pods
     return [
-        make_pod(workload.pods, f"{workload.name}-{number:06}", number % workload.pods.variants)
+        make_pod(template, f"{workload.name}-{number:06}", number // template.replicas % template.variants)
         for number in range(count)
     ]
+
+
+def nominated_pods(workload: Workload, node_count: int) -> Iterator[Pod]:
+    """Pods that have a node in view, evenly over the nodes, and wait for it."""
+    template = replace(workload.pods, priority=1_000_000)
+    count = min(workload.nominated, node_count)
+    for number in range(count):
+        pod = make_pod(template, f"nominated-{number:06}", 0)
+        pod.status.nominated_node_name = f"node-{number * node_count // count:06}"
+        yield pod
+
+
+def changed_node(workload: Workload, node_count: int, times: int) -> Node:
+    """A node after a change: of a label and of a taint, in turn; each time it is another node's turn."""
+    number = times * 7919 % node_count
+    node = next(nodes_of(workload, 1, first=number))
+    if times % 2:
+        node.metadata.labels["changed"] = str(times)
+    else:
+        node.spec.taints = [Taint(key="changed", value=str(times), effect="PreferNoSchedule")]
+    return node
 
 
 def build_cache(workload: Workload, node_count: int, pods: list[Pod]) -> Cache:
@@ -109,6 +135,11 @@ def build_cache(workload: Workload, node_count: int, pods: list[Pod]) -> Cache:
         cache.add_node(node)
     for pod in running_pods(workload, node_count):
         cache.add_pod(pod)
+    for pod in nominated_pods(workload, node_count):
+        cache.nominate(pod, pod.status.nominated_node_name)
+    if workload.pods.behind_services:
+        for variant in range(workload.pods.variants):
+            cache.add(_service(variant))
     for device_object in (
         *_devices(workload, node_count),
         *(_device_claim(pod) for pod in pods if pod.spec.resource_claims),
@@ -122,11 +153,15 @@ def build_cache(workload: Workload, node_count: int, pods: list[Pod]) -> Cache:
 
 
 def make_pod(template: PodTemplate, name: str, variant: int) -> Pod:
-    labels = {**dict(template.labels), "template": f"t{variant}"} if template.variants > 1 else dict(template.labels)
+    labels = dict(template.labels)
+    if template.variants > 1:
+        labels["template"] = f"t{variant}"
+    if template.own_labels:
+        labels[POD_NAME_LABEL] = name
     requests = {"cpu": f"{template.cpu_milli + 10 * variant}m", "memory": f"{template.memory_mib + 8 * variant}Mi"}
     container = Container(name="main", image="bench:1", resources=ResourceRequirements(requests={**requests}))
     spec = PodSpec(containers=[container], scheduler_name="default-scheduler", priority=template.priority)
-    spec.affinity = _affinity(template)
+    spec.affinity = _affinity(template, variant)
     if template.spread is not None:
         key, action = template.spread
         spec.topology_spread_constraints = [
@@ -147,12 +182,11 @@ def _selector(template: PodTemplate) -> LabelSelector:
     return LabelSelector(match_labels=dict(template.labels))
 
 
-def _affinity(template: PodTemplate) -> Affinity | None:
+def _affinity(template: PodTemplate, variant: int) -> Affinity | None:
     if template.node_label_in is not None:
-        key, values = template.node_label_in
-        requirement = NodeSelectorRequirement(key=key, operator="In", values=list(values))
-        term = NodeSelectorTerm(match_expressions=[requirement])
-        return Affinity(node_affinity=NodeAffinity(required=NodeSelector(node_selector_terms=[term])))
+        return Affinity(node_affinity=_among(*template.node_label_in))
+    if template.partner_every or template.pooled_every:
+        return _affinity_of_variant(template, variant)
     if template.affinity is not None:
         key, wish = template.affinity
         pod_term = PodAffinityTerm(topology_key=key, label_selector=_selector(template))
@@ -160,6 +194,29 @@ def _affinity(template: PodTemplate) -> Affinity | None:
             return Affinity(pod_affinity=PodAffinity(required=[pod_term]))
         return Affinity(pod_anti_affinity=PodAntiAffinity(required=[pod_term]))
     return None
+
+
+def _affinity_of_variant(template: PodTemplate, variant: int) -> Affinity | None:
+    """What only some of the templates want."""
+    affinity = Affinity()
+    if template.partner_every and variant % template.partner_every == template.partner_every - 1:
+        partner = LabelSelector(match_labels={"template": f"t{variant - 1}"})
+        term = PodAffinityTerm(topology_key=ZONE, label_selector=partner)
+        affinity.pod_affinity = PodAffinity(preferred=[WeightedPodAffinityTerm(weight=100, pod_affinity_term=term)])
+    if template.pooled_every and variant % template.pooled_every == template.pooled_every - 1:
+        affinity.node_affinity = _among("pool", ("pool-1", "pool-2"))
+    return affinity if affinity != Affinity() else None
+
+
+def _among(key: str, values: Sequence[str]) -> NodeAffinity:
+    requirement = NodeSelectorRequirement(key=key, operator="In", values=list(values))
+    return NodeAffinity(required=NodeSelector(node_selector_terms=[NodeSelectorTerm(match_expressions=[requirement])]))
+
+
+def _service(variant: int) -> Service:
+    name = f"t{variant}"
+    meta = ObjectMeta(name=name, namespace=NAMESPACE)
+    return Service(metadata=meta, spec=ServiceSpec(selector={"template": name}))
 
 
 def _devices(workload: Workload, node_count: int) -> Iterator[DeviceClass | ResourceSlice]:

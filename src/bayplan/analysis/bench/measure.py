@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from bayplan.analysis.bench.building import build_cache, pods_of
+from bayplan.analysis.bench.building import build_cache, changed_node, pods_of
 from bayplan.analysis.bench.workloads import Workload
 from bayplan.analysis.placement import Placer
 from bayplan.config.loading import load_configuration
@@ -61,7 +61,7 @@ def measure(workload: Workload, node_count: int, pod_count: int) -> Measurement:
     gc.disable()
     try:
         cpu_start = time.process_time()
-        nanoseconds, placed, preempted = decide_all(cache, pods)
+        nanoseconds, placed, preempted = decide_all(cache, pods, workload)
         cpu_seconds = time.process_time() - cpu_start
     finally:
         gc.enable()
@@ -84,14 +84,23 @@ def measure(workload: Workload, node_count: int, pod_count: int) -> Measurement:
     )
 
 
-def decide_all(cache: Cache, pods: list[Pod]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int, int]:
-    """Nanoseconds of each decision, and how many pods were placed, at once or by preemption."""
+def decide_all(
+    cache: Cache, pods: list[Pod], workload: Workload
+) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int, int]:
+    """Nanoseconds of each decision, and how many pods were placed, at once or by preemption.
+
+    The time of a decision includes what happened to the cluster just before it.
+    """
     placer = Placer(cache, build_profiles(load_configuration(None)), keeps_ties=False, tries_gated=True)
     nanoseconds = np.zeros(len(pods), dtype=np.int64)
     placed = preempted = 0
     clock = time.perf_counter_ns
+    node_count, every = cache.nodes.alive_count, workload.relabel_every
     for position, pod in enumerate(pods):
+        changed = changed_node(workload, node_count, position // every) if every and not position % every else None
         start = clock()
+        if changed is not None:
+            cache.add_node(changed)
         decision = placer.place(pod)
         nanoseconds[position] = clock() - start
         placed += decision.node is not None

@@ -26,6 +26,11 @@ class PodTemplate:
     spread: tuple[str, Literal["DoNotSchedule", "ScheduleAnyway"]] | None = None  # topology key, action
     affinity: tuple[str, Literal["near", "apart"]] | None = None  # topology key, to pods like itself
     node_label_in: tuple[str, tuple[str, ...]] | None = None
+    replicas: int = 1  # so many pods of one template come in a row
+    own_labels: bool = False  # every pod has a label of its own, as pods of StatefulSets and indexed Jobs do
+    behind_services: bool = False  # each template is a Deployment behind a Service
+    partner_every: int = 0  # every so manieth template prefers the zone of the template before it
+    pooled_every: int = 0  # every so manieth template runs in two pools only
     own_volume: bool = False  # every pod has a bound claim of its own, usable in one zone
     own_device: bool = False  # every pod has a resource claim of its own, for one device
 
@@ -52,6 +57,8 @@ class Workload:
     nodes: NodeTemplate = field(default_factory=NodeTemplate)
     running: tuple[PodTemplate, ...] = ()  # on every node, one of each
     target: int = 0  # decisions a second to reach at 5,000 nodes
+    relabel_every: int = 0  # a node's labels change, or its taints, each time so many pods have been decided on
+    nominated: int = 0  # pods that wait for their victims to leave while others are decided on
 
 
 _FULL = NodeTemplate(cpu_milli=4_000, memory_mib=16 * 1024)
@@ -61,6 +68,35 @@ WORKLOADS: dict[str, Workload] = {
     for workload in (
         Workload("basic", "one template", PodTemplate(100, 500), 10_000, target=20_000),
         Workload("mixed", "120 templates, in turn", PodTemplate(100, 256, variants=120), 10_000, target=8_000),
+        Workload("mixed-600", "600 templates, in turn", PodTemplate(100, 256, variants=600), 10_000, target=8_000),
+        Workload(
+            "mixed-relabelled",
+            "mixed; every 50 decisions a node changes",
+            PodTemplate(100, 256, variants=120),
+            10_000,
+            relabel_every=50,
+        ),
+        Workload(
+            "mixed-nominated",
+            "mixed; 500 nominated pods wait",
+            PodTemplate(100, 256, variants=120),
+            10_000,
+            nominated=500,
+        ),
+        Workload(
+            "unique",
+            "every pod has labels and requests of its own",
+            PodTemplate(100, 256, variants=10_000, own_labels=True),
+            10_000,
+            target=5_000,
+        ),
+        Workload(
+            "services",
+            "300 Deployments of 20 behind Services",
+            PodTemplate(*(100, 256), variants=300, replicas=20, behind_services=True, partner_every=4, pooled_every=5),
+            6_000,
+            target=6_000,
+        ),
         Workload(
             "spread",
             "DoNotSchedule over three zones",
@@ -105,6 +141,24 @@ WORKLOADS: dict[str, Workload] = {
             target=1_500,
         ),
         Workload(
+            "preempt-spread",
+            "preempt, with DoNotSchedule over three zones",
+            PodTemplate(*(3_000, 3_072), priority=1_000, labels=(("app", "spread"),), spread=(ZONE, "DoNotSchedule")),
+            1_000,
+            nodes=_FULL,
+            running=(PodTemplate(1_000, 1_024, priority=10),) * 4,
+            target=1_000,
+        ),
+        Workload(
+            "preempt-apart",
+            "preempt, with no two on one host",
+            PodTemplate(3_000, 3_072, priority=1_000, labels=(("app", "apart"),), affinity=(HOSTNAME, "apart")),
+            1_000,
+            nodes=_FULL,
+            running=(PodTemplate(1_000, 1_024, priority=10),) * 4,
+            target=1_000,
+        ),
+        Workload(
             "unschedulable",
             "no room even if others leave; 50 templates",
             PodTemplate(3_000, 1_024, priority=1_000, variants=50),
@@ -122,6 +176,7 @@ WORKLOADS: dict[str, Workload] = {
             "every pod with a bound claim of its own",
             PodTemplate(100, 256, own_volume=True),
             1_000,
+            target=4_000,
         ),
         Workload(
             "devices",

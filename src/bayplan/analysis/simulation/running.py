@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from bayplan.analysis.cluster import Cluster, ConfigSource
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
@@ -27,8 +29,10 @@ from bayplan.analysis.simulation.results.cascades import Cascades
 from bayplan.analysis.simulation.results.result import SimulationResult
 from bayplan.analysis.simulation.results.run_format import End, Note, PendingPods, Run
 from bayplan.analysis.simulation.results.summary import summarise
+from bayplan.client.extender_documents import encoded
+from bayplan.client.extenders import HttpExtender, connect_extenders
 from bayplan.config.feature_gates import GateSettings
-from bayplan.config.loading import load_configuration
+from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.own_settings import SafetySettings, with_settings
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
@@ -44,6 +48,7 @@ from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import CronJob
 from bayplan.store import ApiError, Store
 from bayplan.worlds.delays import Draws, Latencies
+from bayplan.worlds.extender_journal import JournaledExtender
 from bayplan.worlds.journal import JournalWriter
 from bayplan.worlds.simulated import SimulatedWorld
 
@@ -73,6 +78,7 @@ class Options:
     wakeups: Wakeups | None = None  # None: those of the configuration
     safety: SafetySettings | None = None  # limits of preemption that replace those of the configuration
     feature_gates: GateSettings = None
+    call_extenders: bool = False  # those of the configuration; none is asked to bind
 
 
 class Simulation:
@@ -120,10 +126,15 @@ class Simulation:
             configuration = replace(configuration, wakeups=self.options.wakeups)
         configuration = replace(configuration, safety=with_settings(configuration.safety, self.options.safety))
         self.wakeups = configuration.wakeups
-        profiles = build_profiles(configuration)
-        self.preemptions = PreemptionLog(profiles, self.started_at, self.options.records_max)
-        scheduler = build_scheduler(configuration, started_at=self.started_at, on_choice=self.preemptions.chosen)
         store = _filled_store(objects, self.started_at)
+        self._extenders = self._connected(configuration, store)
+        self.preemptions = PreemptionLog(build_profiles(configuration), self.started_at, self.options.records_max)
+        scheduler = build_scheduler(
+            configuration,
+            started_at=self.started_at,
+            on_choice=self.preemptions.chosen,
+            extenders=self._extenders,
+        )
         step_ns = max(self.until_ns // SAMPLES, SECOND // 10)
         self.listener = Listener(Sampler(scheduler), self.started_at, step_ns)
         head: dict[str, object] = {
@@ -134,6 +145,8 @@ class Simulation:
         }
         if self.options.feature_gates:
             head["featureGates"] = self.options.feature_gates
+        if self._extenders:
+            head["extenders"] = True
         self._journal = journal(head) if journal is not None else None
         self.world = SimulatedWorld(
             store,
@@ -144,6 +157,17 @@ class Simulation:
             on_event=self._journal.event if self._journal is not None else None,
             on_decision=self._decided,
         )
+
+    def _connected(self, configuration: Configuration, store: Store) -> tuple[HttpExtender, ...]:
+        """The extenders that are asked; each answer goes into the journal."""
+        if not self.options.call_extenders:
+            return ()
+        make = partial(JournaledExtender, note=self._note_answer)
+        return connect_extenders(configuration.extenders, encoded(store.find), make)
+
+    def _note_answer(self, answer: dict[str, Any]) -> None:
+        if self._journal is not None:
+            self._journal.extender_answer(answer, self.world.now)
 
     def _decided(self, decision: Decision, now: int) -> None:
         if self._journal is not None:
@@ -174,6 +198,9 @@ class Simulation:
             partial = True
             at = (self.world.now - self.started_at) / 1e9
             self.notes.append(Note(at, "run", "ended here, because it went in circles: see the loops"))
+        finally:
+            for extender in self._extenders:
+                extender.close()
         return SimulationResult(self._finished_run(partial), interrupted=partial and self._interrupts.asked)
 
     def _run(self, progress: Progress | None) -> None:
@@ -252,6 +279,7 @@ def simulate(
     records: int = RECORDS_MAX,
     wakeups: str | None = None,
     safety: SafetySettings | None = None,
+    call_extenders: bool = False,
 ) -> SimulationResult:
     """Simulates the cluster over time. Raises InvalidObject for invalid input.
 
@@ -267,6 +295,7 @@ def simulate(
         wakeups: "upstream" or "complete"; None: what the configuration says, else "upstream".
         safety: limits of preemption that replace those of the configuration: `foreign_victims` ("allow" or "never"),
             `evictions_per_minute`, `evictions_per_minute_per_namespace` and `preemption_loop_rounds` (0: no limit).
+        call_extenders: ask the extenders that the configuration names, over the network; none is asked to bind.
     """
     plans = load_timeline(timeline) if isinstance(timeline, str | Path) else timeline
     played = load_trace(trace) if isinstance(trace, str) else trace
@@ -274,8 +303,17 @@ def simulate(
         cluster = Cluster(played.joined_to(cluster.objects), cluster.skipped)
     name = str(config) if config is not None and not isinstance(config, dict) else "default"
     chosen = _wakeups(wakeups)
-    until_ns = _nanoseconds(until)
-    options = Options(config, name, seed, until_ns, records, wakeups=chosen, feature_gates=feature_gates, safety=safety)
+    options = Options(
+        config,
+        name,
+        seed,
+        _nanoseconds(until),
+        records,
+        wakeups=chosen,
+        feature_gates=feature_gates,
+        safety=safety,
+        call_extenders=call_extenders,
+    )
     return Simulation(cluster, plans, options, played.arrivals if played is not None else None).run()
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bayplan.apiserver.custom_resources.versions import CustomVersion
-from bayplan.apiserver.http.requests import JSON, YAML, Request
+from bayplan.apiserver.http.requests import YAML, Request
 from bayplan.apiserver.patching.go_values import json_kind
 from bayplan.apiserver.schema import protobuf
 from bayplan.apiserver.schema.go_syntax import syntax_fault
@@ -17,6 +17,7 @@ from bayplan.apiserver.schema.resources import resource_of_kind
 from bayplan.apiserver.schema.strictness import check
 from bayplan.apiserver.schema.yaml_bodies import InvalidYaml, parse_yaml_body
 from bayplan.apiserver.storage.entries import Document
+from bayplan.model.media_types import JSON
 from bayplan.store.errors import UNSUPPORTED, BadRequest, Cause, Invalid, RequestEntityTooLarge, UnsupportedMediaType
 
 BODY_MAX = 3 * 1024 * 1024
@@ -27,6 +28,8 @@ _SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 _SHOWN_MAX = 30
 #: Kinds that are taken in an older version than the one that is served, as clients of long ago send them.
 _OTHER_VERSIONS = frozenset({("policy/v1beta1", "Eviction")})
+#: These may name any version; clients name that of the group whose objects they delete.
+_OF_ANY_VERSION = frozenset({"DeleteOptions"})
 
 
 class Decoded(NamedTuple):
@@ -185,6 +188,8 @@ def _with_type(document: Document, expected: Expected) -> Document:
     """The document with the type that its path implies; raises BadRequest if it says that it is another."""
     api_version = document.get("apiVersion") or expected.api_version
     kind = document.get("kind") or expected.kind
+    if kind == expected.kind and kind in _OF_ANY_VERSION:
+        api_version = expected.api_version
     if (api_version, kind) == expected or (api_version, kind) in _OTHER_VERSIONS:
         return {**document, "apiVersion": api_version, "kind": kind}
     said = {**document, "apiVersion": api_version, "kind": kind}

@@ -15,6 +15,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 #: Under this name a scope has a function that ends the connection without sending what is left.
 ABORT: Final = "bayplan.abort"
+#: Under this one it has the client's certificate as DER, if the client gave one and it was verified.
+PEER_CERTIFICATE: Final = "bayplan.peer_certificate"
 HEAD_SECONDS: Final = 30.0
 HEAD_MAX: Final = 1024 * 1024
 _TOO_LONG: Final = (
@@ -76,7 +78,9 @@ class Connection(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         scope: Any = self.scope
-        scope["extensions"] = {ABORT: self.transport.abort}
+        encryption = self.transport.get_extra_info("ssl_object")
+        certificate = None if encryption is None else encryption.getpeercert(binary_form=True)
+        scope["extensions"] = {ABORT: self.transport.abort, PEER_CERTIFICATE: certificate}
         if self._head_timer is None:
             self._head_timer = self.loop.call_later(HEAD_SECONDS, self.transport.abort)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
-from bayplan.store.errors import BadRequest
+from bayplan.apiserver.storage.entries import encode_json
+from bayplan.model.media_types import JSON
+from bayplan.store.errors import ApiError, BadRequest
 
 _VERSION_BITS, _VERSION_DIGITS = 64, 20
-JSON, YAML = "application/json", "application/yaml"
+YAML = "application/yaml"
+TEXT: Final = "text/plain; charset=utf-8"
 
 
 class Request(NamedTuple):
@@ -61,6 +64,12 @@ class Answer(NamedTuple):
     body: bytes
     content_type: str = JSON
     headers: tuple[tuple[str, str], ...] = ()
+
+
+def error_answer(error: ApiError) -> Answer:
+    """A refusal as the Status that clients know."""
+    headers = (("retry-after", str(error.retry_after_s)),) if error.retry_after_s else ()
+    return Answer(error.code, encode_json(error.status()), JSON, headers)
 
 
 def _never(_react: Callable[[], None]) -> None:

@@ -39,9 +39,11 @@ def listening_socket(host: str, port: int) -> socket.socket:
 
 
 class Server:
-    """Serves an application until it is told to stop."""
+    """Serves an application until it is told to stop; a context of its own is for those who change certificates."""
 
-    def __init__(self, application: Any, listening: socket.socket, tls: TlsFiles | None = None) -> None:
+    def __init__(
+        self, application: Any, listening: socket.socket, tls: TlsFiles | ssl.SSLContext | None = None
+    ) -> None:
         self._application = application
         self._listening = listening
         config = uvicorn.Config(
@@ -57,10 +59,13 @@ class Server:
             date_header=False,
             timeout_keep_alive=_KEEP_ALIVE_S,
             timeout_graceful_shutdown=_SHUTDOWN_S,
-            ssl_certfile=None if tls is None else str(tls.certificate),
-            ssl_keyfile=None if tls is None else str(tls.key),
+            ssl_certfile=str(tls.certificate) if isinstance(tls, TlsFiles) else None,
+            ssl_keyfile=str(tls.key) if isinstance(tls, TlsFiles) else None,
             ssl_version=ssl.PROTOCOL_TLS_SERVER,
         )
+        config.load()
+        if isinstance(tls, ssl.SSLContext):
+            config.ssl = tls
         self._server = uvicorn.Server(config)
 
     async def serve(self) -> None:

@@ -11,6 +11,7 @@ Shape vocabulary used in every docstring and comment of the core:
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -44,9 +45,12 @@ def row_mask(rows: RowArray, count: int) -> BoolArray:
     return mask
 
 
+@lru_cache(maxsize=4)
 def every_row(count: int) -> RowArray:
-    """All rows of a table of this length, one by one."""
-    return np.arange(count, dtype=np.intp)
+    """All rows of a table of this length, one by one. Always the same array, so that `is` recognises it."""
+    rows = np.arange(count, dtype=np.intp)
+    rows.flags.writeable = False
+    return rows
 
 
 def with_room(array: NDArray[Item], length: int, fill: int = 0) -> NDArray[Item]:

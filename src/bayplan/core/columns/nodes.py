@@ -39,11 +39,13 @@ class NodeTable(Table):
 
     alive: BoolArray = column(np.bool_, False)  # (nodes,) has a node object
     unschedulable: BoolArray = column(np.bool_, False)  # (nodes,)
-    allocatable: IntArray = column(np.int64, width=PER_RESOURCE)  # (nodes, resources) milli-cores and whole units
+    #: (nodes, resources) milli-cores and whole units
+    allocatable: IntArray = column(np.int64, width=PER_RESOURCE, by_width=True)
     allowed_pods: IntArray = column(np.int64)  # (nodes,)
-    requested: IntArray = column(np.int64, width=PER_RESOURCE)  # (nodes, resources) what the pods there ask for
+    #: (nodes, resources) what the pods there ask for
+    requested: IntArray = column(np.int64, width=PER_RESOURCE, by_width=True)
     #: (nodes, 2) cpu and memory, with the scheduler's minimum for pods that ask nothing
-    nonzero_requested: IntArray = column(np.int64, width=2)
+    nonzero_requested: IntArray = column(np.int64, width=2, by_width=True)
     pod_counts: IntArray = column(np.int64)  # (nodes,)
     taint_set_ids: IdArray = column(np.int32)  # (nodes,) ids in `taint_sets`
     feature_set_ids: IdArray = column(np.int32)  # (nodes,) ids in `feature_sets`

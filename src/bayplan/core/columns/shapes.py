@@ -48,6 +48,10 @@ class PodShape:
 
     id: int
     identity_id: int
+    #: Equal for pods that want the same of a node: selectors, tolerations, ports, images, whatever they request.
+    constraints_id: int
+    #: Equal for those of them that request the same as well.
+    demands_id: int
     namespace: str
     labels: dict[str, str]
     spec: PodSpec  # node, priority and priority class blanked
@@ -100,6 +104,8 @@ class Shapes:
     def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
         self._gates = gates
         self.identities: Vocabulary[Identity] = Vocabulary()
+        self._constraints: Vocabulary[bytes] = Vocabulary()
+        self._demands: Vocabulary[bytes] = Vocabulary()
         self.shapes: list[PodShape] = []
         self._by_content: dict[bytes, PodShape] = {}
 
@@ -130,7 +136,10 @@ class Shapes:
         if shape is None:
             identity_id = self.identities.id(Identity(meta.namespace, tuple(sorted(meta.labels.items()))))
             requests = pod_requests(Pod(metadata=meta, spec=bare), self._gates)
-            shape = _make_shape(len(self.shapes), identity_id, meta, bare, controller, requests)
+            constraints_id = self._constraints.id(fingerprint(_constraints_of(bare)))
+            demands_id = self._demands.id(fingerprint((constraints_id, requests)))
+            ids = (len(self.shapes), identity_id, constraints_id, demands_id)
+            shape = _make_shape(ids, meta, bare, controller, requests)
             self._by_content[content] = shape
             self.shapes.append(shape)
         return shape
@@ -167,9 +176,22 @@ def controller_of(meta: ObjectMeta) -> OwnerReference | None:
     return next((owner for owner in meta.owner_references if owner.controller), None)
 
 
+def _constraints_of(spec: PodSpec) -> tuple[object, ...]:
+    """What the pod wants of a node itself: nothing about other pods, its claims, or how much it takes."""
+    return (
+        spec.node_selector,
+        spec.affinity.node_affinity if spec.affinity is not None else None,
+        spec.tolerations,
+        [(it.image, it.ports, it.restart_policy, it.restart_policy_rules) for it in spec.containers],
+        [(it.image, it.ports, it.restart_policy, it.restart_policy_rules) for it in spec.init_containers],
+        [volume.image for volume in spec.volumes if volume.image is not None],
+        spec.host_network,
+        spec.host_users,
+    )
+
+
 def _make_shape(
-    shape_id: int,
-    identity_id: int,
+    ids: tuple[int, int, int, int],
     meta: ObjectMeta,
     bare: PodSpec,
     controller: OwnerReference | None,
@@ -177,8 +199,7 @@ def _make_shape(
 ) -> PodShape:
     affinity = bare.affinity
     return PodShape(
-        id=shape_id,
-        identity_id=identity_id,
+        *ids,
         namespace=meta.namespace,
         labels=meta.labels,
         spec=bare,

@@ -24,11 +24,15 @@ class _Column(NamedTuple):
     dtype: DTypeLike
     fill: Any
     width: int | None
+    by_width: bool
 
 
-def column(dtype: DTypeLike, fill: Any = 0, *, width: int | None = None) -> Any:
-    """Declares a column; `width` is the number of values in a row where that is not a single one."""
-    return _Column(dtype, fill, width)
+def column(dtype: DTypeLike, fill: Any = 0, *, width: int | None = None, by_width: bool = False) -> Any:
+    """Declares a column; `width` is the number of values in a row where that is not a single one.
+
+    `by_width`: what lies side by side in memory are not the values of one row but one value of all rows.
+    """
+    return _Column(dtype, fill, width, by_width)
 
 
 class Table:
@@ -78,9 +82,9 @@ class Table:
 
     def _resize(self) -> None:
         """New arrays of the present capacity and width; what is new in them holds the fill values."""
-        for name, (dtype, fill, width) in self._columns.items():
+        for name, (dtype, fill, width, by_width) in self._columns.items():
             widths = () if width is None else (self._width if width == PER_RESOURCE else width,)
-            new = np.full((self._capacity, *widths), fill, dtype=dtype)
+            new = np.full((self._capacity, *widths), fill, dtype=dtype, order="F" if by_width else "C")
             if name in self._buffers:
                 old = self._buffers[name]
                 new[tuple(map(slice, old.shape))] = old

@@ -47,6 +47,16 @@ class Reads(Flag):
     CLUSTER = auto()  # anything else: pods elsewhere, volumes, services
 
 
+class PodParts(Flag):
+    """What of a pod a plugin looks at; decides which pods may share its answers.
+
+    Declared as `pod_parts`, for all that the plugin does. One that declares nothing may look at everything in a shape.
+    """
+
+    CONSTRAINTS = auto()  # node selector, node affinity, tolerations, containers' images and ports, host network
+    REQUESTS = auto()  # resources that the pod asks for
+
+
 class Skip:
     """The plugin has nothing to do for this pod."""
 

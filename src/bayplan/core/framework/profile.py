@@ -16,6 +16,7 @@ from bayplan.core.framework.contract import (
     OneRowFilter,
     OneRowScore,
     PermitPlugin,
+    PodParts,
     PostBindPlugin,
     PreBindPlugin,
     PreEnqueuePlugin,
@@ -28,6 +29,8 @@ from bayplan.core.framework.contract import (
     SelectivePlugin,
     State,
 )
+from bayplan.core.framework.extender import Extender
+from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.unprepared import UnpreparedFilter
 from bayplan.core.snapshot import View
 
@@ -55,6 +58,8 @@ class Profile:
     queue_sort: QueueSortPlugin | None = None
     percentage_of_nodes_to_score: int | None = None  # None: look at every node
     preemption: DefaultPreemptionArgs | None = None  # None: every candidate is looked for
+    extenders: tuple[Extender, ...] = ()  # those of all profiles, in the order in which they are asked
+    stopwatch: Stopwatch | None = None  # times the plugins; see `timed_plugins`
 
     @cached_property
     def normalizers(self) -> dict[str, NormalizePlugin]:
@@ -107,12 +112,45 @@ class Profile:
         return tuple(plugin for plugin in self.score if Reads.CLUSTER not in plugin.score_reads)
 
     @cached_property
+    def lasting_filter_count(self) -> int:
+        """How many of the local filters come before the first one that follows usage."""
+        filters = self.local_filters
+        return next((i for i, plugin in enumerate(filters) if Reads.USAGE in plugin.reads), len(filters))
+
+    @cached_property
+    def lasting_scorers(self) -> tuple[ScorePlugin, ...]:
+        """The local ones that look at node objects alone."""
+        return tuple(plugin for plugin in self.local_scorers if Reads.USAGE not in plugin.score_reads)
+
+    @cached_property
+    def following_scorers(self) -> tuple[ScorePlugin, ...]:
+        """The local ones that follow usage."""
+        return tuple(plugin for plugin in self.local_scorers if Reads.USAGE in plugin.score_reads)
+
+    @cached_property
+    def shares_grounds(self) -> bool:
+        """Whether what is said of node objects alone depends on nothing but a pod's constraints."""
+        lasting = (*self.local_filters[: self.lasting_filter_count], *self.lasting_scorers)
+        return all(_parts_of(plugin) == PodParts.CONSTRAINTS for plugin in lasting)
+
+    @cached_property
+    def shares_standings(self) -> bool:
+        """Whether what the local plugins say depends on nothing but a pod's constraints and requests."""
+        return all(_parts_of(plugin) is not None for plugin in (*self.local_filters, *self.local_scorers))
+
+    @cached_property
     def later_scorers(self) -> tuple[ScorePlugin, ...]:
         return tuple(plugin for plugin in self.score if Reads.CLUSTER in plugin.score_reads)
 
     @cached_property
     def pre_scorers(self) -> dict[str, PreScorePlugin]:
         return {plugin.name: plugin for plugin in self.pre_score}
+
+
+def _parts_of(plugin: object) -> PodParts | None:
+    """None: anything in its shape."""
+    parts: PodParts | None = getattr(plugin, "pod_parts", None)
+    return parts
 
 
 def _for_one_row(ask: Callable[[State, View, RowArray], IntArray]) -> OneRow:

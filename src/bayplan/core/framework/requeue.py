@@ -104,6 +104,9 @@ UNHEARD_UPSTREAM = frozenset(
     }
 )
 
+#: By kind; kinds that no plugin hears of are not among them.
+RESOURCES_BY_KIND = {resource.value.rpartition("/")[2]: resource for resource in EventResource}
+
 POD_PLACED = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.ADD)
 POD_GONE = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.DELETE)
 

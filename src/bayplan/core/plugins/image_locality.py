@@ -15,7 +15,7 @@ import numpy as np
 from bayplan.core.columns import IntArray, RowArray
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import MAX_NODE_SCORE, Reads
+from bayplan.core.framework.contract import MAX_NODE_SCORE, PodParts, Reads
 from bayplan.core.snapshot import View
 from bayplan.model.pod import PodSpec
 
@@ -29,8 +29,11 @@ class ImageLocality:
 
     name: ClassVar[str] = "ImageLocality"
     score_reads: ClassVar[Reads] = Reads.NODE
+    pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
 
     def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
+        if view.bare:
+            return np.zeros(len(rows), dtype=np.int64)
         spec = state.spec
         sums = image_sums(view.nodes, pod_images(spec))[rows]
         return scaled(sums, len(spec.init_containers) + len(spec.containers))

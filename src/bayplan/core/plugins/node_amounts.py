@@ -20,13 +20,21 @@ Amounts: TypeAlias = Any
 def blocks_at(rows: Rows, resources: RowArray, *tables: IntArray) -> list[IntArray]:
     """(resources, rows) copies of the same cells of (nodes, resources) tables, given (resources, 1) columns.
 
-    Resources come first so that arithmetic runs along rows that lie side by side in memory, which is far faster.
+    Resources come first so that arithmetic runs along rows that lie side by side in memory, which is far faster. The
+    tables lie so, too.
     """
-    node_count, width = tables[0].shape
+    columns = resources[:, 0]
     if isinstance(rows, slice):
-        rows = every_row(node_count)[rows]
-    places = rows * width + resources
-    return [table.reshape(-1).take(places) for table in tables]
+        return [table[rows].T[columns] for table in tables]
+    if rows is every_row(len(tables[0])):
+        return [table.T[columns] for table in tables]
+    blocks = []
+    for table in tables:
+        block = np.empty((len(columns), len(rows)), dtype=np.int64)
+        for place, column in enumerate(columns.tolist()):
+            table[:, column].take(rows, out=block[place], mode="clip")  # no row lies outside; checking takes longer
+        blocks.append(block)
+    return blocks
 
 
 def none_is_zero(amounts: IntArray) -> bool:

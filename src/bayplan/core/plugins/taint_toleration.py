@@ -16,7 +16,7 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.nodes import NodeTable, TaintSet
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
-from bayplan.core.framework.contract import Reads, default_normalize
+from bayplan.core.framework.contract import PodParts, Reads, default_normalize
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import after_own_update, on
@@ -37,6 +37,7 @@ class TaintToleration:
     name: ClassVar[str] = "TaintToleration"
     reads: ClassVar[Reads] = Reads.NODE
     score_reads: ClassVar[Reads] = Reads.NODE
+    pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
 
     def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
         self._compares = gates.taint_toleration_comparison_operators

@@ -6,6 +6,7 @@ Steps, in order, one file each:
     potential.py   on which nodes could removing pods help
     candidates.py  which pods would have to go from each (the dry run, all nodes at once)
     budgets.py     which of them a PodDisruptionBudget protects
+    extending.py   what extenders make of the candidates
     select.py      which node is cheapest
     prepare.py     what is to be done: evictions, and nominations that end
     record.py      what was tried, in what order, and what decided

@@ -15,15 +15,19 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import histogram, nodes_available_message
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import SUCCESS, Code, Status, unschedulable
+from bayplan.core.framework.timing import POST_FILTER
+from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unschedulable
 from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES, DeviceState
 from bayplan.core.plugins.dynamic_resources.post_filter import NOTHING_TO_DEALLOCATE, Deallocation, deallocate
 from bayplan.core.preemption.eligible import ineligible_reason
-from bayplan.core.preemption.search import search_by_dry_run
+from bayplan.core.preemption.extending import ask_extenders, without_candidates
+from bayplan.core.preemption.search import Searched, search_by_dry_run
 from bayplan.core.snapshot import View
 
 DEFAULT_PREEMPTION = "DefaultPreemption"
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
+#: Extenders have refused all of them.
+NO_CANDIDATE = "no candidate node for preemption"
 #: What DynamicResources says when its PreFilter was never reached: its state cannot be found.
 STATE_NOT_FOUND = "not found"
 
@@ -54,10 +58,16 @@ class PostFilterResult:
     ineligible_reason: str = ""  # why preemption must not look
     found: Found | None = None  # None when preemption was never reached, or must not look
     deallocation: Deallocation | None = None  # of the pod's own resource claims
+    refused_by_extenders: bool = False  # they left no candidate
 
     @property
     def message(self) -> str:
         return self.status.message
+
+    @property
+    def keeps_nomination(self) -> bool:
+        """Where nobody looked for candidates, or had no say, nothing is known against an earlier nomination."""
+        return self.found is None or self.status.code is Code.ERROR or self.refused_by_extenders
 
 
 def run_post_filters(
@@ -69,12 +79,12 @@ def run_post_filters(
     reasons: list[str] = []
     for name in profile.post_filter:
         if name == DYNAMIC_RESOURCES:
-            result.deallocation = _dynamic_resources(pod, filtered)
-            status = result.deallocation.status
+            ask = partial(_dynamic_resources, pod, filtered, result)
         elif name == DEFAULT_PREEMPTION:
-            status = _preempt(pod, view, filtered, search, result)
+            ask = partial(_preempt, profile, pod, view, filtered, search, result)
         else:
             continue
+        status = _timed(profile, name, ask)
         if status.code is not Code.UNSCHEDULABLE:
             result.status = status
             return result
@@ -83,7 +93,21 @@ def run_post_filters(
     return result
 
 
-def _dynamic_resources(pod: PodInfo, filtered: Filtered) -> Deallocation:
+def _timed(profile: Profile, plugin: str, ask: Callable[[], Status]) -> Status:
+    stopwatch = profile.stopwatch
+    if stopwatch is None or not stopwatch.running:
+        return ask()
+    step = stopwatch.step(profile.scheduler_name, plugin, POST_FILTER)
+    status: Status = stopwatch.measure_post_filter(step, lambda status, _: status.code, ask)
+    return status
+
+
+def _dynamic_resources(pod: PodInfo, filtered: Filtered, into: PostFilterResult) -> Status:
+    into.deallocation = _deallocation(pod, filtered)
+    return into.deallocation.status
+
+
+def _deallocation(pod: PodInfo, filtered: Filtered) -> Deallocation:
     if DYNAMIC_RESOURCES not in filtered.pre.ran:
         return Deallocation(Status(Code.ERROR, (STATE_NOT_FOUND,), DYNAMIC_RESOURCES))
     state = filtered.pre.states.get(DYNAMIC_RESOURCES)
@@ -94,13 +118,30 @@ def _dynamic_resources(pod: PodInfo, filtered: Filtered) -> Deallocation:
     return deallocate(pod, state, filtered.verdicts.codes[rejected])
 
 
-def _preempt(pod: PodInfo, view: View, filtered: Filtered, search: Search, into: PostFilterResult) -> Status:
+def _preempt(
+    profile: Profile, pod: PodInfo, view: View, filtered: Filtered, search: Search, into: PostFilterResult
+) -> Status:
     """Fill `into` with what was found; the status is that of DefaultPreemption's PostFilter."""
     into.ineligible_reason = ineligible_reason(pod, view, filtered)
     if into.ineligible_reason:
         return unschedulable(f"preemption: {into.ineligible_reason}")
     into.found = search(pod, view, filtered)
-    return SUCCESS if len(into.found.tied_rows) else _no_candidate(into.found, view)
+    if not len(into.found.tied_rows):
+        return _no_candidate(into.found, view)
+    return _ask_extenders(profile, pod, view, into) if profile.extenders else SUCCESS
+
+
+def _ask_extenders(profile: Profile, pod: PodInfo, view: View, into: PostFilterResult) -> Status:
+    """The candidates that extenders leave. None of those who keep candidates has an extender that is interested."""
+    if not isinstance(into.found, Searched):
+        return SUCCESS
+    try:
+        into.found = ask_extenders(profile.extenders, pod, view, into.found)
+    except CycleError as error:
+        into.found = without_candidates(into.found, view)
+        return Status(Code.ERROR, (f"preemption: {error.message}",), DEFAULT_PREEMPTION)
+    into.refused_by_extenders = not len(into.found.tied_rows)
+    return unschedulable(f"preemption: {NO_CANDIDATE}") if into.refused_by_extenders else SUCCESS
 
 
 def _no_candidate(found: Found, view: View) -> Status:

@@ -26,6 +26,7 @@ class Searched:
     candidates: Candidates
     selection: Selection
     unsuccessful: list[tuple[Status, RowArray]]  # why trying did not help, and the node rows it did not help on
+    filtered: Filtered  # what it started from
 
     @property
     def node_statuses(self) -> dict[int, Status]:
@@ -52,7 +53,7 @@ def search_by_dry_run(args: DefaultPreemptionArgs | None, pod: PodInfo, view: Vi
     if args is not None:
         candidates = stop_early(candidates, _wanted(args, len(rows)))
     unsuccessful = groups_without_success(tried, view, filtered)
-    return Searched(tried, candidates, select(candidates, view), unsuccessful)
+    return Searched(tried, candidates, select(candidates, view), unsuccessful, filtered)
 
 
 def _wanted(args: DefaultPreemptionArgs, potential: int) -> int:

@@ -69,8 +69,10 @@ def criteria_of(candidates: Candidates, view: View) -> IntArray:
     priorities = pods.priorities[candidates.victim_rows]
     highest = priorities[starts]
     started_at = pods.started_at[candidates.victim_rows]
-    # Only victims of the highest priority count for the start time; the others are made later than any.
-    relevant = np.where(priorities == np.repeat(highest, counts), started_at, np.iinfo(np.int64).max)
+    # Only victims of the highest priority count for the start time; the others are made later than any. It is that of
+    # the first victim, unless an extender put them into another order.
+    top = np.maximum.reduceat(priorities, starts)
+    relevant = np.where(priorities == np.repeat(top, counts), started_at, np.iinfo(np.int64).max)
     return np.stack(
         [
             candidates.violations,

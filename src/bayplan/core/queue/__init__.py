@@ -21,6 +21,7 @@ No wake-up is lost. These are the gaps in which one could be, and what closes th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import count
 
@@ -30,7 +31,6 @@ from bayplan.core.lifecycle import PodState
 from bayplan.core.queue import figures as labels
 from bayplan.core.queue.backoff import Backoff
 from bayplan.core.queue.changes import pod_changes
-from bayplan.core.queue.entrance import may_enter
 from bayplan.core.queue.figures import Figures
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, judge
 from bayplan.core.queue.in_flight import InFlight, InFlightEvent
@@ -115,7 +115,7 @@ class SchedulingQueue:
         nominated_before = old.status.nominated_node_name
         if nominated_before and nominated_before != info.nominated_node_name:
             # To the pod itself it is no news that would be worth remembering behind a gate.
-            is_shut_out = not may_enter(self._profile(known).pre_enqueue, info, known.gating_plugin).ok
+            is_shut_out = not self._profile(known).admit(info, known.gating_plugin).ok
             except_key = known.key if is_shut_out else ""
             self.move(POD_GONE, old, None, now, priority_max=info.priority, except_key=except_key)
         elif kept != self.nominations.node_of(info):
@@ -245,7 +245,7 @@ class SchedulingQueue:
     def release(self, key: str, now: int) -> None:
         """A gate may have opened for this pod: ask again and, if so, let the wake-up go on that brought it there."""
         queued = self.resting.get(key)
-        if queued is not None and queued.state is PodState.GATED:
+        if queued is not None and queued.state is PodState.GATED and queued.held_back is not Strategy.SKIP:
             self._wake([(queued, queued.held_back)], now, labels.GATE_OPENED)
 
     def tick(self, now: int) -> None:
@@ -312,6 +312,10 @@ class SchedulingQueue:
         """Pods in flight, and cluster events recorded for them."""
         return len(self._in_flight), self._in_flight.event_count
 
+    def in_flight_events(self) -> Counter[str]:
+        """Cluster events recorded for pods in flight, as `scheduler_inflight_events` has them."""
+        return self._in_flight.event_labels()
+
     def queued_pods(self) -> Iterator[QueuedPod]:
         """All pods, those in flight last."""
         yield from self.resting.values()
@@ -332,9 +336,14 @@ class SchedulingQueue:
             cluster_event = ClusterEvent(EventResource.UNSCHEDULABLE_POD, action)
             strategy = judge(queued, cluster_event, self._profile(queued).reactions.to(cluster_event), old, new)
             if strategy is not Strategy.SKIP:
+                remembered = queued.held_back
                 self._wake([(queued, strategy)], now, cluster_event.label)
                 if queued.state not in _PARKED:
                     return
+                if action is ActionType.UPDATE and old.metadata.annotations == new.metadata.annotations:
+                    # Its own status is no news to a pod, and not worth an attempt when the gate opens. As upstream the
+                    # pod stays gated then, until the end of a pod wakes it.
+                    queued.held_back = remembered
 
     def _wake(self, pods: Iterable[tuple[QueuedPod, Strategy]], now: int, reason: str) -> None:
         for queued, strategy in pods:
@@ -374,7 +383,7 @@ class SchedulingQueue:
         if backs_off and not self._backoff.pops_early:
             self._back_off(queued, reason)
             return
-        status = may_enter(self._profile(queued).pre_enqueue, queued.info, queued.gating_plugin)
+        status = self._profile(queued).admit(queued.info, queued.gating_plugin)
         if not status.ok:
             if status.plugin not in queued.rejectors:
                 self.figures.rejected_by(queued, (status.plugin,))

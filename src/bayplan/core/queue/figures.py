@@ -29,8 +29,8 @@ _NAMES = {place: (PodState.UNSCHEDULABLE if place is PodState.GATED else place).
 class Figures:
     """incoming: (place, reason) -> entries so far. rejected: (plugin, profile) -> pods that wait because of it."""
 
-    incoming: Counter[tuple[str, str]] = field(default_factory=Counter)
-    rejected: Counter[tuple[str, str]] = field(default_factory=Counter)
+    incoming: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    rejected: Counter[tuple[str, ...]] = field(default_factory=Counter)
 
     def came(self, place: PodState, reason: str) -> None:
         self.incoming[_NAMES[place], reason] += 1

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol, TypeAlias
 
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import PreEnqueuePlugin
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import (
@@ -23,6 +24,10 @@ from bayplan.core.framework.requeue import (
     SleepsUpstream,
     Wakeups,
 )
+from bayplan.core.framework.timed_plugins import timed_hint
+from bayplan.core.framework.timing import PRE_ENQUEUE, Stopwatch
+from bayplan.core.framework.verdict import Status
+from bayplan.core.queue.entrance import may_enter
 from bayplan.core.queue.queued_pod import QueuedPod, Strategy, identity_of
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
@@ -68,7 +73,13 @@ class NamedPlugin(Protocol):
 class Reactions:
     """What the plugins of one profile react to."""
 
-    def __init__(self, plugins: Iterable[NamedPlugin], wakeups: Wakeups = Wakeups.UPSTREAM) -> None:
+    def __init__(
+        self,
+        plugins: Iterable[NamedPlugin],
+        wakeups: Wakeups = Wakeups.UPSTREAM,
+        stopwatch: Stopwatch | None = None,
+    ) -> None:
+        self._stopwatch = stopwatch
         self._registrations = {plugin.name: _registrations_of(plugin, wakeups) for plugin in plugins}
         self._matched: dict[ClusterEvent, Matched] = {}
 
@@ -84,10 +95,19 @@ class Reactions:
 
     def _match(self, cluster_event: ClusterEvent) -> Matched:
         hints = {
-            name: tuple(r.hint for r in events_to_register if r.cluster_event.covers(cluster_event))
+            name: tuple(
+                self._timed(name, cluster_event, r.hint)
+                for r in events_to_register
+                if r.cluster_event.covers(cluster_event)
+            )
             for name, events_to_register in self._registrations.items()
         }
         return {name: asked for name, asked in hints.items() if asked}
+
+    def _timed(self, plugin: str, cluster_event: ClusterEvent, hint: Hint | None) -> Hint | None:
+        if hint is None or self._stopwatch is None:
+            return hint
+        return timed_hint(hint, plugin, cluster_event.label, self._stopwatch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +116,8 @@ class QueueProfile:
 
     pre_enqueue: tuple[PreEnqueuePlugin, ...]
     reactions: Reactions
+    scheduler_name: str = ""
+    stopwatch: Stopwatch | None = None
 
     def __post_init__(self) -> None:
         assert all(self.reactions.know(gate.name) for gate in self.pre_enqueue), "a gate nobody could open"
@@ -119,7 +141,18 @@ class QueueProfile:
         )
         by_name = {plugin.name: plugin for plugins in lists for plugin in plugins}
         gates = (*profile.pre_enqueue, *(plugin for plugin in lists[-1] if isinstance(plugin, PreEnqueuePlugin)))
-        return cls(gates, Reactions(by_name.values(), wakeups))
+        reactions = Reactions(by_name.values(), wakeups, profile.stopwatch)
+        return cls(gates, reactions, profile.scheduler_name, profile.stopwatch)
+
+    def admit(self, pod: PodInfo, asked_first: str) -> Status:
+        """Whether PreEnqueue lets the pod in; `asked_first` is the plugin that rejected it last time."""
+        if self.stopwatch is None or not self.stopwatch.observing:
+            return may_enter(self.pre_enqueue, pod, asked_first)
+        step = self.stopwatch.step(self.scheduler_name, "", PRE_ENQUEUE)
+        status: Status = self.stopwatch.measure_at_once(
+            step, lambda status, _: status.code, may_enter, self.pre_enqueue, pod, asked_first
+        )
+        return status
 
 
 def judge(

@@ -7,7 +7,7 @@ along. The list is cut only up to the oldest pod still in flight. Nothing is rec
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -51,6 +51,10 @@ class InFlight:
     @property
     def event_count(self) -> int:
         return len(self._events)
+
+    def event_labels(self) -> Counter[str]:
+        """How many of each cluster event are recorded, as metrics name them."""
+        return Counter(event.cluster_event.label for event in list(self._events))
 
     def queued_pods(self) -> Iterator[QueuedPod]:
         return (flight.queued for flight in self._flights.values())

@@ -4,13 +4,15 @@ Takes the parked pods and what their profiles react to; gives the pods to be mov
 
 Of a crowd, a large group of pods that nothing tells apart, only the first is woken: a scout. What rejects it rejects
 them all, and where it finds a place the queue sends the next. Otherwise every pod that ends would have thousands of
-waiting ones tried again, each in vain. Pods that have a node kept for them are no part of a crowd.
+waiting ones tried again, each in vain. Pods that have a node kept for them are no part of a crowd, nor are those that
+an extender rejected: it sees more of a pod than what makes a group.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+from bayplan.core.framework.extender import EXTENDER
 from bayplan.core.framework.requeue import ClusterEvent
 from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, is_about, judge
@@ -69,7 +71,7 @@ def _judge_group(
     if strategy is Strategy.SKIP:
         return
     going: Iterable[QueuedPod] = members.values()
-    if len(members) > CROWD_MIN and not group.gating_plugin:
+    if len(members) > CROWD_MIN and not group.gating_plugin and EXTENDER not in group.rejectors:
         going = {speaker.key: speaker, **{key: members[key] for key in nominated() if key in members}}.values()
     elif group.gating_plugin == PreemptionGate.name:
         # Who waits for evictions is let in when they are answered, by the best of the wake-ups until then.

@@ -45,7 +45,14 @@ def test_what_is_being_deleted_gets_no_new_finalizer() -> None:
 
 @pytest.mark.parametrize(
     ("query", "body", "seconds"),
-    [("", None, 30), ("?gracePeriodSeconds=5", None, 5), ("", {"gracePeriodSeconds": 7}, 7), ("", {}, 30)],
+    [
+        ("", None, 30),
+        ("?gracePeriodSeconds=5", None, 5),
+        ("", {"gracePeriodSeconds": 7}, 7),
+        ("", {}, 30),
+        # Clients name the version of the group whose objects they delete.
+        ("", {"kind": "DeleteOptions", "apiVersion": "resource.k8s.io/v1", "gracePeriodSeconds": 8}, 8),
+    ],
 )
 def test_a_pod_on_a_node_ends_gracefully(query: str, body: Any, seconds: int) -> None:
     api = Api()

@@ -16,9 +16,8 @@ from typing import Any
 import pytest
 from tests.serving import Api
 
-from bayplan.apiserver.http.application import error_answer
 from bayplan.apiserver.http.bodies import check_length
-from bayplan.apiserver.http.requests import Answer, Request, query_of, segments_of
+from bayplan.apiserver.http.requests import Answer, Request, error_answer, query_of, segments_of
 from bayplan.store.errors import ApiError
 
 STORIES = ("raw http", "field selectors")

@@ -16,6 +16,7 @@ from tests.unit.core.queue.stage import (
     ROOM,
     VICTIM,
     Gate,
+    Silent,
     Stage,
     choosy,
 )
@@ -24,6 +25,7 @@ from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResour
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.testing.builders import pod
+from bayplan.testing.pods import PodBuilder
 
 PREEMPTOR = "default/p"
 
@@ -200,6 +202,31 @@ def test_a_pod_that_met_no_gate_is_not_woken_by_its_opening() -> None:
     gate.shut.clear()
     stage.queue.release(PREEMPTOR, stage.now)
     assert stage.place("p") is PodState.UNSCHEDULABLE
+    stage.happens(ASSIGNED_POD_DELETE, VICTIM)
+    assert is_awake(stage)
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (pod("p").condition("PodScheduled", "False"), PodState.GATED),
+        (pod("p").annotations({"a": "1"}), PodState.BACKOFF),
+        (pod("p").labels(x="y"), PodState.BACKOFF),
+    ],
+    ids=["status", "annotation", "label"],
+)
+def test_its_own_status_alone_does_not_wake_a_pod_when_its_gate_opens(change: PodBuilder, place: PodState) -> None:
+    """As recorded with an extender: the preemptor is tried again when its victim is gone, and not before."""
+    gate = Gate()
+    stage = Stage([Silent()], gates=(gate,))
+    queued = preemptor_in_flight(stage)
+    gate.shut.add(PREEMPTOR)
+    stage.fail(queued, "Silent")
+    stage.update(pod("p").obj(), change)
+    assert stage.place("p") is PodState.GATED
+    gate.shut.clear()
+    stage.queue.release(PREEMPTOR, stage.now)
+    assert stage.place("p") is place
     stage.happens(ASSIGNED_POD_DELETE, VICTIM)
     assert is_awake(stage)
 

@@ -62,7 +62,7 @@ class PreemptionLog:
             for victim in choice.victims_on(row)
         ]
         is_recorded = len(self.entries) < self._records_max
-        decided, record = self._explain(pod, view, row, choice.search_start) if is_recorded else ("", None)
+        decided, record = self._explain(pod, view, choice) if is_recorded else ("", None)
         made = Preemption(0.0, pod.key, pod.priority, view.nodes.names[row], victims, decided, record)
         self._chosen = LoggedPreemption(made, pod.uid)
 
@@ -77,15 +77,17 @@ class PreemptionLog:
         self.entries.append(chosen)
         return True
 
-    def _explain(self, pod: PodInfo, view: View, chosen_row: int, start: int) -> tuple[str, Record | None]:
+    def _explain(self, pod: PodInfo, view: View, choice: NeedsPreemption) -> tuple[str, Record | None]:
         """What decided, and all that was tried."""
-        found = attempt(self._profiles[pod.scheduler_name], pod, view, start)
-        if found.post_filter is None or found.filtered is None:
-            return "", None
-        searched = found.post_filter.found
-        record = short_record(searched, view, found.filtered, chosen_row, CANDIDATES_KEPT)
-        decided = _deciding(searched) if isinstance(searched, Searched) else ""
-        return decided, msgspec.convert(record, Record | None)
+        searched = choice.found
+        if not isinstance(searched, Searched):  # candidates that were kept from earlier: look for them again
+            found = attempt(self._profiles[pod.scheduler_name], pod, view, choice.search_start)
+            again = found.post_filter.found if found.post_filter is not None else None
+            if not isinstance(again, Searched):
+                return "", None
+            searched = again
+        record = short_record(searched, view, searched.filtered, choice.row, CANDIDATES_KEPT)
+        return _deciding(searched), msgspec.convert(record, Record | None)
 
 
 def _deciding(searched: Searched) -> str:

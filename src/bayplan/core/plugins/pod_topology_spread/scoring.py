@@ -68,7 +68,7 @@ def prepare(
         counts: IntArray | IdArray
         if constraint.topology_key == HOSTNAME:
             # A host is a domain of its own: its pods count even where the inclusion policies leave it out.
-            counts, size = node_counts, len(rows)
+            counts, size = np.zeros_like(node_counts) if view.bare else node_counts, len(rows)
         else:
             (included,) = included_nodes([constraint], pod.spec, view.nodes)
             counts, size = _domain_counts(column, node_counts, considered & included, rows)

@@ -1,0 +1,156 @@
+"""A profile whose plugins are timed: takes a profile and a stopwatch, gives the profile with timed plugins.
+
+A timed plugin is a copy whose methods, one for each extension point, ask the original and note what that took. It is
+of the same class, so whatever else the core wants to know of a plugin it finds there. What a plugin calls itself is
+not timed again. A plugin that takes no attributes besides its own (`__slots__`) stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from copy import copy
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import numpy as np
+
+from bayplan.core.framework.contract import SKIP, Wait
+from bayplan.core.framework.profile import Profile
+from bayplan.core.framework.requeue import Hint
+from bayplan.core.framework.timing import PRE_ENQUEUE, StatusOf, Step, Stopwatch
+from bayplan.core.framework.verdict import Code, Status
+
+
+class _Named(Protocol):
+    name: ClassVar[str]
+
+
+Plugin = TypeVar("Plugin", bound=_Named)
+
+
+def timed_profile(profile: Profile, stopwatch: Stopwatch) -> Profile:
+    """The same plugins, timed."""
+    timed: dict[int, Any] = {}  # by identity: a plugin that stands in several lists is one plugin in all of them
+
+    def each(plugins: Iterable[Plugin]) -> tuple[Plugin, ...]:
+        return tuple(
+            timed.setdefault(id(plugin), _timed_plugin(plugin, profile.scheduler_name, stopwatch)) for plugin in plugins
+        )
+
+    return replace(
+        profile,
+        pre_enqueue=each(profile.pre_enqueue),
+        pre_filter=each(profile.pre_filter),
+        filter=each(profile.filter),
+        pre_score=each(profile.pre_score),
+        score=each(profile.score),
+        reserve=each(profile.reserve),
+        permit=each(profile.permit),
+        pre_bind=each(profile.pre_bind),
+        post_bind=each(profile.post_bind),
+        stopwatch=stopwatch,
+    )
+
+
+def timed_gate(gate: Plugin, profile_name: str, stopwatch: Stopwatch) -> Plugin:
+    """A gate of the scheduler's own, which stands in no list of the profile."""
+    return _timed_plugin(gate, profile_name, stopwatch)
+
+
+def timed_hint(hint: Hint, plugin: str, cluster_event: str, stopwatch: Stopwatch) -> Hint:
+    def ask(pod: Any, old: Any, new: Any) -> bool:
+        if not stopwatch.observing:
+            return hint(pod, old, new)
+        started = stopwatch.clock()
+        helps = hint(pod, old, new)
+        stopwatch.recorder.hinted(plugin, cluster_event, helps=helps, took_ns=stopwatch.clock() - started)
+        return helps
+
+    return ask
+
+
+def _timed_plugin(plugin: Plugin, profile_name: str, stopwatch: Stopwatch) -> Plugin:
+    if not hasattr(plugin, "__dict__"):
+        return plugin
+    timed = copy(plugin)
+    for method, (point, wrap, status_of) in _METHODS.items():
+        if hasattr(plugin, method):
+            step = stopwatch.step(profile_name, plugin.name, point)
+            bound = partial(status_of, plugin) if status_of is _of_codes else status_of
+            # A frozen dataclass is as good a plugin as any.
+            object.__setattr__(timed, method, wrap(stopwatch, step, bound, getattr(plugin, method)))
+    return timed
+
+
+def _deciding(stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Callable[..., Any]) -> Callable[..., Any]:
+    """Takes three arguments, by name and not as `*arguments`: it is called several times in every decision."""
+
+    def call(first: Any, second: Any, third: Any) -> Any:
+        if stopwatch.running:
+            return stopwatch.measure(step, status_of, ask, first, second, third)
+        return ask(first, second, third)
+
+    return call
+
+
+def _preparing(stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Callable[..., Any]) -> Callable[..., Any]:
+    """Takes two arguments."""
+
+    def call(first: Any, second: Any) -> Any:
+        return stopwatch.measure(step, status_of, ask, first, second) if stopwatch.running else ask(first, second)
+
+    return call
+
+
+def _outside(stopwatch: Stopwatch, step: Step, status_of: StatusOf, ask: Callable[..., Any]) -> Callable[..., Any]:
+    """While an event is observed."""
+
+    def call(*arguments: Any) -> Any:
+        if stopwatch.observing:
+            return stopwatch.measure_at_once(step, status_of, ask, *arguments)
+        return ask(*arguments)
+
+    return call
+
+
+_SUCCESS, _SKIPPED = Code.SUCCESS, Code.SKIP
+
+
+def _of_answer(answer: Any, _: tuple[Any, ...]) -> Code:
+    if isinstance(answer, Status):
+        return answer.code
+    if isinstance(answer, Wait):
+        return Code.WAIT
+    return _SKIPPED if answer is SKIP else _SUCCESS
+
+
+def _of_codes(plugin: Any, answer: Any, arguments: tuple[Any, ...]) -> Code:
+    """Success if any node passes; else what the plugin says of the first."""
+    code = answer
+    if isinstance(answer, np.ndarray):
+        if np.count_nonzero(answer) < len(answer) or not len(answer):
+            return _SUCCESS
+        code = answer.item(0)
+    if not code:
+        return _SUCCESS
+    state, view, _ = arguments
+    status: Status = plugin.explain_failure(state, view, code)
+    return status.code
+
+
+#: Method -> extension point, how it is called, what its answer means.
+_METHODS: dict[str, tuple[str, Callable[..., Callable[..., Any]], Callable[..., Code]]] = {
+    "pre_enqueue": (PRE_ENQUEUE, _outside, _of_answer),
+    "pre_filter": ("PreFilter", _preparing, _of_answer),
+    "filter": ("Filter", _deciding, _of_codes),
+    "filter_one": ("Filter", _deciding, _of_codes),
+    "pre_score": ("PreScore", _deciding, _of_answer),
+    "score": ("Score", _deciding, _of_answer),
+    "score_one": ("Score", _deciding, _of_answer),
+    "normalize": ("ScoreExtensionNormalize", _deciding, _of_answer),
+    "reserve": ("Reserve", _deciding, _of_answer),
+    "permit": ("Permit", _deciding, _of_answer),
+    "pre_bind": ("PreBind", _deciding, _of_answer),
+    "post_bind": ("PostBind", _outside, _of_answer),
+}

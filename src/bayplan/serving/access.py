@@ -1,0 +1,189 @@
+"""Who may see what on the secure port: the API server is asked, as upstream does it.
+
+Takes a request's path, verb and token or client certificate; asks TokenReview who that is and SubjectAccessReview what
+they may, and remembers both answers for ten seconds. Paths that are always allowed are open to everybody and nobody is
+asked, so that probes work while the API server does not. Where the cluster does not offer a review, or this process may
+not create it, the log says so by name and only those paths are served.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Generic, TypeVar
+
+import msgspec
+import structlog
+from cryptography import x509
+from cryptography.x509.oid import NameOID
+
+from bayplan.client.contract import ApiClient, TransportError
+from bayplan.store.errors import ApiError, Forbidden, InternalError, Unauthorized
+
+ALWAYS_ALLOWED: Final = ("/healthz", "/readyz", "/livez")
+_REMEMBERED_S: Final = 10.0
+_ANSWERS_KEPT_MAX: Final = 4_096
+_REVIEW_LIMIT_S: Final = 10.0
+_AUTHENTICATION, _AUTHORIZATION = "authentication.k8s.io/v1", "authorization.k8s.io/v1"
+_AUTHENTICATED: Final = "system:authenticated"
+
+_log = structlog.get_logger("access")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """Whoever asks."""
+
+    name: str
+    groups: tuple[str, ...] = ()
+    uid: str = ""
+    extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+ANONYMOUS: Final = User("system:anonymous", ("system:unauthenticated",))
+
+
+def certificate_user(certificate: bytes) -> User:
+    """The common name is the user, organizations are the groups. The certificate has been verified."""
+    subject = x509.load_der_x509_certificate(certificate).subject
+    names = [str(attribute.value) for attribute in subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
+    groups = [str(attribute.value) for attribute in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
+    return User(names[0] if names else "", (*groups, _AUTHENTICATED))
+
+
+class _Remembered(Generic[T]):
+    """Answers that hold for a while."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._answers: dict[Any, tuple[float, T]] = {}
+
+    def get(self, question: Any) -> tuple[T] | None:
+        until, answer = self._answers.get(question, (0.0, None))
+        return (answer,) if until > self._clock() else None  # type: ignore[return-value]
+
+    def put(self, question: Any, answer: T) -> None:
+        now = self._clock()
+        if len(self._answers) >= _ANSWERS_KEPT_MAX:
+            self._answers = {asked: known for asked, known in self._answers.items() if known[0] > now}
+        if len(self._answers) < _ANSWERS_KEPT_MAX:
+            self._answers[question] = (now + _REMEMBERED_S, answer)
+
+
+class AccessControl:
+    """Lets requests in, or says why not.
+
+    Args:
+        authentication: the API server that knows whose token it is; None if nobody is to be asked.
+        authorization: the one that knows what they may; by default the same.
+        always_allowed: paths for everybody; one that ends in `*` stands for all that begin with it.
+        clock: seconds that pass evenly.
+    """
+
+    def __init__(
+        self,
+        authentication: ApiClient | None,
+        always_allowed: Sequence[str] = ALWAYS_ALLOWED,
+        *,
+        authorization: ApiClient | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._authentication = authentication
+        self._authorization = authorization or authentication
+        self._paths = frozenset(path for path in always_allowed if not path.endswith("*"))
+        self._prefixes = tuple(path[:-1] for path in always_allowed if path.endswith("*"))
+        self._users: _Remembered[User | None] = _Remembered(clock)
+        self._permissions: _Remembered[bool] = _Remembered(clock)
+        self._reported: set[str] = set()
+
+    async def admit(self, verb: str, path: str, authorization: str, certificate: bytes | None) -> None:
+        """Returns if the request may be served. Raises Unauthorized, Forbidden or InternalError."""
+        if path in self._paths or path.startswith(self._prefixes):
+            return
+        user = await self._user(authorization, certificate)
+        if "system:masters" in user.groups:
+            return
+        if not await self._may(user, verb, path):
+            raise Forbidden(f'forbidden: User "{user.name}" cannot {verb} path "{path}"')
+
+    async def _user(self, authorization: str, certificate: bytes | None) -> User:
+        if certificate:
+            return certificate_user(certificate)
+        scheme, _, token = authorization.partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            return ANONYMOUS
+        question = hashlib.sha256(token.strip().encode()).digest()
+        known = self._users.get(question)
+        if known is None:
+            try:
+                status = await self._review(
+                    self._authentication, "TokenReview", _AUTHENTICATION, {"token": token.strip()}
+                )
+            except ApiError as error:
+                raise Unauthorized("Unauthorized") from error
+            known = (_user_of(status),)
+            self._users.put(question, known[0])
+        if known[0] is None:
+            raise Unauthorized("Unauthorized")
+        return known[0]
+
+    async def _may(self, user: User, verb: str, path: str) -> bool:
+        question = (user.name, user.groups, verb, path)
+        known = self._permissions.get(question)
+        if known is None:
+            attributes = {"path": path, "verb": verb}
+            spec = {"nonResourceAttributes": attributes, "user": user.name, "groups": user.groups}
+            if user.uid:
+                spec["uid"] = user.uid
+            if user.extra:
+                spec["extra"] = user.extra
+            status = await self._review(self._authorization, "SubjectAccessReview", _AUTHORIZATION, spec)
+            known = (bool(status.get("allowed")) and not status.get("denied"),)
+            self._permissions.put(question, known[0])
+        return known[0]
+
+    async def _review(
+        self, client: ApiClient | None, kind: str, version: str, spec: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
+        """The status of a review. Raises Forbidden if there is no such review, InternalError if it failed."""
+        if client is None:
+            raise Forbidden(f"forbidden: no {kind} can be asked for")
+        body = msgspec.json.encode({"kind": kind, "apiVersion": version, "metadata": {}, "spec": spec})
+        try:
+            response = await client.request("POST", f"/apis/{version}/{kind.lower()}s", body, timeout_s=_REVIEW_LIMIT_S)
+        except TransportError as error:
+            _log.error("Unable to ask who may see what", review=kind, err=str(error))
+            raise InternalError(f"Internal Server Error: {error}") from error
+        document = _decoded(response.body)
+        if response.ok:
+            return document.get("status") or {}
+        message = document.get("message") or f"the server answered {response.status}"
+        if response.status in (403, 404):
+            self._report(kind, version, message)
+            raise Forbidden(f"forbidden: {message}")
+        _log.error("Unable to ask who may see what", review=kind, err=message)
+        raise InternalError(f"Internal Server Error: {message}")
+
+    def _report(self, kind: str, version: str, message: str) -> None:
+        if kind not in self._reported:
+            self._reported.add(kind)
+            text = f"{kind} of {version} cannot be used, only always allowed paths are served"
+            _log.error(text, review=f"{kind.lower()}s.{version.partition('/')[0]}", err=message)
+
+
+def _decoded(body: bytes) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(body, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return {}
+
+
+def _user_of(status: Mapping[str, Any]) -> User | None:
+    """The user of a TokenReview's status; None if the token is nobody's."""
+    if not status.get("authenticated"):
+        return None
+    user = status.get("user") or {}
+    return User(user.get("username", ""), tuple(user.get("groups") or ()), user.get("uid", ""), user.get("extra") or {})

@@ -1,0 +1,65 @@
+"""What upstream calls a change of an object in its metrics: NodeAdd, UnschedulablePodUpdatePodToleration.
+
+Takes an event of the core, gives its labels; none for what upstream does not handle, or for an answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from functools import cache
+
+from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
+from bayplan.core.framework.requeue import (
+    RESOURCES_BY_KIND,
+    UNHEARD_UPSTREAM,
+    ActionType,
+    ClusterEvent,
+    EventResource,
+)
+from bayplan.core.queue.changes import node_changes, pod_changes
+from bayplan.model.kinds import Object
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
+
+
+@cache
+def _label(resource: EventResource, action: ActionType) -> str:
+    return ClusterEvent(resource, action).label
+
+
+def labels_of(event: Event, scheduler_names: Container[str]) -> tuple[str, ...]:
+    """`scheduler_names` are those of our profiles: pods of others that have no node are not looked at."""
+    match event:
+        case ObjectChanged(Pod() as old, Pod() as new):
+            return _pod_change(old, new, scheduler_names)
+        case ObjectChanged(Node() as old, Node() as new):
+            return tuple(_label(EventResource.NODE, action) for action in node_changes(old, new))
+        case ObjectAdded(obj):
+            return _simple(obj, ActionType.ADD, scheduler_names)
+        case ObjectChanged(_, obj):
+            return _simple(obj, ActionType.UPDATE, scheduler_names)
+        case ObjectRemoved(obj):
+            return _simple(obj, ActionType.DELETE, scheduler_names)
+    return ()
+
+
+def _simple(obj: Object, action: ActionType, scheduler_names: Container[str]) -> tuple[str, ...]:
+    resource = RESOURCES_BY_KIND.get(type(obj).__name__)
+    if isinstance(obj, Pod):
+        if not obj.spec.node_name and obj.spec.scheduler_name not in scheduler_names:
+            return ()
+        resource = EventResource.ASSIGNED_POD if obj.spec.node_name else EventResource.UNSCHEDULABLE_POD
+    return (_label(resource, action),) if resource is not None and resource not in UNHEARD_UPSTREAM else ()
+
+
+def _pod_change(old: Pod, new: Pod, scheduler_names: Container[str]) -> tuple[str, ...]:
+    if not new.spec.node_name:
+        if new.spec.scheduler_name not in scheduler_names:
+            return ()
+        resource = EventResource.UNSCHEDULABLE_POD
+    elif not old.spec.node_name:
+        return (_label(EventResource.ASSIGNED_POD, ActionType.ADD),)
+    else:
+        resource = EventResource.ASSIGNED_POD
+    found = {_label(resource, ActionType.UPDATE), *(_label(resource, action) for action in pod_changes(old, new))}
+    return tuple(found)

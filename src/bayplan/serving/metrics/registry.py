@@ -1,0 +1,93 @@
+"""All metrics of the process, and the page that shows them.
+
+`Metrics` is made first: its `stopwatch` goes into the scheduler, which `watch` is then given; what it returns looks on
+as an observer of the live world. `render` gives the page, on the same thread, so that the numbers belong together.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+
+from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
+
+from bayplan.client.contract import ApiClient
+from bayplan.client.leases import LeaderElector
+from bayplan.core.framework.timing import Stopwatch
+from bayplan.core.scheduler import Scheduler
+from bayplan.serving.metrics.attempts import Attempts
+from bayplan.serving.metrics.live_state import leadership, shadow_findings, state_of_world, writes
+from bayplan.serving.metrics.own import own_family
+from bayplan.serving.metrics.plugin_timings import PluginTimings
+from bayplan.serving.metrics.rest_client import MeteredClient, RequestTallies
+from bayplan.serving.metrics.scheduler_state import state_of
+from bayplan.serving.metrics.tallies import Counts, Family, Labels, Reading, Tally, page
+from bayplan.worlds.live import LiveWorld
+from bayplan.worlds.live_observers import LiveObserver
+from bayplan.worlds.shadow_findings import Findings
+
+
+class Metrics:
+    """One for each process."""
+
+    def __init__(self, clock: Callable[[], int] = time.perf_counter_ns) -> None:
+        self._clock = clock
+        self.timings = PluginTimings()
+        self.stopwatch = Stopwatch(clock, self.timings)
+        self._requests = RequestTallies()
+        self._tallies: dict[str, Tally] = {}
+        self._add(*self.timings.tallies(self.stopwatch), *self._requests.tallies())
+        self._process = CollectorRegistry(auto_describe=False)
+        ProcessCollector(registry=self._process)
+        PlatformCollector(registry=self._process)
+        GCCollector(registry=self._process)
+
+    def watch(self, scheduler: Scheduler) -> LiveObserver:
+        """The observer of this scheduler."""
+        self.timings.scheduler_names = scheduler.profiles.keys()
+        attempts = Attempts(scheduler, self.stopwatch, self.timings)
+        self._add(*attempts.tallies(), *state_of(scheduler))
+        return attempts
+
+    def metered(self, client: ApiClient, host: str) -> ApiClient:
+        """The client, with its requests counted."""
+        return MeteredClient(client, host, self._requests, self._clock)
+
+    def show_world(self, world: LiveWorld) -> None:
+        self._add(*state_of_world(world))
+
+    def show_writes(self, outcomes: Counter[tuple[str, ...]]) -> None:
+        """What the writer counts."""
+        self._add(writes(outcomes))
+
+    def show_leader(self, elector: LeaderElector, lease: str) -> None:
+        """Whether this process holds the Lease of that name."""
+        self._add(leadership(elector, lease))
+
+    def show_shadow(self, findings: Findings) -> None:
+        """How decisions compare with those of another scheduler."""
+        self._add(*shadow_findings(findings))
+
+    def own_counter(self, name: str, help_text: str, labels: Labels = ()) -> Counts:
+        """A new counter whose name starts with `bayplan_`."""
+        counter = Counts(own_family(name, "counter", help_text, labels))
+        self._add(counter)
+        return counter
+
+    def own_gauge(self, name: str, help_text: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
+        """A new gauge whose name starts with `bayplan_`; `read` is asked for its values when the page is made."""
+        self._add(Reading(own_family(name, "gauge", help_text, labels), read))
+
+    def families(self) -> Iterator[Family]:
+        return (tally.family for tally in self._tallies.values())
+
+    def render(self) -> bytes:
+        """The page."""
+        return page(self._tallies.values()).encode() + generate_latest(self._process)
+
+    def _add(self, *tallies: Tally) -> None:
+        for tally in tallies:
+            if tally.family.name in self._tallies:
+                raise ValueError(f"{tally.family.name} is there already")
+            self._tallies[tally.family.name] = tally

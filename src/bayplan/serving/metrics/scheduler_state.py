@@ -1,0 +1,64 @@
+"""The state of queue, cache and the limits of preemption when the page is made. Takes the scheduler, keeps nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from bayplan.core.scheduler import Scheduler
+from bayplan.serving.metrics import families
+from bayplan.serving.metrics.own import own_family
+from bayplan.serving.metrics.tallies import Labels, Reading
+
+#: Operations that upstream splits up among goroutines and that are single array operations here.
+_IN_ONE_GO = (
+    "DefaultPreemption",
+    "Filter",
+    "InterPodAffinity",
+    "PodTopologySpread",
+    "Score",
+    "prioritizing_extender",
+)
+_POD_POPPED = "PodPopped"
+
+WITHHELD = own_family(
+    "bayplan_preemptions_withheld_total", "counter", "Preemptions that a limit withheld, by limit.", ("reason",)
+)
+WITHHELD_NOW = own_family("bayplan_preemptors_withheld", "gauge", "Pods that a limit keeps from preempting now.")
+EVICTIONS = own_family("bayplan_evictions_total", "counter", "Victims of preemption.")
+LOOPS = own_family("bayplan_preemption_loops_total", "counter", "Preempt-recreate loops that were found and paused.")
+
+
+def state_of(scheduler: Scheduler) -> tuple[Reading, ...]:
+    queue, figures, guard = scheduler.queue, scheduler.queue.figures, scheduler.guard
+    return (
+        Reading(families.PENDING_PODS, lambda: {(place.value,): n for place, n in queue.counts().items()}),
+        Reading(families.UNSCHEDULABLE_PODS, lambda: figures.rejected),
+        Reading(families.QUEUE_INCOMING, lambda: figures.incoming),
+        Reading(families.IN_FLIGHT_EVENTS, lambda: _in_flight(scheduler)),
+        Reading(families.CACHE_SIZE, lambda: _cache_size(scheduler)),
+        Reading(families.GOROUTINES, lambda: _work_under_way(scheduler)),
+        Reading(WITHHELD, lambda: {(reason,): count for reason, count in dict(guard.figures.withheld).items()}),
+        Reading(WITHHELD_NOW, lambda: {(): guard.waiting}),
+        Reading(EVICTIONS, lambda: {(): guard.figures.evictions}),
+        Reading(LOOPS, lambda: {(): guard.figures.loops}),
+    )
+
+
+def _in_flight(scheduler: Scheduler) -> Mapping[Labels, float]:
+    queue = scheduler.queue
+    events: dict[Labels, float] = {(label,): count for label, count in queue.in_flight_events().items()}
+    return {(_POD_POPPED,): queue.in_flight_counts()[0], **events}
+
+
+def _cache_size(scheduler: Scheduler) -> Mapping[Labels, float]:
+    cache = scheduler.cache
+    nominated = sum(map(len, cache.nominated.values()))
+    return {
+        ("nodes",): cache.nodes.alive_count,
+        ("pods",): len(cache.pods.rows_by_key) - nominated,
+        ("assumed_pods",): len(scheduler.pods_on_the_way()),
+    }
+
+
+def _work_under_way(scheduler: Scheduler) -> Mapping[Labels, float]:
+    return {("binding",): len(scheduler.pods_on_the_way()), **{(operation,): 0 for operation in _IN_ONE_GO}}

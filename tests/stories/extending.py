@@ -1,0 +1,158 @@
+"""Stories in which an extender had its say: it is asked through the client, and answers as it was recorded.
+
+Each request must be the recorded one, in its order; documents are compared by name, as the story has them (their fields
+are compared in `tests/unit/client/test_extenders.py`). A pod that the extender says it has bound is bound if the
+recorded extender did so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from tests.stories.player import SECOND, Play
+from tests.stories.recording import Exchange, Line, Story
+
+from bayplan.client.extender_documents import encoded
+from bayplan.client.extenders import HttpExtender, bind_by_extender
+from bayplan.client.posting import Answer, Poster, PostError
+from bayplan.config.loading import load_configuration
+from bayplan.config.registry import build_profiles
+from bayplan.core.actions import Action, Bind
+from bayplan.core.events import BindAnswered
+from bayplan.core.plugins.priority_sort import PrioritySort
+from bayplan.core.scheduler import Scheduler
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
+from bayplan.store import Store
+from bayplan.worlds.faults import Spoiled
+from bayplan.worlds.simulated import SimulatedWorld
+
+FILTER: Line = {"filterVerb": "filter", "nodeCacheCapable": True}
+ALL_VERBS: Line = {
+    **FILTER,
+    "prioritizeVerb": "prioritize",
+    "weight": 1,
+    "preemptVerb": "preempt",
+    "bindVerb": "bind",
+}
+MANAGED: Line = {"managedResources": [{"name": "example.com/foo", "ignoredByScheduler": True}], "ignorable": True}
+#: As the stories' processes were configured.
+EXTENDERS: dict[str, Line] = {
+    "l_nodes": {**ALL_VERBS, "nodeCacheCapable": False},
+    "l_names": ALL_VERBS,
+    "l_err": ALL_VERBS,
+    "l_managed": {**ALL_VERBS, **MANAGED},
+    "l_refused": FILTER,
+    "x_flush": FILTER,
+}
+
+
+class RecordedPoster(Poster):
+    """Answers as the story has it, if it is asked as the story has it."""
+
+    def __init__(self, story: Story, store: Store) -> None:
+        self._story, self._store = story, store
+        self.left = list(story.exchanges)
+
+    def post(self, url: str, body: bytes) -> Answer:
+        if not self._story.exchanges:
+            raise PostError(f'Post "{url}": dial tcp EXTENDER: connect: connection refused')
+        asked = Exchange(url.removeprefix("http://EXTENDER/ext/"), _shortened(msgspec.json.decode(body)))
+        assert self.left, f"more than was recorded: {asked}"
+        recorded = self.left.pop(0)
+        assert (asked.verb, asked.request) == (recorded.verb, self._with_our_uids(recorded.request))
+        return Answer(recorded.status, msgspec.json.encode(_at_length(self._with_our_uids(recorded.answer))))
+
+    def _with_our_uids(self, recorded: Any) -> Any:
+        text = msgspec.json.encode(recorded).decode()
+        for uid, pod in self._story.pods.items():
+            if uid in text:
+                text = text.replace(uid, self._store.get(Pod, *pod.split("/")).metadata.uid)
+        return msgspec.json.decode(text)
+
+
+class BindingWorld(SimulatedWorld):
+    """Bindings that are an extender's go to it."""
+
+    play: Extended
+
+    def _arrive(self, action: Action, spoiled: Spoiled | None, answered: int, now: int) -> None:
+        if isinstance(action, Bind) and action.extender:
+            event = self.play.bind(action, now)
+            self._plan(answered, lambda _: self._observe(event))
+        else:
+            super()._arrive(action, spoiled, answered, now)
+
+
+class Extended(Play):
+    """A story with an extender."""
+
+    world_class = BindingWorld
+
+    def new_scheduler(self, started_at: int) -> Scheduler:
+        extender = {"urlPrefix": "http://EXTENDER/ext/", **EXTENDERS[self.story.name]}
+        configuration = load_configuration(
+            {
+                "apiVersion": "kubescheduler.config.k8s.io/v1",
+                "kind": "KubeSchedulerConfiguration",
+                "extenders": [extender],
+            }
+        )
+        self.poster = RecordedPoster(self.story, self.store)
+        self.extenders = [HttpExtender(one, encoded(self._find), self.poster) for one in configuration.extenders]
+        parked_max_ns = 5 * SECOND if self.story.name == "x_flush" else 300 * SECOND
+        return Scheduler(
+            build_profiles(configuration, self.extenders),
+            PrioritySort().sort_key,
+            started_at=started_at,
+            parked_max_ns=parked_max_ns,
+        )
+
+    def _find(self, kind: str, namespace: str, name: str) -> Object | None:
+        return self.store.find(kind, namespace, name)
+
+    def new_world(self, started_at: int) -> SimulatedWorld:
+        world = super().new_world(started_at)
+        assert isinstance(world, BindingWorld)
+        world.play = self
+        return world
+
+    def bind(self, action: Bind, now: int) -> BindAnswered:
+        answer = bind_by_extender(self.extenders, action)
+        namespace, name = action.pod.split("/")
+        if not answer.error and action.pod in self.story.bound:
+            self.store.bind(namespace, name, action.node, action.uid, now)
+        return answer
+
+    def perform(self, action: Line, now: int) -> None:
+        if not action["do"].startswith("extender now accepts"):  # which its answers show
+            super().perform(action, now)
+
+    def pass_time(self) -> None:
+        super().pass_time()
+        assert not self.poster.left, "less than was recorded"
+
+
+def _shortened(value: Any) -> Any:
+    """Objects by their names, as the story has them."""
+    match value:
+        case {"metadata": {"name": name}}:
+            return {"…": name}
+        case dict():
+            return {key: _shortened(one) for key, one in value.items()}
+        case list():
+            return [_shortened(one) for one in value]
+    return value
+
+
+def _at_length(value: Any) -> Any:
+    """Objects that have at least a name."""
+    match value:
+        case {"…": name}:
+            return {"metadata": {"name": name}}
+        case dict():
+            return {key: _at_length(one) for key, one in value.items()}
+        case list():
+            return [_at_length(one) for one in value]
+    return value

@@ -1,0 +1,185 @@
+"""The recorded stories hold over HTTP: what `bayplan run` is made of, in front of an API server.
+
+As in `test_stories` every condition, nomination and event must be seen as it was recorded. Beyond that the requests
+must be the recorded ones, with the same bodies but for times, uids and versions, in the same order where the recorded
+order says anything. Where the recorder refused, lost or held up requests, the same happens here.
+
+What differs on purpose in every story: a victim is deleted with its uid as precondition, so that no other pod of its
+name can be hit, and volumes are read before they are written (reads are not compared; see decision 0022).
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+from tests.stories.comparing import Apart, Terms, compare
+from tests.stories.over_http import ForeignOverHttp, HttpPlay, RestartOverHttp
+from tests.stories.recording import MILLISECOND, Story, read_stories
+from tests.stories.starting import StartToEnd, asked_in, recorded_lines
+from tests.stories.test_stories import (
+    CROWDED,
+    NO_ERROR_ON_RUNNING,
+    NO_LAST_WORDS,
+    ONE_EVICTION,
+    STORIES,
+    outcome,
+)
+from tests.stories.troubled_watches import ServerDown, TroubledWatches
+
+from bayplan.apiserver.http import watching
+from bayplan.client.backoff import Backoff
+from bayplan.worlds import embedded
+
+DONE_ALREADY = "a volume that is kept for the claim already is not written again"
+ASKED_AGAIN = "a binding whose answer was lost is asked for again at once, and is no failure (decision 0010)"
+NOT_HELD_UP = "a status patch that is answered late holds up no other pod"
+
+#: The server here is quicker than the recorded one.
+TOLERANCE_MS = 120
+FAILURE = 'POST event {"action": "Scheduling"'
+CONDITION = 'PATCH status application/strategic-merge-patch+json {"status": {"conditions"'
+
+#: Requests that are apart in stories that `test_stories` has, too.
+REQUESTS_APART: dict[str, tuple[Apart, ...]] = {
+    "d_race": tuple(
+        Apart(pod, request, ONE_EVICTION, is_last=True)
+        for pod, request in product(("low1", "low2"), ("PATCH status", "DELETE pod", "PATCH event"))
+    ),
+    "j_foreign": (
+        Apart("byhand", FAILURE, NO_ERROR_ON_RUNNING),
+        Apart("byhand", CONDITION, NO_ERROR_ON_RUNNING),
+    ),
+    "p_prebind": (
+        Apart("data", "PUT volume", DONE_ALREADY, is_last=True),
+        Apart("data", "gets pv1", DONE_ALREADY, is_last=True),
+    ),
+    "p_delete": (Apart("vol", FAILURE, NO_LAST_WORDS), Apart("vol", CONDITION, NO_LAST_WORDS)),
+}
+
+LOST = ('Warning FailedScheduling: running Bind plugin "Default', "PodScheduled=False SchedulerError: running Bind")
+MORE: dict[str, Terms] = {
+    "m_bind409": Terms(),
+    "m_bind500": Terms(),
+    "m_bindtimeout": Terms(
+        sooner=(("q", 1400, ASKED_AGAIN),),
+        apart=tuple(
+            Apart(pod, what, ASKED_AGAIN if pod == "q" else NO_ERROR_ON_RUNNING)
+            for pod, what in product("qrt", (*LOST, FAILURE, CONDITION))
+        ),
+    ),
+    "m_status409": Terms(),
+    "m_victim": Terms(),
+    "m_nnn": Terms(),
+    "m_event": Terms(),
+    "m_eventdrop": Terms(tolerance_ms=5_000),  # tried again after 10 to 12.5 seconds, twice
+    "s_block": Terms(sooner=(("fits", 1_750, NOT_HELD_UP),)),
+    "s_patch503": Terms(),
+    "series": Terms(tolerance_ms=200),
+}
+#: Minutes of virtual time.
+LONG = {"flush", "series"}
+RATE, START = "n_rate", "start"
+#: With what is drawn for the pauses before a list: near enough to what the real scheduler drew.
+WATCHES: dict[str, tuple[type[TroubledWatches], float]] = {
+    "m_watch": (TroubledWatches, 0.27),
+    "m_down": (ServerDown, 0.5),
+}
+#: Whose process is not what `bayplan run` would start: a plugin of the test's own.
+NOT_HERE = {"x_flush"}
+
+PLAYS: dict[str, type[HttpPlay]] = {"j_foreign": ForeignOverHttp, "r_restart": RestartOverHttp}
+
+
+def terms_of(name: str) -> Terms:
+    terms = MORE[name] if name in MORE else STORIES[name]
+    apart = (*terms.apart, *REQUESTS_APART.get(name, ()))
+    return replace(terms, tolerance_ms=max(terms.tolerance_ms, TOLERANCE_MS), apart=apart)
+
+
+@pytest.fixture(scope="module")
+def stories(shared: Path) -> dict[str, Story]:
+    path = shared / "reference" / "wire" / "stories.jsonl.xz"
+    return read_stories(path, {*STORIES, *MORE, *WATCHES, CROWDED, RATE, START})
+
+
+@pytest.fixture(autouse=True)
+def _precise(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Watches show each change by itself, and controllers are on time, as in the recorded cluster."""
+    monkeypatch.setattr(watching, "GATHERING_SECONDS", 0.0)
+    monkeypatch.setattr(embedded, "_SLEEP_MAX_S", 0.02)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in LONG else name
+        for name in (*STORIES, *MORE)
+        if name not in NOT_HERE
+    ],
+)
+def test_a_story_holds_over_http(name: str, stories: dict[str, Story], tmp_path: Path) -> None:
+    story = stories[name]
+    played = PLAYS.get(name, HttpPlay)(story, tmp_path).account()
+    recorded = replace(story, seen=[*story.seen, *story.requests])
+    differences = compare(recorded, [*played.seen, *played.requests], terms_of(name))
+    assert not differences, "\n".join(differences)
+    assert len(played.requests) >= 2  # something was asked, and written down
+
+
+@pytest.mark.parametrize("name", WATCHES)
+def test_watches_in_trouble(
+    name: str, stories: dict[str, Story], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lists and watches of pods have the recorded queries, in order; pods are bound once they are seen again."""
+    play, pause = WATCHES[name]
+    monkeypatch.setattr(Backoff.__init__, "__defaults__", (time.monotonic, lambda: pause))
+    story = stories[name]
+    played = play(story, tmp_path).account()
+    recorded = replace(story, seen=[*story.seen, *story.requests])
+    differences = compare(recorded, [*played.seen, *played.requests], Terms(tolerance_ms=1_500))
+    assert not differences, "\n".join(differences)
+    if name == "m_watch":
+        asked = [query for at, query in played.reads if at > 0]
+        assert asked == [query for _, query in story.reads]
+
+
+def test_a_process_from_start_to_end(stories: dict[str, Story], shared: Path, tmp_path: Path) -> None:
+    """Eighteen watches in any order, then the Lease: taken, renewed every two seconds, and given back.
+
+    Whether the server has the new API for events is not asked: every server that is supported has it.
+    """
+    recorded = asked_in(recorded_lines(shared / "reference" / "wire" / "stories.jsonl.xz", START))
+    played = asked_in(StartToEnd(stories[START], tmp_path).lines())
+    assert {one.what for one in played if one.is_watch} == {one.what for one in recorded if one.is_watch}
+    ours, theirs = ([one for one in asked if one.is_of_election] for asked in (played, recorded))
+    assert [one.what for one in ours] == [one.what for one in theirs]
+    assert [one.at_ms for one in ours] == [pytest.approx(one.at_ms, abs=TOLERANCE_MS) for one in theirs]
+    others = [one.what for one in recorded if not one.is_watch and not one.is_of_election]
+    assert others == ["GET /apis/events.k8s.io/v1"]
+    with_headers = {one.what: one[2:] for one in recorded if one.agent}
+    assert {one.what: one[2:] for one in played if one.what in with_headers} == {
+        what: headers for what, headers in with_headers.items() if what not in others
+    }
+
+
+def test_three_preemptors_at_once_over_http(stories: dict[str, Story], tmp_path: Path) -> None:
+    story = stories[CROWDED]
+    played = HttpPlay(story, tmp_path).account()
+    assert outcome(played.seen) == outcome(story.seen)
+    deleted = Counter(one.pod for one in played.requests if one.what.startswith("DELETE"))
+    assert set(deleted.values()) == {1}, ONE_EVICTION
+
+
+def test_bindings_and_events_follow_qps_and_burst(stories: dict[str, Story], tmp_path: Path) -> None:
+    """400 pods at once, 50 requests a second and 100 at first: six seconds, as recorded, for either."""
+    played = HttpPlay(stories[RATE], tmp_path).account()
+    for channel in ("request binding", "request event"):
+        times = sorted(one.at / (1_000 * MILLISECOND) for one in played.requests if one.channel == channel)
+        assert len(times) == 400
+        assert all(at - times[0] >= (number - 100) / 50 - 0.001 for number, at in enumerate(times))
+        assert times[-1] - times[0] == pytest.approx(6.0, abs=0.3)

@@ -1,0 +1,118 @@
+"""What `bayplan run` shows of itself, and how it begins and ends."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.running_scheduler import running_scheduler
+
+from bayplan.testing import LiveCluster, builders, cluster
+
+SMALL = builders.pod("small").cpu("500m").image("web").manifest().dict()
+HUGE = builders.pod("huge").cpu(500).image("web").manifest().dict()
+
+
+@pytest.fixture
+def unscheduled() -> Iterator[LiveCluster]:
+    with cluster(nodes=2, scheduler=False) as live:
+        yield live
+
+
+def node_of(live: LiveCluster, name: str) -> str:
+    node: str = live.get("pod", name)["spec"].get("nodeName", "")
+    return node
+
+
+def lease(live: LiveCluster) -> dict[str, Any]:
+    spec: dict[str, Any] = live.get("lease", "kube-scheduler", "kube-system")["spec"]
+    return spec
+
+
+@pytest.mark.slow
+def test_it_starts_leads_shows_itself_and_gives_the_lease_back(unscheduled: LiveCluster, tmp_path: Path) -> None:
+    with running_scheduler(unscheduled.kubeconfig, tmp_path / "log", "-v=2") as scheduler:
+        scheduler.wait_until_ready()
+        unscheduled.apply([SMALL, HUGE])
+        scheduler.wait_for(lambda: node_of(unscheduled, "small") != "")
+        scheduler.wait_for(lambda: "huge" in scheduler.ask("/debug/queue").text)
+        assert lease(unscheduled)["holderIdentity"] != ""
+        assert scheduler.ask("/readyz?verbose").text == (
+            "[+]leaderElection ok\n[+]shutdown ok\n[+]sched-handler-sync ok\nreadyz check passed\n"
+        )
+        assert scheduler.ask("/healthz?verbose").text == "[+]leaderElection ok\nhealthz check passed\n"
+        assert "default/small fits on all 2 nodes" in scheduler.ask("/debug/decisions").text
+        assert "default/huge does not fit on any of the 2 nodes" in scheduler.ask("/debug/decisions").text
+        assert '"schedulerName":"default-scheduler"' in scheduler.ask("/configz").text
+        scheduler.send(signal.SIGUSR2)
+        scheduler.wait_for(lambda: '"Dump of scheduling queue"' in scheduler.log())
+        scheduler.send(signal.SIGTERM)
+        assert scheduler.exit_code() == 0
+        log = scheduler.log()
+    assert lease(unscheduled)["holderIdentity"] == ""
+    for text in (
+        '"Starting Kubernetes Scheduler"',
+        '"Serving securely on 127.0.0.1:',
+        '"Successfully acquired lease" lock="kube-system/kube-scheduler"',
+        '"Successfully bound pod to node" pod="default/small"',
+        '"Unable to schedule pod; no fit; waiting" err="0/2 nodes are available: 2 Insufficient cpu.',
+    ):
+        assert text in log
+
+
+@pytest.mark.slow
+def test_one_who_waits_is_ready_and_takes_over_when_the_leader_stops(unscheduled: LiveCluster, tmp_path: Path) -> None:
+    with (
+        running_scheduler(unscheduled.kubeconfig, tmp_path / "first") as first,
+        running_scheduler(unscheduled.kubeconfig, tmp_path / "second") as second,
+    ):
+        for scheduler in (first, second):
+            scheduler.wait_until_ready()
+        leader, follower = (first, second) if "Successfully acquired" in first.log() else (second, first)
+        leader.send(signal.SIGTERM)
+        unscheduled.apply(SMALL)
+        follower.wait_for(lambda: "Successfully acquired lease" in follower.log())
+        acquired = time.monotonic()
+        follower.wait_for(lambda: node_of(unscheduled, "small") != "")
+        assert time.monotonic() - acquired < 1.0
+        assert leader.exit_code() == 0
+        assert lease(unscheduled)["leaseTransitions"] == 1
+
+
+@pytest.mark.slow
+def test_whoever_loses_the_lease_ends_with_code_1(unscheduled: LiveCluster, tmp_path: Path) -> None:
+    timings = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=1s")
+    with running_scheduler(unscheduled.kubeconfig, tmp_path / "log", *timings) as scheduler:
+        scheduler.wait_for(lambda: "Successfully acquired lease" in scheduler.log())
+        taken = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {"name": "kube-scheduler", "namespace": "kube-system"},
+            "spec": {"holderIdentity": "somebody", "leaseDurationSeconds": 60},
+        }
+        unscheduled.apply(taken)
+        assert scheduler.exit_code() == 1
+        assert '"Leaderelection lost"' in scheduler.log()
+    assert lease(unscheduled)["holderIdentity"] == "somebody"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--tls-cert-file=x"], "--tls-cert-file and --tls-private-key-file go together"),
+        (["--tls-cert-file=x", "--tls-private-key-file=y"], "TLS cannot be set up for the secure port"),
+        (["--tls-cipher-suites=TLS_ROT13"], "TLS cannot be set up for the secure port"),
+        (["--bind-address=192.0.2.1"], "the secure port 192.0.2.1:"),
+    ],
+)
+def test_what_cannot_be_served_is_an_error_of_the_user(
+    unscheduled: LiveCluster, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    with running_scheduler(unscheduled.kubeconfig, tmp_path / "log", *arguments) as scheduler:
+        assert scheduler.exit_code() == 2
+        assert message in scheduler.log()

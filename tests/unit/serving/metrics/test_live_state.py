@@ -1,0 +1,34 @@
+"""What the running parts show."""
+
+from __future__ import annotations
+
+from tests.metering import Elector, samples, shown_parts
+
+from bayplan.serving.metrics.registry import Metrics
+
+
+def test_the_world_is_shown_as_it_is() -> None:
+    page = shown_parts(Metrics()).render()
+    assert samples(page, "bayplan_bindings_unanswered") == {(): 7}
+    assert samples(page, "bayplan_synced") == {(): 0}
+    assert samples(page, "bayplan_watch_broken") == {("Pod",): 0, ("Node",): 1}
+    assert samples(page, "bayplan_writes_total") == {("Bind", "written"): 5, ("Emit", "dropped"): 2}
+
+
+def test_who_leads_is_asked_for_each_page() -> None:
+    elector = Elector()
+    metrics = shown_parts(Metrics(), elector)
+    assert samples(metrics.render(), "leader_election_master_status") == {("kube-scheduler",): 0}
+    elector.leads = True
+    assert samples(metrics.render(), "leader_election_master_status") == {("kube-scheduler",): 1}
+
+
+def test_without_election_nobody_is_said_to_lead_or_not() -> None:
+    assert samples(shown_parts(Metrics()).render(), "leader_election_master_status") == {}
+
+
+def test_the_shadow_shows_how_often_it_agrees() -> None:
+    page = shown_parts(Metrics()).render()
+    assert samples(page, "bayplan_shadow_decisions_total") == {(): 9}
+    assert samples(page, "bayplan_shadow_placements_total") == {("same",): 6, ("different",): 1}
+    assert samples(page, "bayplan_shadow_preemptions_total") == {}
