@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from contextlib import suppress
 from dataclasses import replace
 
@@ -12,6 +13,7 @@ from bayplan.config.loading import Configuration, load_configuration
 from bayplan.model.time_units import SECOND
 from bayplan.testing.checkers import check_always
 from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
+from bayplan.worlds.journal import JournalWriter, read_head, replay, scheduler_for
 from bayplan.worlds.shadow_findings import AGREED, Findings
 
 #: Seeds of worlds without faults, in which pods do not go round in circles. Faults are the other scheduler's alone.
@@ -43,8 +45,8 @@ def configuration_of(random_world: RandomWorld) -> Configuration:
     return replace(load_configuration(character.configuration, character.feature_gates), wakeups=random_world.wakeups)
 
 
-def watched(seed: int, configuration: Configuration | None = None) -> Findings:
-    beside = VirtualShadow(configuration or configuration_of(RandomWorld(seed)), STARTED_AT)
+def watched(seed: int, configuration: Configuration | None = None, journal: JournalWriter | None = None) -> Findings:
+    beside = VirtualShadow(configuration or configuration_of(RandomWorld(seed)), STARTED_AT, journal)
     random_world = RandomWorld(seed, on_event=beside.event)
     assert not random_world.character.has_faults
     with suppress(GoesInCircles):
@@ -73,6 +75,16 @@ def test_two_schedulers_that_are_alike_agree() -> None:
     assert share_agreed(counts["preemptions"]) > 0.85
     assert sum(counts["messages"].values()) > 1000
     assert share_agreed(counts["messages"]) > 0.98
+
+
+@pytest.mark.parametrize("seed", [6, 9])
+def test_a_journal_of_the_shadow_replays(seed: int) -> None:
+    """It holds what the scheduler was shown, pods that were set aside and brought back included."""
+    out, character = io.StringIO(), RandomWorld(seed).character
+    head = {"config": character.configuration, "featureGates": character.feature_gates, "startedAt": STARTED_AT}
+    watched(seed, journal=JournalWriter(out, {**head, "wakeups": character.wakeups.value}))
+    lines = iter(out.getvalue().splitlines())
+    assert list(replay(lines, scheduler_for(read_head(lines)))) == []
 
 
 def test_two_schedulers_that_are_not_alike_are_told_apart() -> None:

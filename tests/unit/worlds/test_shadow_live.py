@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 from tests.simulation.test_shadow import MOST_ALLOCATED
 
+from bayplan.cli.main import run
 from bayplan.client.connecting import connect
 from bayplan.client.contract import Response, Stream
 from bayplan.client.http import HttpClient
@@ -165,15 +166,16 @@ def test_another_profile_is_found_out_and_explained() -> None:
 
 
 def test_the_command(tmp_path: Path) -> None:
-    """It ends at a signal with a summary and a report, and there is no Lease of it."""
-    report = tmp_path / "report.json"
+    """It ends at a signal with a summary, a report and a journal that replays, and there is no Lease of it."""
+    report, journal = tmp_path / "report.json", tmp_path / "journal"
     with cluster(nodes=2) as running:
         arguments = ["run", "--shadow", "--shadow-report", str(report), "--kubeconfig", str(running.kubeconfig)]
+        arguments += ["--journal", str(journal)]
         command = [sys.executable, "-c", "from bayplan.cli.main import main; main()", *arguments, "--secure-port=0"]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             assert process.stderr is not None
-            assert "watches how pods are scheduled" in process.stderr.readline()
+            assert "Watching in the shadow; nothing is written" in process.stderr.readline()
             time.sleep(3)
             create_pods(running, random.Random(3), 3, ("",))
             running.wait_until(is_idle, timeout=30)
@@ -185,3 +187,4 @@ def test_the_command(tmp_path: Path) -> None:
         assert running.list("leases.coordination.k8s.io") == []
     assert out.startswith("bayplan agrees with 3 of 3 placements (100.0%).")
     assert json.loads(report.read_text())["placements"]["same"] == 3
+    assert run(["replay", str(journal)]) == 0

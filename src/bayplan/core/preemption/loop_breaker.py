@@ -3,9 +3,9 @@
 For each pair of a preemptor's owner and a victim's owner, evictions are counted in rounds. The first round takes pods
 that were there all along, however many; a later one takes pods that appeared after the round before it had begun, which
 is to say pods that came in place of evicted ones. So a thousand preemptors of one workload that push a thousand pods of
-another out are one round, and a loop is a new round each time. A pair that would begin a round more than it may is
-paused. After the pause one more round is allowed, and each further pause is twice as long as the one before. A pair
-without an eviction for long is forgotten.
+another out are one round, and a loop is a new round each time. A pair that would begin a round more than it may within
+ten minutes is paused. After the pause one round is allowed, and each further pause is twice as long as the one before.
+A pair without an eviction for ten minutes is forgotten.
 
 Only what the scheduler saw counts, by its own clock: creation times are another clock's. Takes pods as they appear and
 go, and evictions; gives what is paused until when.
@@ -19,8 +19,8 @@ from typing import NamedTuple
 from bayplan.model.structs import Struct, field
 from bayplan.model.time_units import HOUR, MINUTE
 
-#: Without an eviction for this long, counting from the end of a pause, a pair is forgotten.
-FORGOTTEN_AFTER_NS = 10 * MINUTE
+#: How long a round counts. A pair without an eviction for so long, from the end of a pause on, is forgotten.
+REMEMBERED_NS = 10 * MINUTE
 FIRST_PAUSE_NS = MINUTE
 PAUSE_MAX_NS = HOUR
 TIDIED_EVERY_NS = MINUTE
@@ -46,11 +46,18 @@ class Pair(Struct, eq=False):
 
     @property
     def forgotten_at(self) -> int:
-        return max(self.last_at, self.paused_until) + FORGOTTEN_AFTER_NS
+        return max(self.last_at, self.paused_until) + REMEMBERED_NS
 
-    def round_of(self, appeared_at: int | None) -> int:
+    def round_of(self, appeared_at: int | None, now: int) -> int:
         """The round in which a pod is evicted that appeared then, None: before anybody watched."""
+        while self.begun_at and self.begun_at[0] + REMEMBERED_NS <= now:
+            del self.begun_at[0]
         return 1 if appeared_at is None else bisect_left(self.begun_at, appeared_at) + 1
+
+    def pause(self, now: int) -> None:
+        self.paused_until = now + min(FIRST_PAUSE_NS << self.pauses, PAUSE_MAX_NS)
+        self.pauses += 1
+        self.begun_at.clear()
 
 
 class LoopBreaker:
@@ -83,9 +90,9 @@ class LoopBreaker:
                 continue
             if now < pair.paused_until:
                 return pair, False
-            if pair.round_of(self._appeared_at.get(victim.uid)) > self.rounds + pair.pauses:
-                pair.paused_until = now + min(FIRST_PAUSE_NS << pair.pauses, PAUSE_MAX_NS)
-                pair.pauses += 1
+            rounds = 1 if pair.pauses else self.rounds
+            if pair.round_of(self._appeared_at.get(victim.uid), now) > rounds:
+                pair.pause(now)
                 return pair, True
         return None, False
 
@@ -97,7 +104,7 @@ class LoopBreaker:
             if pair is None:
                 pair = self._pairs[key] = Pair(*key)
                 self._watched[victim.owner] = self._watched.get(victim.owner, 0) + 1
-            if pair.round_of(self._appeared_at.get(victim.uid)) > len(pair.begun_at):
+            if pair.round_of(self._appeared_at.get(victim.uid), now) > len(pair.begun_at):
                 pair.begun_at.append(now)
             pair.last_at = now
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bayplan.core.preemption.loop_breaker import (
     FIRST_PAUSE_NS,
-    FORGOTTEN_AFTER_NS,
     PAUSE_MAX_NS,
+    REMEMBERED_NS,
     LoopBreaker,
     Victim,
 )
@@ -83,6 +83,14 @@ def test_each_pause_is_twice_as_long_and_one_more_round_follows() -> None:
     assert pauses[-1] == PAUSE_MAX_NS
 
 
+def test_rounds_that_are_far_apart_are_no_loop() -> None:
+    clock = Clock(rounds=2)
+    for _ in range(20):
+        assert not clock.is_paused()
+        clock.evict_and_recreate()
+        clock.now += REMEMBERED_NS // 2
+
+
 def test_only_the_pair_is_paused() -> None:
     clock = Clock(rounds=2)
     clock.rounds_until_paused()
@@ -94,7 +102,7 @@ def test_only_the_pair_is_paused() -> None:
 def test_a_quiet_pair_is_forgotten() -> None:
     clock = Clock(rounds=2)
     clock.rounds_until_paused()
-    clock.now += FIRST_PAUSE_NS + FORGOTTEN_AFTER_NS
+    clock.now += FIRST_PAUSE_NS + REMEMBERED_NS
     assert clock.rounds_until_paused() == 2
 
 
