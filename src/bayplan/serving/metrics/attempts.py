@@ -22,8 +22,6 @@ from bayplan.serving.metrics.own import DECISION_DURATION, WRITE_DURATION
 from bayplan.serving.metrics.plugin_timings import PRE_BIND, PluginTimings
 from bayplan.serving.metrics.tallies import Counts, Durations, Reading, Tally
 
-SCHEDULED, UNSCHEDULABLE, ERROR = "scheduled", "unschedulable", "error"
-SUCCESS = "success"
 #: Upstream does not tell higher numbers of attempts apart.
 ATTEMPTS_MAX = 15
 _ATTEMPTS = [*((str(number),) for number in range(ATTEMPTS_MAX)), (f"{ATTEMPTS_MAX}+",)]
@@ -57,7 +55,7 @@ class _UnderWay(Struct):
 class _Preemption(Struct):
     started_at: int
     left: set[str]  # uids of victims
-    result: str = SUCCESS
+    result: str = "success"
 
 
 class Attempts:
@@ -130,7 +128,7 @@ class Attempts:
         if outcome in (_ASSUMED, _WAITING):
             self._found_a_node(decision, now, profile, pre_bind_ns)
         else:
-            self._durations.add(took_ns, (ERROR if outcome is _ERROR else UNSCHEDULABLE, profile))
+            self._durations.add(took_ns, ("error" if outcome is _ERROR else "unschedulable", profile))
         if outcome is _NOMINATED or _PREEMPTION_SAYS in decision.message:
             self._preemption_attempts.add()
         if outcome is _NOMINATED:
@@ -180,9 +178,8 @@ class Attempts:
 
     def _lost_its_node(self, condition: SetCondition, now: int) -> None:
         under_way = self._under_way.pop(condition.pod)
-        result, code = (
-            (ERROR, Code.ERROR) if condition.reason == SCHEDULER_ERROR else (UNSCHEDULABLE, Code.UNSCHEDULABLE)
-        )
+        is_error = condition.reason == SCHEDULER_ERROR
+        result, code = ("error", Code.ERROR) if is_error else ("unschedulable", Code.UNSCHEDULABLE)
         self._durations.add(now - under_way.started_at, (result, under_way.profile))
         if under_way.permit_since is not None:
             self._permit_waits.add(now - under_way.permit_since, (code.value,))
@@ -198,7 +195,7 @@ class Attempts:
         under_way = self._under_way.pop(pod, None)
         if under_way is None:
             return
-        self._durations.add(now - under_way.started_at, (SCHEDULED, under_way.profile))
+        self._durations.add(now - under_way.started_at, ("scheduled", under_way.profile))
         self._pod_attempts.add(under_way.attempts)
         self._sli.add(now - under_way.first_at, _ATTEMPTS[min(under_way.attempts, ATTEMPTS_MAX)])
         if under_way.was_flushed:
@@ -223,7 +220,7 @@ class Attempts:
             return
         preemption.left.discard(uid)
         if error:
-            preemption.result = ERROR
+            preemption.result = "error"
         if not preemption.left:
             self._preempted(preemption, now)
 
