@@ -10,7 +10,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any
 
-from bayplan.client.contract import JSON, LostError, NotSentError, Response, Stream
+from bayplan.client.contract import LostError, NotSentError, Response, Stream
+from bayplan.model.media_types import JSON
 
 LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases"
 LEASE = f"{LEASES}/kube-scheduler"

@@ -150,6 +150,7 @@ class ExtenderServer(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: ExtenderServer
     protocol_version = "HTTP/1.1"
+    wbufsize = -1  # head and body go out together: apart, the second would wait for the first to be acknowledged
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))

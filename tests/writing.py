@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from tests.serving import Api
 
-from bayplan.client.contract import JSON, LostError, Response, TransportError
+from bayplan.client.contract import LostError, Response, TransportError
+from bayplan.model.media_types import JSON
 
 T = TypeVar("T")
 

@@ -128,12 +128,12 @@ def test_the_namespace_is_taken_too(live: LiveCluster) -> None:
     check(live, {**yaml.safe_load((BASE / "namespace.yaml").read_text()), "metadata": {"name": "another"}})
 
 
-@pytest.mark.parametrize("values", [{}, FULL], ids=["default", "full"])
+@pytest.mark.parametrize("values", [{}, FULL, {"shadow": True}], ids=["default", "full", "shadow"])
 def test_the_configuration_and_the_flags_are_ones_that_bayplan_takes(values: dict[str, Any], tmp_path: Path) -> None:
     documents = rendered(values)
     file = tmp_path / "scheduler.yaml"
     file.write_text(only(documents, "ConfigMap")["data"]["scheduler.yaml"])
-    expected = "own" if values else "bayplan"
+    expected = "own" if values is FULL else "bayplan"
     assert [profile.scheduler_name for profile in load_configuration(file).profiles] == [expected]
     (container,) = only(documents, "Deployment")["spec"]["template"]["spec"]["containers"]
     name, *arguments = container["args"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.authorizing import Attempt, Authorizer, AuthorizingProxy, Right, attempt_of, rights_of
@@ -95,17 +96,17 @@ class Trial:
 
 
 @contextmanager
-def trial(folder: Path, *withheld: Right) -> Iterator[Trial]:
+def trial(folder: Path, *flags: str, withheld: Iterable[Right] = (), roles: Sequence[Any] = ROLES) -> Iterator[Trial]:
     with ExitStack() as stack:
         live = stack.enter_context(cluster(nodes=1, scheduler=False))
-        authorizer = Authorizer(ROLES, withheld)
+        authorizer = Authorizer(roles, withheld)
         proxy = AuthorizingProxy(live, authorizer)
         stack.callback(proxy.close)
         kubeconfig, configuration = folder / "kubeconfig", folder / "scheduler.yaml"
         kubeconfig.write_text(proxy.kubeconfig())
         configuration.write_text(CONFIGURATION)
-        flags = (f"--config={configuration}", "--leader-elect-resource-name=bayplan", "-v=2")
-        scheduler = stack.enter_context(running_scheduler(kubeconfig, folder / "log", *flags))
+        own = (f"--config={configuration}", "--leader-elect-resource-name=bayplan", "-v=2")
+        scheduler = stack.enter_context(running_scheduler(kubeconfig, folder / "log", *own, *flags))
         yield Trial(live, authorizer, scheduler)
 
 
@@ -128,7 +129,7 @@ def test_every_right_to_write_is_missed_in_some_stage() -> None:
 @pytest.mark.slow
 def test_each_missing_right_to_write_is_named_and_with_all_of_them_everything_works(tmp_path: Path) -> None:
     stages = [[_right(text) for text in stage] for stage in STAGES]
-    with trial(tmp_path, *(right for stage in stages for right in stage)) as tried:
+    with trial(tmp_path, withheld=[right for stage in stages for right in stage]) as tried:
         tried.live.apply(str(WORKLOAD))
         for number, stage in enumerate(stages):
             tried.authorizer.withheld = frozenset(right for later in stages[number:] for right in later)
@@ -155,9 +156,21 @@ def test_each_missing_right_to_write_is_named_and_with_all_of_them_everything_wo
 @pytest.mark.slow
 def test_every_missing_right_to_read_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
     spared = {Right(verb, "", resource) for verb in ("list", "watch") for resource in ("nodes", "pods")}
-    with trial(tmp_path, *(READS - spared)) as tried:
+    with trial(tmp_path, withheld=READS - spared) as tried:
         missing = {right.resource for right in READS - spared}
         tried.scheduler.wait_for(lambda: all(f" {name} in API group" in tried.scheduler.log() for name in missing))
         tried.scheduler.wait_until_ready()
         tried.live.apply(builders.pod("plain").cpu(1).image("web").manifest().dict())
         tried.wait_until_bound("plain")
+
+
+@pytest.mark.slow
+def test_the_shadow_gets_by_with_rights_to_read(tmp_path: Path) -> None:
+    documents = chart_documents(CHART, {**VALUES, "shadow": True}, name="bayplan", namespace="bayplan-system")
+    role = [document for document in documents if document["kind"] == "ClusterRole"]
+    with trial(tmp_path, "--shadow", "--leader-elect=false", roles=role) as tried:
+        tried.scheduler.wait_until_ready()
+        tried.live.apply(str(WORKLOAD))
+        tried.scheduler.wait_for(lambda: "default/low" in tried.scheduler.ask("/debug/decisions").text)
+        assert tried.authorizer.refused == set()
+        assert {right.verb for right in tried.authorizer.used} == {"watch", "create"}

@@ -93,6 +93,12 @@ def check_nobody_waits_in_vain(
     store: Store, profiles: Mapping[str, Profile], gates: FeatureGates = DEFAULT_GATES
 ) -> None:
     """No pod that waits fits anywhere, judged from scratch by the objects alone."""
+    parked = waiting_in_vain(store, profiles, gates)
+    assert not parked, f"waiting though they fit: {parked}"
+
+
+def waiting_in_vain(store: Store, profiles: Mapping[str, Profile], gates: FeatureGates) -> dict[str, str]:
+    """Pods that wait, and where they would fit."""
     cache = Cache(gates)
     for obj in sorted(store.list_and_watch().objects, key=lambda obj: not isinstance(obj, Node)):
         cache.add(obj)
@@ -109,7 +115,7 @@ def check_nobody_waits_in_vain(
             continue  # an attempt that ends in an error places nothing
         if isinstance(choice, Fits):
             parked[object_key(pod)] = cache.nodes.names[choice.row]
-    assert not parked, f"waiting though they fit: {parked}"
+    return parked
 
 
 def waiting_pods(store: Store) -> list[Pod]:

@@ -114,12 +114,12 @@ async def _keep_the_nomination(k: LiveCluster, folder: Path) -> None:
         await process.kill()
         node = k.get("pod", "high")["status"]["nominatedNodeName"]
         await process.start()
-        await _until(lambda: "nodeName" in k.get("pod", "high")["spec"], 20.0)
+        await _until(lambda: "nodeName" in k.get("pod", "high")["spec"])
         assert k.get("pod", "high")["spec"]["nodeName"] == node
         assert len([*proxy.log.deletions()]) == 1
 
 
-async def _until(holds: Callable[[], bool], within_s: float = 15.0) -> None:
+async def _until(holds: Callable[[], bool], within_s: float = 60.0) -> None:
     async with asyncio.timeout(within_s):
         while not await asyncio.to_thread(holds):
             await asyncio.sleep(0.01)

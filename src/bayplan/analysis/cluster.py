@@ -76,15 +76,16 @@ class Cluster:
     @classmethod
     def load(cls, *paths: str | Path) -> Cluster:
         """From YAML or JSON files and directories; `-` is standard input. Raises InvalidObject."""
-        return cls._from(read(paths))
+        return cls.of(read(paths))
 
     @classmethod
     def from_objects(cls, objects: Iterable[Mapping[str, Any]]) -> Cluster:
         """From Kubernetes objects as plain dicts. Raises InvalidObject."""
-        return cls._from(from_dicts(list(objects)))
+        return cls.of(from_dicts(list(objects)))
 
     @classmethod
-    def _from(cls, result: ReadResult) -> Cluster:
+    def of(cls, result: ReadResult) -> Cluster:
+        """From what has been read."""
         return cls(result.objects, result.skipped)
 
     # Questions.

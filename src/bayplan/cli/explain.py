@@ -21,6 +21,7 @@ from bayplan.cli.options import (
     note_skipped,
     output_option,
 )
+from bayplan.cli.sources import live_options, read_sources
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
 from bayplan.report.json_output import write_json
@@ -35,6 +36,7 @@ from bayplan.report.terminal import show
 )
 @click.argument("pod")
 @files_option
+@live_options
 @config_option
 @call_extenders_option
 @feature_gates_option
@@ -51,6 +53,8 @@ from bayplan.report.terminal import show
 def command(
     pod: str,
     files: tuple[str, ...],
+    kubeconfig: str | None,
+    context: str | None,
     config: str | None,
     call_extenders: bool,
     feature_gates: str,
@@ -66,7 +70,7 @@ def command(
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web, prod/sts/db), which means the
     next pod it would create. A running pod is treated as if it were pending.
     """
-    cluster = Cluster.load(*files)
+    cluster = Cluster.of(read_sources(files, kubeconfig, context))
     note_skipped(cluster.skipped)
     why = cluster.explain(
         pod,

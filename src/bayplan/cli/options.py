@@ -76,7 +76,6 @@ files_option = click.option(
     "files",
     metavar="FILES",
     multiple=True,
-    required=True,
     help="YAML or JSON files or directories (.gz too); - is standard input. Can be repeated.",
 )
 config_option = click.option(

@@ -24,6 +24,7 @@ from bayplan.cli.options import (
     note_skipped,
     output_option,
 )
+from bayplan.cli.sources import live_options, read_sources
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.report.json_output import write_json
 from bayplan.report.placement import placement_parts
@@ -40,6 +41,7 @@ _EXAMPLES = 3
 )
 @click.argument("pods", nargs=-1)
 @files_option
+@live_options
 @config_option
 @call_extenders_option
 @feature_gates_option
@@ -58,6 +60,8 @@ _EXAMPLES = 3
 def command(
     pods: tuple[str, ...],
     files: tuple[str, ...],
+    kubeconfig: str | None,
+    context: str | None,
     config: str | None,
     call_extenders: bool,
     feature_gates: str,
@@ -74,7 +78,7 @@ def command(
     are gone at once and are not placed again.
     """
     keep_memory()
-    cluster = Cluster.load(*files)
+    cluster = Cluster.of(read_sources(files, kubeconfig, context))
     note_skipped(cluster.skipped)
     queue = cluster.queue(config, pods or None, namespace, gated=gated, feature_gates=feature_gates)
     _note_left_out(queue)

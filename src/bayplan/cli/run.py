@@ -21,6 +21,7 @@ from typing import Any
 import click
 import structlog
 
+from bayplan.analysis.memory import keep_memory
 from bayplan.cli.run_options import RunCommand, RunOptions, configuration_of, run_options
 from bayplan.cli.run_serving import Shown, secure_port
 from bayplan.client.connecting import connect
@@ -78,15 +79,27 @@ def command(ctx: click.Context, /, **given: Any) -> None:
         click.echo(f"wrote the configuration to {options.write_config_to}", err=True)
         return
     configure(options.logging_format, options.verbosity)
+    keep_memory()
     try:
         run_event_loop(_run(options, configuration))
-    except* LeaseLostError:
-        ctx.exit(1)
+    except BaseExceptionGroup as group:
+        error = _cause_of(group)
+        if isinstance(error, LeaseLostError):
+            ctx.exit(1)
+        raise error from None
+
+
+def _cause_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first of the errors that ended it, which says more than that there were some."""
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
 
 
 async def _run(options: RunOptions, configuration: Configuration) -> None:
     stopping = _stop_on_signals()
-    client = connect(configuration.client_connection.kubeconfig or None, options.context)
+    client = connect(configuration.client_connection.kubeconfig or None, options.context, server=options.master)
     try:
         metrics = Metrics() if options.secure_port else None
         process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
@@ -132,7 +145,9 @@ class _Process:
         self._journal = _journal(options, configuration, started_at)
         documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
         extenders = () if documents is None else _extenders(configuration, documents, self._journal, clock)
-        self.recorder = DecisionRecorder(build_profiles(configuration))
+        self.recorder = DecisionRecorder(
+            build_profiles(configuration), leaves_out="extenders" if configuration.extenders else ""
+        )
         self.scheduler = build_scheduler(
             configuration,
             started_at=started_at,

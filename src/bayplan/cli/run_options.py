@@ -21,7 +21,10 @@ from bayplan.config.own_settings import with_settings
 from bayplan.core.preemption.safety import LIVE, UPSTREAM
 from bayplan.model.durations import Duration, parse_duration
 from bayplan.serving.access import ALWAYS_ALLOWED
+from bayplan.serving.encryption import TLS_VERSIONS
 from bayplan.serving.logs import LogFormat
+
+_PORT_MAX = 65_535
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -66,6 +69,18 @@ class _GoInt(click.ParamType[int]):
             self.fail(f"{value!r}: expected a whole number", param, ctx)
 
 
+class _Port(_GoInt):
+    name = "port"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        port = super().convert(value, param, ctx)
+        return port if 0 <= port <= _PORT_MAX else self.fail(f"{port}: expected 0 to {_PORT_MAX}", param, ctx)
+
+
+def _listed(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
+    return tuple(item for item in value.split(",") if item)
+
+
 _DURATION, _BOOL, _INT = _GoDuration(), _GoBool(), _GoInt()
 
 _OPTIONS: tuple[Callable[[F], F], ...] = (
@@ -89,7 +104,7 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("--leader-elect-resource-namespace", metavar="NAME", help="Its namespace. Default: kube-system."),
     click.option(
         "--secure-port",
-        type=_INT,
+        type=_Port(),
         default=DEFAULT_SECURE_PORT,
         show_default=True,
         help="Port for health, metrics and debugging over TLS; 0: none.",
@@ -97,13 +112,27 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("--bind-address", default="0.0.0.0", show_default=True, help="Where that port listens."),
     click.option("--tls-cert-file", metavar="FILE", help="Its certificate. Default: a self-signed one."),
     click.option("--tls-private-key-file", metavar="FILE", help="The certificate's key."),
+    click.option(
+        "--tls-min-version",
+        type=click.Choice([*TLS_VERSIONS]),
+        default=next(iter(TLS_VERSIONS)),
+        show_default=True,
+        help="The lowest version of TLS that is spoken there.",
+    ),
+    click.option(
+        "--tls-cipher-suites",
+        metavar="NAMES",
+        default="",
+        callback=_listed,
+        help="What TLS 1.2 may use there, under Go's names. Default: what the library prefers.",
+    ),
     click.option("--client-ca-file", metavar="FILE", help="Whose client certificates name a user on that port."),
     click.option(
         "--authorization-always-allow-paths",
         metavar="PATHS",
         default=",".join(ALWAYS_ALLOWED),
         show_default=True,
-        callback=lambda _context, _parameter, value: tuple(path for path in value.split(",") if path),
+        callback=_listed,
         help="Paths that need no permission.",
     ),
     click.option("--authentication-kubeconfig", metavar="FILE", help="Whom to ask who callers are (TokenReview)."),
@@ -187,6 +216,8 @@ class RunOptions:
     bind_address: str
     tls_cert_file: str | None
     tls_private_key_file: str | None
+    tls_min_version: str
+    tls_cipher_suites: tuple[str, ...]
     client_ca_file: str | None
     authorization_always_allow_paths: tuple[str, ...]
     authentication_kubeconfig: str | None

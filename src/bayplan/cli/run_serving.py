@@ -29,7 +29,7 @@ from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
 from bayplan.serving.access import AccessControl
 from bayplan.serving.decisions import DecisionRecorder
-from bayplan.serving.encryption import Encryption
+from bayplan.serving.encryption import TLS_VERSIONS, Encryption
 from bayplan.serving.health import Check, HealthPage
 from bayplan.serving.inspecting import Inspector
 from bayplan.serving.pages import Metrics, Page, configuration_page, debug_pages, health_pages, metrics_pages
@@ -123,6 +123,11 @@ def _encryption(options: RunOptions) -> Encryption:
     files = TlsFiles(Path(certificate), Path(key)) if certificate is not None and key is not None else None
     authority = None if options.client_ca_file is None else Path(options.client_ca_file)
     try:
-        return Encryption(files, authority)
+        return Encryption(
+            files,
+            authority,
+            minimum=TLS_VERSIONS[options.tls_min_version],
+            cipher_suites=options.tls_cipher_suites,
+        )
     except (OSError, ssl.SSLError) as error:
-        raise click.UsageError(f"the certificate of the secure port cannot be used: {error}") from error
+        raise click.UsageError(f"TLS cannot be set up for the secure port: {error}") from error

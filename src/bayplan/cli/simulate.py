@@ -44,13 +44,14 @@ from bayplan.cli.simulation_output import (
 )
 from bayplan.cli.simulation_progress import progress_bar
 from bayplan.cli.simulation_traces import given_trace, trace_options
+from bayplan.cli.sources import live_options, read_sources
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.model.durations import parse_duration
 from bayplan.model.node import Node
-from bayplan.model.reading import ReadResult, read
+from bayplan.model.reading import ReadResult
 from bayplan.model.yaml_documents import parse_yaml
 from bayplan.worlds.journal import JournalWriter
 
@@ -85,6 +86,7 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
     multiple=True,
     help="YAML or JSON files or directories; - is standard input.",
 )
+@live_options
 @click.option(
     "--nodes",
     "templates",
@@ -137,6 +139,8 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @simulation_output_option
 def command(
     files: tuple[str, ...],
+    kubeconfig: str | None,
+    context: str | None,
     templates: tuple[str, ...],
     timeline: str | None,
     configs: tuple[str, ...],
@@ -166,7 +170,9 @@ def command(
         _check_several(sources, feature_gates, journal, output)
     safety, played = safety_given(others)
     trace = given_trace(**played)
-    cluster = _load_cluster(files, templates, trace)
+    live = kubeconfig is not None or context is not None
+    given = read_sources(files, kubeconfig, context) if files or live else ReadResult()
+    cluster = _load_cluster(given, templates, trace)
     plans = load_timeline(timeline) if timeline else []
     for gate in gates:
         gate.check(cluster)
@@ -236,10 +242,9 @@ def _show_several(
     return max(judge(result, gates, name) for name, result in zip(names, results, strict=True))
 
 
-def _load_cluster(files: tuple[str, ...], templates: tuple[str, ...], trace: Trace | None) -> Cluster:
-    if not files and not templates and trace is None:
+def _load_cluster(given: ReadResult, templates: tuple[str, ...], trace: Trace | None) -> Cluster:
+    if not given.objects and not templates and trace is None:
         raise click.UsageError("Missing option '-f' / '--file', '--nodes' or '--trace': there is nothing to simulate.")
-    given = read(files) if files else ReadResult()
     taken = [obj.metadata.name for obj in given.objects if isinstance(obj, Node)]
     objects = [*given.objects, *nodes_like(templates, taken)]
     if trace is not None:

@@ -13,7 +13,6 @@ from typing import Final
 
 import msgspec
 
-from bayplan.client.contract import STRATEGIC_MERGE_PATCH
 from bayplan.client.device_configuration import configuration, granted_requests
 from bayplan.client.documents import Document, Documents
 from bayplan.client.extended_claims import request_mappings
@@ -24,6 +23,7 @@ from bayplan.client.recent import Recent
 from bayplan.client.sending import CONFLICT, NOT_FOUND, RefusedError, Sender
 from bayplan.core.actions import DeallocateClaim, ReleaseClaim, WriteVolumes
 from bayplan.model.kinds import Object
+from bayplan.model.media_types import STRATEGIC_MERGE_PATCH
 from bayplan.model.resource_claims import (
     CLAIM_FINALIZER,
     EXTENDED_RESOURCE_ANNOTATION,

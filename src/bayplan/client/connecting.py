@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from bayplan.client.connection import HTTPS, Address, Connection, Credential, TlsSettings
+from bayplan.client.connection import HTTPS, Address, Connection, Credential, TlsSettings, address_of
 from bayplan.client.contexts import connection_of
 from bayplan.client.credentials import FileCredentials, bearer, token_in
 from bayplan.client.http import HttpClient
@@ -28,10 +28,14 @@ _NOWHERE: Final = (
 
 
 def connect(
-    kubeconfig: str | None = None, context: str | None = None, *, environ: Mapping[str, str] = os.environ
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    *,
+    server: str | None = None,
+    environ: Mapping[str, str] = os.environ,
 ) -> HttpClient:
-    """A client; it connects when it is first used."""
-    return HttpClient(find_connection(kubeconfig, context, environ))
+    """A client; it connects when it is first used, to `server` where that is given, whatever else is said."""
+    return HttpClient(find_connection(kubeconfig, context, environ, server=server))
 
 
 def find_connection(
@@ -39,12 +43,24 @@ def find_connection(
     context: str | None,
     environ: Mapping[str, str] = os.environ,
     service_account: Path = SERVICE_ACCOUNT,
+    server: str | None = None,
 ) -> Connection:
     """Where the cluster is, and as whom to ask it."""
     config = read_kubeconfig(kubeconfig or None, environ)
     if config.is_empty and not kubeconfig and not context:
-        return _in_cluster(environ, service_account)
+        return _in_cluster(environ, service_account) if server is None else _at(server)
+    if server is not None:
+        for cluster in config.clusters.values():
+            cluster.value.server = server
     return connection_of(config, context, environ)
+
+
+def _at(server: str) -> Connection:
+    """With nothing but an address."""
+    try:
+        return Connection(address_of(server))
+    except ValueError as error:
+        raise InvalidObject([Fault("", "", server, str(error))]) from None
 
 
 def _in_cluster(environ: Mapping[str, str], service_account: Path) -> Connection:

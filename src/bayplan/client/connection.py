@@ -48,9 +48,10 @@ class Address(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The URL as Go's messages have it, with stars for a password."""
+        """The URL as Go's messages have it, with stars for a password, also where the path repeats it."""
         user = self.user + (":***" if self.password is not None else "")
-        return f"{self.scheme}://{user}{'@' if user else ''}{self.authority}{self.prefix}"
+        prefix = self.prefix.replace(self.password, "***") if self.password else self.prefix
+        return f"{self.scheme}://{user}{'@' if user else ''}{self.authority}{prefix}"
 
     @property
     def basic_authorization(self) -> str:

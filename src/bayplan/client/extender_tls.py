@@ -10,10 +10,16 @@ from bayplan.config.schema import Extender, ExtenderTls
 
 
 def tls_context(extender: Extender) -> ssl.SSLContext | None:
-    """None for an extender without https. Raises ValueError or OSError for certificates that cannot be used."""
+    """None for an extender without https. Raises ValueError for certificates that cannot be used."""
     if not extender.url_prefix.startswith("https:"):
         return None
-    tls = extender.tls_config or ExtenderTls()
+    try:
+        return _context(extender, extender.tls_config or ExtenderTls())
+    except (OSError, ValueError) as error:
+        raise ValueError(f"tlsConfig: {error}") from error
+
+
+def _context(extender: Extender, tls: ExtenderTls) -> ssl.SSLContext:
     has_authority = bool(tls.ca_file or tls.ca_data)
     if tls.insecure and has_authority:
         raise ValueError("specifying a root certificates file with the insecure flag is not allowed")

@@ -37,14 +37,14 @@ def connect_extenders(
 ) -> tuple[HttpExtender, ...]:
     """Those of a configuration, in their order; `make` may make others of them than plain ones.
 
-    Raises InvalidObject for certificates that cannot be used.
+    Raises InvalidObject for certificates, and for ports in addresses, that cannot be used.
     """
     made, faults = [], []
     for extender in extenders:
         try:
             made.append((make or HttpExtender)(extender, documents))
-        except (OSError, ValueError) as error:
-            faults.append(Fault("", f"extender {extender.url_prefix}", "tlsConfig", str(error)))
+        except ValueError as error:
+            faults.append(Fault("", f"extender {extender.url_prefix}", "", str(error)))
     if faults:
         raise InvalidObject(faults)
     return tuple(made)
@@ -61,7 +61,7 @@ def bind_by_extender(extenders: Iterable[HttpExtender], action: Bind) -> BindAns
 
 
 class HttpExtender:
-    """One extender. May be asked by several threads at once. Raises ValueError or OSError for bad certificates."""
+    """One extender. May be asked by several threads at once. Raises ValueError for a bad address or certificate."""
 
     def __init__(
         self,

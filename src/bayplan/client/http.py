@@ -16,12 +16,13 @@ from importlib.metadata import version
 from typing import Final
 
 from bayplan.client.connection import Connection, Credential, CredentialsFailed
-from bayplan.client.contract import JSON, LostError, NotSentError, Response, Stream
+from bayplan.client.contract import LostError, NotSentError, Response, Stream
 from bayplan.client.dialing import Dialer, DialFailed
 from bayplan.client.go_errors import NO_HEADERS_IN_TIME, request_failed
 from bayplan.client.pool import Pool
 from bayplan.client.streams import HttpStream
 from bayplan.client.wire import BrokenExchange, Wire
+from bayplan.model.media_types import JSON
 
 _UNAUTHORIZED: Final = 401
 _CONNECTIONS_MAX: Final = 64

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
-from bayplan.client.contract import JSON, ApiClient, NotSentError, Response, Stream
+from bayplan.client.contract import ApiClient, NotSentError, Response, Stream
+from bayplan.model.media_types import JSON
 
 
 class LeaderClient:

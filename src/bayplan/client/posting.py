@@ -44,9 +44,9 @@ class Poster:
     """Posts to one server. May be used by several threads at once."""
 
     def __init__(self, url: str, timeout_s: float, tls: ssl.SSLContext | None = None, server_name: str = "") -> None:
-        """`url` is any of the server's; `tls` is needed for https."""
+        """`url` is any of the server's; `tls` is needed for https. Raises ValueError for a port that is none."""
         parts = urlsplit(url)
-        self._host = parts.hostname or ""
+        self._scheme, self._host = parts.scheme, parts.hostname or ""
         self._port = parts.port or (443 if parts.scheme == "https" else 80)
         self._tls = tls if parts.scheme == "https" else None
         self._server_name = server_name or self._host
@@ -57,6 +57,10 @@ class Poster:
     def post(self, url: str, body: bytes) -> Answer:
         """Raises PostError."""
         deadline = time.monotonic() + self._timeout_s
+        if self._scheme not in ("http", "https"):
+            raise PostError(request_failed(POST, url, f'unsupported protocol scheme "{self._scheme}"'))
+        if not self._host:
+            raise PostError(request_failed(POST, url, "http: no Host in request URL"))
         try:
             connection = self._take() or self._connect(deadline)
         except TimeoutError:

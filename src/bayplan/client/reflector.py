@@ -16,19 +16,12 @@ from typing import Protocol
 from bayplan.client.backoff import Backoff
 from bayplan.client.contract import ApiClient, LostError, NotSentError, TransportError
 from bayplan.client.extender_documents import KeptDocuments
-from bayplan.client.watch_lines import (
-    BOOKMARK,
-    DELETED,
-    INITIAL_EVENTS_END,
-    KindReader,
-    Page,
-    Status,
-    Unreadable,
-    read_status,
-)
+from bayplan.client.watch_lines import KindReader, Page, Status, UnintelligibleError, Unreadable, read_status
 from bayplan.client.watched_kinds import WatchedKind
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object, object_key
+from bayplan.model.watch_types import BOOKMARK, DELETED
+from bayplan.model.well_known import INITIAL_EVENTS_END
 
 _TIMEOUT_MIN_S, _TIMEOUT_MAX_S = 300, 600
 _OVERDUE_S = 30  # a server that has not ended a watch this long after its time is not there any more
@@ -117,7 +110,7 @@ class Reflector:
         while True:
             try:
                 await self._list_and_watch()
-            except (_RefusedError, TransportError, ValueError) as error:
+            except (_RefusedError, TransportError, UnintelligibleError) as error:
                 self._report(error)
             self._listing = None
             await asyncio.sleep(self._backoff.delay_s())
@@ -262,6 +255,7 @@ class Reflector:
             async with asyncio.timeout(self._patience_s) as patience, self._client.stream(path) as stream:
                 if stream.status >= 400:
                     raise _RefusedError(stream.status, read_status(await stream.read()).message)
+                self._reported = ""
                 rest = b""
                 async for chunk in stream:
                     *lines, rest = (rest + chunk).split(b"\n")

@@ -14,9 +14,10 @@ from typing import Final
 
 import msgspec
 
-from bayplan.client.contract import JSON, ApiClient, LostError, NotSentError, Response
+from bayplan.client.contract import ApiClient, LostError, NotSentError, Response
 from bayplan.client.lanes import Lane
 from bayplan.client.limits import Throttle
+from bayplan.model.media_types import JSON
 
 #: Waits between tries, and by how much each may be longer. Upstream: client-go/util/retry DefaultBackoff (v1.36).
 BACKOFF_S: Final = (0.010, 0.050, 0.250)

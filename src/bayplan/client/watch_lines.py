@@ -16,9 +16,7 @@ from bayplan.client.sharing import SharedParts
 from bayplan.model.checks import check
 from bayplan.model.conversion import convert
 from bayplan.model.kinds import KindInfo, Object, object_key
-
-ADDED, MODIFIED, DELETED, BOOKMARK, ERROR = "ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"
-INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+from bayplan.model.watch_types import ADDED, ERROR, MODIFIED
 
 
 class Status(msgspec.Struct):
@@ -27,6 +25,10 @@ class Status(msgspec.Struct):
     message: str = ""
     reason: str = ""
     code: int = 0
+
+
+class UnintelligibleError(Exception):
+    """What came is no watch event and no list at all."""
 
 
 class Unreadable(NamedTuple):
@@ -96,7 +98,7 @@ class KindReader:
         self._decode_object = msgspec.json.Decoder(info.struct).decode
 
     def line(self, text: bytes) -> Line:
-        """Raises ValueError for what is no watch event at all."""
+        """Raises UnintelligibleError for what is no watch event at all."""
         try:
             decoded: Any = self._decode_line(text)
         except (msgspec.DecodeError, RecursionError):
@@ -112,8 +114,11 @@ class KindReader:
             self._keeper(content, bytes(document))
 
     def page(self, body: bytes) -> Page:
-        """Raises ValueError for what is no list."""
-        decoded = _decode_list(body)
+        """Raises UnintelligibleError for what is no list."""
+        try:
+            decoded = _decode_list(body)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise UnintelligibleError(f"the answer is no list: {error}") from None
         contents = [self._item(item) for item in decoded.items or ()]
         for content, item in zip(contents, decoded.items or (), strict=True):
             self._keep(content, item)
@@ -127,10 +132,13 @@ class KindReader:
         return self._checked(decoded)
 
     def _line_slowly(self, text: bytes) -> Line:
-        plain = msgspec.json.decode(text, type=dict[str, Any])
-        content = plain.get("object")
-        if plain.get("type") == ERROR:
-            return Line(ERROR, msgspec.convert(content, Status, strict=False))
+        try:
+            plain = msgspec.json.decode(text, type=dict[str, Any])
+            content = plain.get("object")
+            if plain.get("type") == ERROR:
+                return Line(ERROR, msgspec.convert(content, Status, strict=False))
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise UnintelligibleError(f"the watch says what is no event: {error}") from None
         return Line(str(plain.get("type")), self._slowly(content))
 
     def _slowly(self, plain: Any) -> Object | Unreadable:

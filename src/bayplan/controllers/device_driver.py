@@ -24,7 +24,8 @@ from bayplan.model.resource_claims import (
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time, parse_time
-from bayplan.store import DELETED, Store, WatchEvent
+from bayplan.model.watch_types import DELETED
+from bayplan.store import Store, WatchEvent
 
 READY_SECONDS = "bayplan/ready-seconds"
 

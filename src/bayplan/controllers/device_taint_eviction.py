@@ -23,8 +23,9 @@ from bayplan.model.resource_claims import DeviceRequestAllocationResult, DeviceT
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.tolerations import NO_EXECUTE
+from bayplan.model.watch_types import DELETED
 from bayplan.model.well_known import DISRUPTION_TARGET
-from bayplan.store import DELETED, Store, WatchEvent
+from bayplan.store import Store, WatchEvent
 
 DELETED_BY_TAINT: Final = "DeletionByDeviceTaintManager"
 _BECAUSE_OF_TAINT = Condition(

@@ -16,7 +16,8 @@ from bayplan.controllers.work_queue import WRITES_MAX, Reconciler
 from bayplan.controllers.writes import delete_dependent, with_metadata
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import ObjectMeta, OwnerReference
-from bayplan.store import ADDED, BACKGROUND, DELETED, FOREGROUND, ORPHAN, Store, WatchEvent
+from bayplan.model.watch_types import ADDED, DELETED
+from bayplan.store import BACKGROUND, FOREGROUND, ORPHAN, Store, WatchEvent
 from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 
 Key: TypeAlias = tuple[str, str, str, str]

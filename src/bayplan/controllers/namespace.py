@@ -12,7 +12,8 @@ from bayplan.controllers.work_queue import WRITES_MAX, Reconciler
 from bayplan.controllers.writes import delete_dependent
 from bayplan.model.cluster import Namespace
 from bayplan.model.kinds import KINDS
-from bayplan.store import BACKGROUND, DELETED, Store, WatchEvent
+from bayplan.model.watch_types import DELETED
+from bayplan.store import BACKGROUND, Store, WatchEvent
 
 # Pods last: their owners must not make new ones meanwhile, though the store would refuse these anyway.
 _KINDS = [*(kind for kind, info in KINDS.items() if info.namespaced and kind != "Pod"), "Pod"]

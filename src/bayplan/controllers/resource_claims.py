@@ -23,7 +23,8 @@ from bayplan.model.resource_claims import (
     ResourceClaimTemplate,
 )
 from bayplan.model.structs import replace
-from bayplan.store import DELETED, Store, WatchEvent
+from bayplan.model.watch_types import DELETED
+from bayplan.store import Store, WatchEvent
 
 #: Longest base of a generated name: a hyphen and five characters come after it.
 BASE_LENGTH_MAX = 57

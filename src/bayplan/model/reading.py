@@ -66,6 +66,15 @@ def from_dicts(objects: Iterable[Any], source: str = "objects") -> ReadResult:
     return collector.finish()
 
 
+def from_texts(texts: Iterable[tuple[str, bytes]]) -> ReadResult:
+    """The same for the text of files and lists, each with what to call it in messages."""
+    collector = _Collector()
+    with without_garbage_collection():
+        for source, data in texts:
+            collector.add_text(source, data)
+    return collector.finish()
+
+
 class SourcedDocument(NamedTuple):
     """A whole object as it was written, whatever its kind, and where it stands."""
 

@@ -16,6 +16,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+#: Rows of a table that a page shows; a browser copes with more, a reader does not.
+PAGE_ROWS_MAX = 1_000
+
 
 class PlotlyMissingError(ImportError):
     """The report cannot be drawn in this installation."""

@@ -24,7 +24,7 @@ from bayplan.store.errors import ApiError, Forbidden, InternalError, Unauthorize
 
 ALWAYS_ALLOWED: Final = ("/healthz", "/readyz", "/livez")
 _REMEMBERED_S: Final = 10.0
-_REMEMBERED_MAX: Final = 4_096
+_ANSWERS_KEPT_MAX: Final = 4_096
 _REVIEW_LIMIT_S: Final = 10.0
 _AUTHENTICATION, _AUTHORIZATION = "authentication.k8s.io/v1", "authorization.k8s.io/v1"
 _AUTHENTICATED: Final = "system:authenticated"
@@ -67,9 +67,9 @@ class _Remembered(Generic[T]):
 
     def put(self, question: Any, answer: T) -> None:
         now = self._clock()
-        if len(self._answers) >= _REMEMBERED_MAX:
+        if len(self._answers) >= _ANSWERS_KEPT_MAX:
             self._answers = {asked: known for asked, known in self._answers.items() if known[0] > now}
-        if len(self._answers) < _REMEMBERED_MAX:
+        if len(self._answers) < _ANSWERS_KEPT_MAX:
             self._answers[question] = (now + _REMEMBERED_S, answer)
 
 

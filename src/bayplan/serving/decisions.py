@@ -50,6 +50,7 @@ class Record:
     total: int | None
     tied: int
     packed: bytes  # the explanation; kept small, as it has an entry for every node
+    leaves_out: str  # what the explanation does not take into account
     writes: list[Plain] = field(default_factory=list)
 
     def plain(self) -> Plain:
@@ -66,6 +67,7 @@ class Record:
             "tookMicroseconds": self.took_ns // MICROSECOND,
             "writes": self.writes,
             "explanation": self.explanation(),
+            "explanationLeavesOut": self.leaves_out,
         }
 
     def explanation(self) -> Plain | None:
@@ -78,10 +80,18 @@ class DecisionRecorder:
     Args:
         profiles: of the scheduler whose choices are recorded.
         clock: nanoseconds that pass evenly; what explanations cost is measured with it.
+        leaves_out: what an explanation does not take into account, such as extenders: they are not asked twice.
     """
 
-    def __init__(self, profiles: Mapping[str, Profile], clock: Callable[[], int] = time.perf_counter_ns) -> None:
+    def __init__(
+        self,
+        profiles: Mapping[str, Profile],
+        clock: Callable[[], int] = time.perf_counter_ns,
+        *,
+        leaves_out: str = "",
+    ) -> None:
         self._profiles = profiles
+        self._leaves_out = leaves_out
         self._clock = clock
         self._started_at = clock()
         self._spent_ns = 0
@@ -122,7 +132,7 @@ class DecisionRecorder:
             oldest = self._records[0]
             if self._latest.get(oldest.decision.pod) is oldest:
                 del self._latest[oldest.decision.pod]
-        record = Record(decision, now, took_ns, *chosen[1:])
+        record = Record(decision, now, took_ns, *chosen[1:], leaves_out=self._leaves_out)
         self._records.append(record)
         self._latest[decision.pod] = record
 
@@ -164,6 +174,8 @@ def _page(plain: Plain, *, whole: bool) -> str:
         lines.append(rendered(explanation_parts(explanation)))
     else:
         lines.append(f"  {answer(explanation)[0]}")
+    if explanation is not None and plain["explanationLeavesOut"]:
+        lines.append(f"  This does not take {plain['explanationLeavesOut']} into account.")
     return "".join(f"{line}\n" for line in lines)
 
 

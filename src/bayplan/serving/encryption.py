@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import ssl
+from collections.abc import Sequence
 from pathlib import Path
 
 import structlog
@@ -18,6 +19,10 @@ from bayplan.worlds.certificates import Certificate, self_signed
 #: Whom a certificate is for that nobody gave.
 _LOCAL_NAMES = ("localhost", "127.0.0.1")
 
+#: Of TLS 1.3, where nothing can be chosen, in Go neither.
+_ALWAYS_ON = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
+TLS_VERSIONS = {"VersionTLS12": ssl.TLSVersion.TLSv1_2, "VersionTLS13": ssl.TLSVersion.TLSv1_3}
+
 _log = structlog.get_logger("encryption")
 
 
@@ -27,12 +32,24 @@ class Encryption:
     Args:
         files: certificate and key; None: a self-signed certificate for this machine alone.
         client_authority: whose client certificates are accepted; None: nobody's are asked for.
-    Raises OSError and ssl.SSLError if a file cannot be used.
+        minimum: the lowest version of TLS that is spoken.
+        cipher_suites: what TLS 1.2 may use, under Go's names; empty: what the library prefers.
+    Raises OSError and ssl.SSLError if a file or a cipher suite cannot be used.
     """
 
-    def __init__(self, files: TlsFiles | None, client_authority: Path | None = None) -> None:
+    def __init__(
+        self,
+        files: TlsFiles | None,
+        client_authority: Path | None = None,
+        *,
+        minimum: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2,
+        cipher_suites: Sequence[str] = (),
+    ) -> None:
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.minimum_version = ssl.TLSVersion.TLSv1_2
+        self.context.minimum_version = minimum
+        older = [_library_name(suite) for suite in cipher_suites if suite not in _ALWAYS_ON]
+        if older:
+            self.context.set_ciphers(":".join(older))
         self._files = files
         self._seen = self._look()
         if files is None:
@@ -65,6 +82,14 @@ class Encryption:
         except OSError:
             return None
         return tuple((stat.st_mtime_ns, stat.st_ino, stat.st_size) for stat in stats)
+
+
+def _library_name(suite: str) -> str:
+    """`TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256` as OpenSSL calls it: `ECDHE-RSA-AES128-GCM-SHA256`."""
+    exchange, _, cipher = suite.removeprefix("TLS_").partition("_WITH_")
+    for there, here in (("AES_", "AES"), ("_CBC_", "_"), ("POLY1305_SHA256", "POLY1305")):
+        cipher = cipher.replace(there, here)
+    return f"{exchange}_{cipher}".replace("_", "-")
 
 
 def _load(context: ssl.SSLContext, made: Certificate) -> None:

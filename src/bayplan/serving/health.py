@@ -16,7 +16,6 @@ import structlog
 from bayplan.apiserver.http.requests import TEXT, Answer
 
 _NO_SNIFFING: Final = (("x-content-type-options", "nosniff"),)
-_SUCCESS, _ERROR = "success", "error"
 _log = structlog.get_logger("healthz")
 
 
@@ -61,7 +60,7 @@ class HealthPage:
         if check.name in excluded:
             return f"[+]{check.name} excluded: ok\n"
         complaint = check.complaint()
-        self.results[check.name, _ERROR if complaint else _SUCCESS] += 1
+        self.results[check.name, "error" if complaint else "success"] += 1
         self.latest[check.name] = not complaint
         if complaint:
             failed[check.name] = complaint

@@ -14,7 +14,8 @@ from typing import Any, Final, Protocol, TypeAlias
 
 import msgspec
 
-from bayplan.apiserver.http.requests import JSON, Answer
+from bayplan.apiserver.http.requests import Answer
+from bayplan.model.media_types import JSON
 from bayplan.serving.decisions import DecisionRecorder, decisions_document, decisions_text
 from bayplan.serving.health import HealthPage, health_metrics, text_answer
 from bayplan.serving.inspecting import Inspector, cache_text, queue_text

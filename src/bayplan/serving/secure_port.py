@@ -16,7 +16,7 @@ import structlog
 
 from bayplan.apiserver.http.connections import PEER_CERTIFICATE
 from bayplan.apiserver.http.requests import Answer, error_answer
-from bayplan.apiserver.http.sending import Receive, Scope, Send, send_answer
+from bayplan.apiserver.http.sending import NOT_CACHED, Receive, Scope, Send, send_answer
 from bayplan.apiserver.http.server import Server
 from bayplan.serving.access import AccessControl
 from bayplan.serving.encryption import Encryption
@@ -29,7 +29,6 @@ _REFRESH_S: Final = 60.0
 _NOT_FOUND: Final = text_answer("404 page not found\n", status=404)
 _NO_SUCH_METHOD: Final = text_answer("Method Not Allowed\n", status=405)
 _FAILED: Final = text_answer("Internal Server Error\n", status=500)
-_NOT_CACHED: Final = ("cache-control", "no-cache, private")
 
 _log = structlog.get_logger("serving")
 
@@ -49,7 +48,7 @@ class Pages:
         except Exception as error:  # a broken page must not end the scheduler
             _log.error("Page failed", path=scope["path"], err=repr(error))
             answer = _FAILED
-        await send_answer(answer._replace(headers=(_NOT_CACHED, *answer.headers)), scope["method"], send)
+        await send_answer(answer._replace(headers=(NOT_CACHED, *answer.headers)), scope["method"], send)
 
     async def _answer(self, scope: Scope) -> Answer:
         method, path = scope["method"], scope["path"]

@@ -18,15 +18,12 @@ from bayplan.store.errors import (
     NotFound,
     Timeout,
 )
-from bayplan.store.log import ADDED, DELETED, MODIFIED, Cursor, WatchEvent, WatchLog
+from bayplan.store.log import Cursor, WatchEvent, WatchLog
 from bayplan.store.objects import Deletion, Snapshot, Store
 
 __all__ = [
-    "ADDED",
     "BACKGROUND",
-    "DELETED",
     "FOREGROUND",
-    "MODIFIED",
     "ORPHAN",
     "AlreadyExists",
     "ApiError",

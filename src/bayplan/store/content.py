@@ -13,7 +13,8 @@ from typing import TypeAlias
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import OwnerReference
 from bayplan.model.pod import Pod
-from bayplan.store.log import ADDED, DELETED, WatchEvent
+from bayplan.model.watch_types import ADDED, DELETED
+from bayplan.store.log import WatchEvent
 
 Key: TypeAlias = tuple[str, str, str]
 """Kind, namespace ("" for kinds that have none) and name."""

@@ -14,7 +14,6 @@ import msgspec
 from bayplan.model.kinds import Object
 from bayplan.store.errors import Gone, Timeout
 
-ADDED, MODIFIED, DELETED = "ADDED", "MODIFIED", "DELETED"
 DEFAULT_CAPACITY = 16_384
 
 

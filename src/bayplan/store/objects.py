@@ -22,12 +22,13 @@ from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
 from bayplan.model.structs import replace
+from bayplan.model.watch_types import ADDED, DELETED, MODIFIED
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.workloads import CronJob
 from bayplan.store import arriving, deleting, pods, updating
 from bayplan.store.content import Content
 from bayplan.store.errors import AlreadyExists, Cause, Forbidden, NotFound
-from bayplan.store.log import ADDED, DEFAULT_CAPACITY, DELETED, MODIFIED, Cursor, WatchEvent, WatchLog
+from bayplan.store.log import DEFAULT_CAPACITY, Cursor, WatchEvent, WatchLog
 from bayplan.store.rules import RULES, Kind, KindRules
 from bayplan.store.stamping import generated_name, make_uid
 

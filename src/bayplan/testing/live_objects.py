@@ -13,10 +13,11 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from bayplan.apiserver.http.application import Application
-from bayplan.apiserver.http.requests import JSON, Answer, Request
+from bayplan.apiserver.http.requests import Answer, Request
 from bayplan.apiserver.http.writing import APPLY_PATCH
 from bayplan.apiserver.schema.discovery import in_discovery_order
 from bayplan.apiserver.schema.resources import Resource
+from bayplan.model.media_types import JSON
 from bayplan.model.reading import read_documents
 from bayplan.model.yaml_documents import parse_yaml
 

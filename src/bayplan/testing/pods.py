@@ -278,8 +278,8 @@ class PodBuilder(Builder[Pod]):
         self._object.status.phase = phase
         return self
 
-    def condition(self, kind: str, status: str = "True", reason: str = "") -> Self:
-        self._object.status.conditions.append(Condition(type=kind, status=status, reason=reason))
+    def condition(self, kind: str, status: str = "True", reason: str = "", message: str = "") -> Self:
+        self._object.status.conditions.append(Condition(type=kind, status=status, reason=reason, message=message))
         return self
 
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
-from bayplan.store import DELETED, WatchEvent
+from bayplan.model.watch_types import DELETED
+from bayplan.store import WatchEvent
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from bayplan.core.plugins.volume_binding import NO_PROVISIONER
 from bayplan.core.plugins.volume_claims import WAIT_FOR_FIRST_CONSUMER, class_of_claim
 from bayplan.model.meta import ObjectReference
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
-from bayplan.store import ADDED, Store, WatchEvent
+from bayplan.model.watch_types import ADDED
+from bayplan.store import Store, WatchEvent
 from bayplan.worlds.controller_events import NORMAL, Said
 
 Say: TypeAlias = Callable[[str, Said, int], None]

@@ -11,7 +11,8 @@ from collections.abc import Iterable
 
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object
-from bayplan.store import DELETED, Store, WatchEvent
+from bayplan.model.watch_types import DELETED
+from bayplan.store import Store, WatchEvent
 
 Place = tuple[str, str, str]  # kind, namespace, name
 

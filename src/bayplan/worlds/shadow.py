@@ -131,7 +131,7 @@ class Shadow:
         if followed is None:
             yield event
         elif after is not None:
-            followed.is_set_aside = False
+            followed.is_set_aside, followed.outcome = False, Outcome.NO_POD
             yield ObjectAdded(after)
         if before is not None:
             self._drop_if_over(before, after)

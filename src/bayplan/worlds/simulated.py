@@ -20,7 +20,8 @@ from bayplan.core.actions import Action, Bind, Emit, Evict, WriteVolumes
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
 from bayplan.model.kinds import KINDS, Object
-from bayplan.store import ADDED, Store, WatchEvent
+from bayplan.model.watch_types import ADDED
+from bayplan.store import Store, WatchEvent
 from bayplan.worlds.delays import Draws
 from bayplan.worlds.faults import CONFLICT, NO_FAULTS, TIMEOUT, Faults, Spoiled
 from bayplan.worlds.performing import EmittedEvent, Performer

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from bayplan import Cluster, __version__
+from bayplan import __version__
+from bayplan.cli import explain
 from bayplan.cli.main import COMMANDS
 
 from .conftest import Bayplan
@@ -149,7 +150,7 @@ def test_bad_configuration(bayplan: Bayplan, tmp_path: Path, config: str | None,
 
 
 def test_interrupt_is_quiet(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Cluster, "load", raising(KeyboardInterrupt()))
+    monkeypatch.setattr(explain, "read_sources", raising(KeyboardInterrupt()))
     said = bayplan("explain", "x", "-f", "-")
     assert (said.code, said.out) == (130, "")
     assert said.err.strip() == ""
@@ -167,7 +168,7 @@ def test_interrupt_is_quiet(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -
 def test_a_bug_is_one_line_that_asks_for_a_report(
     bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, raised: Exception, said: str
 ) -> None:
-    monkeypatch.setattr(Cluster, "load", raising(raised))
+    monkeypatch.setattr(explain, "read_sources", raising(raised))
     found = bayplan("explain", "x", "-f", "-")
     assert (found.code, found.out) == (3, "")
     (line,) = found.err.splitlines()
@@ -176,7 +177,7 @@ def test_a_bug_is_one_line_that_asks_for_a_report(
 
 
 def test_a_bug_shows_its_traceback_to_those_who_want_it(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Cluster, "load", raising(RuntimeError("nobody expected this")))
+    monkeypatch.setattr(explain, "read_sources", raising(RuntimeError("nobody expected this")))
     monkeypatch.setenv("BAYPLAN_TRACEBACK", "1")
     found = bayplan("explain", "x", "-f", "-")
     assert found.code == 3

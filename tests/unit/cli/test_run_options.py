@@ -85,6 +85,8 @@ def test_flags_of_a_usual_manifest_are_taken(bayplan: Bayplan, tmp_path: Path) -
         (["--leader-elect-lease-duration=5s"], "LeaseDuration must be greater than RenewDeadline"),
         (["--leader-elect-resource-lock=endpoints"], 'resourceLock value must be "leases"'),
         (["-v=much"], "expected a whole number"),
+        (["--secure-port=65536"], "65536: expected 0 to 65535"),
+        (["--secure-port=-1"], "-1: expected 0 to 65535"),
         (["--feature-gates=Nonsense=true"], "unrecognized feature gate: Nonsense"),
         (["--kubeconfig=/no/such/file"], "/no/such/file"),
         (["--config=/no/such/file"], "/no/such/file"),

@@ -105,7 +105,8 @@ def test_whoever_loses_the_lease_ends_with_code_1(unscheduled: LiveCluster, tmp_
     ("arguments", "message"),
     [
         (["--tls-cert-file=x"], "--tls-cert-file and --tls-private-key-file go together"),
-        (["--tls-cert-file=x", "--tls-private-key-file=y"], "the certificate of the secure port cannot be used"),
+        (["--tls-cert-file=x", "--tls-private-key-file=y"], "TLS cannot be set up for the secure port"),
+        (["--tls-cipher-suites=TLS_ROT13"], "TLS cannot be set up for the secure port"),
         (["--bind-address=192.0.2.1"], "the secure port 192.0.2.1:"),
     ],
 )

@@ -81,3 +81,22 @@ def test_a_context_without_a_kubeconfig(tmp_path: Path) -> None:
     environ = {"KUBERNETES_SERVICE_HOST": "y", "KUBERNETES_SERVICE_PORT": "1", "HOME": str(tmp_path)}
     with pytest.raises(InvalidObject, match='context "x": not found; contexts: there are none'):
         find_connection(None, "x", environ, tmp_path)
+
+
+def test_an_address_of_its_own_goes_before_that_of_the_kubeconfig(tmp_path: Path) -> None:
+    file = tmp_path / "kubeconfig"
+    file.write_text(
+        "clusters: [{name: c, cluster: {server: 'http://there:1'}}]\n"
+        "contexts: [{name: x, context: {cluster: c, user: u}}]\n"
+        "users: [{name: u, user: {}}]\n"
+        "current-context: x\n"
+    )
+    found = find_connection(str(file), None, {}, tmp_path, server="http://here:2")
+    assert (found.address.host, found.address.port) == ("here", 2)
+
+
+def test_an_address_is_enough(tmp_path: Path) -> None:
+    environ = {"HOME": str(tmp_path)}
+    assert find_connection(None, None, environ, tmp_path, server="http://here:2").address.host == "here"
+    with pytest.raises(InvalidObject, match="unsupported scheme"):
+        find_connection(None, None, environ, tmp_path, server="here:2")

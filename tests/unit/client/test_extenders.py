@@ -22,6 +22,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.events import BindAnswered
 from bayplan.core.framework.extender import ChosenVictims, FilterAnswer, Victim, Victims
 from bayplan.core.framework.verdict import CycleError
+from bayplan.model.errors import InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -365,6 +366,11 @@ def test_managed_resources_say_which_pods_are_its_business(asking: Any, interest
     managed = extender_for("http://e", managed_resources=(ManagedResource(name="example.com/foo"),))
     assert managed.is_interested(subject) is interested
     assert extender_for("http://e").is_interested(subject)
+
+
+def test_a_port_that_is_none_is_bad_input() -> None:
+    with pytest.raises(InvalidObject, match="extender http://e:many: Port could not be cast to integer"):
+        extender_for("http://e:many")
 
 
 def test_an_empty_verb_is_one_it_does_not_support() -> None:

@@ -14,9 +14,10 @@ import pytest
 from tests.scripted_serving import Script, ScriptedServer, ServedConnection, always_ok, chunked, reply, serving
 
 from bayplan.client.connection import Connection, Credential, FixedCredentials, address_of
-from bayplan.client.contract import MERGE_PATCH, LostError, NotSentError
+from bayplan.client.contract import LostError, NotSentError
 from bayplan.client.event_loop import run_event_loop
 from bayplan.client.http import HttpClient
+from bayplan.model.media_types import MERGE_PATCH
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 PATH = "/api/v1/pods"

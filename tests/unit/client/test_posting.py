@@ -129,6 +129,21 @@ def test_nobody_knows_the_host() -> None:
         Poster("http://no-such-host.invalid", 1).post("http://no-such-host.invalid/filter", b"")
 
 
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("extender:8080/x", 'unsupported protocol scheme "extender"'),
+        ("/x", 'unsupported protocol scheme ""'),
+        ("ftp://extender/x", 'unsupported protocol scheme "ftp"'),
+        ("http:///x", "http: no Host in request URL"),
+    ],
+)
+def test_an_address_that_leads_nowhere(url: str, said: str) -> None:
+    with pytest.raises(PostError) as raised:
+        Poster(url, 1).post(url, b"")
+    assert str(raised.value) == f'Post "{url}": {said}'
+
+
 def test_connections_are_used_again() -> None:
     with serving({"/ext/a": (200, {})}) as server:
         poster = Poster(server.url, 5)

@@ -391,6 +391,28 @@ def test_what_cannot_be_read_any_more_is_kept_as_it_was_until_it_is_gone() -> No
     play([watch], scene)
 
 
+@pytest.mark.parametrize("garbage", [b"garbage\n", b"[]\n", b'{"type": "ERROR", "object": 5}\n', b"\xff\xfe\n"])
+def test_what_is_no_event_at_all_leads_to_a_new_list(garbage: bytes) -> None:
+    first = synced(added("a", 3))
+    first.send_bytes(garbage)
+
+    async def scene(stage: Stage) -> None:
+        await stage.asked(FIRST, again("10"))
+        await stage.until(lambda: "+b@20" in stage.host.events)
+        assert stage.host.events == ["+a@3", "+b@20"]
+        assert "the watch says what is no event" in stage.host.troubles[0]
+
+    play([first, synced(added("a", 3), added("b", 20), at=21)], scene)
+
+
+def test_what_is_no_list_is_reported_and_asked_for_again() -> None:
+    async def scene(stage: Stage) -> None:
+        await stage.until(lambda: stage.host.synced)
+        assert "the answer is no list" in stage.host.troubles[0]
+
+    play([refused(400), Reply.of([]), synced()], scene)
+
+
 def test_nulls_are_as_good_as_nothing() -> None:
     async def scene(stage: Stage) -> None:
         await stage.until(lambda: stage.host.synced)

@@ -12,8 +12,9 @@ from bayplan.controllers.workloads.replica_set import ReplicaSetController
 from bayplan.model.cluster import Namespace
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
+from bayplan.model.watch_types import ADDED
 from bayplan.model.workloads import Deployment, ReplicaSet
-from bayplan.store.log import ADDED, WatchEvent
+from bayplan.store.log import WatchEvent
 from bayplan.testing.builders import claim, deployment, namespace, pod, replica_set
 
 

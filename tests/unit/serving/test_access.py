@@ -16,7 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from structlog.testing import capture_logs
 
-from bayplan.client.contract import JSON, NotSentError, Response, Stream
+from bayplan.client.contract import NotSentError, Response, Stream
+from bayplan.model.media_types import JSON
 from bayplan.serving.access import AccessControl, User, certificate_user
 from bayplan.store.errors import ApiError
 

@@ -21,9 +21,9 @@ NODES = [node("a").capacity(cpu=1).obj(), node("b").capacity(cpu=4).obj()]
 class Seen:
     """A scheduler with its recorder, and a clock that explanations do not move."""
 
-    def __init__(self, *objects: Object) -> None:
+    def __init__(self, *objects: Object, leaves_out: str = "") -> None:
         self.now = 0
-        self.recorder = DecisionRecorder(build_profiles(CONFIGURATION), self._tick)
+        self.recorder = DecisionRecorder(build_profiles(CONFIGURATION), self._tick, leaves_out=leaves_out)
         self.explaining_ns = 0
         self.scheduler = build_scheduler(CONFIGURATION, started_at=0, on_choice=self.recorder.chose)
         for obj in objects:
@@ -75,6 +75,12 @@ def test_what_was_written_follows_and_events_do_not() -> None:
         {"action": "Bind", "tookMicroseconds": 9, "error": "it is gone"},
     ]
     assert "Bind answered after 9 µs: it is gone" in decisions_text(seen.recorder.records(), whole=False)
+
+
+def test_what_an_explanation_leaves_out_is_said() -> None:
+    seen = Seen(*NODES, pod("p").obj(), leaves_out="extenders")
+    seen.decide_all()
+    assert "This does not take extenders into account." in decisions_text(seen.recorder.records(), whole=False)
 
 
 def test_only_the_last_are_kept() -> None:

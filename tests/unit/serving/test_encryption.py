@@ -81,3 +81,39 @@ def test_files_that_cannot_be_used_leave_the_old_certificate(tmp_path: Path) -> 
 def test_a_file_that_is_missing_at_the_start_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No such file"):
         Encryption(TlsFiles(tmp_path / "tls.crt", tmp_path / "tls.key"))
+
+
+def _agreed(server: ssl.SSLContext, newest: ssl.TLSVersion) -> str:
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname, client.verify_mode, client.maximum_version = False, ssl.CERT_NONE, newest
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    asking = client.wrap_bio(to_client, to_server)
+    answering = server.wrap_bio(to_server, to_client, server_side=True)
+    for _ in range(4):
+        for side in (asking, answering):
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+    cipher = asking.cipher()
+    assert cipher is not None
+    return cipher[0]
+
+
+@pytest.mark.parametrize(
+    ("suite", "cipher"),
+    [
+        ("TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256", "ECDHE-ECDSA-AES128-GCM-SHA256"),
+        ("TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "ECDHE-ECDSA-AES256-GCM-SHA384"),
+        ("TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256", "ECDHE-ECDSA-CHACHA20-POLY1305"),
+    ],
+)
+def test_cipher_suites_have_the_names_that_go_gives_them(suite: str, cipher: str) -> None:
+    context = Encryption(None, cipher_suites=["TLS_AES_128_GCM_SHA256", suite]).context
+    assert _agreed(context, ssl.TLSVersion.TLSv1_2) == cipher
+
+
+def test_older_versions_of_tls_are_not_spoken() -> None:
+    context = Encryption(None, minimum=ssl.TLSVersion.TLSv1_3).context
+    with pytest.raises(ssl.SSLError):
+        _agreed(context, ssl.TLSVersion.TLSv1_2)

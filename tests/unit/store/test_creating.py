@@ -13,8 +13,9 @@ from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.storage import PersistentVolumeClaim
 from bayplan.model.time_units import SECOND
+from bayplan.model.watch_types import ADDED
 from bayplan.model.workloads import Deployment
-from bayplan.store import ADDED, AlreadyExists, ApiError, NotFound, Store
+from bayplan.store import AlreadyExists, ApiError, NotFound, Store
 from bayplan.testing.builders import budget, claim, deployment, namespace, node, pod, priority_class, storage_class
 
 NOON = 1_767_268_800 * SECOND + 999_999_999

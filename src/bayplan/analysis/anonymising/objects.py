@@ -37,8 +37,8 @@ _LATEST: Final = ":latest"  # what an image without a tag means
 _NUMERIC: Final = ("Gt", "Lt")
 #: Parts of disks' names that drivers look at.
 _DISK_WORDS: Final = frozenset({"aws", "vol", "projects", "zones", "regions", "disks", "UNSPECIFIED"})
-_WITH_VALUES: Final = (NodeSelectorRequirement, LabelSelectorRequirement, TopologySelectorLabelRequirement)
-_WITH_VALUE: Final = (Taint, Toleration, DeviceTaint, DeviceToleration)
+WITH_VALUES: Final = (NodeSelectorRequirement, LabelSelectorRequirement, TopologySelectorLabelRequirement)
+WITH_VALUE: Final = (Taint, Toleration, DeviceTaint, DeviceToleration)
 
 
 def anonymised(objects: Sequence[Object]) -> list[Object]:
@@ -85,9 +85,8 @@ class _Rewriting:
     def __init__(self, rename: Callable[[str], str], found: _Findings) -> None:
         self._rename = rename
         self._found = found
-        self._uids = {
-            uid: f"uid-{number:0{len(str(len(found.uids)))}}" for number, uid in enumerate(sorted(found.uids))
-        }
+        width = len(str(len(found.uids)))
+        self._uids = {uid: f"uid-{number:0{width}}" for number, uid in enumerate(sorted(found.uids), start=1)}
         self._texts: dict[Rule, Callable[[str], str]] = {
             Rule.KEEP: lambda text: text,
             Rule.RESOURCES: lambda text: text,
@@ -110,8 +109,8 @@ class _Rewriting:
         return new
 
     def _part(self, part: PartT) -> PartT:
-        if isinstance(part, (*_WITH_VALUES, *_WITH_VALUE)):
-            special: PartT = self._with_values(part) if isinstance(part, _WITH_VALUES) else self._with_value(part)
+        if isinstance(part, (*WITH_VALUES, *WITH_VALUE)):
+            special: PartT = self._with_values(part) if isinstance(part, WITH_VALUES) else self._with_value(part)
             return special
         changes: dict[str, Any] = {}
         for field in part.__struct_fields__:

@@ -89,7 +89,8 @@ FIELDS: Final = {
         " persistent_volume_reclaim_policy pod_management_policy completion_mode completed_indexes completion_time"
         " schedule time_zone concurrency_policy last_schedule_time last_successful_time provisioner"
         " volume_binding_mode attacher allocation_mode expression match_attribute distinct_attribute device share_id"
-        " allocation_timestamp api_group resource extended_resource_name string version strings versions counter_set"
+        " allocation_timestamp api_group resource extended_resource_name string_value string_values version_value"
+        " version_values counter_set"
         " max_surge max_unavailable min_available maximum_volume_size value default valid_values min max step"
         "",
     ),

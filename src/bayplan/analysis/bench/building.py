@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from bayplan.analysis.bench.workloads import ZONES, PodTemplate, Workload
+from bayplan.controllers.workloads.expand import POD_NAME_LABEL
 from bayplan.core.cache import Cache
 from bayplan.core.plugins.volume_claims import BIND_COMPLETED
 from bayplan.model.cluster import Service, ServiceSpec
@@ -156,7 +157,7 @@ def make_pod(template: PodTemplate, name: str, variant: int) -> Pod:
     if template.variants > 1:
         labels["template"] = f"t{variant}"
     if template.own_labels:
-        labels["statefulset.kubernetes.io/pod-name"] = name
+        labels[POD_NAME_LABEL] = name
     requests = {"cpu": f"{template.cpu_milli + 10 * variant}m", "memory": f"{template.memory_mib + 8 * variant}Mi"}
     container = Container(name="main", image="bench:1", resources=ResourceRequirements(requests={**requests}))
     spec = PodSpec(containers=[container], scheduler_name="default-scheduler", priority=template.priority)

@@ -18,8 +18,9 @@ from bayplan.apiserver.storage.log import Change
 from bayplan.model.conditions import TRUE
 from bayplan.model.pod import FINISHED_PHASES
 from bayplan.model.timestamps import format_time
+from bayplan.model.watch_types import DELETED
 from bayplan.model.well_known import READY, SERVICE_NAME
-from bayplan.store import DELETED, ApiError
+from bayplan.store import ApiError
 from bayplan.store.deleting import Request
 
 SERVICES: Final = built_in("", "services")

@@ -9,7 +9,8 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.log import Change
 from bayplan.model.time_units import HOUR
-from bayplan.store import DELETED, ApiError
+from bayplan.model.watch_types import DELETED
+from bayplan.store import ApiError
 from bayplan.store.deleting import Request
 
 EVENTS: Final = built_in("", "events")

@@ -18,7 +18,8 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.log import Change
 from bayplan.controllers.garbage_collector import REMEMBERED_MAX
-from bayplan.store import ADDED, BACKGROUND, DELETED, FOREGROUND, ORPHAN, ApiError
+from bayplan.model.watch_types import ADDED, DELETED
+from bayplan.store import BACKGROUND, FOREGROUND, ORPHAN, ApiError
 from bayplan.store.deleting import FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Request
 
 _FINALIZERS: Final = {ORPHAN_FINALIZER, FOREGROUND_FINALIZER}

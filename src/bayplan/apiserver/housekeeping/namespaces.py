@@ -15,7 +15,8 @@ from bayplan.apiserver.registry.registry import NAMESPACES, Registry
 from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.log import Change
-from bayplan.store import BACKGROUND, DELETED, AlreadyExists, ApiError
+from bayplan.model.watch_types import DELETED
+from bayplan.store import BACKGROUND, AlreadyExists, ApiError
 from bayplan.store.deleting import Request
 
 _NAMESPACES: Final = "namespaces"

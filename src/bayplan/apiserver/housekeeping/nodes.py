@@ -10,7 +10,8 @@ from bayplan.apiserver.registry.documents import with_metadata
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.log import Change
-from bayplan.store import ADDED, DELETED, ApiError
+from bayplan.model.watch_types import ADDED, DELETED
+from bayplan.store import ApiError
 
 NODES: Final = built_in("", "nodes")
 ANNOTATION: Final = "node.alpha.kubernetes.io/ttl"

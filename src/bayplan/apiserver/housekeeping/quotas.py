@@ -10,7 +10,8 @@ from bayplan.apiserver.housekeeping.contract import OPTIONS
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.resources import built_in
 from bayplan.apiserver.storage.log import Change
-from bayplan.store import DELETED, ApiError
+from bayplan.model.watch_types import DELETED
+from bayplan.store import ApiError
 
 QUOTAS: Final = built_in("", "resourcequotas")
 #: What no quota counts, and what is written most.

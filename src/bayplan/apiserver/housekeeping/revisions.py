@@ -15,9 +15,10 @@ from bayplan.apiserver.schema.resources import Resource, built_in
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.controllers.workloads.templates import REVISION_HASH, template_hash
+from bayplan.model.watch_types import DELETED
 from bayplan.model.well_known import LAST_APPLIED
 from bayplan.model.workloads import DaemonSet, StatefulSet
-from bayplan.store import DELETED, ApiError
+from bayplan.store import ApiError
 from bayplan.store.deleting import Request
 
 REVISIONS: Final = built_in("apps", "controllerrevisions")

@@ -13,7 +13,7 @@ from bayplan.apiserver.housekeeping.quotas import QuotaUsage
 from bayplan.apiserver.housekeeping.revisions import RevisionHistory
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.log import Change
-from bayplan.store import ADDED
+from bayplan.model.watch_types import ADDED
 
 
 class Housekeeping:

@@ -21,7 +21,7 @@ from bayplan.apiserver.http.connections import ABORT
 from bayplan.apiserver.http.information import Information
 from bayplan.apiserver.http.requests import TEXT, Answer, Request, Stream, error_answer, query_of, segments_of
 from bayplan.apiserver.http.routing import Target, UnknownPath, target_of
-from bayplan.apiserver.http.sending import Receive, Scope, Send, send_answer, send_pieces
+from bayplan.apiserver.http.sending import NOT_CACHED, Receive, Scope, Send, send_answer, send_pieces
 from bayplan.apiserver.http.watching import Watch, watch
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotAllowed, NotFound, Unauthorized
@@ -29,7 +29,6 @@ from bayplan.store.errors import ApiError, BadRequest, InternalError, MethodNotA
 #: A path may begin with this and the token.
 TOKEN_SEGMENT: Final = "token="
 BODY_SECONDS: Final = 60.0
-_NOT_CACHED: Final = ("cache-control", "no-cache, private")
 _NOT_FOUND: Final = Answer(404, b"404 page not found\n", TEXT)
 #: What is said with every answer about kinds that nobody should use any more.
 _DEPRECATED = {
@@ -76,9 +75,9 @@ class Application:
             abort = (scope.get("extensions") or {}).get(ABORT)
             if abort is not None:
                 answer.when_stalled(abort)
-            await send_pieces(answer.pieces, answer.content_type, (_NOT_CACHED,), receive, send)
+            await send_pieces(answer.pieces, answer.content_type, (NOT_CACHED,), receive, send)
         else:
-            await send_answer(answer._replace(headers=(_NOT_CACHED, *answer.headers)), request.method, send)
+            await send_answer(answer._replace(headers=(NOT_CACHED, *answer.headers)), request.method, send)
 
     def close(self) -> None:
         """Ends all watches, so that the server can stop."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from bayplan.apiserver.custom_resources.versions import CustomVersion
-from bayplan.apiserver.http.requests import JSON, YAML, Request
+from bayplan.apiserver.http.requests import YAML, Request
 from bayplan.apiserver.patching.go_values import json_kind
 from bayplan.apiserver.schema import protobuf
 from bayplan.apiserver.schema.go_syntax import syntax_fault
@@ -17,6 +17,7 @@ from bayplan.apiserver.schema.resources import resource_of_kind
 from bayplan.apiserver.schema.strictness import check
 from bayplan.apiserver.schema.yaml_bodies import InvalidYaml, parse_yaml_body
 from bayplan.apiserver.storage.entries import Document
+from bayplan.model.media_types import JSON
 from bayplan.store.errors import UNSUPPORTED, BadRequest, Cause, Invalid, RequestEntityTooLarge, UnsupportedMediaType
 
 BODY_MAX = 3 * 1024 * 1024

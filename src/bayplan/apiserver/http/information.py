@@ -7,13 +7,14 @@ from typing import Any, Final
 
 import msgspec
 
-from bayplan.apiserver.http.requests import JSON, TEXT, Answer, Request
+from bayplan.apiserver.http.requests import TEXT, Answer, Request
 from bayplan.apiserver.registry.documents import is_custom
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema import discovery, openapi_v2, openapi_v2_protobuf, openapi_v3
 from bayplan.apiserver.schema.openapi_schemas import V2, V3
 from bayplan.apiserver.schema.resources import Resource
 from bayplan.apiserver.storage.entries import encode_json
+from bayplan.model.media_types import JSON
 from bayplan.store.errors import NotFound
 
 OPENAPI_V2_PROTOBUF: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from bayplan.apiserver.http.accepting import PARTIAL, TABLE, Form
-from bayplan.apiserver.http.requests import JSON, YAML, Answer
+from bayplan.apiserver.http.requests import YAML, Answer
 from bayplan.apiserver.registry.documents import is_custom
 from bayplan.apiserver.registry.versions import served_form
 from bayplan.apiserver.schema.resources import Resource
@@ -21,6 +21,7 @@ from bayplan.apiserver.tables.building import (
     table,
 )
 from bayplan.apiserver.tables.columns import Printer
+from bayplan.model.media_types import JSON
 
 
 class _Dumper(yaml.SafeDumper):

@@ -7,10 +7,11 @@ from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, unquote
 
 from bayplan.apiserver.storage.entries import encode_json
+from bayplan.model.media_types import JSON
 from bayplan.store.errors import ApiError, BadRequest
 
 _VERSION_BITS, _VERSION_DIGITS = 64, 20
-JSON, YAML = "application/json", "application/yaml"
+YAML = "application/yaml"
 TEXT: Final = "text/plain; charset=utf-8"
 
 

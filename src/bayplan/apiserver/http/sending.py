@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, MutableMapping
 from contextlib import aclosing
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from bayplan.apiserver.http.requests import Answer
 
@@ -13,6 +13,9 @@ Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send: TypeAlias = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 Headers: TypeAlias = tuple[tuple[str, str], ...]
+
+#: What an API server says with every answer.
+NOT_CACHED: Final = ("cache-control", "no-cache, private")
 
 
 async def send_answer(answer: Answer, method: str, send: Send) -> None:

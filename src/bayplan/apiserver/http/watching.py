@@ -21,11 +21,11 @@ from bayplan.apiserver.registry.versions import served_form, storage_name
 from bayplan.apiserver.storage.entries import Document, Entry, encode_json
 from bayplan.apiserver.storage.log import Change, watch_line
 from bayplan.apiserver.tables.building import check_include_object, one_row_table, partial_metadata
+from bayplan.model.watch_types import ADDED, BOOKMARK, DELETED, ERROR, MODIFIED
 from bayplan.model.well_known import INITIAL_EVENTS_END
 from bayplan.store.errors import Gone, InternalError
-from bayplan.store.log import ADDED, DEFAULT_CAPACITY, DELETED, MODIFIED
+from bayplan.store.log import DEFAULT_CAPACITY
 
-BOOKMARK, ERROR = "BOOKMARK", "ERROR"
 #: How long a watch lasts if the client does not say.
 TIMEOUT_SECONDS: Final = 1_800
 #: How often a quiet watch is told the version it has reached, if it asked for that.

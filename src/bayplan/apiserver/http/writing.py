@@ -28,6 +28,7 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.schema.messages import message_of
 from bayplan.apiserver.schema.yaml_bodies import InvalidYaml, parse_yaml_body
 from bayplan.apiserver.storage.entries import Document, Entry
+from bayplan.model.media_types import MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from bayplan.store.errors import (
     FORBIDDEN,
     INVALID,
@@ -42,8 +43,7 @@ from bayplan.store.errors import (
     field_cause,
 )
 
-JSON_PATCH, MERGE_PATCH = "application/json-patch+json", "application/merge-patch+json"
-STRATEGIC_PATCH, APPLY_PATCH = "application/strategic-merge-patch+json", "application/apply-patch+yaml"
+JSON_PATCH, APPLY_PATCH = "application/json-patch+json", "application/apply-patch+yaml"
 _MANAGER_MAX: Final = 128
 _WRONG_TYPE: Final = re.compile(
     r"json: cannot unmarshal (?P<given>\w+) into Go struct field \S+ of type (?P<wanted>\S+)$"
@@ -135,7 +135,7 @@ def patch(registry: Registry, request: Request, target: Target, form: Form, now:
         try:
             decoded = checked_document(patched, expected_of(target), validation, None, custom)
         except BadRequest as error:
-            if custom is None and media_type(request) == STRATEGIC_PATCH:
+            if custom is None and media_type(request) == STRATEGIC_MERGE_PATCH:
                 raise _misfit(parse_json(request.body), error) or error from None
             raise
         warnings.extend(decoded.warnings)
@@ -150,7 +150,7 @@ def patch(registry: Registry, request: Request, target: Target, form: Form, now:
 def patch_change(request: Request, expected: Expected) -> Callable[[Document], Document]:
     """What the patch in the body makes of a document."""
     media = media_type(request)
-    if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH):
+    if media not in (JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH):
         raise UnsupportedMediaType.patch()
     content = _patch_content(request.body)
     if media == JSON_PATCH:

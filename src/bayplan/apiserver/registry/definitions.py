@@ -21,7 +21,7 @@ from bayplan.apiserver.storage.entries import Document, Entry
 from bayplan.apiserver.storage.log import Change
 from bayplan.apiserver.tables.columns import Printer
 from bayplan.apiserver.tables.printers import printer_of
-from bayplan.store.log import DELETED
+from bayplan.model.watch_types import DELETED
 
 CUSTOM_RESOURCE_DEFINITIONS = "customresourcedefinitions.apiextensions.k8s.io"
 _USUAL_PATHS = ScalePaths()

@@ -16,9 +16,10 @@ from bayplan.apiserver.storage.log import Change
 from bayplan.controllers.ownership import TEMPLATE_HASH
 from bayplan.model.kinds import KINDS, KindInfo, Object
 from bayplan.model.pod import PodTemplateSpec
+from bayplan.model.watch_types import DELETED
 from bayplan.store.content import Content
 from bayplan.store.errors import BadRequest
-from bayplan.store.log import DELETED, WatchEvent, WatchLog
+from bayplan.store.log import WatchEvent, WatchLog
 from bayplan.store.rules import RULES
 
 #: Modelled kinds by the resource whose documents they are a view of.

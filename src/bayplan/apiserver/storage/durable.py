@@ -16,8 +16,9 @@ import msgspec
 
 from bayplan.apiserver.storage.entries import Document, Entry, with_type
 from bayplan.apiserver.storage.log import Change, ChangeLog
+from bayplan.model.watch_types import DELETED
 from bayplan.store.errors import InternalError
-from bayplan.store.log import DEFAULT_CAPACITY, DELETED
+from bayplan.store.log import DEFAULT_CAPACITY
 
 #: Of the tables below; a file of another one is refused.
 FORMAT = 1

@@ -12,7 +12,8 @@ from typing import Protocol, TypeAlias
 
 from bayplan.apiserver.storage.entries import Document, Entry, object_key
 from bayplan.apiserver.storage.log import Change, ChangeLog
-from bayplan.store.log import ADDED, DEFAULT_CAPACITY, DELETED, MODIFIED
+from bayplan.model.watch_types import ADDED, DELETED, MODIFIED
+from bayplan.store.log import DEFAULT_CAPACITY
 
 Follower: TypeAlias = Callable[[Change], None]
 

@@ -29,9 +29,10 @@ from bayplan.model.selectors import CompiledSelector, SelectorError, compile_lab
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE
 from bayplan.model.timestamps import format_time, parse_time
+from bayplan.model.watch_types import DELETED
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import Deployment, ReplicaSet, ReplicationController, StatefulSet
-from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
+from bayplan.store import Conflict, NotFound, Store, WatchEvent
 
 # Upstream: pkg/controller/disruption/disruption.go stalePodDisruptionTimeout (v1.36).
 STALE_AFTER_NS = 2 * MINUTE

@@ -27,8 +27,9 @@ from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time, parse_time
+from bayplan.model.watch_types import ADDED, DELETED
 from bayplan.model.well_known import READY
-from bayplan.store import ADDED, DELETED, Conflict, NotFound, Store, WatchEvent
+from bayplan.store import Conflict, NotFound, Store, WatchEvent
 
 #: With any other prefix these mean the same.
 RUN_SECONDS = "bayplan/run-seconds"

@@ -27,6 +27,7 @@ from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time
 from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE
+from bayplan.model.watch_types import DELETED
 from bayplan.model.well_known import (
     DISK_PRESSURE,
     MEMORY_PRESSURE,
@@ -37,7 +38,7 @@ from bayplan.model.well_known import (
     UNREACHABLE,
     UNSCHEDULABLE,
 )
-from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
+from bayplan.store import Conflict, NotFound, Store, WatchEvent
 
 # Upstream: pkg/controller/nodelifecycle/config/v1alpha1/defaults.go NodeMonitorGracePeriod (v1.36; 40 s up to v1.31).
 MONITOR_GRACE_NS = 50 * SECOND

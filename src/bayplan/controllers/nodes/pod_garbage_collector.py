@@ -19,8 +19,9 @@ from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time
+from bayplan.model.watch_types import DELETED
 from bayplan.model.well_known import DISRUPTION_TARGET
-from bayplan.store import DELETED, Conflict, NotFound, Store, WatchEvent
+from bayplan.store import Conflict, NotFound, Store, WatchEvent
 
 # Upstream: pkg/controller/podgc/gc_controller.go quarantineTime (v1.36), which looks only every 20 s.
 QUARANTINE_NS = 40 * SECOND

@@ -19,8 +19,9 @@ from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod, Toleration
 from bayplan.model.time_units import SECOND
 from bayplan.model.tolerations import NO_EXECUTE, tolerates
+from bayplan.model.watch_types import DELETED
 from bayplan.model.well_known import DISRUPTION_TARGET
-from bayplan.store import DELETED, Store, WatchEvent
+from bayplan.store import Store, WatchEvent
 
 _BECAUSE_OF_TAINT = Condition(
     type=DISRUPTION_TARGET,

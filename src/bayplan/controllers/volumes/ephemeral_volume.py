@@ -14,7 +14,8 @@ from bayplan.controllers.work_queue import Reconciler
 from bayplan.controllers.workloads.pods_from_templates import ephemeral_claims
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
-from bayplan.store import ADDED, DELETED, Store, WatchEvent
+from bayplan.model.watch_types import ADDED, DELETED
+from bayplan.store import Store, WatchEvent
 
 
 class EphemeralVolumeController(Reconciler[NamespacedName]):

@@ -46,7 +46,8 @@ from bayplan.model.node import Node
 from bayplan.model.selectors import SelectorError
 from bayplan.model.storage import CSINode, PersistentVolume, PersistentVolumeClaim, StorageClass
 from bayplan.model.structs import replace
-from bayplan.store import DELETED, AlreadyExists, Conflict, NotFound, Store, WatchEvent
+from bayplan.model.watch_types import DELETED
+from bayplan.store import AlreadyExists, Conflict, NotFound, Store, WatchEvent
 
 PENDING, RELEASED = "Pending", "Released"
 DELETE, RECYCLE = "Delete", "Recycle"

@@ -34,8 +34,9 @@ from bayplan.model.meta import ObjectMeta
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE, SECOND
 from bayplan.model.timestamps import format_time, parse_time
+from bayplan.model.watch_types import DELETED
 from bayplan.model.workloads import CronJob, CronJobStatus, Job, JobSpec
-from bayplan.store import BACKGROUND, DELETED, AlreadyExists, NotFound, Store, WatchEvent
+from bayplan.store import BACKGROUND, AlreadyExists, NotFound, Store, WatchEvent
 
 FORBID, REPLACE = "Forbid", "Replace"
 SCHEDULED_FOR = "batch.kubernetes.io/cronjob-scheduled-timestamp"

@@ -26,8 +26,9 @@ from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodTemplateSpec
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE, SECOND
+from bayplan.model.watch_types import ADDED, DELETED, MODIFIED
 from bayplan.model.workloads import DaemonSet, DaemonSetStatus, RollingUpdate
-from bayplan.store import ADDED, DELETED, MODIFIED, ApiError, Store, WatchEvent
+from bayplan.store import ApiError, Store, WatchEvent
 
 Key: TypeAlias = tuple[NamespacedName, str]
 """A set and the node to look at, "" for all."""

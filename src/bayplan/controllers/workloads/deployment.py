@@ -35,9 +35,10 @@ from bayplan.model.meta import Condition
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
+from bayplan.model.watch_types import DELETED
 from bayplan.model.well_known import LAST_APPLIED
 from bayplan.model.workloads import Deployment, ReplicaSet, ScaleStatus
-from bayplan.store import DELETED, Store, WatchEvent
+from bayplan.store import Store, WatchEvent
 
 REVISION = "deployment.kubernetes.io/revision"
 DESIRED_REPLICAS = "deployment.kubernetes.io/desired-replicas"

@@ -29,8 +29,9 @@ from bayplan.controllers.writes import only_status_changed
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import parse_time
+from bayplan.model.watch_types import ADDED, DELETED
 from bayplan.model.workloads import Job
-from bayplan.store import ADDED, DELETED, ApiError, Store, WatchEvent
+from bayplan.store import ApiError, Store, WatchEvent
 
 Key: TypeAlias = tuple[str, str, str]
 """Namespace, name and uid of a Job."""

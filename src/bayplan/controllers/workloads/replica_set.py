@@ -29,8 +29,9 @@ from bayplan.model.conditions import is_ready
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Pod, PodTemplateSpec
 from bayplan.model.structs import replace
+from bayplan.model.watch_types import ADDED, DELETED
 from bayplan.model.workloads import ReplicaSet, ReplicationController, ScaleStatus
-from bayplan.store import ADDED, DELETED, Store, WatchEvent
+from bayplan.store import Store, WatchEvent
 
 Replicated: TypeAlias = ReplicaSet | ReplicationController
 

@@ -24,8 +24,9 @@ from bayplan.model.conditions import is_ready
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim
 from bayplan.model.structs import replace
+from bayplan.model.watch_types import DELETED, MODIFIED
 from bayplan.model.workloads import RollingUpdate, ScaleStatus, StatefulSet
-from bayplan.store import DELETED, MODIFIED, Store, WatchEvent
+from bayplan.store import Store, WatchEvent
 
 PARALLEL = "Parallel"
 

@@ -12,11 +12,9 @@ from bayplan.analysis.simulation.results.differences import ComparedRuns, Compar
 from bayplan.report.comparison import rows
 from bayplan.report.comparison.figures import colour_of, runs_over_time, waits_by_class
 from bayplan.report.durations import duration_text
-from bayplan.report.html_page import filled, framed, page_file, require_plotly
+from bayplan.report.html_page import PAGE_ROWS_MAX, filled, framed, page_file, require_plotly
 from bayplan.report.simulation.preemption_list import and_more, html_legend, html_table
 from bayplan.report.words import counted, listed
-
-_ROWS_MAX = 1_000
 
 
 def comparison_page(compared: ComparedRuns) -> str:
@@ -31,7 +29,7 @@ def comparison_page(compared: ComparedRuns) -> str:
             "legend": _legend(comparison),
             "figures_table": f'<div class="figures">{_table(rows.figures(comparison))}</div>',
             "classes": f'<div class="figures grouped">{_table(rows.classes(comparison))}</div>',
-            "differences": "\n".join(map(_section, rows.sections(comparison, _ROWS_MAX))),
+            "differences": "\n".join(map(_section, rows.sections(comparison, PAGE_ROWS_MAX))),
         },
     )
     return framed(f"{listed(rows.names(comparison))} compared", body, figures, "comparison.js")

@@ -6,12 +6,10 @@ from html import escape
 from io import StringIO
 from pathlib import Path
 
-from bayplan.report.html_page import filled, page_file, write_page
+from bayplan.report.html_page import PAGE_ROWS_MAX, filled, page_file, write_page
 from bayplan.report.json_output import write_json
 from bayplan.report.shadow.sections import Plain, Section, answer, sections
 from bayplan.report.simulation.preemption_list import html_table
-
-_ROWS_MAX = 1_000
 
 
 def write_shadow_report(found: Plain, path: str | Path) -> None:
@@ -26,7 +24,7 @@ def write_shadow_report(found: Plain, path: str | Path) -> None:
 
 def shadow_page(found: Plain) -> str:
     """The page as text."""
-    body = "\n".join(map(_section, sections(found, _ROWS_MAX)))
+    body = "\n".join(map(_section, sections(found, PAGE_ROWS_MAX)))
     return filled(
         page_file("shadow.html"),
         {

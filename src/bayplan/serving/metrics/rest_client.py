@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from bayplan.client.contract import JSON, ApiClient, Response, Stream, TransportError
+from bayplan.client.contract import ApiClient, Response, Stream, TransportError
+from bayplan.model.media_types import JSON
 from bayplan.serving.metrics import families
 from bayplan.serving.metrics.tallies import Counts, Durations, Tally
 

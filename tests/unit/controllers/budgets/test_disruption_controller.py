@@ -15,8 +15,9 @@ from bayplan.model.meta import Condition, LabelSelector, LabelSelectorRequiremen
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.time_units import SECOND
+from bayplan.model.watch_types import ADDED
 from bayplan.model.workloads import Deployment, ReplicaSet
-from bayplan.store.log import ADDED, WatchEvent
+from bayplan.store.log import WatchEvent
 from bayplan.testing.builders import budget, deployment, pod, replica_set
 
 

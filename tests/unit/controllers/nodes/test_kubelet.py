@@ -12,7 +12,8 @@ from bayplan.model.conditions import find_condition
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
-from bayplan.store.log import ADDED, WatchEvent
+from bayplan.model.watch_types import ADDED
+from bayplan.store.log import WatchEvent
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
 

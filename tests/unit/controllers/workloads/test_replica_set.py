@@ -13,8 +13,9 @@ from bayplan.controllers.workloads.deletion_order import DELETION_COST, first_to
 from bayplan.controllers.workloads.replica_set import ReplicaSetController, ReplicationManager
 from bayplan.model.pod import ContainerStatus, Pod
 from bayplan.model.time_units import SECOND
+from bayplan.model.watch_types import ADDED
 from bayplan.model.workloads import ReplicaSet, ReplicationController
-from bayplan.store.log import ADDED, WatchEvent
+from bayplan.store.log import WatchEvent
 from bayplan.testing.builders import namespace, pod, priority_class, replica_set, replication_controller
 from bayplan.testing.pods import PodBuilder
 

@@ -15,9 +15,10 @@ from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.watch_types import ADDED, DELETED
 from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import ReplicaSet
-from bayplan.store import ADDED, DELETED, WatchEvent
+from bayplan.store import WatchEvent
 
 NEVER = -1
 DRAIN_REASON = "EvictionByEvictionAPI"

@@ -1,0 +1,67 @@
+"""`bayplan dump`: a live cluster as a file, for questions later or by others."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from bayplan.analysis.anonymising.objects import anonymised
+from bayplan.cli.main import EXIT_YES
+from bayplan.cli.options import note
+from bayplan.cli.simulation_output import check_file
+from bayplan.cli.sources import read_live
+from bayplan.report.cluster_dump import dump_lines
+from bayplan.report.words import counted
+
+_STDOUT = "-"
+
+
+@click.command("dump", epilog="Exit codes: 0 done; 2 bad input or usage, or a cluster that cannot be read.")
+@click.option(
+    "--kubeconfig",
+    metavar="FILE",
+    help="Which cluster. Default: as kubectl chooses it (KUBECONFIG, ~/.kube/config, or the pod this runs in).",
+)
+@click.option("--context", metavar="NAME", help="Context of the kubeconfig to use. Default: its current context.")
+@click.option(
+    "-o", "--output", metavar="FILE", default=_STDOUT, help="File to write (.gz: compressed). Default: standard output."
+)
+@click.option(
+    "--anonymise",
+    is_flag=True,
+    help="Rename namespaces, names, labels and images; the file still leads to the same decisions.",
+)
+def command(kubeconfig: str | None, context: str | None, output: str, anonymise: bool) -> int:
+    """Write the objects of a live cluster that affect scheduling to a file, for explain, place and simulate.
+
+    Reads only, and never secrets or config maps. Fields that do not affect scheduling, such as the environment of
+    containers, are not in the file.
+    """
+    if output != _STDOUT:
+        check_file("-o", output)
+    objects = read_live(kubeconfig, context).objects
+    lines = dump_lines(anonymised(objects) if anonymise else objects)
+    if output == _STDOUT:
+        sys.stdout.buffer.writelines(lines)
+        sys.stdout.buffer.flush()
+    else:
+        _write(Path(output), lines)
+        note(f"{counted(len(objects), 'object')} written to {output}")
+    return EXIT_YES
+
+
+def _write(path: Path, lines: Iterable[bytes]) -> None:
+    """The file gets its name when it is complete."""
+    unfinished = path.with_name(f"{path.name}.part")
+    try:
+        with gzip.open(unfinished, "wb") if path.suffix == ".gz" else unfinished.open("wb") as stream:
+            stream.writelines(lines)
+        os.replace(unfinished, path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise

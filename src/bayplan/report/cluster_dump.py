@@ -1,0 +1,40 @@
+"""A cluster as a file that every command here reads: a JSON list with one object to a line.
+
+Only what affects scheduling is in it. Objects have no other fields anyway: no environment, no commands. Of their
+annotations only those are written that something here reads; others may repeat a whole manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from bayplan.analysis.anonymising.rules import ANNOTATIONS
+from bayplan.model.kinds import KINDS, Object
+
+
+def dump_lines(objects: Iterable[Object]) -> Iterator[bytes]:
+    """The lines of the file."""
+    yield b'{"apiVersion":"v1","kind":"List","items":[\n'
+    separator = b""
+    for obj in objects:
+        version = KINDS[type(obj).__name__].api_version
+        document = msgspec.to_builtins(obj)
+        _trim(document)
+        yield separator + msgspec.json.encode({"apiVersion": version, **document})
+        separator = b",\n"
+    yield b"\n]}\n"
+
+
+def _trim(value: Any) -> None:
+    """Removes annotations that nothing reads, from objects and the templates in them."""
+    if isinstance(value, dict):
+        if annotations := value.get("annotations"):
+            value["annotations"] = {key: text for key, text in annotations.items() if key in ANNOTATIONS}
+        for item in value.values():
+            _trim(item)
+    elif isinstance(value, list):
+        for item in value:
+            _trim(item)

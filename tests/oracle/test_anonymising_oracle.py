@@ -1,0 +1,111 @@
+"""A cluster under other names decides the same: what `place` and `explain` say of it is the same, but for the names.
+
+Messages may have names inside; those are not compared, the rest of the text is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from copy import deepcopy
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayplan.analysis.anonymising.objects import anonymised
+from bayplan.analysis.cluster import Cluster
+from bayplan.model.kinds import KINDS, Object, object_key
+from bayplan.model.node import Node
+from bayplan.model.reading import from_texts
+from bayplan.model.time_units import SECOND
+from bayplan.report.cluster_dump import dump_lines
+from bayplan.testing.clusters import small_scene
+from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
+
+SEEDS = st.integers(0, 100_000)
+EXPLAINED_MAX = 4
+REQUEST = "request"  # of a claim; it has a name that is no object's
+#: Where messages have names.
+NAMES_INSIDE = re.compile(r'"[^"]*"|(?<=request )\S+|(?<=class )\S+|(?<=claim )\S+|(?<=device )\S+|(?<=taint )\S+')
+
+
+class Translation:
+    """Old names as new ones, those that are made of them included."""
+
+    def __init__(self, old: Sequence[Object], new: Sequence[Object]) -> None:
+        self._new: dict[str, str] = {"": ""}
+        self._nodes = {  # keys that are not names of nodes are words of the document
+            before.metadata.name: after.metadata.name
+            for before, after in zip(old, new, strict=True)
+            if isinstance(before, Node)
+        }
+        for before, after in zip(old, new, strict=True):
+            self._new[before.metadata.name] = after.metadata.name
+            self._new[object_key(before)] = object_key(after)
+
+    def document(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            return {self._nodes.get(key, key): self.document(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.document(item) for item in value]
+        return self._text(value) if isinstance(value, str) else value
+
+    def _text(self, text: str) -> str:
+        if text in self._new:
+            return self._new[text]
+        kind, space, key = text.partition(" ")
+        if space and key in self._new:  # a workload
+            return f"{kind} {self._new[key]}"
+        if text.count("/") == 2:  # a device: its driver, its pool and its name
+            driver, pool, device = text.split("/")
+            return f"{driver}/{self._new.get(pool, pool)}/{device}"
+        for dash in re.finditer("-", text):
+            owner, rest = text[: dash.start()], text[dash.end() :]
+            if owner in self._new and (re.fullmatch(r"(new-)?\d+", rest) or rest in self._new):
+                return f"{self._new[owner]}-{self._new.get(rest, rest)}"
+        return text
+
+
+def without_names(value: Any) -> Any:
+    """A document whose messages have no names in them."""
+    if isinstance(value, dict):
+        return {key: "…" if key == REQUEST else without_names(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [without_names(item) for item in value]
+    return NAMES_INSIDE.sub("…", value) if isinstance(value, str) else value
+
+
+def check_same_decisions(objects: Sequence[Object]) -> None:
+    renamed = anonymised(objects)
+    translation = Translation(objects, renamed)
+    # As it comes back from a file.
+    read = from_texts([("dump", b"".join(dump_lines(renamed)))]).objects
+    before, after = Cluster(deepcopy(list(objects))), Cluster(read)
+    assert without_names(translation.document(before.place().to_dict())) == without_names(after.place().to_dict())
+    keys, new_keys = before.queue().keys, after.queue().keys
+    assert translation.document(keys) == new_keys
+    for key, new_key in list(zip(keys, new_keys, strict=True))[:EXPLAINED_MAX]:
+        expected = translation.document(before.explain(key).document())
+        assert without_names(expected) == without_names(after.explain(new_key).document())
+
+
+@given(SEEDS)
+@settings(max_examples=40)
+def test_small_clusters(seed: int) -> None:
+    scene = small_scene(seed)
+    check_same_decisions([*scene.objects, *scene.waiting])
+
+
+@pytest.mark.slow
+@given(SEEDS, st.integers(0, 40))
+@settings(max_examples=8)
+def test_worlds_in_the_middle_of_things(seed: int, seconds: int) -> None:
+    world = RandomWorld(seed)
+    with suppress(GoesInCircles):
+        world.world.run_until(STARTED_AT + seconds * SECOND)
+    objects = [deepcopy(obj) for info in KINDS.values() for obj in world.store.list(info.struct)]
+    # No file may have a name with a slash, which these worlds do not mind.
+    check_same_decisions([obj for obj in objects if "/" not in obj.metadata.name])
