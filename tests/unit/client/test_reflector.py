@@ -439,9 +439,12 @@ def test_a_kind_that_is_refused_is_named_and_done_without(code: int, says: str) 
 
 def test_a_kind_that_was_refused_comes_when_it_is_allowed() -> None:
     async def scene(stage: Stage) -> None:
+        await stage.until(lambda: bool(stage.host.troubles))
+        assert stage.reflector.trouble == stage.host.troubles[0]
         await stage.until(lambda: bool(stage.host.events))
         assert stage.host.events == ["+n@3"]
         assert len(stage.host.troubles) == 1
+        assert stage.reflector.trouble == ""
 
     node = {"kind": "CSINode", "metadata": {"name": "n", "resourceVersion": "3"}}
     watch = Watch({"type": "ADDED", "object": node}, bookmark(5, ends_list=True))
