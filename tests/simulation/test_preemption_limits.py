@@ -14,7 +14,7 @@ from bayplan.core.preemption.safety import UPSTREAM, ForeignVictims, PreemptionS
 from bayplan.model.time_units import MINUTE, SECOND
 from bayplan.testing.checkers import check_always
 from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
-from bayplan.worlds.journal import JournalWriter, read_head, replay, scheduler_for
+from bayplan.worlds.journal import JournalWriter, Player, read_head, scheduler_for
 
 #: Limits that no world of this size reaches.
 WIDE = PreemptionSafety(ForeignVictims.NEVER, 10**6, 10**6, 10**6)
@@ -87,4 +87,4 @@ def test_wide_limits_change_nothing(seed: int) -> None:
 def test_what_was_withheld_is_withheld_in_a_replay(seed: int) -> None:
     safety = PreemptionSafety(evictions_per_minute=1, preemption_loop_rounds=1)
     lines = iter(journal_of(seed, safety).splitlines())
-    assert list(replay(lines, scheduler_for(read_head(lines)))) == []
+    assert list(Player(scheduler_for(read_head(lines))).play(lines)) == []

@@ -29,7 +29,7 @@ from bayplan.testing.checkers import (
     check_settled,
 )
 from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
-from bayplan.worlds.journal import JournalWriter, read_head, replay, scheduler_for
+from bayplan.worlds.journal import JournalWriter, Player, read_head, scheduler_for
 from bayplan.worlds.simulated import SimulatedWorld
 
 FIRST = int(os.environ.get("FIRST", "0"))
@@ -115,7 +115,7 @@ def test_the_same_seed_gives_the_same_bytes_and_replays(seed: int) -> None:
     assert journal == journal_of(seed)
     assert journal.count("\n") > 50
     lines = iter(journal.splitlines())
-    assert list(replay(lines, scheduler_for(read_head(lines)))) == []
+    assert list(Player(scheduler_for(read_head(lines))).play(lines)) == []
 
 
 HASHED = """

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import msgspec
 
 from bayplan.client.contract import ApiClient, Response, TransportError
+from bayplan.client.watched_kinds import INDISPENSABLE
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import KINDS, KindInfo
 
@@ -22,8 +23,6 @@ _PAGE: Final = 500
 _TRIES: Final = 3
 _GONE, _TOO_NEW = 410, 504  # that version is no more, or not yet
 _NOT_FOUND, _FORBIDDEN = 404, 403
-#: Without these there is no cluster to ask about.
-_NEEDED: Final = ("Node", "Pod")
 _AGENT: Final = "snapshot"
 
 
@@ -108,7 +107,7 @@ def _refusal(info: KindInfo, response: Response, *, is_exact: bool) -> str:
     """What is to be noted; raises where that is not enough."""
     if is_exact and response.status in (_GONE, _TOO_NEW):
         raise _Expired
-    if response.status == _NOT_FOUND and info.kind not in _NEEDED:
+    if response.status == _NOT_FOUND and info.kind not in INDISPENSABLE:
         # What is not stable yet is off in most clusters.
         return f"the server has no {info.kind} ({info.api_version})" if info.version == "v1" else ""
     try:
@@ -116,7 +115,7 @@ def _refusal(info: KindInfo, response: Response, *, is_exact: bool) -> str:
     except msgspec.DecodeError:
         message = ""
     text = f"cannot list {info.kind} ({info.api_version}): {message or f'status {response.status}'}"
-    if response.status == _FORBIDDEN and info.kind not in _NEEDED:
+    if response.status == _FORBIDDEN and info.kind not in INDISPENSABLE:
         return f"{text}; answers may be wrong without them"
     raise InvalidObject([Fault("", "", "", text)])
 

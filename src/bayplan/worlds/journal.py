@@ -131,11 +131,6 @@ def _safety(settings: Any) -> PreemptionSafety:
         raise JournalError(f"line 1: safety: {error}") from error
 
 
-def replay(lines: Iterable[str], scheduler: Scheduler) -> Iterator[Difference]:
-    """Let a fresh scheduler observe what the journal's lines (after the head) say; every decision that differs."""
-    return Player(scheduler).play(lines)
-
-
 class Player:
     """Plays a journal to a fresh scheduler, file by file."""
 

@@ -92,11 +92,6 @@ class LiveWorld:
     # ------------------------------------------------------------------ what others see
 
     @property
-    def unsynced(self) -> list[str]:
-        """Kinds whose first list is not in yet."""
-        return sorted(self._unsynced)
-
-    @property
     def is_synced(self) -> bool:
         """Whether everything there is has been observed."""
         return self._opened.is_set()

@@ -25,7 +25,7 @@ from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.testing import LiveCluster, cluster
 from bayplan.worlds.extender_journal import JournaledExtender
-from bayplan.worlds.journal import read_head, replay, scheduler_for
+from bayplan.worlds.journal import Player, read_head, scheduler_for
 from bayplan.worlds.live import LiveWorld, SystemClock
 from bayplan.worlds.live_journal import LiveJournal
 
@@ -217,4 +217,4 @@ def test_what_happened_is_replayed_without_the_extender(api: LiveCluster, tmp_pa
     scheduler = scheduler_for(read_head(lines))
     left = list(lines)
     assert sum('"extender":{' in line for line in left) == 10
-    assert list(replay(left, scheduler)) == []
+    assert list(Player(scheduler).play(left)) == []
