@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bayplan.core.actions import Action, Bind, Evict, SetCondition, WriteVolumes
 from bayplan.core.decision import Decision, Outcome
+from bayplan.core.diagnosis import NO_NODES
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, ObjectRemoved, VolumesAnswered
 from bayplan.core.failure_handling import SCHEDULER_ERROR
 from bayplan.core.framework.timing import Stopwatch
@@ -124,7 +125,8 @@ class Attempts:
         outcome, profile = decision.outcome, self._profile_of(decision.pod)
         self._algorithm.add(took_ns)
         steps = self._stopwatch.finish()
-        pre_bind_ns = self._timings.attempted(steps, outcome, profile) if steps is not None else None
+        is_timed = steps is not None and decision.message != NO_NODES  # then it ends before any extension point
+        pre_bind_ns = self._timings.attempted(steps or (), outcome, profile) if is_timed else None
         if outcome in (_ASSUMED, _WAITING):
             self._found_a_node(decision, now, profile, pre_bind_ns)
         else:
