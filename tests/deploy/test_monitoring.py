@@ -47,7 +47,7 @@ def series() -> dict[str, set[str]]:
     """The labels of every series that a running scheduler may show."""
     metrics = shown_parts(Watched().metrics, Elector())
     found = {"up": set[str]()}
-    for family in metrics.families():
+    for family in (tally.family for tally in metrics.tallies.values()):
         if family.type == "histogram":
             found |= {f"{family.name}{ending}": {*family.labels} for ending in ("_sum", "_count")}
             found[f"{family.name}_bucket"] = {*family.labels, "le"}

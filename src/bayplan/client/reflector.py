@@ -292,7 +292,6 @@ class Reflector:
         if isinstance(content, Status):
             raise _RefusedError(content.code, content.message)
         self._lines_seen += 1
-        self._reported = ""
         if isinstance(content, Unreadable):
             self._take_unreadable(kind, content, events)
         elif kind == BOOKMARK:

@@ -48,6 +48,11 @@ def test_it_starts_leads_shows_itself_and_gives_the_lease_back(unscheduled: Live
         assert "default/small fits on all 2 nodes" in scheduler.ask("/debug/decisions").text
         assert "default/huge does not fit on any of the 2 nodes" in scheduler.ask("/debug/decisions").text
         assert '"schedulerName":"default-scheduler"' in scheduler.ask("/configz").text
+        metrics = scheduler.ask("/metrics").text
+        assert 'scheduler_schedule_attempts_total{result="scheduled",profile="default-scheduler"} 1\n' in metrics
+        assert 'scheduler_pending_pods{queue="unschedulable"} 1\n' in metrics
+        assert 'leader_election_master_status{name="kube-scheduler"} 1\n' in metrics
+        assert 'bayplan_writes_total{kind="Bind",outcome="written"} 1\n' in metrics
         scheduler.send(signal.SIGUSR2)
         scheduler.wait_for(lambda: '"Dump of scheduling queue"' in scheduler.log())
         scheduler.send(signal.SIGTERM)

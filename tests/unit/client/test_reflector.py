@@ -454,6 +454,7 @@ def test_a_kind_that_was_refused_comes_when_it_is_allowed() -> None:
         await stage.until(lambda: bool(stage.host.events))
         assert stage.host.events == ["+n@3"]
         assert len(stage.host.troubles) == 1
+        assert stage.reflector.trouble == ""
 
     node = {"kind": "CSINode", "metadata": {"name": "n", "resourceVersion": "3"}}
     watch = Watch({"type": "ADDED", "object": node}, bookmark(5, ends_list=True))
@@ -465,6 +466,7 @@ def test_without_pods_nothing_is_complete() -> None:
         await stage.server.until_received(4)
         assert not stage.host.synced
         assert 'on pods in API group ""; waiting for it' in stage.host.troubles[0]
+        assert stage.reflector.trouble == stage.host.troubles[0]
 
     play([refused(403)] * 4, scene)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bayplan.core.actions import Action, Bind, Evict, SetCondition, WriteVolumes
 from bayplan.core.decision import Decision, Outcome
+from bayplan.core.diagnosis import NO_NODES
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, ObjectRemoved, VolumesAnswered
 from bayplan.core.failure_handling import SCHEDULER_ERROR
 from bayplan.core.framework.timing import Stopwatch
@@ -22,8 +23,6 @@ from bayplan.serving.metrics.own import DECISION_DURATION, WRITE_DURATION
 from bayplan.serving.metrics.plugin_timings import PRE_BIND, PluginTimings
 from bayplan.serving.metrics.tallies import Counts, Durations, Reading, Tally
 
-SCHEDULED, UNSCHEDULABLE, ERROR = "scheduled", "unschedulable", "error"
-SUCCESS = "success"
 #: Upstream does not tell higher numbers of attempts apart.
 ATTEMPTS_MAX = 15
 _ATTEMPTS = [*((str(number),) for number in range(ATTEMPTS_MAX)), (f"{ATTEMPTS_MAX}+",)]
@@ -57,7 +56,7 @@ class _UnderWay(Struct):
 class _Preemption(Struct):
     started_at: int
     left: set[str]  # uids of victims
-    result: str = SUCCESS
+    result: str = "success"
 
 
 class Attempts:
@@ -126,11 +125,12 @@ class Attempts:
         outcome, profile = decision.outcome, self._profile_of(decision.pod)
         self._algorithm.add(took_ns)
         steps = self._stopwatch.finish()
-        pre_bind_ns = self._timings.attempted(steps, outcome, profile) if steps is not None else None
+        is_timed = steps is not None and decision.message != NO_NODES  # then it ends before any extension point
+        pre_bind_ns = self._timings.attempted(steps or (), outcome, profile) if is_timed else None
         if outcome in (_ASSUMED, _WAITING):
             self._found_a_node(decision, now, profile, pre_bind_ns)
         else:
-            self._durations.add(took_ns, (ERROR if outcome is _ERROR else UNSCHEDULABLE, profile))
+            self._durations.add(took_ns, ("error" if outcome is _ERROR else "unschedulable", profile))
         if outcome is _NOMINATED or _PREEMPTION_SAYS in decision.message:
             self._preemption_attempts.add()
         if outcome is _NOMINATED:
@@ -180,9 +180,8 @@ class Attempts:
 
     def _lost_its_node(self, condition: SetCondition, now: int) -> None:
         under_way = self._under_way.pop(condition.pod)
-        result, code = (
-            (ERROR, Code.ERROR) if condition.reason == SCHEDULER_ERROR else (UNSCHEDULABLE, Code.UNSCHEDULABLE)
-        )
+        is_error = condition.reason == SCHEDULER_ERROR
+        result, code = ("error", Code.ERROR) if is_error else ("unschedulable", Code.UNSCHEDULABLE)
         self._durations.add(now - under_way.started_at, (result, under_way.profile))
         if under_way.permit_since is not None:
             self._permit_waits.add(now - under_way.permit_since, (code.value,))
@@ -198,7 +197,7 @@ class Attempts:
         under_way = self._under_way.pop(pod, None)
         if under_way is None:
             return
-        self._durations.add(now - under_way.started_at, (SCHEDULED, under_way.profile))
+        self._durations.add(now - under_way.started_at, ("scheduled", under_way.profile))
         self._pod_attempts.add(under_way.attempts)
         self._sli.add(now - under_way.first_at, _ATTEMPTS[min(under_way.attempts, ATTEMPTS_MAX)])
         if under_way.was_flushed:
@@ -223,7 +222,7 @@ class Attempts:
             return
         preemption.left.discard(uid)
         if error:
-            preemption.result = ERROR
+            preemption.result = "error"
         if not preemption.left:
             self._preempted(preemption, now)
 

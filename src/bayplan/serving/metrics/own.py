@@ -1,7 +1,6 @@
 """Families that upstream has no name for: `bayplan_*`.
 
-Those that are filled with every pod are here; others stand where they are read. Other parts add theirs with
-`Metrics.own_counter` and `Metrics.own_gauge`.
+Those that are filled with every pod are here; others stand where they are read, made by `own_family`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
 
@@ -18,11 +18,10 @@ from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.scheduler import Scheduler
 from bayplan.serving.metrics.attempts import Attempts
 from bayplan.serving.metrics.live_state import leadership, shadow_findings, state_of_world, writes
-from bayplan.serving.metrics.own import own_family
 from bayplan.serving.metrics.plugin_timings import PluginTimings
 from bayplan.serving.metrics.rest_client import MeteredClient, RequestTallies
 from bayplan.serving.metrics.scheduler_state import state_of
-from bayplan.serving.metrics.tallies import Counts, Family, Labels, Reading, Tally, page
+from bayplan.serving.metrics.tallies import Tally, page
 from bayplan.worlds.live import LiveWorld
 from bayplan.worlds.live_observers import LiveObserver
 from bayplan.worlds.shadow_findings import Findings
@@ -36,8 +35,8 @@ class Metrics:
         self.timings = PluginTimings()
         self.stopwatch = Stopwatch(clock, self.timings)
         self._requests = RequestTallies()
-        self._tallies: dict[str, Tally] = {}
-        self._add(*self.timings.tallies(self.stopwatch), *self._requests.tallies())
+        self.tallies: dict[str, Tally] = {}
+        self.add(*self.timings.tallies(self.stopwatch), *self._requests.tallies())
         self._process = CollectorRegistry(auto_describe=False)
         ProcessCollector(registry=self._process)
         PlatformCollector(registry=self._process)
@@ -47,7 +46,7 @@ class Metrics:
         """The observer of this scheduler."""
         self.timings.scheduler_names = scheduler.profiles.keys()
         attempts = Attempts(scheduler, self.stopwatch, self.timings)
-        self._add(*attempts.tallies(), *state_of(scheduler))
+        self.add(*attempts.tallies(), *state_of(scheduler))
         return attempts
 
     def metered(self, client: ApiClient, host: str) -> ApiClient:
@@ -55,39 +54,27 @@ class Metrics:
         return MeteredClient(client, host, self._requests, self._clock)
 
     def show_world(self, world: LiveWorld) -> None:
-        self._add(*state_of_world(world))
+        self.add(*state_of_world(world))
 
     def show_writes(self, outcomes: Counter[tuple[str, ...]]) -> None:
         """What the writer counts."""
-        self._add(writes(outcomes))
+        self.add(writes(outcomes))
 
     def show_leader(self, elector: LeaderElector, lease: str) -> None:
         """Whether this process holds the Lease of that name."""
-        self._add(leadership(elector, lease))
+        self.add(leadership(elector, lease))
 
     def show_shadow(self, findings: Findings) -> None:
         """How decisions compare with those of another scheduler."""
-        self._add(*shadow_findings(findings))
-
-    def own_counter(self, name: str, help_text: str, labels: Labels = ()) -> Counts:
-        """A new counter whose name starts with `bayplan_`."""
-        counter = Counts(own_family(name, "counter", help_text, labels))
-        self._add(counter)
-        return counter
-
-    def own_gauge(self, name: str, help_text: str, labels: Labels, read: Callable[[], Mapping[Labels, float]]) -> None:
-        """A new gauge whose name starts with `bayplan_`; `read` is asked for its values when the page is made."""
-        self._add(Reading(own_family(name, "gauge", help_text, labels), read))
-
-    def families(self) -> Iterator[Family]:
-        return (tally.family for tally in self._tallies.values())
+        self.add(*shadow_findings(findings))
 
     def render(self) -> bytes:
         """The page."""
-        return page(self._tallies.values()).encode() + generate_latest(self._process)
+        return page(self.tallies.values()).encode() + generate_latest(self._process)
 
-    def _add(self, *tallies: Tally) -> None:
+    def add(self, *tallies: Tally) -> None:
+        """More of them, whose families have names of their own; what upstream does not have, from `own_family`."""
         for tally in tallies:
-            if tally.family.name in self._tallies:
+            if tally.family.name in self.tallies:
                 raise ValueError(f"{tally.family.name} is there already")
-            self._tallies[tally.family.name] = tally
+            self.tallies[tally.family.name] = tally

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 
 from bayplan.core.scheduler import Scheduler
@@ -25,6 +26,9 @@ WITHHELD = own_family(
 )
 WITHHELD_NOW = own_family("bayplan_preemptors_withheld", "gauge", "Pods that a limit keeps from preempting now.")
 EVICTIONS = own_family("bayplan_evictions_total", "counter", "Victims of preemption.")
+PAUSED = own_family(
+    "bayplan_preemption_pairs_paused", "gauge", "Pairs of workloads that may not evict each other for a while."
+)
 LOOPS = own_family("bayplan_preemption_loops_total", "counter", "Preempt-recreate loops that were found and paused.")
 
 
@@ -41,6 +45,7 @@ def state_of(scheduler: Scheduler) -> tuple[Reading, ...]:
         Reading(WITHHELD_NOW, lambda: {(): guard.waiting}),
         Reading(EVICTIONS, lambda: {(): guard.figures.evictions}),
         Reading(LOOPS, lambda: {(): guard.figures.loops}),
+        Reading(PAUSED, lambda: {(): guard.paused_pairs(time.time_ns())}),
     )
 
 

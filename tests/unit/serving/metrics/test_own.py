@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.metering import Watched, samples
 
+from bayplan.serving.metrics.own import own_family
 from bayplan.serving.metrics.registry import Metrics
+from bayplan.serving.metrics.tallies import Counts
 from bayplan.testing.builders import node, pod
 
 
@@ -25,17 +27,14 @@ def test_writes_are_timed_by_kind_and_outcome() -> None:
 
 def test_others_add_their_own() -> None:
     metrics = Metrics()
-    dropped = metrics.own_counter("bayplan_events_dropped_total", "Events that were not written.", ("reason",))
+    dropped = Counts(own_family("bayplan_dropped_total", "counter", "What was dropped.", ("reason",)))
+    metrics.add(dropped)
     dropped.add(("overflow",), by=3)
-    metrics.own_gauge("bayplan_guard", "State of the guard.", (), lambda: {(): 1})
-    page = metrics.render()
-    assert samples(page, "bayplan_events_dropped_total") == {("overflow",): 3}
-    assert samples(page, "bayplan_guard") == {(): 1}
+    assert samples(metrics.render(), "bayplan_dropped_total") == {("overflow",): 3}
+    with pytest.raises(ValueError, match="bayplan_dropped_total"):
+        metrics.add(Counts(own_family("bayplan_dropped_total", "counter", "Again.")))
 
 
-@pytest.mark.parametrize("name", ["scheduler_things_total", "bayplan_twice_total"])
-def test_a_name_of_others_or_one_that_is_taken_is_refused(name: str) -> None:
-    metrics = Metrics()
-    metrics.own_counter("bayplan_twice_total", "First.")
-    with pytest.raises(ValueError, match=name):
-        metrics.own_counter(name, "Second.")
+def test_a_name_of_others_is_refused() -> None:
+    with pytest.raises(ValueError, match="scheduler_things_total"):
+        own_family("scheduler_things_total", "counter", "Things.")

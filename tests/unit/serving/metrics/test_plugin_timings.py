@@ -50,6 +50,12 @@ def test_an_attempt_that_finds_none_goes_through_post_filter() -> None:
     assert watched.samples(f"{PLUGINS}_count")["NodeResourcesFit", "Filter", "UnschedulableAndUnresolvable"] == 1
 
 
+def test_without_nodes_no_extension_point_is_reached() -> None:
+    watched = Watched(pod("p").obj())
+    watched.run()
+    assert watched.samples(f"{POINTS}_count") == {("PreEnqueue", "Success", OURS): 1}
+
+
 def test_filters_that_preemption_runs_do_not_count_as_filter() -> None:
     victim = pod("v").cpu("4").node("n0").obj()
     watched = Watched(*nodes(1), victim, pod("p").cpu("4").priority(10).obj())

@@ -25,7 +25,7 @@ def played() -> Watched:
 
 def test_every_series_on_the_page_belongs_to_a_family_with_type_and_help() -> None:
     watched = played()
-    known = {family.name: family for family in watched.metrics.families()}
+    known = {name: tally.family for name, tally in watched.metrics.tallies.items()}
     for found in families(watched.metrics.render()):
         name = found.name + ("_total" if found.type == "counter" and not found.name.endswith("_total") else "")
         assert found.documentation
@@ -52,7 +52,7 @@ def test_every_family_has_a_series_once_it_has_something_to_say() -> None:
         "scheduler_volume_scheduling_stage_error_total",
     }
     page = watched.metrics.render().decode()
-    assert {family.name for family in watched.metrics.families() if f"# TYPE {family.name} " not in page} == quiet
+    assert {name for name in watched.metrics.tallies if f"# TYPE {name} " not in page} == quiet
 
 
 def test_the_process_is_on_the_page() -> None:
