@@ -63,8 +63,8 @@ def tls_failed(error: Exception, name: str) -> str:
         return "http: server gave HTTP response to HTTPS client"
     if _ALERT in reason:
         return f"remote error: tls: {_lower(reason.partition(_ALERT)[2])}"
-    if reason:
-        return f"tls: {_lower(reason)}"
+    if isinstance(error, ssl.SSLError):
+        return f"tls: {_lower(reason) or error}"
     if isinstance(error, ConnectionError) and error.errno is None:
         return EOF
     return connection_broken(error, has_begun=False)
