@@ -11,6 +11,7 @@ from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -45,6 +46,20 @@ class Translation:
         for before, after in zip(old, new, strict=True):
             self._new[before.metadata.name] = after.metadata.name
             self._new[object_key(before)] = object_key(after)
+        for before, after in zip(old, new, strict=True):
+            self._learn(msgspec.to_builtins(before), msgspec.to_builtins(after))
+
+    def _learn(self, before: Any, after: Any) -> None:
+        """Texts that have become others: of what is mentioned, such as a node that is gone."""
+        if isinstance(before, str):
+            if before != after:
+                self._new.setdefault(before, after)
+        elif isinstance(before, dict):
+            for key in before.keys() & after.keys():
+                self._learn(before[key], after[key])
+        elif isinstance(before, list):
+            for old_item, new_item in zip(before, after, strict=True):
+                self._learn(old_item, new_item)
 
     def document(self, value: Any) -> Any:
         if isinstance(value, dict):
