@@ -28,7 +28,8 @@ from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 
 SEEDS = st.integers(0, 100_000)
 EXPLAINED_MAX = 4
-REQUEST = "request"  # of a claim; it has a name that is no object's
+#: Claims that are yet to be made, and requests in them: names that are no object's.
+UNKNOWN_NAMES = ("claim", "request")
 #: Where messages have names.
 NAMES_INSIDE = re.compile(r'"[^"]*"|(?<=request )\S+|(?<=class )\S+|(?<=claim )\S+|(?<=device )\S+|(?<=taint )\S+')
 
@@ -87,7 +88,7 @@ class Translation:
 def without_names(value: Any) -> Any:
     """A document whose messages have no names in them."""
     if isinstance(value, dict):
-        return {key: "…" if key == REQUEST else without_names(item) for key, item in value.items()}
+        return {key: "…" if key in UNKNOWN_NAMES else without_names(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [without_names(item) for item in value]
     return NAMES_INSIDE.sub("…", value) if isinstance(value, str) else value
