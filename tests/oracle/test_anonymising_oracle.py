@@ -11,6 +11,7 @@ from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -27,7 +28,8 @@ from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 
 SEEDS = st.integers(0, 100_000)
 EXPLAINED_MAX = 4
-REQUEST = "request"  # of a claim; it has a name that is no object's
+#: Claims that are yet to be made, and requests in them: names that are no object's.
+UNKNOWN_NAMES = ("claim", "request")
 #: Where messages have names.
 NAMES_INSIDE = re.compile(r'"[^"]*"|(?<=request )\S+|(?<=class )\S+|(?<=claim )\S+|(?<=device )\S+|(?<=taint )\S+')
 
@@ -45,6 +47,20 @@ class Translation:
         for before, after in zip(old, new, strict=True):
             self._new[before.metadata.name] = after.metadata.name
             self._new[object_key(before)] = object_key(after)
+        for before, after in zip(old, new, strict=True):
+            self._learn(msgspec.to_builtins(before), msgspec.to_builtins(after))
+
+    def _learn(self, before: Any, after: Any) -> None:
+        """Texts that have become others: of what is mentioned, such as a node that is gone."""
+        if isinstance(before, str):
+            if before != after:
+                self._new.setdefault(before, after)
+        elif isinstance(before, dict):
+            for key in before.keys() & after.keys():
+                self._learn(before[key], after[key])
+        elif isinstance(before, list):
+            for old_item, new_item in zip(before, after, strict=True):
+                self._learn(old_item, new_item)
 
     def document(self, value: Any) -> Any:
         if isinstance(value, dict):
@@ -72,7 +88,7 @@ class Translation:
 def without_names(value: Any) -> Any:
     """A document whose messages have no names in them."""
     if isinstance(value, dict):
-        return {key: "…" if key == REQUEST else without_names(item) for key, item in value.items()}
+        return {key: "…" if key in UNKNOWN_NAMES else without_names(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [without_names(item) for item in value]
     return NAMES_INSIDE.sub("…", value) if isinstance(value, str) else value

@@ -7,16 +7,18 @@ are run again when what they gave expires; both at once when the server rejects 
 from __future__ import annotations
 
 import asyncio
+import ssl
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from bayplan.client.connection import NOBODY, ClientCertificate, Credential, CredentialsFailed
+from bayplan.client.connection import NOBODY, ClientCertificate, Credential, CredentialsFailed, TlsSettings
 from bayplan.client.kubeconfig import ExecPlugin
 
 _REREAD_SECONDS: Final = 60.0
@@ -104,7 +106,7 @@ class ExecCredentials:
         status = _status_in(await self._output(), self._plugin.api_version)
         certificate = None
         if status.certificate:
-            certificate = ClientCertificate(status.certificate.encode(), status.key.encode())
+            certificate = _checked(ClientCertificate(status.certificate.encode(), status.key.encode()))
         self.current = Credential(bearer(status.token) if status.token else "", certificate)
         self.fresh_until = _FOREVER if status.expires is None else time.monotonic() + status.expires - time.time()
 
@@ -123,7 +125,13 @@ class ExecCredentials:
             )
         except OSError as error:
             raise CredentialsFailed(self._not_started(error)) from None
-        output, _ = await process.communicate()
+        try:
+            output, _ = await process.communicate()
+        except asyncio.CancelledError:
+            with suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            raise
         if process.returncode:
             raise CredentialsFailed(f"exec: executable {plugin.command} failed with exit code {process.returncode}")
         return output
@@ -145,6 +153,14 @@ class ExecCredentials:
 def _printable(text: str) -> str:
     """Text from a file for a terminal, without escape sequences."""
     return "".join(letter if letter.isprintable() or letter in "\t\n" else f"U+{ord(letter):04X}" for letter in text)
+
+
+def _checked(certificate: ClientCertificate) -> ClientCertificate:
+    try:
+        TlsSettings(is_insecure=True).context(certificate)
+    except (ssl.SSLError, ValueError) as error:
+        raise CredentialsFailed(f"failed parsing client key/certificate: {error}") from None
+    return certificate
 
 
 def _is_interactive(mode: str) -> bool:

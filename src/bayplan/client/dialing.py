@@ -63,10 +63,10 @@ class Dialer:
 
     async def _over(self, plain: socket.socket, on_lost: Callable[[Wire], None], peer: Address) -> Wire:
         """Plain HTTP or TLS over a connected socket."""
-        context = self._context_of(peer) if peer.scheme == HTTPS else None
         name = self._name_of(peer)
         loop = asyncio.get_running_loop()
         try:
+            context = self._context_of(peer) if peer.scheme == HTTPS else None
             _, wire = await loop.create_connection(
                 lambda: Wire(on_lost),
                 sock=plain,
@@ -115,7 +115,7 @@ def _handshake_text(error: Exception, name: str) -> str:
 
 
 async def _open_socket(address: Address, prefix: str = "") -> socket.socket:
-    """A connected socket to the first of the host's addresses that answers; of several failures the first is told."""
+    """A connected socket to the first of the host's addresses that answers; the first of several failures counts."""
     failure = ""
     for family, host in await _resolve(address, prefix):
         plain = socket.socket(family, socket.SOCK_STREAM)

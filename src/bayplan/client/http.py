@@ -59,11 +59,11 @@ class HttpClient:
     ) -> Response:
         deadline = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
         if time.monotonic() >= self._credentials.fresh_until:
-            await self._renew_credentials(method, path)
+            await self._renew_credentials(method, path, deadline)
         used = self._credentials.current
         data = self._heads.request(method, path, body, content_type, agent)
         response = await self._exchange(method, path, data, deadline)
-        if response.status != _UNAUTHORIZED or not await self._has_other_credentials(used):
+        if response.status != _UNAUTHORIZED or not await self._has_other_credentials(used, deadline):
             return response
         data = self._heads.request(method, path, body, content_type, agent)
         return await self._exchange(method, path, data, deadline)
@@ -85,20 +85,24 @@ class HttpClient:
             stream.close()
         await asyncio.sleep(0)  # transports close in the next turn of the event loop
 
-    async def _renew_credentials(self, method: str, path: str) -> None:
+    async def _renew_credentials(self, method: str, path: str, deadline: float | None = None) -> None:
         before = self._credentials.current.certificate
         try:
-            await self._credentials.renew()
+            async with asyncio.timeout_at(deadline):
+                await self._credentials.renew()
         except CredentialsFailed as error:
             raise NotSentError(self._failed(method, path, f"getting credentials: {error}")) from None
+        except TimeoutError:
+            raise NotSentError(self._failed(method, path, NO_HEADERS_IN_TIME)) from None
         if self._credentials.current.certificate != before:
             self._pool.close_idle()
 
-    async def _has_other_credentials(self, used: Credential) -> bool:
+    async def _has_other_credentials(self, used: Credential, deadline: float | None = None) -> bool:
         """After a 401."""
         try:
-            has_other = await self._credentials.rejected(used)
-        except CredentialsFailed:
+            async with asyncio.timeout_at(deadline):
+                has_other = await self._credentials.rejected(used)
+        except (CredentialsFailed, TimeoutError):
             return False  # the refusal says enough
         if has_other and self._credentials.current.certificate != used.certificate:
             self._pool.close_idle()

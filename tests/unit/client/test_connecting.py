@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 from pathlib import Path
 
 import pytest
 from tests.authorities import Authority
-from tests.scripted_serving import ServedConnection, reply, serving
+from tests.scripted_serving import ServedConnection, always_ok, reply, serving
 
 from bayplan.client.connecting import connect, find_connection
+from bayplan.client.contract import NotSentError
 from bayplan.client.http import HttpClient
 from bayplan.model.errors import InvalidObject
 from bayplan.testing import cluster
 
 AUTHORITY = Authority()
+EXEC_VERSION = "client.authentication.k8s.io/v1"
+
+
+def printing(**status: str) -> str:
+    """A script that prints an ExecCredential; its folder is $HERE."""
+    document = json.dumps({"apiVersion": EXEC_VERSION, "status": status})
+    return f'HERE="$(dirname "$0")"\ncat <<END\n{document}\nEND'
+
+
+PRINTS_TOKEN = printing(token='$(cat "$HERE/token")').replace('\\"', '"')
+PRINTS_CERTIFICATE = printing(clientCertificateData="none", clientKeyData="none")
 
 
 @pytest.fixture
@@ -100,3 +114,56 @@ def test_an_address_is_enough(tmp_path: Path) -> None:
     assert find_connection(None, None, environ, tmp_path, server="http://here:2").address.host == "here"
     with pytest.raises(InvalidObject, match="unsupported scheme"):
         find_connection(None, None, environ, tmp_path, server="here:2")
+
+
+def kubeconfig_with_plugin(folder: Path, port: int, script: str) -> str:
+    """A kubeconfig whose user is identified by a program, which is beside it."""
+    (folder / "plugin").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "plugin").chmod(0o755)
+    (folder / "ca.crt").write_bytes(AUTHORITY.certificate)
+    file = folder / "config"
+    file.write_text(f"""
+clusters: [{{name: c, cluster: {{server: "https://127.0.0.1:{port}", certificate-authority: ca.crt}}}}]
+users:
+- name: u
+  user: {{exec: {{apiVersion: {EXEC_VERSION}, command: ./plugin, interactiveMode: Never, provideClusterInfo: true}}}}
+contexts: [{{name: d, context: {{cluster: c, user: u}}}}]
+current-context: d
+""")
+    return str(file)
+
+
+def test_a_plugin_is_run_again_when_the_server_rejects_its_token(account: Path) -> None:
+    async def takes_only_second(connection: ServedConnection) -> None:
+        while asked := await connection.request():
+            is_new = asked.headers["authorization"] == "Bearer second"
+            connection.send(reply(b"{}", "200 OK" if is_new else "401 Unauthorized"))
+
+    async def main() -> None:
+        async with serving(takes_only_second, tls=AUTHORITY.sign("127.0.0.1").server_context(account)) as server:
+            client = connect(kubeconfig_with_plugin(account, server.port, PRINTS_TOKEN), environ=os.environ)
+            assert (await client.request("POST", "/", b"{}")).status == 401
+            (account / "token").write_text("second")
+            assert (await client.request("POST", "/", b"{}")).status == 200
+            await client.close()
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("script", "timeout_s", "text"),
+    [
+        ("exit 1", None, r": getting credentials: exec: executable .*/plugin failed with exit code 1$"),
+        ("exec sleep 5", 0.1, r": context deadline exceeded \(Client\.Timeout exceeded while awaiting headers\)$"),
+        (PRINTS_CERTIFICATE, None, r": getting credentials: failed parsing client key/certificate: "),
+    ],
+)
+def test_a_plugin_that_is_of_no_help(account: Path, script: str, timeout_s: float | None, text: str) -> None:
+    async def main() -> None:
+        async with serving(always_ok, tls=AUTHORITY.sign("127.0.0.1").server_context(account)) as server:
+            client = connect(kubeconfig_with_plugin(account, server.port, script), environ=os.environ)
+            with pytest.raises(NotSentError, match=text):
+                await client.request("POST", "/", b"{}", timeout_s=timeout_s)
+            assert server.asked == []
+
+    asyncio.run(main())

@@ -21,15 +21,16 @@ from bayplan.analysis.anonymising.rules import (
     is_key_kept,
     rule_of,
 )
+from bayplan.controllers.workloads.job_pods import is_indexed
 from bayplan.core.columns.ports import ANY_ADDRESS
 from bayplan.core.plugins.csi_migration import ZONE_SEPARATOR
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import LabelSelectorRequirement
 from bayplan.model.node import Taint
 from bayplan.model.pod import NodeSelectorRequirement, Pod, Toleration
-from bayplan.model.resource_claims import DEVICE_CLASS_PREFIX, DeviceTaint, DeviceToleration
-from bayplan.model.storage import CSIDriver, TopologySelectorLabelRequirement
-from bayplan.model.workloads import StatefulSet
+from bayplan.model.resource_claims import DEVICE_CLASS_PREFIX, DeviceTaint, DeviceToleration, ResourceClaim
+from bayplan.model.storage import CSIDriver, PersistentVolumeClaim, TopologySelectorLabelRequirement
+from bayplan.model.workloads import Job, StatefulSet
 
 PartT = TypeVar("PartT", bound=msgspec.Struct)
 
@@ -68,14 +69,24 @@ class _Findings:
 
 
 def _ordinals(objects: Iterable[Object]) -> set[str]:
-    """The numbers at the end of the names of StatefulSets' pods."""
-    sets = {(obj.metadata.namespace, obj.metadata.name) for obj in objects if isinstance(obj, StatefulSet)}
+    """The numbers that follow a StatefulSet's name in names of pods and claims, as `0` in `data-web-0`.
+
+    Also those of claims whose pod is gone: the next pod of that number takes them over. Indexed Jobs count, too.
+    """
+    owners = {
+        (obj.metadata.namespace, obj.metadata.name)
+        for obj in objects
+        if isinstance(obj, StatefulSet) or (isinstance(obj, Job) and is_indexed(obj))
+    }
     found: set[str] = set()
-    for pod in objects:
-        if isinstance(pod, Pod):
-            owner, _, number = pod.metadata.name.rpartition("-")
-            if number.isdecimal() and (pod.metadata.namespace, owner) in sets:
-                found.add(number)
+    for obj in objects if owners else ():
+        if isinstance(obj, Pod | PersistentVolumeClaim | ResourceClaim):
+            words = obj.metadata.name.split("-")
+            for end in range(1, len(words)):
+                if words[end].isdecimal() and words[end] not in found:
+                    starts = ("-".join(words[start:end]) for start in range(end))
+                    if any((obj.metadata.namespace, name) in owners for name in starts):
+                        found.add(words[end])
     return found
 
 

@@ -139,6 +139,17 @@ def test_pods_of_a_stateful_set_keep_their_ordinals() -> None:
     assert claim["metadata"]["name"].endswith(f"-{name}-10")
 
 
+def test_a_claim_waits_for_the_pod_of_its_ordinal() -> None:
+    """The StatefulSet's next pod number 2 finds the claim that an earlier one left."""
+    workload, claim, other = renamed(
+        {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "acme-db"}},
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-acme-db-2"}},
+        {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "data-other-7"}},
+    )
+    assert claim["metadata"]["name"].endswith(f"-{workload['metadata']['name']}-2")
+    assert not other["metadata"]["name"].endswith("-7")
+
+
 def test_owners_and_their_identities() -> None:
     job, pod, other = renamed(
         {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "acme", "uid": "1-2-3"}},
