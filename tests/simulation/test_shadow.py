@@ -13,7 +13,7 @@ from bayplan.config.loading import Configuration, load_configuration
 from bayplan.model.time_units import SECOND
 from bayplan.testing.checkers import check_always
 from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
-from bayplan.worlds.journal import JournalWriter, read_head, replay, scheduler_for
+from bayplan.worlds.journal import JournalWriter, Player, read_head, scheduler_for
 from bayplan.worlds.shadow_findings import AGREED, Findings
 
 #: Seeds of worlds without faults, in which pods do not go round in circles. Faults are the other scheduler's alone.
@@ -84,7 +84,7 @@ def test_a_journal_of_the_shadow_replays(seed: int) -> None:
     head = {"config": character.configuration, "featureGates": character.feature_gates, "startedAt": STARTED_AT}
     watched(seed, journal=JournalWriter(out, {**head, "wakeups": character.wakeups.value}))
     lines = iter(out.getvalue().splitlines())
-    assert list(replay(lines, scheduler_for(read_head(lines)))) == []
+    assert list(Player(scheduler_for(read_head(lines))).play(lines)) == []
 
 
 def test_two_schedulers_that_are_not_alike_are_told_apart() -> None:

@@ -7,6 +7,7 @@ recorded extender did so.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -16,11 +17,10 @@ from tests.stories.recording import Exchange, Line, Story
 from bayplan.client.extender_documents import encoded
 from bayplan.client.extenders import HttpExtender, bind_by_extender
 from bayplan.client.posting import Answer, Poster, PostError
-from bayplan.config.loading import load_configuration
-from bayplan.config.registry import build_profiles
+from bayplan.config.loading import Configuration, load_configuration
+from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Action, Bind
 from bayplan.core.events import BindAnswered
-from bayplan.core.plugins.priority_sort import PrioritySort
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
@@ -46,6 +46,17 @@ EXTENDERS: dict[str, Line] = {
     "l_refused": FILTER,
     "x_flush": FILTER,
 }
+
+
+def configuration_of(story: Story) -> Configuration:
+    """That of the story's process."""
+    file = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "extenders": [{"urlPrefix": "http://EXTENDER/ext/", **EXTENDERS[story.name]}],
+    }
+    configuration = load_configuration(file)
+    return replace(configuration, parked_max_ns=5 * SECOND) if story.name == "x_flush" else configuration
 
 
 class RecordedPoster(Poster):
@@ -91,23 +102,10 @@ class Extended(Play):
     world_class = BindingWorld
 
     def new_scheduler(self, started_at: int) -> Scheduler:
-        extender = {"urlPrefix": "http://EXTENDER/ext/", **EXTENDERS[self.story.name]}
-        configuration = load_configuration(
-            {
-                "apiVersion": "kubescheduler.config.k8s.io/v1",
-                "kind": "KubeSchedulerConfiguration",
-                "extenders": [extender],
-            }
-        )
+        configuration = configuration_of(self.story)
         self.poster = RecordedPoster(self.story, self.store)
         self.extenders = [HttpExtender(one, encoded(self._find), self.poster) for one in configuration.extenders]
-        parked_max_ns = 5 * SECOND if self.story.name == "x_flush" else 300 * SECOND
-        return Scheduler(
-            build_profiles(configuration, self.extenders),
-            PrioritySort().sort_key,
-            started_at=started_at,
-            parked_max_ns=parked_max_ns,
-        )
+        return build_scheduler(configuration, started_at=started_at, extenders=self.extenders)
 
     def _find(self, kind: str, namespace: str, name: str) -> Object | None:
         return self.store.find(kind, namespace, name)

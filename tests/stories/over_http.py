@@ -16,8 +16,10 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import msgspec
+from tests.stories.extending import Extended, RecordedPoster, configuration_of
 from tests.stories.objects import made
 from tests.stories.player import EPOCH, KUBELET, LATENCIES, QUARANTINE, REQUEST, SECOND, STARTED_BEFORE, Play
 from tests.stories.recording import MILLISECOND, Line, Story, story_of
@@ -35,7 +37,10 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.log import Change
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.client.connecting import connect
+from bayplan.client.extender_documents import KeptDocuments
+from bayplan.client.extenders import HttpExtender
 from bayplan.client.http import HttpClient
+from bayplan.client.posting import Answer
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
 from bayplan.config.loading import Configuration, load_configuration
@@ -43,6 +48,8 @@ from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.controllers.standard import standard_controllers
+from bayplan.core.actions import Bind
+from bayplan.core.events import BindAnswered
 from bayplan.worlds.bootstrap import bootstrap, create
 from bayplan.worlds.delays import Draws
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler
@@ -321,6 +328,55 @@ def _event_line(document: Line) -> Line:
 
 class ForeignOverHttp(HttpPlay, Foreign):
     """Somebody else nominates one pod and binds another."""
+
+
+class ExtendedOverHttp(HttpPlay, Extended):
+    """The scheduler asks an extender, which answers as it was recorded."""
+
+    @asynccontextmanager
+    async def _scheduling(self) -> AsyncIterator[None]:
+        configuration = configuration_of(self.story)
+        documents = KeptDocuments(configuration.extenders)
+        self.poster = NotingPoster(self.story, self.store, self.note)
+        self.extenders = [HttpExtender(one, documents, self.poster) for one in configuration.extenders]
+        async with self._connected() as client:
+            scheduler = build_scheduler(configuration, started_at=self.now(), extenders=self.extenders)
+            kinds = kinds_to_watch(configuration)
+            world = LiveWorld(scheduler, client, kinds, clock=self.now, documents=documents)
+            binder = self._bind_now
+            writer = Writer(client, world.find, world.answer, clock=self.now, host="HOST", bind_by_extender=binder)
+            running = asyncio.ensure_future(world.run(writer))
+            try:
+                # Threads know nothing of the loop's own time.
+                with patch("asyncio.to_thread", _at_once):
+                    yield
+            finally:
+                running.cancel()
+                await asyncio.gather(running, return_exceptions=True)
+                await writer.drain(1.0)
+        assert not self.poster.left, "less than was recorded"
+
+    def _bind_now(self, action: Bind) -> BindAnswered:
+        return self.bind(action, self.now())
+
+
+class NotingPoster(RecordedPoster):
+    """Writes down what it is asked, and what it answers."""
+
+    def __init__(self, story: Story, store: Any, note: Callable[[str, Line], None]) -> None:
+        super().__init__(story, store)
+        self._note = note
+
+    def post(self, url: str, body: bytes) -> Answer:
+        path = url.removeprefix("http://EXTENDER")
+        self._note("extender-request", {"path": path, "body": json.loads(body)})
+        answer = super().post(url, body)
+        self._note("extender-response", {"status": answer.status, "body": None})
+        return answer
+
+
+async def _at_once(function: Callable[..., Any], *given: Any) -> Any:
+    return function(*given)
 
 
 class RestartOverHttp(HttpPlay, Restart):

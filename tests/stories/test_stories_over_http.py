@@ -18,13 +18,13 @@ from pathlib import Path
 
 import pytest
 from tests.stories.comparing import Apart, Terms, compare
-from tests.stories.extended_over_http import ExtendedOverHttp
 from tests.stories.extending import EXTENDERS
-from tests.stories.over_http import ForeignOverHttp, HttpPlay, RestartOverHttp
+from tests.stories.over_http import ExtendedOverHttp, ForeignOverHttp, HttpPlay, RestartOverHttp
 from tests.stories.recording import MILLISECOND, Story, read_stories
 from tests.stories.starting import StartToEnd, asked_in, recorded_lines
 from tests.stories.test_stories import (
     CROWDED,
+    GOES_AT_ONCE,
     NO_ERROR_ON_RUNNING,
     NO_LAST_WORDS,
     ONE_EVICTION,
@@ -61,6 +61,8 @@ REQUESTS_APART: dict[str, tuple[Apart, ...]] = {
         Apart("data", "gets pv1", DONE_ALREADY, is_last=True),
     ),
     "p_delete": (Apart("vol", FAILURE, NO_LAST_WORDS), Apart("vol", CONDITION, NO_LAST_WORDS)),
+    "l_nodes": (Apart("p3", FAILURE, GOES_AT_ONCE, is_last=True),),
+    "l_names": (Apart("p3", FAILURE, GOES_AT_ONCE, is_last=True),),
 }
 
 LOST = ('Warning FailedScheduling: running Bind plugin "Default', "PodScheduled=False SchedulerError: running Bind")
@@ -90,16 +92,6 @@ RATE, START = "n_rate", "start"
 WATCHES: dict[str, tuple[type[TroubledWatches], float]] = {
     "m_watch": (TroubledWatches, 0.27),
     "m_down": (ServerDown, 0.5),
-}
-TRIED_ONCE_MORE = (
-    "what wakes a preemptor while its victims are evicted is not lost: it is tried once more, "
-    "and the recorded extender knows nothing of that"
-)
-#: Stories that are not played here, and why.
-NOT_HERE = {
-    "l_names": TRIED_ONCE_MORE,
-    "l_nodes": TRIED_ONCE_MORE,
-    "x_flush": "pods were given another chance after five seconds, which is not part of a configuration",
 }
 
 PLAYS: dict[str, type[HttpPlay]] = {
@@ -131,11 +123,7 @@ def _precise(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) ->
 
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=pytest.mark.slow) if name in LONG else name
-        for name in (*STORIES, *MORE)
-        if name not in NOT_HERE
-    ],
+    [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in (*STORIES, *MORE)],
 )
 def test_a_story_holds_over_http(name: str, stories: dict[str, Story], tmp_path: Path) -> None:
     story = stories[name]

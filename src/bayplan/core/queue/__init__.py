@@ -51,6 +51,8 @@ FLUSH_PERIOD_NS = 30 * SECOND + 600 * MICROSECOND
 
 _POD_ADDED = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD).label
 _PARKED = (PodState.UNSCHEDULABLE, PodState.GATED)
+#: Of one that has its node; nothing else of it has changed.
+_STATUS_OF_A_POD = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE)
 
 
 class SchedulingQueue:
@@ -229,7 +231,11 @@ class SchedulingQueue:
         if len(self._parked):
             nominated = self.nominations.keys
             helped = woken(self._parked, self._profiles, cluster_event, old, new, nominated, priority_max)
-            self._wake([entry for entry in helped if entry[0].key != except_key], now, cluster_event.label)
+            helped = [entry for entry in helped if entry[0].key != except_key]
+            if cluster_event == _STATUS_OF_A_POD:
+                self._wake_in_passing(helped, now, cluster_event.label)
+            else:
+                self._wake(helped, now, cluster_event.label)
         self._in_flight.note(cluster_event, old, new)
 
     def activate(self, keys: Iterable[str], now: int) -> None:
@@ -336,14 +342,24 @@ class SchedulingQueue:
             cluster_event = ClusterEvent(EventResource.UNSCHEDULABLE_POD, action)
             strategy = judge(queued, cluster_event, self._profile(queued).reactions.to(cluster_event), old, new)
             if strategy is not Strategy.SKIP:
-                remembered = queued.held_back
-                self._wake([(queued, strategy)], now, cluster_event.label)
+                if action is ActionType.UPDATE and old.metadata.annotations == new.metadata.annotations:
+                    self._wake_in_passing([(queued, strategy)], now, cluster_event.label)
+                else:
+                    self._wake([(queued, strategy)], now, cluster_event.label)
                 if queued.state not in _PARKED:
                     return
-                if action is ActionType.UPDATE and old.metadata.annotations == new.metadata.annotations:
-                    # Its own status is no news to a pod, and not worth an attempt when the gate opens. As upstream the
-                    # pod stays gated then, until the end of a pod wakes it.
-                    queued.held_back = remembered
+
+    def _wake_in_passing(self, pods: list[tuple[QueuedPod, Strategy]], now: int, reason: str) -> None:
+        """For the status of a pod, which only those hear of who hear of everything, such as extenders.
+
+        A gate that shuts such a pod out does not remember it: that is not worth an attempt when the gate opens. As
+        upstream the pod stays gated then, until the end of a pod wakes it.
+        """
+        remembered = [queued.held_back for queued, _ in pods]
+        self._wake(pods, now, reason)
+        for (queued, _), before in zip(pods, remembered, strict=True):
+            if queued.state is PodState.GATED:
+                queued.held_back = before
 
     def _wake(self, pods: Iterable[tuple[QueuedPod, Strategy]], now: int, reason: str) -> None:
         for queued, strategy in pods:

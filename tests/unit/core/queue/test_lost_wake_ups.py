@@ -231,6 +231,22 @@ def test_its_own_status_alone_does_not_wake_a_pod_when_its_gate_opens(change: Po
     assert is_awake(stage)
 
 
+def test_the_status_of_the_victim_does_not_wake_the_preemptor_when_its_gate_opens() -> None:
+    gate = Gate()
+    stage = Stage([Silent()], gates=(gate,))
+    queued = preemptor_in_flight(stage)
+    gate.shut.add(PREEMPTOR)
+    stage.fail(queued, "Silent")
+    marked = pod("victim").node("n1").condition("DisruptionTarget").obj()
+    stage.happens(ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE), VICTIM, marked)
+    assert stage.place("p") is PodState.GATED
+    gate.shut.clear()
+    stage.queue.release(PREEMPTOR, stage.now)
+    assert stage.place("p") is PodState.GATED
+    stage.happens(ASSIGNED_POD_DELETE, VICTIM)
+    assert is_awake(stage)
+
+
 def test_a_gate_that_is_still_shut_keeps_the_wake_up() -> None:
     gate = Gate()
     stage = Stage([ROOM, choosy("Pending", NODE_ADD)], gates=(gate,))
