@@ -80,8 +80,10 @@ class Translation:
             return f"{driver}/{self._new.get(pool, pool)}/{device}"
         for dash in re.finditer("-", text):
             owner, rest = text[: dash.start()], text[dash.end() :]
-            if owner in self._new and (re.fullmatch(r"(new-)?\d+", rest) or rest in self._new):
-                return f"{self._new[owner]}-{self._new.get(rest, rest)}"
+            if owner in self._new and re.fullmatch(r"(new-)?\d+", rest):
+                return f"{self._new[owner]}-{rest}"
+            if owner in self._new and rest in self._new:
+                return f"{self._new[owner]}-{self._new[rest]}"
         return text
 
 
