@@ -170,9 +170,7 @@ def command(
         _check_several(sources, feature_gates, journal, output)
     safety, played = safety_given(others)
     trace = given_trace(**played)
-    live = kubeconfig is not None or context is not None
-    given = read_sources(files, kubeconfig, context) if files or live else ReadResult()
-    cluster = _load_cluster(given, templates, trace)
+    cluster = _load_cluster(_read_given(files, kubeconfig, context), templates, trace)
     plans = load_timeline(timeline) if timeline else []
     for gate in gates:
         gate.check(cluster)
@@ -190,10 +188,13 @@ def command(
         results = _run_each(cluster, plans, runs, trace, open_journal)
     if len(runs) > 1:
         return _show_several(results, gates, output, report)
-    (result,) = results
-    write_report_to(report, result)
-    output.show(result)
-    return judge(result, gates)
+    return _show_one(results[0], gates, output, report)
+
+
+def _read_given(files: tuple[str, ...], kubeconfig: str | None, context: str | None) -> ReadResult:
+    """Nothing where neither files nor a cluster are named."""
+    live = kubeconfig is not None or context is not None
+    return read_sources(files, kubeconfig, context) if files or live else ReadResult()
 
 
 def _check_several(sources: Sequence[str | None], feature_gates: str, journal: str | None, output: Output) -> None:
@@ -226,6 +227,13 @@ def _run_each(
         if results[-1].interrupted:
             break
     return results
+
+
+def _show_one(result: SimulationResult, gates: tuple[Gate, ...], output: Output, report: str | None) -> int:
+    """The result, and the exit code."""
+    write_report_to(report, result)
+    output.show(result)
+    return judge(result, gates)
 
 
 def _show_several(
