@@ -76,7 +76,8 @@ def pod_list(version: int, *pods: dict[str, Any], continues: str = "") -> Reply:
 
 
 def synced(*events: dict[str, Any], at: int = 10) -> Watch:
-    return Watch(*events, bookmark(at, ends_list=True))
+    """A list that is complete, and a word after it: the watch is not one that ended without any."""
+    return Watch(*events, bookmark(at, ends_list=True), bookmark(at))
 
 
 class Host:
@@ -262,6 +263,17 @@ def test_a_watch_that_ends_at_once_without_a_word_counts_as_a_failure() -> None:
         assert stage.backoff.count == 1
 
     play([first, second, synced()], scene)
+
+
+def test_a_watch_that_ends_right_after_its_list_counts_as_a_failure() -> None:
+    first = Watch(added("a", 3), bookmark(10, ends_list=True))
+    first.end()
+
+    async def scene(stage: Stage) -> None:
+        await stage.asked(FIRST, again("10"))
+        assert stage.backoff.count == 1
+
+    play([first, synced()], scene)
 
 
 @pytest.mark.parametrize("code", [410, 500, 503])
