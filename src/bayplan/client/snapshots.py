@@ -15,6 +15,7 @@ from urllib.parse import quote
 import msgspec
 
 from bayplan.client.contract import ApiClient, Response, TransportError
+from bayplan.client.paths import list_path
 from bayplan.client.watched_kinds import INDISPENSABLE
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import KINDS, KindInfo
@@ -118,11 +119,3 @@ def _refusal(info: KindInfo, response: Response, *, is_exact: bool) -> str:
     if response.status == _FORBIDDEN and info.kind not in INDISPENSABLE:
         return f"{text}; answers may be wrong without them"
     raise InvalidObject([Fault("", "", "", text)])
-
-
-def list_path(info: KindInfo) -> str:
-    """Where a kind's objects of all namespaces are."""
-    lower = info.kind.lower()
-    plural = f"{lower}es" if lower.endswith("s") else f"{lower[:-1]}ies" if lower.endswith("y") else f"{lower}s"
-    root = f"/apis/{info.group}" if info.group else "/api"
-    return f"{root}/{info.version}/{plural}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bayplan.client.paths import list_path, plural_of
 from bayplan.config.loading import Configuration
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
 from bayplan.model.kinds import KINDS, KindInfo
@@ -31,11 +32,6 @@ KINDS_BY_PLUGIN = {
     "NodeResourcesFit": _DEVICES,  # an extended resource may stand for devices
     DEFAULT_PREEMPTION: ("PodDisruptionBudget",),
 }
-_IRREGULAR_PLURALS = {
-    "CSIStorageCapacity": "csistoragecapacities",
-    "DeviceClass": "deviceclasses",
-    "StorageClass": "storageclasses",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +39,15 @@ class WatchedKind:
     """A kind and where it is served."""
 
     info: KindInfo
-    plural: str
     field_selector: str = ""  # escaped as in a query
 
     @property
+    def plural(self) -> str:
+        return plural_of(self.info)
+
+    @property
     def path(self) -> str:
-        """Of all objects of the kind, in all namespaces."""
-        prefix = f"/apis/{self.info.group}" if self.info.group else "/api"
-        return f"{prefix}/{self.info.version}/{self.plural}"
+        return list_path(self.info)
 
     @property
     def is_indispensable(self) -> bool:
@@ -58,8 +55,7 @@ class WatchedKind:
 
 
 def watched_kind(kind: str) -> WatchedKind:
-    plural = _IRREGULAR_PLURALS.get(kind, f"{kind.lower()}s")
-    return WatchedKind(KINDS[kind], plural, UNFINISHED_PODS if kind == "Pod" else "")
+    return WatchedKind(KINDS[kind], UNFINISHED_PODS if kind == "Pod" else "")
 
 
 def kinds_to_watch(configuration: Configuration) -> list[WatchedKind]:

@@ -11,7 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from bayplan.client.contract import LostError, Response
-from bayplan.client.snapshots import Snapshot, list_path, read_snapshot
+from bayplan.client.paths import list_path
+from bayplan.client.snapshots import Snapshot, read_snapshot
 from bayplan.model.errors import InvalidObject
 from bayplan.model.kinds import KINDS
 from bayplan.model.media_types import JSON
@@ -82,19 +83,6 @@ def test_secrets_and_config_maps_are_never_asked_for() -> None:
     server = Server()
     snapshot_of(server)
     assert {path.rpartition("/")[2] for path, _ in server.asked}.isdisjoint({"secrets", "configmaps"})
-
-
-@pytest.mark.parametrize(
-    ("kind", "path"),
-    [
-        ("Pod", PODS),
-        ("PriorityClass", "/apis/scheduling.k8s.io/v1/priorityclasses"),
-        ("CSIStorageCapacity", "/apis/storage.k8s.io/v1/csistoragecapacities"),
-        ("DeviceTaintRule", "/apis/resource.k8s.io/v1beta2/devicetaintrules"),
-    ],
-)
-def test_where_a_kind_is(kind: str, path: str) -> None:
-    assert list_path(KINDS[kind]) == path
 
 
 def test_a_version_that_expires_is_followed_by_a_newer_one() -> None:

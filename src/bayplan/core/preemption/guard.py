@@ -68,6 +68,10 @@ class PreemptionGuard:
         """Preemptors that are withheld at present."""
         return len(self._waiting)
 
+    def paused_pairs(self, now: int) -> int:
+        """Pairs of workloads that are kept from going round in circles at present."""
+        return self._breaker.paused_count(now) if self._breaker is not None else 0
+
     # ------------------------------------------------------------------ pods come and go
 
     def appeared(self, pod: Pod, now: int) -> None:

@@ -70,6 +70,10 @@ class LoopBreaker:
         self._appeared_at: dict[str, int] = {}  # uid -> when, of pods of watched owners
         self._tidied_at = 0
 
+    def paused_count(self, now: int) -> int:
+        """Pairs that may not preempt now."""
+        return sum(now < pair.paused_until for pair in self._pairs.values())
+
     def appeared(self, uid: str, owner: str, now: int) -> None:
         if owner in self._watched:
             self._appeared_at[uid] = now

@@ -191,7 +191,7 @@ def test_a_loop_of_evicting_and_recreating_is_paused() -> None:
         "often as evicted"
     ]
     figures = stage.scheduler.guard.figures
-    assert (figures.withheld, figures.loops) == ({LOOP: 1}, 1)
+    assert (figures.withheld, figures.loops, stage.scheduler.guard.paused_pairs(stage.now)) == ({LOOP: 1}, 1, 1)
     assert stage.sleep() == 60
     assert stage.decide_all()[0] == "a nominated", "one more try after the pause"
 

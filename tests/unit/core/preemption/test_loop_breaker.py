@@ -75,6 +75,7 @@ def test_each_pause_is_twice_as_long_and_one_more_round_follows() -> None:
         assert pair is not None
         assert not is_new, "it was paused before"
         pauses.append(pair.paused_until - clock.now)
+        assert clock.breaker.paused_count(clock.now) == 1
         clock.now = pair.paused_until
         assert clock.rounds_until_paused() == 1
     expected = [min(FIRST_PAUSE_NS << number, PAUSE_MAX_NS) for number in range(9)]
