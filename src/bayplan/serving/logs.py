@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, MutableMapping
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any, TextIO
 
@@ -48,26 +49,29 @@ def configure(
     structlog.configure(
         processors=[structlog.contextvars.merge_contextvars, chosen, rendered],
         wrapper_class=structlog.make_filtering_bound_logger(0),
-        logger_factory=_factory(stream or sys.stderr),
+        logger_factory=_factory(stream),
         cache_logger_on_first_use=False,
     )
 
 
 class _Logger:
-    """Writes lines; knows whose."""
+    """Writes lines, to standard error as it is at that time unless there is a stream; knows whose."""
 
-    def __init__(self, stream: TextIO, name: str) -> None:
+    def __init__(self, stream: TextIO | None, name: str) -> None:
         self.name = name
         self._stream = stream
 
     def msg(self, line: str) -> None:
-        self._stream.write(f"{line}\n")
-        self._stream.flush()
+        stream = self._stream or sys.stderr
+        # Nothing depends on a log: a scheduler goes on when nobody reads it any more.
+        with suppress(OSError, ValueError):
+            stream.write(f"{line}\n")
+            stream.flush()
 
     debug = info = warning = error = critical = msg
 
 
-def _factory(stream: TextIO) -> Callable[..., _Logger]:
+def _factory(stream: TextIO | None) -> Callable[..., _Logger]:
     return lambda *names: _Logger(stream, names[0] if names else "bayplan")
 
 

@@ -66,3 +66,20 @@ def test_events_above_the_level_are_left_out(verbosity: int, seen: list[str]) ->
 
 def test_errors_have_no_level() -> None:
     assert len(lines_of(LogFormat.TEXT, 0, ("error", "always", {"v": 9}))) == 1
+
+
+def test_nothing_ends_because_nobody_reads_the_log_any_more() -> None:
+    stream = StringIO()
+    configure(LogFormat.TEXT, 0, stream, lambda: NOW)
+    stream.close()
+    structlog.get_logger("scheduler").error("Nobody hears this")
+
+
+def test_lines_go_to_standard_error_as_it_is_at_the_time(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as changed:
+        changed.setattr("sys.stderr", StringIO())
+        configure(LogFormat.TEXT, 0)
+    structlog.get_logger("scheduler").info("Hello")
+    assert capsys.readouterr().err.endswith('scheduler] "Hello"\n')
