@@ -24,7 +24,7 @@ from bayplan.analysis.references import POD, Reference, close_matches, not_found
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
 from bayplan.config.feature_gates import GateSettings
-from bayplan.config.loading import Configuration, load_configuration
+from bayplan.config.loading import ConfigSource, Configuration, load_configuration
 from bayplan.config.own_settings import with_settings
 from bayplan.config.registry import build_profiles, queue_order
 from bayplan.controllers.budgets.status import fill_budget_status
@@ -41,8 +41,6 @@ from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.reading import ReadResult, from_dicts, read, without_garbage_collection
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.well_known import DEFAULT_NAMESPACE
-
-ConfigSource = str | Path | Mapping[str, Any] | None
 
 
 @dataclass(slots=True)

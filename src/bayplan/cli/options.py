@@ -12,10 +12,9 @@ from typing import Any, TypeVar
 
 import click
 
-from bayplan.analysis.cluster import ConfigSource
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.config.feature_gates import FeatureGateError, GateSettings, read_feature_gates
-from bayplan.config.loading import load_configuration
+from bayplan.config.loading import ConfigSource, load_configuration
 from bayplan.core.preemption.safety import ForeignVictims
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.report.words import counted, listed

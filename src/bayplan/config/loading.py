@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -40,6 +40,9 @@ from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.queue import PARKED_MAX_NS
 from bayplan.model.well_known import DEFAULT_SCHEDULER_NAME
+
+#: A file, what such a file holds, or None for the defaults.
+ConfigSource: TypeAlias = str | Path | Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,7 @@ class Configuration:
 
 
 def load_configuration(
-    source: str | Path | Mapping[str, Any] | None = None,
+    source: ConfigSource = None,
     feature_gates: GateSettings = None,
     implements: Mapping[str, frozenset[str]] = IMPLEMENTED_POINTS,
     *,

@@ -10,12 +10,12 @@ import time
 from importlib import resources
 from typing import Final
 
-from bayplan.analysis.cluster import ConfigSource
 from bayplan.apiserver.http.application import Application, path_of, request_of
 from bayplan.apiserver.http.requests import Answer, Request, error_answer
 from bayplan.apiserver.http.sending import Receive, Scope, Send, send_answer, send_pieces
 from bayplan.apiserver.storage.entries import encode_json
 from bayplan.config.feature_gates import GateSettings
+from bayplan.config.loading import ConfigSource
 from bayplan.store.errors import ApiError, MethodNotAllowed, NotFound, Unauthorized
 from bayplan.web.explaining import Explainer
 from bayplan.web.feed import Feed

@@ -11,12 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from bayplan.analysis.cluster import Cluster, ConfigSource
+from bayplan.analysis.cluster import Cluster
 from bayplan.apiserver.registry.typed import MODELLED
 from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.log import Change
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.feature_gates import GateSettings
+from bayplan.config.loading import ConfigSource
 from bayplan.model.errors import InvalidObject
 from bayplan.report.explain.choice import choice_sentence
 from bayplan.report.explain.explanation import remarks

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bayplan.analysis.cluster import Cluster, ConfigSource
+from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.simulation.inputs.command_runner import CommandRunner, PlannedCommands
 from bayplan.analysis.simulation.inputs.commands import Plan
 from bayplan.analysis.simulation.inputs.default_storage_class import EXPLANATION, missing_default_class
@@ -32,7 +32,7 @@ from bayplan.analysis.simulation.results.summary import summarise
 from bayplan.client.extender_documents import encoded
 from bayplan.client.extenders import HttpExtender, connect_extenders
 from bayplan.config.feature_gates import GateSettings
-from bayplan.config.loading import Configuration, load_configuration
+from bayplan.config.loading import ConfigSource, Configuration, load_configuration
 from bayplan.config.own_settings import SafetySettings, with_settings
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
