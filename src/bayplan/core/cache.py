@@ -11,6 +11,7 @@ from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.device_pools import slice_index
 from bayplan.core.columns.devices import PoolId
 from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
 from bayplan.core.columns.resources import ResourceVocabulary
@@ -38,7 +39,7 @@ class Cache:
         # Which resources may come as devices is part of what is known of nodes.
         self.objects.devices.on_class_change = lambda: self.nodes.spec_changes.append(0)
         self.objects.devices.on_devices_change = self._devices_changed
-        self.nominated: dict[str, list[int]] = {}  # node name -> pod rows, in order of nomination
+        self.nominated = NominatedPods()
         self._view: View | None = None
         self._shapes_known = 0
         self._width = 0  # resources that all tables have room for
@@ -149,7 +150,7 @@ class Cache:
         """A pending pod that waits for room on a node."""
         info = self.info(pod)
         info.row = self._enter(pod, info)
-        self.nominated.setdefault(node_name, []).append(info.row)
+        self.nominated.put(info.row, node_name)
         self._nominations_changed(node_name)
         return info
 
@@ -206,12 +207,9 @@ class Cache:
         nodes.usage_changes.append(node_row)
 
     def _drop_nomination(self, row: int) -> None:
-        for node_name, rows in list(self.nominated.items()):
-            if row in rows:
-                rows.remove(row)
-                if not rows:
-                    del self.nominated[node_name]
-                self._nominations_changed(node_name)
+        node_name = self.nominated.drop(row)
+        if node_name is not None:
+            self._nominations_changed(node_name)
 
     def _devices_changed(self, pool_id: PoolId) -> None:
         """Devices count in scores where a class stands for a resource."""

@@ -7,7 +7,7 @@ Nothing here makes text: verdicts are plugin positions and failure codes until s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TypeAlias, cast
@@ -265,21 +265,14 @@ def take_failures(found: Verdicts, positions: RowArray, stricter: Verdicts) -> N
 
 def nominated_pods(pod: PodInfo, view: View, rows: Rows = ALL_ROWS) -> tuple[RowArray, RowArray]:
     """Pods nominated to known nodes that the given pod must make room for, and those nodes; of few rows those alone."""
-    pod_rows: list[int] = []
-    node_rows: list[int] = []
-    names: Iterable[str] = view.nominated
-    if not isinstance(rows, slice) and len(rows) < len(view.nominated):
-        names = [view.nodes.names[row] for row in rows]
-    for node_name in names:
-        nominees = view.nominated.get(node_name, ())
-        node_row = view.nodes.rows_by_name.get(node_name)
-        if node_row is None or not view.nodes.alive[node_row]:
-            continue
-        for row in nominees:
-            if view.pods.priorities[row] >= pod.priority and view.pods.keys[row] != pod.key:
-                pod_rows.append(row)
-                node_rows.append(node_row)
-    return row_array(pod_rows), row_array(node_rows)
+    pod_rows, node_rows = view.nominated.rows(view.nodes)
+    counts = view.pods.priorities[pod_rows] >= pod.priority
+    own_row = view.pods.rows_by_key.get(pod.key)
+    if own_row is not None:
+        counts &= pod_rows != own_row
+    if not isinstance(rows, slice):
+        counts &= node_rows == rows[0] if len(rows) == 1 else np.isin(node_rows, rows)
+    return pod_rows[counts], node_rows[counts]
 
 
 def run_filters(

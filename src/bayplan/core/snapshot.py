@@ -7,7 +7,7 @@ every node stands in its own world: all nodes may have lost pods at once, yet no
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -18,6 +18,7 @@ from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.labels import NO_LABELS
 from bayplan.core.columns.nodes import NodeTable
+from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.ports import PortTable
 from bayplan.core.columns.shapes import PodShape, Shapes
@@ -174,7 +175,7 @@ class View:
     counters: Counters
     ports: PortTable
     objects: Objects
-    nominated: Mapping[str, Sequence[int]]  # node name -> rows of the pods nominated there
+    nominated: NominatedPods
     usage: Usage
     #: Nodes are as an extender returned them: nothing is known of the pods and images there. Only scoring sees them so.
     bare: bool = False

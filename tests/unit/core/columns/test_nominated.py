@@ -1,0 +1,37 @@
+"""Pods nominated to nodes: by node, and as arrays that follow pods and nodes."""
+
+from __future__ import annotations
+
+from bayplan.core.cache import Cache
+from bayplan.testing.builders import node, pod
+
+
+def rows_of(cache: Cache) -> list[tuple[str, str]]:
+    pod_rows, node_rows = cache.nominated.rows(cache.nodes)
+    return [(cache.pods.keys[p], cache.nodes.names[n]) for p, n in zip(pod_rows, node_rows, strict=True)]
+
+
+def test_arrays_follow_nominations() -> None:
+    cache = Cache()
+    for name in ("n1", "n2"):
+        cache.add_node(node(name).obj())
+    for name, where in (("a", "n2"), ("b", "n1"), ("c", "n2")):
+        cache.nominate(pod(name).obj(), where)
+    assert rows_of(cache) == [("default/a", "n2"), ("default/b", "n1"), ("default/c", "n2")]
+    cache.remove_pod("default/a")
+    assert rows_of(cache) == [("default/b", "n1"), ("default/c", "n2")]
+    cache.remove_pod("default/c")
+    assert list(cache.nominated) == ["n1"]
+
+
+def test_arrays_follow_nodes_that_come_and_go() -> None:
+    cache = Cache()
+    cache.nominate(pod("a").obj(), "n1")
+    assert rows_of(cache) == []
+    cache.add_node(node("n1").obj())
+    assert rows_of(cache) == [("default/a", "n1")]
+    cache.remove_node("n1")
+    assert rows_of(cache) == []
+    cache.add_node(node("n0").obj())
+    cache.add_node(node("n1").obj())
+    assert rows_of(cache) == [("default/a", "n1")]
