@@ -28,8 +28,8 @@ from bayplan.config.registry import build_profiles
 from bayplan.testing import LiveCluster, cluster
 from bayplan.testing.checkers import check_not_overcommitted
 
-SEEDS = int(os.environ.get("SEEDS", "30")) // 10
-FIRST = int(os.environ.get("FIRST", "0"))
+SEEDS = int(os.environ.get("SEEDS", "10")) // 10
+FIRST = int(os.environ.get("FIRST", "2"))
 LIVES = 4
 REST_WITHIN_S = 60.0
 

@@ -13,8 +13,8 @@ from tests.live.torture import tortured
 from bayplan.client import backoff
 from bayplan.client.event_loop import run_event_loop
 
-FIRST = int(os.environ.get("FIRST", "0"))
-SEEDS = int(os.environ.get("SEEDS", "10"))
+FIRST = int(os.environ.get("FIRST", "5"))
+SEEDS = int(os.environ.get("SEEDS", "4"))
 
 
 @pytest.mark.slow
