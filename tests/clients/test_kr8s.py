@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import httpx_ws
@@ -67,7 +68,10 @@ def test_a_deployment_is_scaled(api: Any) -> None:
     web.create()
     web.wait("condition=Available", timeout=10)
     web.scale(3)
-    assert web.ready()
+    ends_at = time.monotonic() + 10
+    while not web.ready():
+        assert time.monotonic() < ends_at
+        time.sleep(0.01)
     assert len(web.pods()) == 3
 
 
