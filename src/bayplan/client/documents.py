@@ -1,7 +1,7 @@
 """Whole objects read and written back: structs know only some of an object's fields, and a PUT must not lose the rest.
 
 Takes paths and documents; gives documents as the server has them now. Retries nothing by itself. Why not patches:
-see docs/decisions/0022-get-before-put.md.
+see docs/decisions/0021-get-before-put.md.
 """
 
 from __future__ import annotations
