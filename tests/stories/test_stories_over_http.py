@@ -5,7 +5,7 @@ must be the recorded ones, with the same bodies but for times, uids and versions
 order says anything. Where the recorder refused, lost or held up requests, the same happens here.
 
 What differs on purpose in every story: a victim is deleted with its uid as precondition, so that no other pod of its
-name can be hit, and volumes are read before they are written (reads are not compared; see decision 0022).
+name can be hit, and volumes are read before they are written (reads are not compared; see decision 0021).
 """
 
 from __future__ import annotations
