@@ -15,6 +15,7 @@ from collections import Counter
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.stories.comparing import Apart, Terms, compare
@@ -34,6 +35,7 @@ from tests.stories.test_stories import (
 from tests.stories.troubled_watches import ServerDown, TroubledWatches
 
 from bayplan.apiserver.http import watching
+from bayplan.client import event_writes, sending
 from bayplan.client.backoff import Backoff
 from bayplan.worlds import embedded
 
@@ -93,6 +95,14 @@ WATCHES: dict[str, tuple[type[TroubledWatches], float]] = {
     "m_watch": (TroubledWatches, 0.27),
     "m_down": (ServerDown, 0.5),
 }
+
+
+@pytest.fixture(autouse=True)
+def _pauses_of_one_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is sent again after a pause of random length is sent before the story ends."""
+    for module in (event_writes, sending):
+        monkeypatch.setattr(module, "random", SimpleNamespace(random=lambda: 0.5))
+
 
 PLAYS: dict[str, type[HttpPlay]] = {
     "j_foreign": ForeignOverHttp,
