@@ -107,7 +107,7 @@ async def _keep_the_nomination(k: LiveCluster, folder: Path) -> None:
     proxying = FaultProxy(port)
     async with proxying as proxy, SchedulerProcess(proxy, folder, token=k.token) as process:
         k.apply([a_pod(f"low-{number}", "3") for number in range(2)])
-        await _until(lambda: len({binding.uid for binding in proxy.log.bindings()}) == 2)
+        await _until(lambda: all(_is_running(k, f"low-{number}") for number in range(2)))  # else they go at once
         k.apply(a_pod("high", "3", priorityClassName="high"))
         await _until(lambda: bool(k.get("pod", "high")["status"].get("nominatedNodeName")))
         await _until(lambda: len([*proxy.log.deletions()]) == 1)
@@ -117,6 +117,11 @@ async def _keep_the_nomination(k: LiveCluster, folder: Path) -> None:
         await _until(lambda: "nodeName" in k.get("pod", "high")["spec"])
         assert k.get("pod", "high")["spec"]["nodeName"] == node
         assert len([*proxy.log.deletions()]) == 1
+
+
+def _is_running(k: LiveCluster, pod: str) -> bool:
+    phase: str = k.get("pod", pod)["status"]["phase"]
+    return phase == "Running"
 
 
 async def _until(holds: Callable[[], bool], within_s: float = 60.0) -> None:
