@@ -96,7 +96,7 @@ class Ground:
         self.any_settled = bool(self.settled.any())
         self.open_rows: Rows = np.flatnonzero(~self.settled) if self.any_settled else ALL_ROWS
         plain, self.scaled = _lasting_scorers(profile, pod, view)
-        lasting = _sum(plain, view, ~self.settled)
+        lasting = sum_of_scores(plain, view, ~self.settled)
         #: (nodes,) the part of the totals that does not follow usage; None where it is 0 everywhere, as without images.
         self.lasting = lasting if np.count_nonzero(lasting) else None
         #: Whether the normalised scores are the same for all nodes, so that `order` tells the whole truth.
@@ -116,7 +116,7 @@ def ground_for(profile: Profile, pod: PodInfo, view: View) -> Ground | NothingTo
 
 def standing_for(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Standing | NothingToReuse:
     """What is known of all pods like that one, on the ground of what node objects say. The pod names no node."""
-    states = _local_states(profile, pod, view, ground)
+    states = local_states(profile, pod, view, ground)
     if states is None:
         return NothingToReuse(view.nodes.spec_changes.position)
     return Standing(profile, pod, view, states, ground)
@@ -154,8 +154,8 @@ class Standing:
         self.passed_count = int(np.count_nonzero(self.passed))
         self._feasible_rows: RowArray | None = None
         # Scores.
-        self._following = _following_scorers(profile, pod, view)
-        totals = _sum(self._following, view, self.passed)
+        self._following = following_scorers(profile, pod, view)
+        totals = sum_of_scores(self._following, view, self.passed)
         if ground.lasting is not None:
             totals += ground.lasting
         self._ranks = nodes.name_ranks()
@@ -288,7 +288,7 @@ def _lasting_states(profile: Profile, pod: PodInfo, view: View) -> list[State] |
     return None if states is None else [*states, *[SKIP] * (len(filters) - len(lasting))]
 
 
-def _local_states(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> list[State] | None:
+def local_states(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> list[State] | None:
     """What PreFilter leaves for the local filters; None as in `_states_of`."""
     count = profile.lasting_filter_count
     states = _states_of(profile.local_filters[count:], profile, pod, view)
@@ -336,7 +336,7 @@ def _lasting_scorers(profile: Profile, pod: PodInfo, view: View) -> tuple[list[P
     return plain, scaled
 
 
-def _following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]:
+def following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]:
     """The local score plugins that follow usage and have something to say of such pods."""
     following = []
     for plugin in profile.following_scorers:
@@ -347,7 +347,7 @@ def _following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain
     return following
 
 
-def _sum(entries: Sequence[Plain], view: View, passed: BoolArray) -> IntArray:
+def sum_of_scores(entries: Sequence[Plain], view: View, passed: BoolArray) -> IntArray:
     """(nodes,) weighted scores of all of the plugins."""
     total: IntArray | None = None
     for entry in entries:

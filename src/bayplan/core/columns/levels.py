@@ -42,14 +42,16 @@ class Levels:
         position = (nodes.spec_changes.position, nodes.count, len(nodes.resources))
         log = nodes.usage_changes
         news = log.position - self._usage_position
-        if position != self._position or news > FEW_ROWS:
-            self._position = position
-            self._read_all()
-        elif news:
-            changed = log.since(self._usage_position)
-            assert changed is not None, "the log is longer than that"
-            for row in set(changed.tolist()):
-                self._read(row)
+        if news == 1 and position == self._position:
+            self._read(log.last)
+        elif news or position != self._position:
+            changed = log.since(self._usage_position) if news <= FEW_ROWS and position == self._position else None
+            if changed is None:
+                self._position = position
+                self._read_all()
+            else:
+                for row in set(changed.tolist()):
+                    self._read(row)
         self._usage_position = log.position
         return self if self._are_exact else None
 
@@ -80,11 +82,13 @@ class Levels:
         self._kept.clear()
 
     def _read(self, row: int) -> None:
-        nodes = self._nodes
-        nonzero = nodes.nonzero_requested[row]
-        self.used[:, row] = nodes.requested[row]
-        self._room[:, row] = 100.0 * (self.capacities[:2, row] - nonzero)
-        if self.used[:, row].max() >= EXACT_BELOW or nonzero.max() >= EXACT_BELOW:
+        nodes, capacities = self._nodes, self.capacities
+        requested: list[int] = nodes.requested[row].tolist()
+        supposed: list[int] = nodes.nonzero_requested[row].tolist()
+        self.used[:, row] = requested
+        for resource, amount in enumerate(supposed):
+            self._room[resource, row] = 100.0 * (capacities.item(resource, row) - amount)
+        if max(*requested, *supposed) >= EXACT_BELOW:
             self._are_exact = False
         for values, for_one in self._kept.values():
             values[row] = for_one(row)
