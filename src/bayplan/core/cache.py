@@ -38,7 +38,7 @@ class Cache:
         self.counters = Counters(self.shapes, self.pods)
         self.objects = Objects(gates=gates)
         # Which resources may come as devices is part of what is known of nodes.
-        self.objects.devices.on_class_change = lambda: self.nodes.spec_changes.append(0)
+        self.objects.devices.on_class_change = self.nodes.spec_changes.break_off
         self.objects.devices.on_devices_change = self._devices_changed
         self.nominated = NominatedPods()
         self._levels = Levels(self.nodes)

@@ -42,7 +42,7 @@ from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, run_post_filters
 from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
-from bayplan.core.standing import RANKS, Ground, NothingToReuse, Standing, ground_for, standing_for
+from bayplan.core.standing import RANKS, Ground, NothingToReuse, Standing, ground_for, standing_for, tied_from
 
 #: Bytes that all standings together may take, by estimate.
 STANDINGS_BYTES_MAX = 512 << 20
@@ -322,7 +322,7 @@ class _Kept:
         only_local = states is self._all_skip
         if standing.passed_count:
             if only_local and nominated is None:
-                return self._best(pod, view, standing.feasible_rows)
+                return self._best_of_all(pod, view)
             passed = self._filter_further(view, states, nominated)
             rows = passed.nonzero()[0]
             if len(rows):
@@ -389,24 +389,31 @@ class _Kept:
             passed[crowded] = full.filter(crowded).passed
         return passed
 
+    def _best_of_all(self, pod: PodInfo, view: View) -> Fits:
+        """The best of all nodes that pass the local filters."""
+        standing = self.local.standing
+        # All rows are looked at only for a plugin that wants to see them.
+        if standing.knows_feasible_rows or self._any_speaks(pod, view):
+            return self._best(pod, view, standing.feasible_rows)
+        return _first_of(standing)
+
+    def _any_speaks(self, pod: PodInfo, view: View) -> bool:
+        """Whether a score plugin that reads the cluster may have something to say now."""
+        return any(not isinstance(one, SelectiveScorePlugin) or one.speaks(pod, view) for one in self._later_scorers)
+
     def _best(self, pod: PodInfo, view: View, rows: RowArray) -> Fits:
         """The best of the feasible `rows`."""
         standing = self.local.standing
         more = self._later_scores(pod, view, rows)
-        if standing.total_is_constant_apart:
-            if more is None and len(rows) == standing.passed_count:
-                row = int(standing.order.argmax())
-                total = standing.plain_total(row)
-                return Fits(row, total + standing.constant, standing.order, (total - 1) * RANKS + 1)
-            order, constant = standing.order.take(rows), standing.constant
-        else:
-            order, constant = standing.totals(rows) * RANKS - view.nodes.name_ranks()[rows], 0
+        if more is None and len(rows) == standing.passed_count:
+            return _first_of(standing)
+        order = standing.order_among(rows)
         if more is not None:
             order += more * RANKS
         best = int(order.argmax())
         row = rows.item(best)
         total = (order.item(best) + view.nodes.name_ranks().item(row)) // RANKS
-        return Fits(row, total + constant, order, (total - 1) * RANKS + 1, rows)
+        return Fits(row, total + standing.ground.constant, order, tied_from(total), rows)
 
     def _later_scores(self, pod: PodInfo, view: View, rows: RowArray) -> IntArray | None:
         """(rows,) what the score plugins that read the cluster add; None when all of them skip."""
@@ -419,6 +426,14 @@ class _Kept:
                 weighted = scores * profile.weights[plugin.name]
                 sums = weighted if sums is None else sums + weighted
         return sums
+
+
+def _first_of(standing: Standing) -> Fits:
+    """The node that comes first by what the local plugins say."""
+    ranking = standing.ranking
+    row = ranking.best()
+    total = standing.ranked_total(row)
+    return Fits(row, total + standing.ground.constant, ranking.values, tied_from(total), ranking=ranking)
 
 
 def _instant(view: View) -> Instant:

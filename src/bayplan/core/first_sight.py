@@ -16,7 +16,7 @@ from bayplan.core.decision import Fits
 from bayplan.core.framework.contract import SKIP, SelectiveScorePlugin, State
 from bayplan.core.framework.profile import Profile
 from bayplan.core.snapshot import View
-from bayplan.core.standing import NOT_FEASIBLE, RANKS, Ground, following_scorers, local_states, sum_of_scores
+from bayplan.core.standing import NOT_FEASIBLE, RANKS, Ground, following_scorers, local_states, sum_of_scores, tied_from
 
 
 def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Fits | None:
@@ -33,9 +33,9 @@ def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Grou
     totals = sum_of_scores(following_scorers(profile, pod, view), view, passed)
     if ground.lasting is not None:
         totals += ground.lasting
-    if not ground.total_is_constant_apart:
+    if ground.varying:
         rows = np.flatnonzero(passed)
-        for scaled in ground.scaled:
+        for scaled in ground.varying:
             totals[rows] += scaled.weighted(rows)
     ranks = view.nodes.name_ranks()
     totals *= RANKS
@@ -44,8 +44,7 @@ def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Grou
         np.putmask(totals, ~passed, NOT_FEASIBLE)
     row = int(totals.argmax())
     total = (totals.item(row) + ranks.item(row)) // RANKS
-    constant = ground.constant if ground.total_is_constant_apart else 0
-    return Fits(row, total + constant, totals, (total - 1) * RANKS + 1)
+    return Fits(row, total + ground.constant, totals, tied_from(total))
 
 
 def _others_speak(profile: Profile, pod: PodInfo, view: View) -> bool:
@@ -57,7 +56,9 @@ def _others_speak(profile: Profile, pod: PodInfo, view: View) -> bool:
         if (selective is None or selective.concerns(pod)) and plugin.pre_filter(pod, view) is not SKIP:
             return True
     for scorer in profile.later_scorers:
-        if isinstance(scorer, SelectiveScorePlugin) and not scorer.tells_nodes_apart(pod):
+        if isinstance(scorer, SelectiveScorePlugin) and not (
+            scorer.tells_nodes_apart(pod) and scorer.speaks(pod, view)
+        ):
             continue
         pre = profile.pre_scorers.get(scorer.name)
         if pre is None or pre.pre_score(pod, view, every_row(view.nodes.count)) is not SKIP:

@@ -16,7 +16,7 @@ from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
-from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, PodParts, Reads, Skip
+from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, OtherNodes, PodParts, Reads, Skip
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import Amounts, amounts_at, levels_of, none_is_zero
 from bayplan.core.plugins.node_resources_fit import ScoredResource, scored_resources
@@ -39,6 +39,7 @@ class NodeResourcesBalancedAllocation:
     name: ClassVar[str] = "NodeResourcesBalancedAllocation"
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     pod_parts: ClassVar[PodParts] = PodParts.REQUESTS
+    other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def __init__(self, args: NodeResourcesBalancedAllocationArgs | None = None) -> None:
         self.args = args or NodeResourcesBalancedAllocationArgs()

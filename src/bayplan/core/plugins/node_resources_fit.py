@@ -36,7 +36,7 @@ from bayplan.core.framework.args import (
     ResourceWeight,
     ShapePoint,
 )
-from bayplan.core.framework.contract import MAX_NODE_SCORE, PodParts, Reads, Ready
+from bayplan.core.framework.contract import MAX_NODE_SCORE, OtherNodes, PodParts, Reads, Ready
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
@@ -106,6 +106,7 @@ class NodeResourcesFit:
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     pod_parts: ClassVar[PodParts] = PodParts.REQUESTS
+    other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def __init__(self, args: NodeResourcesFitArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
         self.args = args or NodeResourcesFitArgs()
