@@ -82,7 +82,7 @@ class Ground:
         self.settled: BoolArray = (self.verdicts.rejected_by != PASSED) | ~nodes.alive
         self.any_settled = bool(self.settled.any())
         self._plain, self.scaled = _lasting_scorers(profile, pod, view)
-        lasting = _sum(self._plain, view, ~self.settled)
+        lasting = sum_of_scores(self._plain, view, ~self.settled)
         #: (nodes,) the part of the totals that does not follow usage; None where it is 0 everywhere, as without images.
         self.lasting = lasting if np.count_nonzero(lasting) else None
         self._sort_scaled()
@@ -133,6 +133,11 @@ class Ground:
         self.version += len(self.varying) != varying
 
 
+def tied_from(total: int) -> int:
+    """The lowest value that a node with this total can have in a ranking."""
+    return (total - 1) * RANKS + 1
+
+
 def _instant(profile: Profile, view: View) -> tuple[int, ...]:
     """While this lasts, a change of a node object changes nothing but what local plugins say of that very node.
 
@@ -159,7 +164,7 @@ def ground_for(profile: Profile, pod: PodInfo, view: View) -> Ground | NothingTo
 
 def standing_for(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Standing | NothingToReuse:
     """What is known of all pods like that one, on the ground of what node objects say. The pod names no node."""
-    states = _local_states(profile, pod, view, ground)
+    states = local_states(profile, pod, view, ground)
     if states is None:
         return NothingToReuse(view.nodes.spec_changes.position)
     return Standing(profile, pod, view, states, ground)
@@ -196,8 +201,8 @@ class Standing:
         self.passed_count = int(np.count_nonzero(self.passed))
         self._feasible_rows: RowArray | None = None
         # Scores.
-        self._following = _following_scorers(profile, pod, view)
-        totals = _sum(self._following, view, self.passed)
+        self._following = following_scorers(profile, pod, view)
+        totals = sum_of_scores(self._following, view, self.passed)
         if ground.lasting is not None:
             totals += ground.lasting
         self._ranks = nodes.name_ranks()
@@ -430,7 +435,7 @@ def _lasting_states(profile: Profile, pod: PodInfo, view: View) -> list[State] |
     return None if states is None else [*states, *[SKIP] * (len(filters) - len(lasting))]
 
 
-def _local_states(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> list[State] | None:
+def local_states(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> list[State] | None:
     """What PreFilter leaves for the local filters; None as in `_states_of`."""
     count = profile.lasting_filter_count
     states = _states_of(profile.local_filters[count:], profile, pod, view)
@@ -479,7 +484,7 @@ def _lasting_scorers(profile: Profile, pod: PodInfo, view: View) -> tuple[list[P
     return plain, scaled
 
 
-def _following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]:
+def following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]:
     """The local score plugins that follow usage and have something to say of such pods."""
     following = []
     for plugin in profile.following_scorers:
@@ -490,7 +495,7 @@ def _following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain
     return following
 
 
-def _sum(entries: Sequence[Plain], view: View, passed: BoolArray) -> IntArray:
+def sum_of_scores(entries: Sequence[Plain], view: View, passed: BoolArray) -> IntArray:
     """(nodes,) weighted scores of all of the plugins."""
     total: IntArray | None = None
     for entry in entries:

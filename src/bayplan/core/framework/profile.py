@@ -95,6 +95,12 @@ class Profile:
         return tuple(plugin for plugin in self.pre_filter if plugin not in self.local_pre_filters)
 
     @cached_property
+    def asks_later_about_each_pod(self) -> bool:
+        """Whether a filter behind the local ones has no PreFilter, which could skip a pod."""
+        prepared = {plugin.name for plugin in self.later_pre_filters}
+        return any(plugin.name not in prepared for plugin in self.later_filters)
+
+    @cached_property
     def selective(self) -> dict[str, SelectivePlugin]:
         return {plugin.name: plugin for plugin in self.pre_filter if isinstance(plugin, SelectivePlugin)}
 
