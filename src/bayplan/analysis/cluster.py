@@ -110,7 +110,7 @@ class Cluster:
         with asking_extenders(configuration, [*self.objects, pending], called=call_extenders) as extenders:
             profiles = build_profiles(configuration, extenders)
             profile = profile_of(profiles, wanted.pod)
-            own_schedulers = _own_schedulers(configuration, foreign_victims)
+            own_schedulers = own_schedulers_of(configuration, foreign_victims)
             cache = self.build_cache(wanted.subject.key, profiles, configuration.gates, own_schedulers)
             _add_along(cache, [wanted.origin] if wanted.origin else [])
             info = cache.info(self._claiming(pending, cache))
@@ -143,7 +143,7 @@ class Cluster:
             for pod in pending:
                 _check_pending(pod)
                 profile_of(profiles, pod)
-            own_schedulers = _own_schedulers(configuration, foreign_victims)
+            own_schedulers = own_schedulers_of(configuration, foreign_victims)
             cache = self.build_cache(profiles=profiles, gates=configuration.gates, own_schedulers=own_schedulers)
             _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
             pending = [self._claiming(pod, cache) for pod in pending]
@@ -225,6 +225,15 @@ class Cluster:
         new = self._planned(key)
         pod = new.pod if new is not None else self.pods.get(key)
         return pod if pod is not None else self._find(Reference(POD, *_split(key))).pod
+
+    def pending_pod(self, text: str, cache: Cache, namespace: str = DEFAULT_NAMESPACE) -> Pod:
+        """The pod that a reference means (`web-0`, `prod/deployment/web`: its next one), as if it were pending.
+
+        What would be made along with it, volume claims and resource claims, goes into the cache.
+        """
+        wanted = self._wanted(text, namespace)
+        _add_along(cache, [wanted.origin] if wanted.origin else [])
+        return self._claiming(_unbound(wanted.pod), cache)
 
     def build_cache(
         self,
@@ -326,7 +335,7 @@ class Cluster:
         return [key]
 
 
-def _own_schedulers(configuration: Configuration, foreign_victims: str | None) -> frozenset[str] | None:
+def own_schedulers_of(configuration: Configuration, foreign_victims: str | None) -> frozenset[str] | None:
     """Those whose pods may be preempted, None: all. Raises ValueError for a setting that does not exist."""
     safety = with_settings(
         configuration.safety, None if foreign_victims is None else {"foreign_victims": foreign_victims}
