@@ -73,7 +73,7 @@ class Objects:
     now: int | None = None  # the time of the decision; None where a question has none
     version: int = 0  # grows with every change
     budgets_version: int = 0  # grows with every change of a budget
-    #: Worked out from services and controllers by whoever needs it; forgotten when one of them changes.
+    #: Worked out from services, controllers and budgets by whoever needs it; forgotten when one of the former changes.
     remembered: dict[Hashable, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -15,6 +15,8 @@ from bayplan.core.snapshot import View
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
 
+_NOBODY: BoolArray = np.zeros(0, dtype=np.bool_)
+
 
 @dataclass(frozen=True, slots=True)
 class Protection:
@@ -47,7 +49,7 @@ def _covered(view: View, budget: PodDisruptionBudget, pod_rows: RowArray) -> Boo
     selector = _selector(budget)
     if selector is None:
         return None
-    lookup = _matching_identities(view, budget.metadata.namespace, selector)
+    lookup = _matching_identities(view, budget, selector)
     if not lookup.any():
         return None
     covered = lookup[view.pods.identity_ids[pod_rows]]
@@ -65,15 +67,24 @@ def _selector(budget: PodDisruptionBudget) -> CompiledSelector | None:
     return None if selector.selects_nothing or selector.is_empty else selector
 
 
-def _matching_identities(view: View, namespace: str, selector: CompiledSelector) -> BoolArray:
+def _matching_identities(view: View, budget: PodDisruptionBudget, selector: CompiledSelector) -> BoolArray:
     """(identities,) A pod without labels is never covered, whatever the selector says."""
-    return np.array(
-        [
+    # Identities only ever get more, so what was found stays: hundreds of budgets are looked at for each preemption.
+    namespace, wanted = budget.metadata.namespace, budget.spec.selector
+    remembered, key = view.objects.remembered, (PodDisruptionBudget, namespace, budget.metadata.name)
+    known_for, lookup = remembered.get(key, (None, _NOBODY))
+    if known_for != wanted:
+        lookup = _NOBODY
+    identities = view.shapes.identities.values
+    if len(lookup) < len(identities):
+        new = [
             identity.namespace == namespace and bool(identity.labels) and selector.matches(dict(identity.labels))
-            for identity in view.shapes.identities.values
-        ],
-        dtype=np.bool_,
-    )
+            for identity in identities[len(lookup) :]
+        ]
+        lookup = np.concatenate((lookup, np.array(new, dtype=np.bool_)))
+        remembered[key] = wanted, lookup
+    matching: BoolArray = lookup
+    return matching
 
 
 def _not_disrupted(view: View, budget: PodDisruptionBudget, pod_rows: RowArray) -> BoolArray:
