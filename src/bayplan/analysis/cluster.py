@@ -149,7 +149,7 @@ class Cluster:
                 profile_of(profiles, pod)
             own_schedulers = own_schedulers_of(configuration, foreign_victims)
             cache = self.build_cache(profiles=profiles, gates=configuration.gates, own_schedulers=own_schedulers)
-            return place_pods(cache, profiles, self.ready(keys, cache), tie_break(ties), gated=gated)
+            return place_pods(cache, profiles, self.prepared(keys, cache), tie_break(ties), gated=gated)
 
     def queue(
         self,
@@ -296,7 +296,7 @@ class Cluster:
         _add_along(cache, [wanted.origin] if wanted.origin else [])
         return self._claiming(_unbound(wanted.pod), cache)
 
-    def ready(self, keys: Sequence[str], cache: Cache) -> list[Pod]:
+    def prepared(self, keys: Sequence[str], cache: Cache) -> list[Pod]:
         """The pending pods as they are tried. The cache gets what would be made along with them."""
         _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
         return [self._claiming(self.find_pod(key), cache) for key in keys]

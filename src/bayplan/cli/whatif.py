@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import click
 
-from bayplan.analysis.answers.gates import parse_gates
+from bayplan.analysis.answers.gates import gates_failed, parse_gates
 from bayplan.cli.answering import Asked, answer_options, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
-from bayplan.report.answers.whatif import gates_failed, whatif_parts
+from bayplan.report.answers.whatif import whatif_parts
 
 
 @click.command(
@@ -35,8 +35,8 @@ from bayplan.report.answers.whatif import gates_failed, whatif_parts
     "--fail-on",
     metavar="GATE,...",
     multiple=True,
-    help="Exit with 1 if the change evicts pods (evicts, or evicts=CLASS for that PriorityClass and those above it), "
-    "breaks a disruption budget (pdb) or leaves pods without a node (pending).",
+    help="Exit with 1 if the change evicts pods (evicts, or evicts=CLASS: of that PriorityClass), breaks a disruption "
+    "budget (pdb) or leaves pods without a node (pending).",
 )
 @answer_options()
 def command(
@@ -55,7 +55,7 @@ def command(
     if not (applied or deleted or drained or add_nodes):
         raise click.UsageError("There is no change: use --apply, --delete, --drain or --add-nodes.")
     cluster = asked.cluster()
-    gates = parse_gates(fail_on, cluster.objects)
+    gates = parse_gates(fail_on, cluster)
     answer = cluster.whatif(
         applied,
         delete=deleted,

@@ -106,7 +106,7 @@ class Course:
         queue = cluster.queue_under(asking.profiles, asking.configuration.gates)
         self.held_back = dict(queue.gated)  # pods that are not tried, and why
         self.held_back |= {key: _left_to(scheduler) for key, scheduler in queue.foreign.items()}
-        for pod in cluster.ready(queue.keys, self.cache):
+        for pod in cluster.prepared(queue.keys, self.cache):
             self._wait(pod)
 
     # What may happen.

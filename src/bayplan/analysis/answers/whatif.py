@@ -32,10 +32,6 @@ class Fate:
     message: str = ""  # why it has no node with the change
     victims: tuple[str, ...] = ()  # whom it evicts
 
-    @property
-    def is_new(self) -> bool:
-        return not self.node_before and not self.pending_before
-
     def to_dict(self) -> dict[str, Any]:
         plain: dict[str, Any] = {"pod": self.pod, "before": self.node_before or None, "after": self.node_after or None}
         if self.pending_before:

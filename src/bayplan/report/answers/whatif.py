@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bayplan.analysis.answers.course import Cause, Departure
-from bayplan.analysis.answers.gates import Gate
 from bayplan.analysis.answers.node_usage import NodeChange, NodeUsage
 from bayplan.analysis.answers.whatif import Fate, WhatIf
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
@@ -42,12 +41,6 @@ def whatif_parts(answer: WhatIf, failed: Mapping[str, Sequence[str]]) -> Iterato
         yield Heading("Draining")
         yield from draining_parts(answer.draining)
     yield from _nodes(answer.nodes)
-
-
-def gates_failed(answer: WhatIf, gates: Sequence[Gate]) -> dict[str, list[str]]:
-    """Gate -> pods or budgets to blame."""
-    blamed = {gate.text: gate.failed_by(answer) for gate in gates}
-    return {text: names for text, names in blamed.items() if names}
 
 
 def _summary(answer: WhatIf) -> Sentence:
