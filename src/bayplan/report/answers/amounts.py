@@ -1,0 +1,19 @@
+"""Amounts of resources in the words of a reader: `1.5 cores`, `8Gi of memory`, `2 of nvidia.com/gpu`."""
+
+from __future__ import annotations
+
+from bayplan.core.columns.resources import CPU_NAME
+from bayplan.report.explain.shortages import written_amount
+
+
+def amount_in_words(resource: str, amount: int) -> str:
+    """Takes milli-cores for cpu and whole units for all else."""
+    if resource == CPU_NAME:
+        cores = f"{amount / 1000:g}"
+        return f"{cores} core" if amount == 1000 else f"{cores} cores"
+    return f"{written_amount(resource, amount)} of {resource}"
+
+
+def percent(share: float) -> str:
+    """`25 %`; little is more than nothing."""
+    return "< 1 %" if 0 < share < 0.005 else f"{share:.0%}".replace("%", " %")
