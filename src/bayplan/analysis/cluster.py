@@ -44,6 +44,7 @@ from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
     from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
+    from bayplan.analysis.answers.fixing.answer import Fixes
 
 
 @dataclass(slots=True)
@@ -234,6 +235,21 @@ class Cluster:
         from bayplan.analysis.answers.exposure.ranking import ranking_of  # noqa: PLC0415
 
         return ranking_of(Asking.about(self, config, feature_gates, foreign_victims), top)
+
+    def fix(
+        self,
+        pod: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Fixes:
+        """Which changes would let this pending pod, or the next pod of this workload, run? The smallest come first."""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.fixing.fixing import fixes_of  # noqa: PLC0415
+
+        return fixes_of(Asking.about(self, config, feature_gates, foreign_victims), pod, namespace)
 
     # Parts.
 

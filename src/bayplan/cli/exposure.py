@@ -27,9 +27,7 @@ _TOP = 20
     multiple=True,
     help="Would the pods and workloads in this file evict it? Each is decided alone. Can be repeated.",
 )
-@click.option(
-    "--top", type=click.IntRange(min=1), default=_TOP, show_default=True, help="Number of workloads to rank."
-)
+@click.option("--top", type=click.IntRange(min=1), default=_TOP, show_default=True, help="Number of workloads to rank.")
 def command(asked: Asked, pod: str | None, every: bool, against: tuple[str, ...], top: int) -> int:
     """Find out what could evict POD: from which priority and which request on.
 

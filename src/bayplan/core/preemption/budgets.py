@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray
+from bayplan.core.columns import BoolArray, IdArray, IntArray, RowArray
 from bayplan.core.snapshot import View
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
@@ -51,7 +51,7 @@ def is_covered(budget: PodDisruptionBudget, labels: Mapping[str, str]) -> bool:
 
 
 def _covered(
-    view: View, budget: PodDisruptionBudget, pod_rows: RowArray, identities: tuple[RowArray, RowArray]
+    view: View, budget: PodDisruptionBudget, pod_rows: RowArray, identities: tuple[IdArray, RowArray]
 ) -> BoolArray | None:
     """(victims,) pods whose eviction the budget counts; None when there are none."""
     selector = _selector(budget)
@@ -76,7 +76,7 @@ def _selector(budget: PodDisruptionBudget) -> CompiledSelector | None:
     return None if selector.selects_nothing or selector.is_empty else selector
 
 
-def _matching(view: View, namespace: str, selector: CompiledSelector, identity_ids: RowArray) -> BoolArray:
+def _matching(view: View, namespace: str, selector: CompiledSelector, identity_ids: IdArray) -> BoolArray:
     """(identities,) A pod without labels is never covered, whatever the selector says."""
     values = view.shapes.identities.values
     return np.array(

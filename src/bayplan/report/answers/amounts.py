@@ -8,10 +8,16 @@ from bayplan.report.explain.shortages import written_amount
 
 def amount_in_words(resource: str, amount: int) -> str:
     """Takes milli-cores for cpu and whole units for all else."""
-    if resource == CPU_NAME:
-        cores = f"{amount / 1000:g}"
-        return f"{cores} core" if amount == 1000 else f"{cores} cores"
-    return f"{written_amount(resource, amount)} of {resource}"
+    plain = bare_amount(resource, amount)
+    return plain if resource == CPU_NAME else f"{plain} of {resource}"
+
+
+def bare_amount(resource: str, amount: int) -> str:
+    """The same where the resource has been named: `1.5 cores`, `8Gi`, `2`."""
+    if resource != CPU_NAME:
+        return written_amount(resource, amount)
+    cores = f"{amount / 1000:g}"
+    return f"{cores} core" if amount == 1000 else f"{cores} cores"
 
 
 def percent(share: float) -> str:

@@ -8,6 +8,7 @@ do not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 from bayplan.admission.priority import PREEMPT_LOWER_PRIORITY, PriorityClasses
 from bayplan.analysis.answers.asking import Asking
@@ -127,6 +128,9 @@ class Exposing:
             amounts = _amounts(resource, amount)
             return self._probing.on_node(pod.spec.node_name, priority, amounts, pod.metadata.namespace)
 
+        def evicts(resource: str, amount: int) -> bool:
+            return key in victims(resource, amount)
+
         gone = victims(PODS_NAME, 1)
         if key in gone:  # the node has as many pods as it may have
             return (Threshold(PODS_NAME, 1, 1 / max(1, int(self._view.nodes.allowed_pods[node_row])), gone),)
@@ -138,7 +142,7 @@ class Exposing:
             if expected == NEVER or not offered:
                 continue
             resource = self._cache.resources.values[column]
-            amount = _smallest(lambda amount, of=resource: key in victims(of, amount), expected, offered)
+            amount = _smallest(partial(evicts, resource), expected, offered)
             if amount is not None:
                 found.append(Threshold(resource, amount, amount / offered, victims(resource, amount)))
         return tuple(sorted(found, key=lambda threshold: threshold.share))
