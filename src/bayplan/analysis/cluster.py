@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayplan.admission import admit
 from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
@@ -41,6 +41,10 @@ from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.reading import ReadResult, from_dicts, read, without_garbage_collection
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.well_known import DEFAULT_NAMESPACE
+
+if TYPE_CHECKING:
+    from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
+    from bayplan.analysis.answers.fixing.answer import Fixes
 
 
 @dataclass(slots=True)
@@ -201,6 +205,51 @@ class Cluster:
         objects += [new.pod for new in planned]
         objects = [obj for obj in objects if not (isinstance(obj, ResourceClaim) and object_key(obj) in claims)]
         return Cluster([*(_bound(obj, nodes) if isinstance(obj, Pod) else obj for obj in objects), *claims.values()])
+
+    def exposure(
+        self,
+        pod: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        against: Sequence[Object] = (),
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Exposure:
+        """What could evict this running pod, or the pods of this workload, and do the pods in `against` do it?"""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.exposure.subjects import exposure_of  # noqa: PLC0415
+
+        return exposure_of(Asking.about(self, config, feature_gates, foreign_victims), pod, namespace, against)
+
+    def exposure_ranking(
+        self,
+        config: ConfigSource = None,
+        *,
+        top: int = 20,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Ranking:
+        """The workloads whose pods are evicted most easily, most exposed first."""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.exposure.ranking import ranking_of  # noqa: PLC0415
+
+        return ranking_of(Asking.about(self, config, feature_gates, foreign_victims), top)
+
+    def fix(
+        self,
+        pod: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Fixes:
+        """Which changes would let this pending pod, or the next pod of this workload, run? The smallest come first."""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.fixing.fixing import fixes_of  # noqa: PLC0415
+
+        return fixes_of(Asking.about(self, config, feature_gates, foreign_victims), pod, namespace)
 
     # Parts.
 

@@ -35,6 +35,8 @@ EXPECTED = (InvalidObject, click.ClickException, OSError)
 COMMANDS = {
     "explain": "Explain where a pod fits, why not elsewhere, and which pods it would preempt.",
     "place": "Place the pending pods one by one, evicting only where necessary.",
+    "exposure": "Find out what could evict a pod, and which workloads are most exposed.",
+    "fix": "Find the smallest changes that would let a pending pod run.",
     "simulate": "Simulate a cluster over time: which pods run, wait or get preempted.",
     "dump": "Write a live cluster to a file, with its own names or without.",
     "compare": "Compare simulation results: what changed, and for which pods.",
