@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayplan.admission import admit
 from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
@@ -41,6 +41,9 @@ from bayplan.model.pod import FINISHED_PHASES, Pod
 from bayplan.model.reading import ReadResult, from_dicts, read, without_garbage_collection
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.well_known import DEFAULT_NAMESPACE
+
+if TYPE_CHECKING:
+    from bayplan.analysis.answers.capacity import Capacity
 
 
 @dataclass(slots=True)
@@ -188,6 +191,35 @@ class Cluster:
             else:
                 found.gated[key] = admitted.message
         return found
+
+    def capacity(
+        self,
+        pods: Sequence[str | Mapping[str, Any]] = (),
+        workloads: Sequence[str] = (),
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        replicas: int | None = None,
+        nodes: Sequence[str] = (),
+        evicting: bool = True,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Capacity:
+        """How many more of these pods fit, where, what runs out first, and how many nodes would be needed.
+
+        Args:
+            pods: objects, files with one pod or workload each, or requests such as `cpu=500m,memory=1Gi`; texts may
+                end in `=N`, the share of these pods among several.
+            workloads: of this cluster, as for `explain`; also with `=N`.
+            replicas: how many are wanted; if they do not fit, the answer says how many nodes of which kind it takes.
+            nodes: the kinds of nodes to add (`8cpu,32Gi`, or a file with nodes); none: those of the cluster.
+            evicting: count once more with pods of lower priority evicted.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.capacity import capacity  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return capacity(asking, pods, workloads, namespace=namespace, replicas=replicas, nodes=nodes, evicting=evicting)
 
     def after(self, placement: Placement) -> Cluster:
         """The cluster after the placed pods run and their victims are gone."""
