@@ -43,10 +43,11 @@ from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
+    from bayplan.analysis.answers.capacity import Capacity
     from bayplan.analysis.answers.drain import Draining
-    from bayplan.analysis.answers.whatif import WhatIf
     from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
     from bayplan.analysis.answers.fixing.answer import Fixes
+    from bayplan.analysis.answers.whatif import WhatIf
 
 
 @dataclass(slots=True)
@@ -251,6 +252,35 @@ class Cluster:
 
         asking = Asking.about(self, config, feature_gates, foreign_victims)
         return drain(asking, nodes_named(self, nodes, selector), rolling=rolling)
+
+    def capacity(
+        self,
+        pods: Sequence[str | Mapping[str, Any]] = (),
+        workloads: Sequence[str] = (),
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        replicas: int | None = None,
+        nodes: Sequence[str] = (),
+        evicting: bool = True,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Capacity:
+        """How many more of these pods fit, where, what runs out first, and how many nodes would be needed.
+
+        Args:
+            pods: objects, files with one pod or workload each, or requests such as `cpu=500m,memory=1Gi`; texts may
+                end in `=N`, the share of these pods among several.
+            workloads: of this cluster, as for `explain`; also with `=N`.
+            replicas: how many are wanted; if they do not fit, the answer says how many nodes of which kind it takes.
+            nodes: the kinds of nodes to add (`8cpu,32Gi`, or a file with nodes); none: those of the cluster.
+            evicting: count once more with pods of lower priority evicted.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.capacity import capacity  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return capacity(asking, pods, workloads, namespace=namespace, replicas=replicas, nodes=nodes, evicting=evicting)
 
     def after(self, placement: Placement) -> Cluster:
         """The cluster after the placed pods run and their victims are gone."""
