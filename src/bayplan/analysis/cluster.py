@@ -43,7 +43,10 @@ from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
+    from bayplan.analysis.answers.capacity import Capacity
     from bayplan.analysis.answers.drain import Draining
+    from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
+    from bayplan.analysis.answers.fixing.answer import Fixes
     from bayplan.analysis.answers.whatif import WhatIf
 
 
@@ -250,6 +253,35 @@ class Cluster:
         asking = Asking.about(self, config, feature_gates, foreign_victims)
         return drain(asking, nodes_named(self, nodes, selector), rolling=rolling)
 
+    def capacity(
+        self,
+        pods: Sequence[str | Mapping[str, Any]] = (),
+        workloads: Sequence[str] = (),
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        replicas: int | None = None,
+        nodes: Sequence[str] = (),
+        evicting: bool = True,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Capacity:
+        """How many more of these pods fit, where, what runs out first, and how many nodes would be needed.
+
+        Args:
+            pods: objects, files with one pod or workload each, or requests such as `cpu=500m,memory=1Gi`; texts may
+                end in `=N`, the share of these pods among several.
+            workloads: of this cluster, as for `explain`; also with `=N`.
+            replicas: how many are wanted; if they do not fit, the answer says how many nodes of which kind it takes.
+            nodes: the kinds of nodes to add (`8cpu,32Gi`, or a file with nodes); none: those of the cluster.
+            evicting: count once more with pods of lower priority evicted.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.capacity import capacity  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return capacity(asking, pods, workloads, namespace=namespace, replicas=replicas, nodes=nodes, evicting=evicting)
+
     def after(self, placement: Placement) -> Cluster:
         """The cluster after the placed pods run and their victims are gone."""
         gone = {victim for placed in placement.decisions for victim in placed.victims}
@@ -262,6 +294,51 @@ class Cluster:
         objects += [new.pod for new in planned]
         objects = [obj for obj in objects if not (isinstance(obj, ResourceClaim) and object_key(obj) in claims)]
         return Cluster([*(_bound(obj, nodes) if isinstance(obj, Pod) else obj for obj in objects), *claims.values()])
+
+    def exposure(
+        self,
+        pod: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        against: Sequence[Object] = (),
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Exposure:
+        """What could evict this running pod, or the pods of this workload, and do the pods in `against` do it?"""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.exposure.subjects import exposure_of  # noqa: PLC0415
+
+        return exposure_of(Asking.about(self, config, feature_gates, foreign_victims), pod, namespace, against)
+
+    def exposure_ranking(
+        self,
+        config: ConfigSource = None,
+        *,
+        top: int = 20,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Ranking:
+        """The workloads whose pods are evicted most easily, most exposed first."""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.exposure.ranking import ranking_of  # noqa: PLC0415
+
+        return ranking_of(Asking.about(self, config, feature_gates, foreign_victims), top)
+
+    def fix(
+        self,
+        pod: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Fixes:
+        """Which changes would let this pending pod, or the next pod of this workload, run? The smallest come first."""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.fixing.fixing import fixes_of  # noqa: PLC0415
+
+        return fixes_of(Asking.about(self, config, feature_gates, foreign_victims), pod, namespace)
 
     # Parts.
 

@@ -17,6 +17,7 @@ from bayplan.core.columns import IntArray, RowArray
 from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.labels import NO_LABELS
+from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable
@@ -73,7 +74,7 @@ class Objects:
     now: int | None = None  # the time of the decision; None where a question has none
     version: int = 0  # grows with every change
     budgets_version: int = 0  # grows with every change of a budget
-    #: Worked out from services, controllers and budgets by whoever needs it; forgotten when one of the former changes.
+    #: Worked out from services and controllers by whoever needs it; forgotten when one of them changes.
     remembered: dict[Hashable, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -177,6 +178,7 @@ class View:
     objects: Objects
     nominated: NominatedPods
     usage: Usage
+    levels: Levels | None  # None in any world but the one that is
     #: Nodes are as an extender returned them: nothing is known of the pods and images there. Only scoring sees them so.
     bare: bool = False
 
@@ -185,10 +187,10 @@ class View:
 
     def what_if(self) -> View:
         """The same instant with usage that may be shifted."""
-        return replace(self, usage=self.usage.copy())
+        return replace(self, usage=self.usage.copy(), levels=None)
 
     def without_pods(self) -> View:
         """The same instant with nodes that are objects and nothing else."""
         usage = self.usage
         nothing = (usage.requested, usage.nonzero_requested, usage.pod_counts)
-        return replace(self, usage=Usage(*map(np.zeros_like, nothing)), bare=True)
+        return replace(self, usage=Usage(*map(np.zeros_like, nothing)), levels=None, bare=True)

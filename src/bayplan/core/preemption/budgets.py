@@ -6,16 +6,15 @@ The budget of each node's dry run is spent from the most important pod downward;
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray
+from bayplan.core.columns import BoolArray, IdArray, IntArray, RowArray
 from bayplan.core.snapshot import View
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
-
-_NOBODY: BoolArray = np.zeros(0, dtype=np.bool_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +29,9 @@ def protect(view: View, pod_rows: RowArray, node_starts: RowArray) -> Protection
     """`pod_rows` are grouped by node, most important first; `node_starts` has the first position of each pod's node."""
     violating = np.zeros(len(pod_rows), dtype=np.bool_)
     by_budget: dict[str, BoolArray] = {}
+    identities = np.unique(view.pods.identity_ids[pod_rows], return_inverse=True)
     for (namespace, name), budget in view.objects.budgets.items():
-        covered = _covered(view, budget, pod_rows)
+        covered = _covered(view, budget, pod_rows, identities)
         if covered is None:
             continue
         spent = np.cumsum(covered)
@@ -44,15 +44,24 @@ def protect(view: View, pod_rows: RowArray, node_starts: RowArray) -> Protection
     return Protection(violating, by_budget)
 
 
-def _covered(view: View, budget: PodDisruptionBudget, pod_rows: RowArray) -> BoolArray | None:
+def is_covered(budget: PodDisruptionBudget, labels: Mapping[str, str]) -> bool:
+    """Whether the budget counts pods of its namespace with these labels."""
+    selector = _selector(budget)
+    return selector is not None and bool(labels) and selector.matches(labels)
+
+
+def _covered(
+    view: View, budget: PodDisruptionBudget, pod_rows: RowArray, identities: tuple[IdArray, RowArray]
+) -> BoolArray | None:
     """(victims,) pods whose eviction the budget counts; None when there are none."""
     selector = _selector(budget)
     if selector is None:
         return None
-    lookup = _matching_identities(view, budget, selector)
-    if not lookup.any():
+    ids, positions = identities
+    matching = _matching(view, budget.metadata.namespace, selector, ids)
+    if not matching.any():
         return None
-    covered = lookup[view.pods.identity_ids[pod_rows]]
+    covered: BoolArray = matching[positions]
     if budget.status and budget.status.disrupted_pods:
         covered &= _not_disrupted(view, budget, pod_rows)
     return covered if covered.any() else None
@@ -67,24 +76,16 @@ def _selector(budget: PodDisruptionBudget) -> CompiledSelector | None:
     return None if selector.selects_nothing or selector.is_empty else selector
 
 
-def _matching_identities(view: View, budget: PodDisruptionBudget, selector: CompiledSelector) -> BoolArray:
+def _matching(view: View, namespace: str, selector: CompiledSelector, identity_ids: IdArray) -> BoolArray:
     """(identities,) A pod without labels is never covered, whatever the selector says."""
-    # Identities only ever get more, so what was found stays: hundreds of budgets are looked at for each preemption.
-    namespace, wanted = budget.metadata.namespace, budget.spec.selector
-    remembered, key = view.objects.remembered, (PodDisruptionBudget, namespace, budget.metadata.name)
-    known_for, lookup = remembered.get(key, (None, _NOBODY))
-    if known_for != wanted:
-        lookup = _NOBODY
-    identities = view.shapes.identities.values
-    if len(lookup) < len(identities):
-        new = [
+    values = view.shapes.identities.values
+    return np.array(
+        [
             identity.namespace == namespace and bool(identity.labels) and selector.matches(dict(identity.labels))
-            for identity in identities[len(lookup) :]
-        ]
-        lookup = np.concatenate((lookup, np.array(new, dtype=np.bool_)))
-        remembered[key] = wanted, lookup
-    matching: BoolArray = lookup
-    return matching
+            for identity in map(values.__getitem__, identity_ids.tolist())
+        ],
+        dtype=np.bool_,
+    )
 
 
 def _not_disrupted(view: View, budget: PodDisruptionBudget, pod_rows: RowArray) -> BoolArray:
