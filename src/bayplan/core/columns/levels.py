@@ -32,7 +32,8 @@ class Levels:
         self._are_exact = False
         self.capacities: FloatArray = np.zeros((0, 0))  # (resources, nodes)
         self.used: FloatArray = self.capacities  # (resources, nodes)
-        self._room: FloatArray = self.capacities  # (2, nodes) what `hundredfold_free` gives
+        #: (resources, nodes) a hundred times what is free; of cpu and memory by the minima that the scheduler supposes
+        self.room: FloatArray = self.capacities
         self.offered_by_all: list[bool] = []  # (resources,) whether every node has some
         self._kept: dict[Hashable, tuple[IntArray, Callable[[int], int]]] = {}
 
@@ -55,14 +56,6 @@ class Levels:
         self._usage_position = log.position
         return self if self._are_exact else None
 
-    def hundredfold_free(self, resource: int) -> FloatArray:
-        """(nodes,) a hundred times what is free; of cpu and memory by the minima that the scheduler supposes."""
-        if resource < len(self._room):
-            room: FloatArray = self._room[resource]
-        else:
-            room = 100.0 * (self.capacities[resource] - self.used[resource])
-        return room
-
     def kept(self, key: Hashable, for_all: Callable[[], IntArray], for_one: Callable[[int], int]) -> IntArray:
         """(nodes,) what follows from a node's levels alone; worked out once, and then for rows that change."""
         known = self._kept.get(key)
@@ -75,7 +68,9 @@ class Levels:
         alive = nodes.alive
         self.capacities = np.where(alive, nodes.allocatable.T, 1).astype(np.float64)
         self.used = nodes.requested.T.astype(np.float64)
-        self._room = 100.0 * (self.capacities[:2] - nodes.nonzero_requested.T)
+        self.room = self.capacities - self.used
+        self.room[:2] = self.capacities[:2] - nodes.nonzero_requested.T
+        self.room *= 100.0
         self.offered_by_all = [bool(capacities.min(initial=1.0) > 0) for capacities in self.capacities]
         amounts = (self.capacities, self.used, nodes.nonzero_requested)
         self._are_exact = all(each.max(initial=0) < EXACT_BELOW for each in amounts)
@@ -86,8 +81,8 @@ class Levels:
         requested: list[int] = nodes.requested[row].tolist()
         supposed: list[int] = nodes.nonzero_requested[row].tolist()
         self.used[:, row] = requested
-        for resource, amount in enumerate(supposed):
-            self._room[resource, row] = 100.0 * (capacities.item(resource, row) - amount)
+        for resource, amount in enumerate((*supposed, *requested[2:])):
+            self.room[resource, row] = 100.0 * (capacities.item(resource, row) - amount)
         if max(*requested, *supposed) >= EXACT_BELOW:
             self._are_exact = False
         for values, for_one in self._kept.values():

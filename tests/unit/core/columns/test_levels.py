@@ -27,7 +27,7 @@ def two_nodes() -> Cache:
 
 def free_memory(levels: Levels | None) -> list[float]:
     assert levels is not None
-    return [float(free) / 100 / GIBIBYTE for free in levels.hundredfold_free(1)]
+    return [float(free) / 100 / GIBIBYTE for free in levels.room[1]]
 
 
 def test_they_follow_pods_and_nodes() -> None:
