@@ -36,6 +36,7 @@ COMMANDS = {
     "explain": "Explain where a pod fits, why not elsewhere, and which pods it would preempt.",
     "place": "Place the pending pods one by one, evicting only where necessary.",
     "capacity": "Count how many more pods of a kind fit, where, and what runs out first.",
+    "audit": "Find what is wrong with a cluster before it hurts, a failing node included.",
     "simulate": "Simulate a cluster over time: which pods run, wait or get preempted.",
     "dump": "Write a live cluster to a file, with its own names or without.",
     "compare": "Compare simulation results: what changed, and for which pods.",
