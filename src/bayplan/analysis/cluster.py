@@ -43,8 +43,11 @@ from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
+    from bayplan.analysis.answers.capacity import Capacity
+    from bayplan.analysis.answers.drain import Draining
     from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
     from bayplan.analysis.answers.fixing.answer import Fixes
+    from bayplan.analysis.answers.whatif import WhatIf
 
 
 @dataclass(slots=True)
@@ -149,9 +152,7 @@ class Cluster:
                 profile_of(profiles, pod)
             own_schedulers = own_schedulers_of(configuration, foreign_victims)
             cache = self.build_cache(profiles=profiles, gates=configuration.gates, own_schedulers=own_schedulers)
-            _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
-            pending = [self._claiming(pod, cache) for pod in pending]
-            return place_pods(cache, profiles, pending, tie_break(ties), gated=gated)
+            return place_pods(cache, profiles, self.prepared(keys, cache), tie_break(ties), gated=gated)
 
     def queue(
         self,
@@ -170,8 +171,24 @@ class Cluster:
         """
         configuration = load_configuration(config, feature_gates)
         profiles = build_profiles(configuration)
-        keys = self.pending_pods() if named is None else self._pending_among(named, namespace)
-        found, cache = PodQueue(), Cache(configuration.gates)
+        if named is None:
+            return self.queue_under(profiles, configuration.gates, gated=gated)
+        keys = self._pending_among(named, namespace)
+        for key in keys:
+            profile_of(profiles, self.find_pod(key))  # raises: somebody asked for this very pod
+        return self.queue_under(profiles, configuration.gates, keys, gated=gated)
+
+    def queue_under(
+        self,
+        profiles: Mapping[str, Profile],
+        gates: FeatureGates,
+        keys: Sequence[str] | None = None,
+        *,
+        gated: bool = False,
+    ) -> PodQueue:
+        """As `queue`, for profiles that have been built; of these pods, or of all pending ones."""
+        keys = self.pending_pods() if keys is None else keys
+        found, cache = PodQueue(), Cache(gates)
         order = queue_order(profiles)
         for claim in self.objects:
             if isinstance(claim, ResourceClaim):
@@ -181,8 +198,6 @@ class Cluster:
         for key in sorted(keys, key=lambda key: order(infos[key], arrival[key])):
             pod = self.find_pod(key)
             profile = profiles.get(pod.spec.scheduler_name)
-            if profile is None and named is not None:
-                profile = profile_of(profiles, pod)  # raises: somebody asked for this very pod
             if profile is None:
                 found.foreign[key] = pod.spec.scheduler_name
                 continue
@@ -192,6 +207,80 @@ class Cluster:
             else:
                 found.gated[key] = admitted.message
         return found
+
+    def whatif(
+        self,
+        apply: Sequence[str | Path | Mapping[str, Any]] = (),
+        *,
+        delete: Sequence[str] = (),
+        drain: Sequence[str] = (),
+        add_nodes: Sequence[str] = (),
+        namespace: str = DEFAULT_NAMESPACE,
+        config: ConfigSource = None,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> WhatIf:
+        """What is different if this is done: which pods get a node, are evicted by whom, or stay pending?
+
+        `apply` takes files, directories and objects as plain dicts; `delete` KIND/NAME; `drain` names of nodes;
+        `add_nodes` `NODE=N`, `FILE=N` or `8cpu,32Gi=N`. Raises InvalidObject.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.changes import read_change  # noqa: PLC0415
+        from bayplan.analysis.answers.whatif import whatif  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return whatif(asking, read_change(self, apply, delete, add_nodes, namespace), drain)
+
+    def drain(
+        self,
+        nodes: Sequence[str] = (),
+        *,
+        selector: str = "",
+        rolling: bool = False,
+        config: ConfigSource = None,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Draining:
+        """Would everything on these nodes fit elsewhere, and may it leave?
+
+        `selector` adds all nodes with these labels (`pool=a`). With `rolling`, each node is back before the next one
+        is drained. Raises InvalidObject.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.drain import drain, nodes_named  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return drain(asking, nodes_named(self, nodes, selector), rolling=rolling)
+
+    def capacity(
+        self,
+        pods: Sequence[str | Mapping[str, Any]] = (),
+        workloads: Sequence[str] = (),
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        replicas: int | None = None,
+        nodes: Sequence[str] = (),
+        evicting: bool = True,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Capacity:
+        """How many more of these pods fit, where, what runs out first, and how many nodes would be needed.
+
+        Args:
+            pods: objects, files with one pod or workload each, or requests such as `cpu=500m,memory=1Gi`; texts may
+                end in `=N`, the share of these pods among several.
+            workloads: of this cluster, as for `explain`; also with `=N`.
+            replicas: how many are wanted; if they do not fit, the answer says how many nodes of which kind it takes.
+            nodes: the kinds of nodes to add (`8cpu,32Gi`, or a file with nodes); none: those of the cluster.
+            evicting: count once more with pods of lower priority evicted.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.capacity import capacity  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return capacity(asking, pods, workloads, namespace=namespace, replicas=replicas, nodes=nodes, evicting=evicting)
 
     def after(self, placement: Placement) -> Cluster:
         """The cluster after the placed pods run and their victims are gone."""
@@ -283,6 +372,11 @@ class Cluster:
         wanted = self._wanted(text, namespace)
         _add_along(cache, [wanted.origin] if wanted.origin else [])
         return self._claiming(_unbound(wanted.pod), cache)
+
+    def prepared(self, keys: Sequence[str], cache: Cache) -> list[Pod]:
+        """The pending pods as they are tried. The cache gets what would be made along with them."""
+        _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
+        return [self._claiming(self.find_pod(key), cache) for key in keys]
 
     def build_cache(
         self,

@@ -8,12 +8,9 @@ instant is fixed: what was planned first comes first.
 
 from __future__ import annotations
 
-import gc
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
-from typing import Protocol
 
 from bayplan.controllers.contract import Controller
 from bayplan.core.actions import Action, Bind, Emit, Evict, WriteVolumes
@@ -23,6 +20,7 @@ from bayplan.model.kinds import KINDS, Object
 from bayplan.model.watch_types import ADDED
 from bayplan.store import Store, WatchEvent
 from bayplan.worlds.delays import Draws
+from bayplan.worlds.driving import DecidingScheduler, rare_collections
 from bayplan.worlds.faults import CONFLICT, NO_FAULTS, TIMEOUT, Faults, Spoiled
 from bayplan.worlds.performing import EmittedEvent, Performer
 from bayplan.worlds.reflector import NEVER, Reflector
@@ -30,14 +28,6 @@ from bayplan.worlds.reflector import NEVER, Reflector
 #: More steps than this at one instant mean that the world goes round in circles.
 STEPS_AT_ONCE_MAX = 1_000_000
 SLOW_FACTOR = 100
-
-
-class DecidingScheduler(Protocol):
-    """What a world needs of a scheduler."""
-
-    def observe(self, event: Event, now: int) -> None: ...
-    def decide(self, now: int) -> Decision | None: ...
-    def due_at(self, now: int) -> int | None: ...
 
 
 class SimulatedWorld:
@@ -266,20 +256,6 @@ def _listeners(controllers: Sequence[Controller]) -> dict[str, list[int]]:
         kind: [position for position, controller in enumerate(controllers) if kind in controller.watches]
         for kind in KINDS
     }
-
-
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Let the garbage collector look less often: a cluster is many objects that live long and hold no cycles.
-
-    At its usual pace it would go through all of them again and again, for a third of the time.
-    """
-    thresholds = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 1_000)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
 
 
 def _unknown(action: Action) -> Event:
