@@ -21,6 +21,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Decision, Fits, NeedsPreemption, Outcome, Unschedulable
 from bayplan.core.events import (
+    Answer,
     BindAnswered,
     ClaimWriteFailed,
     Event,
@@ -145,7 +146,7 @@ class Scheduler:
         else:
             self._answered(event, now)
 
-    def _answered(self, event: BindAnswered | EvictAnswered | VolumesAnswered | PermitAnswered, now: int) -> None:
+    def _answered(self, event: Answer, now: int) -> None:
         match event:
             case BindAnswered():
                 self._binding.bind_answered(event, now)
