@@ -68,16 +68,16 @@ def quantities(share_max: float) -> st.SearchStrategy[dict[str, str]]:
     return st.fixed_dictionaries({}, optional=amounts)
 
 
-#: Some of the resources, or something of every one: only then can levels be used.
-allocatable = quantities(1.0) | st.fixed_dictionaries(
+#: Something of every resource: only where all nodes offer it can levels be used.
+SOME_OF_ALL = st.fixed_dictionaries(
     {name: st.integers(1, limit).map("{}m".format if name == "cpu" else str) for name, limit in LIMITS.items()}
 )
 
 
 @st.composite
-def nodes(draw: st.DrawFn, name: str) -> Node:
+def nodes(draw: st.DrawFn, name: str, offers: st.SearchStrategy[dict[str, str]]) -> Node:
     made = node(name).obj()
-    made.status.allocatable = {**draw(allocatable), "pods": draw(st.integers(0, 6))}
+    made.status.allocatable = {**draw(offers), "pods": draw(st.integers(0, 6))}
     return made
 
 
@@ -93,7 +93,8 @@ def pods(draw: st.DrawFn, name: str, node_name: str = "") -> Pod:
 @st.composite
 def clusters(draw: st.DrawFn) -> Cluster:
     """Nodes, and pods on them; some pods are on a node that has no object."""
-    made = [draw(nodes(name)) for name in NODE_NAMES[: draw(st.integers(1, len(NODE_NAMES)))]]
+    offers = draw(st.sampled_from([quantities(1.0), SOME_OF_ALL]))
+    made = [draw(nodes(name, offers)) for name in NODE_NAMES[: draw(st.integers(1, len(NODE_NAMES)))]]
     homes = st.sampled_from([*(each.metadata.name for each in made), "ghost"])
     return made, [draw(pods(f"p{i}", draw(homes))) for i in range(draw(st.integers(0, 8)))]
 

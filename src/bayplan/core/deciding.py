@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, row_array
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, distinct, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import Attempt, attempt
 from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
@@ -268,7 +268,7 @@ class _Local:
         verdicts = Verdicts(plain.verdicts.rejected_by.copy(), plain.verdicts.codes.copy())
         full = WhatIf(plain.plugins, plain.states, view)
         full.shift(*nominated, +1)
-        crowded = np.unique(nominated[1])
+        crowded = distinct(nominated[1])
         take_failures(verdicts, crowded, full.filter(crowded))
         return replace(plain, verdicts=verdicts)
 
@@ -382,11 +382,7 @@ class _Kept:
             passed = np.zeros(len(standing.passed), dtype=np.bool_)
             passed[rows] = fits
         if nominated is not None:
-            crowded = np.unique(nominated[1])
-            crowded = crowded[passed[crowded]]
-            full = WhatIf(self.profile.filter, [*standing.states, *states], view)
-            full.shift(*nominated, +1)
-            passed[crowded] = full.filter(crowded).passed
+            self._make_room_for(nominated, passed, states, view)
         return passed
 
     def _best_of_all(self, pod: PodInfo, view: View) -> Fits:
@@ -400,6 +396,19 @@ class _Kept:
     def _any_speaks(self, pod: PodInfo, view: View) -> bool:
         """Whether a score plugin that reads the cluster may have something to say now."""
         return any(not isinstance(one, SelectiveScorePlugin) or one.speaks(pod, view) for one in self._later_scorers)
+
+    def _make_room_for(
+        self, nominated: tuple[RowArray, RowArray], passed: BoolArray, states: list[State], view: View
+    ) -> None:
+        """Take nodes out of `passed` that do not pass with the pods nominated there."""
+        pod_rows, node_rows = nominated
+        matter = passed[node_rows]
+        if not matter.any():
+            return
+        crowded = distinct(node_rows[matter])
+        full = WhatIf(self.profile.filter, [*self.local.standing.states, *states], view)
+        full.shift(pod_rows[matter], node_rows[matter], +1)
+        passed[crowded] = full.filter(crowded).passed
 
     def _best(self, pod: PodInfo, view: View, rows: RowArray) -> Fits:
         """The best of the feasible `rows`."""

@@ -184,7 +184,6 @@ class Standing:
         self.version = 0  # grows when any verdict changes
         self._spec_position = nodes.spec_changes.position
         self._usage_position = nodes.usage_changes.position
-        self._instant = _instant(profile, view)
         # Verdicts.
         self._moving_states = [SKIP] * first_moving + states[first_moving:]
         self._moving = [
@@ -216,7 +215,6 @@ class Standing:
         self._ground_version = ground.version
         self._ranking: Ranking | None = None
         self._scales: list[Scale] = []  # of the ranking
-        self._moved: list[int] = []  # rows that have to be put into the ranking once the scales are right
 
     def follow(self, view: View) -> bool:
         """Bring every row up to date; False when that takes another standing."""
@@ -237,8 +235,6 @@ class Standing:
                 return False
             self._refresh(view, changed)
         self._usage_position = log.position
-        if self._moved:
-            self._put_moved()
         return True
 
     def _follow_nodes(self, view: View) -> bool:
@@ -246,7 +242,7 @@ class Standing:
         nodes, ground = view.nodes, self.ground
         rows = followable(nodes.spec_changes, self._spec_position)
         changed = nodes.usage_changes.since(self._usage_position)
-        if rows is None or changed is None or not ground.follow(view) or _instant(self.profile, view) != self._instant:
+        if rows is None or changed is None or not ground.follow(view):
             return False
         if ground.version != self._ground_version:
             self._ground_version = ground.version
@@ -259,7 +255,6 @@ class Standing:
                 self._put(row, NOT_FEASIBLE)
         self._refresh(view, np.concatenate((changed, row_array(rows))))
         self._spec_position, self._usage_position = nodes.spec_changes.position, nodes.usage_changes.position
-        self._put_moved()
         return True
 
     @property
@@ -284,7 +279,6 @@ class Standing:
     def _rank(self) -> Ranking:
         varying = self.ground.varying
         self._scales = [Scale(scaled, self.feasible_rows) for scaled in varying]
-        self._moved.clear()
         if not varying:
             return Ranking(self._order)
         order, rows = self._order.copy(), self.feasible_rows
@@ -329,7 +323,11 @@ class Standing:
         for entry in self._following:
             totals = totals + _weighted(entry, view, rows, self.passed)
         order = totals * RANKS - self._ranks[rows]
-        self._put_all(rows, order if all_pass else np.where(self.passed[rows], order, NOT_FEASIBLE))
+        if all_pass:
+            self._put_all(rows, order, None)
+        else:
+            passed = self.passed[rows]
+            self._put_all(rows, np.where(passed, order, NOT_FEASIBLE), passed)
 
     def _still_pass(self, view: View, rows: RowArray) -> bool:
         """Whether all of them passed before and do so now: then no verdict has to be touched."""
@@ -362,49 +360,46 @@ class Standing:
             ranking.put(row, value)
             return
         self._order[row] = value
-        if ranking is not None:
-            self._moved.append(row)
+        if ranking is None:
+            return
+        self._ranking = None  # unless all other rows may stay where they are
+        passes = value != NOT_FEASIBLE
+        for position, scale in enumerate(self._scales):
+            if not scale.holds_one(row, passes=passes) and not self._replace_scale(position):
+                return
+            if passes:
+                value += RANKS * self._scales[position].weighted_one(row)
+        ranking.put(row, value)
+        self._ranking = ranking
 
-    def _put_all(self, rows: RowArray, values: IntArray) -> None:
+    def _put_all(self, rows: RowArray, values: IntArray, passed: BoolArray | None) -> None:
+        """The same for several rows; `passed` is (rows,), None when all of them pass."""
         ranking = self._ranking
         if ranking is not None and not self._scales:
             ranking.put_all(rows, values)
             return
         self._order[rows] = values
-        if ranking is not None:
-            self._moved += rows.tolist()
-
-    def _put_moved(self) -> None:
-        """Put what was changed into a ranking with normalised scores, unless those of all nodes have changed."""
-        ranking, self._ranking = self._ranking, None
-        rows = row_array(self._moved)
-        self._moved.clear()
-        if ranking is None or not self._follow_scales(rows):
+        if ranking is None:
             return
-        if len(rows) <= FEW_ROWS:
-            for row in rows.tolist():
-                value = self._order.item(row)
-                if value != NOT_FEASIBLE:
-                    value += RANKS * sum(scale.weighted_one(row) for scale in self._scales)
-                ranking.put(row, value)
-        else:
-            feasible_rows = rows[self.passed[rows]]
-            order = self._order[feasible_rows]
-            for scale in self._scales:
-                order += scale.weighted(feasible_rows) * RANKS
-            ranking.values[rows] = NOT_FEASIBLE
-            ranking.put_all(feasible_rows, order)
+        self._ranking = None
+        for position, scale in enumerate(self._scales):
+            more = scale.weighted_if_it_holds(rows, self.passed, passed)
+            if more is None:
+                if not self._replace_scale(position):
+                    return
+                more = self._scales[position].weighted(rows)
+            more *= RANKS
+            values = values + more
+        ranking.put_all(rows, values if passed is None else np.where(passed, values, NOT_FEASIBLE))
         self._ranking = ranking
 
-    def _follow_scales(self, changed: RowArray) -> bool:
-        """Whether the normalised scores of rows that have not changed are what they were."""
-        for position, scale in enumerate(self._scales):
-            if not scale.holds(self.passed, changed):
-                new = Scale(scale.scaled, self.feasible_rows) if self.passed_count else None
-                if new is None or not new.spans_same(scale):
-                    return False
-                self._scales[position] = new
-        return True
+    def _replace_scale(self, position: int) -> bool:
+        """Look for the lowest and the highest score again; whether they are what they were."""
+        if not self.passed_count:
+            return False
+        known = self._scales[position]
+        self._scales[position] = Scale(known.scaled, self.feasible_rows)
+        return self._scales[position].spans_same(known)
 
     def _take(self, rows: RowArray, found: Verdicts) -> None:
         known, passed = self.verdicts, found.passed

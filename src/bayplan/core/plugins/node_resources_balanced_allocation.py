@@ -18,7 +18,16 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
 from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, OtherNodes, PodParts, Reads, Skip
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
-from bayplan.core.plugins.node_amounts import Amounts, amounts_at, levels_of, none_is_zero
+from bayplan.core.plugins.node_amounts import (
+    Amounts,
+    Columns,
+    amounts_at,
+    are_given,
+    columns_of,
+    levels_at,
+    levels_of,
+    none_is_zero,
+)
 from bayplan.core.plugins.node_resources_fit import ScoredResource, scored_resources
 from bayplan.core.snapshot import View
 
@@ -30,6 +39,8 @@ class BalanceState(NamedTuple):
     """What counts in the score of this pod."""
 
     resources: tuple[ScoredResource, ...]
+    columns: Columns  # of the resources, in levels
+    requests: FloatArray  # (resources, 1)
     devices: tuple[DeviceBacked, ...] = ()  # resources that may come as devices
 
 
@@ -53,22 +64,25 @@ class NodeResourcesBalancedAllocation:
         scored = scored_resources(self.args.resources, pod.shape.requests.used, view.nodes.resources)
         if not any(entry.request for entry in scored):
             return SKIP
-        backed = device_backed((entry.name for entry in self.args.resources), [it.resource for it in scored], view)
-        return BalanceState(scored, backed)
+        resources = [entry.resource for entry in scored]
+        return BalanceState(
+            scored,
+            columns_of(resources),
+            requests=np.array([[float(entry.request)] for entry in scored]),
+            devices=device_backed((entry.name for entry in self.args.resources), resources, view),
+        )
 
     def score(self, state: BalanceState, view: View, rows: Rows) -> IntArray:
         if len(state.resources) > 1 and not state.devices:
-            levels = levels_of(view, rows, (entry.resource for entry in state.resources))
+            levels = levels_of(view, [entry.resource for entry in state.resources])
             if levels is not None:
-                return _scores_by_levels(state, levels)
+                return _scores_by_levels(state, levels, rows)
         tables = (view.nodes.allocatable, view.usage.requested)
         capacities, taken = ([amounts_at(rows, it.resource, table) for it in state.resources] for table in tables)
         if state.devices:
             count_devices(state.devices, view, rows, capacities, taken)
         with_pod = [amount + entry.request for amount, entry in zip(taken, state.resources, strict=True)]
-        if all(map(none_is_zero, capacities)):
-            return scores_of_nodes(capacities, with_pod, taken)
-        return _scores_by_what_is_offered(capacities, with_pod, taken)
+        return _scores_by_what_is_offered(np.array(capacities), np.array(with_pod), np.array(taken))
 
     def score_one(self, state: BalanceState, view: View, row: int) -> int:
         """A resource that the node has none of does not count."""
@@ -89,37 +103,33 @@ class NodeResourcesBalancedAllocation:
         return score
 
 
-def _scores_by_levels(state: BalanceState, levels: Levels) -> IntArray:
-    """(nodes,) scores of nodes that have some of every resource. How even a node is without the pod is kept."""
-    columns = [entry.resource for entry in state.resources]
-    capacities = [levels.capacities[column] for column in columns]
-    taken = [levels.used[column] for column in columns]
-    with_pod = [amount + float(entry.request) for amount, entry in zip(taken, state.resources, strict=True)]
+def _scores_by_levels(state: BalanceState, levels: Levels, rows: Rows) -> IntArray:
+    """(rows,) scores of nodes that have some of every resource. How even nodes are without the pod is kept."""
+    resources, columns = [entry.resource for entry in state.resources], state.columns
     before = levels.kept(
-        ("evenness", *columns),
-        lambda: _evenness_of_nodes(taken, capacities),
-        lambda row: _evenness_of_node(levels, columns, row),
+        ("evenness", *resources),
+        lambda: _evenness_of_nodes(levels.used[columns], levels.capacities[columns]),
+        lambda row: _evenness_of_node(levels, resources, row),
     )
-    scores: IntArray = improvement(_evenness_of_nodes(with_pod, capacities), before)
+    with_pod = levels_at(rows, columns, levels.used) + state.requests
+    after = _evenness_of_nodes(with_pod, levels_at(rows, columns, levels.capacities))
+    scores: IntArray = improvement(after, before[rows] if are_given(rows, len(before)) else before)
     return scores
 
 
-def scores_of_nodes(
-    capacities: Sequence[IntArray], with_pod: Sequence[IntArray], taken: Sequence[IntArray]
-) -> IntArray:
-    """(rows,) scores of nodes that have some of every resource."""
+def scores_of_nodes(capacities: IntArray, with_pod: IntArray, taken: IntArray) -> IntArray:
+    """(rows,) scores of nodes that have some of every resource; each array is (resources, rows)."""
     if len(capacities) < 2:
-        return np.full(len(capacities[0]), UNCHANGED_SCORE, dtype=np.int64)
+        return np.full(capacities.shape[1], UNCHANGED_SCORE, dtype=np.int64)
     scores: IntArray = improvement(_evenness_of_nodes(with_pod, capacities), _evenness_of_nodes(taken, capacities))
     return scores
 
 
-def _evenness_of_nodes(taken: Sequence[Amounts], capacities: Sequence[Amounts]) -> IntArray:
-    """(rows,) given (rows,) for each of two resources or more."""
-    shares = []
-    for amount, capacity in zip(taken, capacities, strict=True):
-        share: FloatArray = amount / capacity
-        shares.append(np.minimum(share, 1.0, out=share) if share.max(initial=0.0) > 1.0 else share)
+def _evenness_of_nodes(taken: IntArray | FloatArray, capacities: IntArray | FloatArray) -> IntArray:
+    """(rows,) given (resources, rows) of two resources or more."""
+    shares: FloatArray = taken / capacities
+    if shares.max(initial=0.0) > 1.0:
+        np.minimum(shares, 1.0, out=shares)
     parts: IntArray = evenness(shares).astype(np.int64)
     return parts
 
@@ -128,7 +138,7 @@ def _evenness_of_node(levels: Levels, columns: Sequence[int], row: int) -> int:
     return int(evenness([min(levels.used.item(it, row) / levels.capacities.item(it, row), 1.0) for it in columns]))
 
 
-def evenness(shares: Sequence[Amounts]) -> Amounts:
+def evenness(shares: Sequence[float] | FloatArray) -> Amounts:
     """100 when all of two shares or more are equal, less the more they differ; not yet truncated."""
     parts = 1 - _deviation(shares)
     parts *= MAX_NODE_SCORE
@@ -143,7 +153,7 @@ def improvement(after: Amounts, before: Amounts) -> Amounts:
     return scores
 
 
-def _deviation(shares: Sequence[Amounts]) -> Amounts:
+def _deviation(shares: Sequence[float] | FloatArray) -> Amounts:
     """The standard deviation, in upstream's order of operations."""
     if len(shares) == 2:
         distance = abs(shares[0] - shares[1])
@@ -154,18 +164,17 @@ def _deviation(shares: Sequence[Amounts]) -> Amounts:
     return np.sqrt(squares / len(shares))
 
 
-def _scores_by_what_is_offered(
-    capacities: Sequence[IntArray], with_pod: Sequence[IntArray], taken: Sequence[IntArray]
-) -> IntArray:
+def _scores_by_what_is_offered(capacities: IntArray, with_pod: IntArray, taken: IntArray) -> IntArray:
     """(rows,) scores where some nodes lack some resource: one step for each distinct set of offered ones."""
-    offered_sets = sum((capacity > 0) << bit for bit, capacity in enumerate(capacities))
-    scores = np.full(len(capacities[0]), UNCHANGED_SCORE, dtype=np.int64)
+    if none_is_zero(capacities):
+        return scores_of_nodes(capacities, with_pod, taken)
+    bits = 1 << np.arange(len(capacities))
+    offered_sets = bits @ (capacities > 0)
+    scores = np.full(offered_sets.shape, UNCHANGED_SCORE, dtype=np.int64)
     for offered in np.unique(offered_sets).tolist():
         places = np.flatnonzero(offered_sets == offered)
-        chosen = [position for position in range(len(capacities)) if offered >> position & 1]
+        chosen = np.flatnonzero(bits & offered)
         if len(chosen) > 1:
-            of_chosen = (
-                [amounts[position][places] for position in chosen] for amounts in (capacities, with_pod, taken)
-            )
+            of_chosen = (amounts[chosen][:, places] for amounts in (capacities, with_pod, taken))
             scores[places] = scores_of_nodes(*of_chosen)
     return scores

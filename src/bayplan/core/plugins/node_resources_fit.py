@@ -40,7 +40,15 @@ from bayplan.core.framework.contract import MAX_NODE_SCORE, OtherNodes, PodParts
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
-from bayplan.core.plugins.node_amounts import Amounts, amounts_at, levels_of, none_is_zero
+from bayplan.core.plugins.node_amounts import (
+    Amounts,
+    Columns,
+    amounts_at,
+    columns_of,
+    levels_at,
+    levels_of,
+    none_is_zero,
+)
 from bayplan.core.plugins.node_resources_fit_hints import (
     after_device_class,
     after_node_change,
@@ -96,6 +104,9 @@ class ScoreState(NamedTuple):
     """What counts in the score of this pod."""
 
     resources: tuple[ScoredResource, ...]
+    columns: Columns  # of the resources, in levels
+    hundredfold_requests: FloatArray  # (resources, 1)
+    weights: FloatArray | None  # (resources, 1); None where all are 1
     devices: tuple[DeviceBacked, ...] = ()  # those among them that may come as devices
 
 
@@ -163,16 +174,22 @@ class NodeResourcesFit:
     ) -> ScoreState:
         configured = self.args.scoring_strategy.resources
         resources = scored_resources(configured, pod.shape.requests.scored, view.nodes.resources)
-        backed = device_backed((entry.name for entry in configured), [entry.resource for entry in resources], view)
-        return ScoreState(resources, backed)
+        weighed = any(entry.weight != 1 for entry in resources)
+        return ScoreState(
+            resources,
+            columns_of([entry.resource for entry in resources]),
+            hundredfold_requests=np.array([[100.0 * entry.request] for entry in resources]),
+            weights=np.array([[float(entry.weight)] for entry in resources]) if weighed else None,
+            devices=device_backed((entry.name for entry in configured), [entry.resource for entry in resources], view),
+        )
 
     def score(self, state: ScoreState, view: View, rows: Rows) -> IntArray:
         if not state.resources:
             return np.zeros(view.nodes.alive[rows].shape, dtype=np.int64)
         if self._percentages is not None and not state.devices:
-            levels = levels_of(view, rows, (entry.resource for entry in state.resources))
+            levels = levels_of(view, [entry.resource for entry in state.resources])
             if levels is not None:
-                return scores_by_levels(self._percentages, state, levels)
+                return scores_by_levels(self._percentages, state, levels, rows)
         capacities, taken = amounts_of(state, view, rows)
         totals: Amounts = 0
         weights: Amounts = 0
@@ -275,20 +292,16 @@ def amounts_of(state: ScoreState, view: View, rows: Rows) -> tuple[list[IntArray
     return capacities, taken
 
 
-def scores_by_levels(percentages: Percentages, state: ScoreState, levels: Levels) -> IntArray:
-    """(nodes,) the weighted mean of what a strategy makes of levels."""
-    totals: FloatArray | None = None
-    for resource, request, weight in state.resources:
-        capacities = levels.capacities[resource]
-        free = levels.hundredfold_free(resource)
-        free = free - 100.0 * request
-        if free.min() < 0.0:
-            np.maximum(free, 0.0, out=free)
-        scores = percentages(capacities, free)
-        if weight != 1:
-            scores *= weight
-        totals = scores if totals is None else np.add(totals, scores, out=totals)
-    assert totals is not None
+def scores_by_levels(percentages: Percentages, state: ScoreState, levels: Levels, rows: Rows) -> IntArray:
+    """(rows,) the weighted mean of what a strategy makes of levels; all resources at once: (resources, rows)."""
+    capacities = levels_at(rows, state.columns, levels.capacities)
+    free = levels_at(rows, state.columns, levels.room) - state.hundredfold_requests
+    if free.min(initial=0.0) < 0.0:
+        np.maximum(free, 0.0, out=free)
+    scores = percentages(capacities, free)
+    if state.weights is not None:
+        scores *= state.weights
+    totals: FloatArray = sum(scores[1:], start=scores[0])
     totals /= sum(entry.weight for entry in state.resources)
     return totals.astype(np.int64)
 

@@ -55,8 +55,8 @@ def _summary(answer: Draining) -> Sentence:
         place = "finds no place" if number == 1 else "find no place"
         return Sentence(f"No: if {names} {_is(answer)} drained{in_turn}, {counted(number, 'pod')} {place}.", Tone.BAD)
     if answer.lost:
-        number = counted(len(answer.lost), "bare pod")
-        return Sentence(f"No: if {names} {_is(answer)} drained{in_turn}, {number} would be gone for good.", Tone.BAD)
+        lost = counted(len(answer.lost), "bare pod")
+        return Sentence(f"No: if {names} {_is(answer)} drained{in_turn}, {lost} would be gone for good.", Tone.BAD)
     tone = Tone.WARN if answer.preempted else Tone.GOOD
     return Sentence(f"Yes: {names} can be drained{in_turn}: {_found(answer)}.", tone)
 

@@ -27,7 +27,7 @@ def two_nodes() -> Cache:
 
 def free_memory(levels: Levels | None) -> list[float]:
     assert levels is not None
-    return [float(free) / 100 / GIBIBYTE for free in levels.hundredfold_free(1)]
+    return [float(free) / 100 / GIBIBYTE for free in levels.room[1]]
 
 
 def test_they_follow_pods_and_nodes() -> None:
@@ -64,7 +64,7 @@ def test_what_is_kept_is_worked_out_again_for_rows_that_changed() -> None:
     cache.add_pod(pod("p").running("b").obj())
     assert (kept(), asked) == ([0, 1], [1])
     cache.add_node(node("a").capacity(cpu=1).obj())
-    assert (kept(), asked) == ([0, 1], [1])
+    assert (kept(), asked) == ([0, 1], [1, 0])
 
 
 @pytest.mark.parametrize("too_much", [EXACT_BELOW, EXACT_BELOW - 1])
