@@ -24,12 +24,10 @@ from bayplan.model.kinds import Object
 from bayplan.model.node import Node, NodeSpec, Taint
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
-from bayplan.model.well_known import BETA_ZONE, HOSTNAME, ZONE
+from bayplan.model.well_known import BETA_ZONE, HOSTNAME, STATE_TAINTS, ZONE
 from bayplan.model.workloads import DaemonSet
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-#: Taints that tell of a node's state and not of its kind.
-_STATE_TAINTS = "node.kubernetes.io/"
 KINDS_MAX = 6
 NODES_MAX = 10_000
 
@@ -158,7 +156,7 @@ def _looks(node: Node) -> object:
 
 
 def _lasting_taints(node: Node) -> list[Taint]:
-    return [taint for taint in node.spec.taints if not taint.key.startswith(_STATE_TAINTS)]
+    return [taint for taint in node.spec.taints if not taint.key.startswith(STATE_TAINTS)]
 
 
 def _kind_of(nodes: Sequence[Node]) -> NodeKind:

@@ -19,9 +19,9 @@ from bayplan.model.meta import LabelSelectorRequirement
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import NodeSelector, PodSpec, Toleration
 from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE, any_tolerates
+from bayplan.model.well_known import STATE_TAINTS
 
 #: Taints that say what is the matter with a node; to tolerate them would not make it any better.
-_OF_KUBERNETES = "node.kubernetes.io/"
 _OF_CLOUDS = "node.cloudprovider.kubernetes.io/"
 #: Taints that are tried, the most common ones.
 TAINTS_MAX = 20
@@ -105,7 +105,7 @@ def _tolerations(spec: PodSpec, nodes: Iterable[Node]) -> Iterator[Edit]:
     found: Counter[tuple[str, str, str]] = Counter()
     for node in nodes:
         for taint in node.spec.taints:
-            if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not taint.key.startswith((_OF_KUBERNETES, _OF_CLOUDS)):
+            if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not taint.key.startswith((STATE_TAINTS, _OF_CLOUDS)):
                 found[taint.key, taint.value, taint.effect] += 1
     for (key, value, effect), _ in found.most_common(TAINTS_MAX):
         taint = Taint(key=key, value=value, effect=effect)
