@@ -22,7 +22,8 @@ def test_all_rows_if_they_are_few() -> None:
 def test_a_column_without_content_is_left_out() -> None:
     (table,) = short_table(("a", "b", "c"), [("1", "", Cell("2")), ("3", Cell(""), "4")], numeric={"c"})
     assert isinstance(table, Table)
-    assert (table.columns, table.numeric) == (("a", "c"), {"c"})
+    assert table.columns == ("a", "c")
+    assert table.numeric == {"c"}
     assert table.rows == [["1", Cell("2")], ["3", "4"]]
 
 
