@@ -106,9 +106,9 @@ def test_what_nothing_can_evict(things: list[Builder[Any]], expected: str) -> No
 
 def test_a_given_preemptor_comes_first() -> None:
     subject = cluster(NODE, POD)
-    evicting = subject.exposure("a", against=[pod("x").cpu("4").priority(5).obj()])
+    evicting = subject.exposure("a", against=[pod("x").cpu("4").priority(5).dict()])
     assert sentences(list(exposure_parts(evicting)))[0] == "Yes: default/x evicts default/a to run on n."
-    harmless = subject.exposure("a", against=[pod("x").cpu("1").priority(5).obj()])
+    harmless = subject.exposure("a", against=[pod("x").cpu("1").priority(5).dict()])
     assert sentences(list(exposure_parts(harmless)))[0] == "No: default/a is not evicted by default/x."
 
 
