@@ -23,8 +23,8 @@ UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 MEMORY_PRESSURE: Final = "node.kubernetes.io/memory-pressure"
 DISK_PRESSURE: Final = "node.kubernetes.io/disk-pressure"
 PID_PRESSURE: Final = "node.kubernetes.io/pid-pressure"
+NODE_STATE_TAINTS: Final = "node.kubernetes.io/"  # the prefix of taints that tell of a node's state
 NETWORK_UNAVAILABLE: Final = "node.kubernetes.io/network-unavailable"
-STATE_TAINTS: Final = "node.kubernetes.io/"  # these tell of a node's state and not of its kind
 
 # Annotations of claims.
 BETA_STORAGE_CLASS: Final = "volume.beta.kubernetes.io/storage-class"

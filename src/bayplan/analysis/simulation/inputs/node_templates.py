@@ -24,7 +24,7 @@ from bayplan.model.node import Node, NodeStatus
 from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 from bayplan.model.reading import read
 from bayplan.model.structs import replace
-from bayplan.model.well_known import HOSTNAME, STATE_TAINTS
+from bayplan.model.well_known import HOSTNAME, NODE_STATE_TAINTS
 
 NODES_MAX = 100_000
 _PODS = "pods"
@@ -82,7 +82,7 @@ def _refused(option: str, spec: str, message: str) -> InvalidObject:
 
 def _fresh(node: Node) -> Node:
     """As it would be if it had just joined."""
-    taints = [taint for taint in node.spec.taints if not taint.key.startswith(STATE_TAINTS)]
+    taints = [taint for taint in node.spec.taints if not taint.key.startswith(NODE_STATE_TAINTS)]
     return replace(node, spec=replace(node.spec, unschedulable=False, taints=taints))
 
 
