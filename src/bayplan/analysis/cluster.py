@@ -45,6 +45,10 @@ from bayplan.model.well_known import DEFAULT_NAMESPACE
 if TYPE_CHECKING:
     from bayplan.analysis.answers.audit.auditing import Audit
     from bayplan.analysis.answers.capacity import Capacity
+    from bayplan.analysis.answers.drain import Draining
+    from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
+    from bayplan.analysis.answers.fixing.answer import Fixes
+    from bayplan.analysis.answers.whatif import WhatIf
 
 
 @dataclass(slots=True)
@@ -152,9 +156,7 @@ class Cluster:
                 profile_of(profiles, pod)
             own_schedulers = own_schedulers_of(configuration, foreign_victims)
             cache = self.build_cache(profiles=profiles, gates=configuration.gates, own_schedulers=own_schedulers)
-            _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
-            pending = [self._claiming(pod, cache) for pod in pending]
-            return place_pods(cache, profiles, pending, tie_break(ties), gated=gated)
+            return place_pods(cache, profiles, self.prepared(keys, cache), tie_break(ties), gated=gated)
 
     def queue(
         self,
@@ -173,8 +175,24 @@ class Cluster:
         """
         configuration = load_configuration(config, feature_gates)
         profiles = build_profiles(configuration)
-        keys = self.pending_pods() if named is None else self._pending_among(named, namespace)
-        found, cache = PodQueue(), Cache(configuration.gates)
+        if named is None:
+            return self.queue_under(profiles, configuration.gates, gated=gated)
+        keys = self._pending_among(named, namespace)
+        for key in keys:
+            profile_of(profiles, self.find_pod(key))  # raises: somebody asked for this very pod
+        return self.queue_under(profiles, configuration.gates, keys, gated=gated)
+
+    def queue_under(
+        self,
+        profiles: Mapping[str, Profile],
+        gates: FeatureGates,
+        keys: Sequence[str] | None = None,
+        *,
+        gated: bool = False,
+    ) -> PodQueue:
+        """As `queue`, for profiles that have been built; of these pods, or of all pending ones."""
+        keys = self.pending_pods() if keys is None else keys
+        found, cache = PodQueue(), Cache(gates)
         order = queue_order(profiles)
         for claim in self.objects:
             if isinstance(claim, ResourceClaim):
@@ -184,8 +202,6 @@ class Cluster:
         for key in sorted(keys, key=lambda key: order(infos[key], arrival[key])):
             pod = self.find_pod(key)
             profile = profiles.get(pod.spec.scheduler_name)
-            if profile is None and named is not None:
-                profile = profile_of(profiles, pod)  # raises: somebody asked for this very pod
             if profile is None:
                 found.foreign[key] = pod.spec.scheduler_name
                 continue
@@ -195,6 +211,51 @@ class Cluster:
             else:
                 found.gated[key] = admitted.message
         return found
+
+    def whatif(
+        self,
+        apply: Sequence[str | Path | Mapping[str, Any]] = (),
+        *,
+        delete: Sequence[str] = (),
+        drain: Sequence[str] = (),
+        add_nodes: Sequence[str] = (),
+        namespace: str = DEFAULT_NAMESPACE,
+        config: ConfigSource = None,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> WhatIf:
+        """What is different if this is done: which pods get a node, are evicted by whom, or stay pending?
+
+        `apply` takes files, directories and objects as plain dicts; `delete` KIND/NAME; `drain` names of nodes;
+        `add_nodes` `NODE=N`, `FILE=N` or `8cpu,32Gi=N`. Raises InvalidObject.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.changes import read_change  # noqa: PLC0415
+        from bayplan.analysis.answers.whatif import whatif  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return whatif(asking, read_change(self, apply, delete, add_nodes, namespace), drain)
+
+    def drain(
+        self,
+        nodes: Sequence[str] = (),
+        *,
+        selector: str = "",
+        rolling: bool = False,
+        config: ConfigSource = None,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Draining:
+        """Would everything on these nodes fit elsewhere, and may it leave?
+
+        `selector` adds all nodes with these labels (`pool=a`). With `rolling`, each node is back before the next one
+        is drained. Raises InvalidObject.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.drain import drain, nodes_named  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return drain(asking, nodes_named(self, nodes, selector), rolling=rolling)
 
     def capacity(
         self,
@@ -254,6 +315,51 @@ class Cluster:
         objects = [obj for obj in objects if not (isinstance(obj, ResourceClaim) and object_key(obj) in claims)]
         return Cluster([*(_bound(obj, nodes) if isinstance(obj, Pod) else obj for obj in objects), *claims.values()])
 
+    def exposure(
+        self,
+        pod: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        against: Sequence[Object] = (),
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Exposure:
+        """What could evict this running pod, or the pods of this workload, and do the pods in `against` do it?"""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.exposure.subjects import exposure_of  # noqa: PLC0415
+
+        return exposure_of(Asking.about(self, config, feature_gates, foreign_victims), pod, namespace, against)
+
+    def exposure_ranking(
+        self,
+        config: ConfigSource = None,
+        *,
+        top: int = 20,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Ranking:
+        """The workloads whose pods are evicted most easily, most exposed first."""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.exposure.ranking import ranking_of  # noqa: PLC0415
+
+        return ranking_of(Asking.about(self, config, feature_gates, foreign_victims), top)
+
+    def fix(
+        self,
+        pod: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Fixes:
+        """Which changes would let this pending pod, or the next pod of this workload, run? The smallest come first."""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.fixing.fixing import fixes_of  # noqa: PLC0415
+
+        return fixes_of(Asking.about(self, config, feature_gates, foreign_victims), pod, namespace)
+
     # Parts.
 
     def pending_pods(self) -> list[str]:
@@ -286,6 +392,11 @@ class Cluster:
         wanted = self._wanted(text, namespace)
         _add_along(cache, [wanted.origin] if wanted.origin else [])
         return self._claiming(_unbound(wanted.pod), cache)
+
+    def prepared(self, keys: Sequence[str], cache: Cache) -> list[Pod]:
+        """The pending pods as they are tried. The cache gets what would be made along with them."""
+        _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
+        return [self._claiming(self.find_pod(key), cache) for key in keys]
 
     def build_cache(
         self,

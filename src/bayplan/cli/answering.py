@@ -13,6 +13,7 @@ import click
 from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.memory import keep_memory
 from bayplan.cli.options import (
+    Callback,
     config_option,
     feature_gates_option,
     files_option,
@@ -66,9 +67,9 @@ class Asked:
         return Settings(config=self.config, feature_gates=self.feature_gates, foreign_victims=self.foreign_victims)
 
 
-def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """`-f` and all the others, given to the command as one `asked`."""
-    output = click.option(
+def format_option(*more_formats: str) -> Callable[[Callback], Callback]:
+    """`-o`, for a command whose answer is made of parts."""
+    return click.option(
         "-o",
         "--output",
         type=click.Choice([*FORMATS, *more_formats]),
@@ -76,6 +77,10 @@ def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callabl
         show_default=True,
         help="Output format.",
     )
+
+
+def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """`-f` and all the others, given to the command as one `asked`."""
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
         @wraps(function)
@@ -95,7 +100,7 @@ def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callabl
 
         made: Callable[..., int] = command
         for option in (
-            output,
+            format_option(*more_formats),
             namespace_option,
             foreign_victims_option(UPSTREAM.foreign_victims),
             feature_gates_option,
@@ -111,11 +116,16 @@ def answer_options(*more_formats: str) -> Callable[[Callable[..., int]], Callabl
 
 def write_answer(asked: Asked, title: str, parts: Iterable[Part], document: Mapping[str, Any]) -> None:
     """The answer on standard output, in the format that was asked for."""
-    if asked.output == "json":
+    write_as(asked.output, title, parts, document)
+
+
+def write_as(output: str, title: str, parts: Iterable[Part], document: Mapping[str, Any]) -> None:
+    """The parts on standard output; for programs the document, which says the same."""
+    if output == "json":
         write_json(document, sys.stdout)
-    elif asked.output == "markdown":
+    elif output == "markdown":
         sys.stdout.write(markdown(title, parts))
-    elif asked.output == "html":
+    elif output == "html":
         sys.stdout.write(html(title, parts))
     else:
         show(terminal_parts(parts), sys.stdout)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bayplan.analysis.cluster import Cluster, own_schedulers_of, profile_of
 from bayplan.analysis.placement import Placer
@@ -37,6 +37,10 @@ class Asking:
         configuration = load_configuration(config, feature_gates)
         own_schedulers = own_schedulers_of(configuration, foreign_victims)
         return cls(cluster, configuration, build_profiles(configuration), own_schedulers)
+
+    def of(self, cluster: Cluster) -> Asking:
+        """The same about another cluster."""
+        return replace(self, cluster=cluster)
 
     def cache(self, without: str = "") -> Cache:
         """The cluster as the scheduler sees it, leaving one pod out."""

@@ -11,7 +11,7 @@ from bayplan.report.html_page import filled, page_file
 
 def html(title: str, parts: Iterable[Part]) -> str:
     """The whole page."""
-    body = [_element(part, is_answer=number == 0) for number, part in enumerate(parts)]
+    body = [element(part, is_answer=number == 0) for number, part in enumerate(parts)]
     return answer_page(title, "\n".join(body))
 
 
@@ -28,7 +28,8 @@ def answer_page(title: str, body: str) -> str:
     )
 
 
-def _element(part: Part, *, is_answer: bool) -> str:
+def element(part: Part, *, is_answer: bool = False) -> str:
+    """One part of a page."""
     match part:
         case Sentence(text, tone):
             return f'<p class="{"answer " if is_answer else ""}{tone.value}">{escape(text)}</p>' if text else ""
@@ -44,7 +45,7 @@ def _element(part: Part, *, is_answer: bool) -> str:
 
 def _table(part: Table) -> str:
     alignment = [' class="number"' if column in part.numeric else "" for column in part.columns]
-    head = "".join(f"<th{how}>{escape(column)}</th>" for column, how in zip(part.columns, alignment, strict=True))
+    head = "".join(f"<th{how}>{_lines(column)}</th>" for column, how in zip(part.columns, alignment, strict=True))
     rows = "".join(f"<tr>{_cells(row, alignment)}</tr>" for row in part.rows)
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
 
@@ -54,8 +55,11 @@ def _cells(row: Iterable[str | Cell], alignment: Iterable[str]) -> str:
 
 
 def _span(content: Cell) -> str:
-    text = escape(content.text).replace("\n", "<br>")
-    return f'<span class="{content.tone.value}">{text}</span>'
+    return f'<span class="{content.tone.value}">{_lines(content.text)}</span>'
+
+
+def _lines(text: str) -> str:
+    return escape(text).replace("\n", "<br>")
 
 
 def _bar(bar: Bar, share: float) -> str:

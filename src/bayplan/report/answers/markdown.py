@@ -38,13 +38,22 @@ def _block(part: Part, *, is_answer: bool) -> str:
 
 def _table(part: Table) -> str:
     rules = ["---:" if column in part.numeric else "---" for column in part.columns]
-    lines = [_row([_escaped(column) for column in part.columns]), _row(rules)]
-    lines += [_row([_cell(cell(each)) for each in row]) for row in part.rows]
+    lines = [_row([_lines(column) for column in part.columns]), _row(rules)]
+    lines += [_row(_cells([cell(each) for each in row])) for row in part.rows]
     return "\n".join(lines)
 
 
-def _cell(content: Cell) -> str:
-    return _MARKS[content.tone] + _escaped(content.text).replace("\n", "<br>")
+def _cells(row: Sequence[Cell]) -> list[str]:
+    """A row of one tone is marked once."""
+    texts = [_lines(each.text) for each in row]
+    tones = {each.tone for each in row}
+    if len(tones) == 1 < len(row):
+        return [_MARKS[tones.pop()] + texts[0], *texts[1:]]
+    return [_MARKS[each.tone] + text for each, text in zip(row, texts, strict=True)]
+
+
+def _lines(text: str) -> str:
+    return _escaped(text).replace("\n", "<br>")
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -41,3 +41,8 @@ def test_what_would_be_markup_is_escaped(text: str, written: str) -> None:
 
 def test_a_fence_is_longer_than_any_inside() -> None:
     assert markdown("t", [Code("```\nx", "text")]).splitlines()[2] == "````text"
+
+
+def test_a_row_of_one_tone_is_marked_once() -> None:
+    row = [Cell("a", Tone.GOOD), Cell("b", Tone.GOOD)]
+    assert markdown("t", [Table(("x", "y"), [row])]).splitlines()[-1] == "| ✅ a | b |"
