@@ -137,7 +137,7 @@ def roomy_clusters(draw: st.DrawFn) -> list[Object]:
         built.labels(app=draw(st.sampled_from("xy"))).running(draw(st.sampled_from([names[0], names[0], *names])))
         _add_dependence(draw, built)
         pods.append(built)
-    return [*(each.obj() for each in (*nodes, *pods)), *storage()]
+    return [*(each.obj() for each in nodes), *(each.obj() for each in pods), *storage()]
 
 
 @settings(max_examples=150)
