@@ -71,13 +71,7 @@ class PermitAnswered(Struct, frozen=True):
     reason: str = ""
 
 
-Event: TypeAlias = (
-    ObjectAdded
-    | ObjectChanged
-    | ObjectRemoved
-    | BindAnswered
-    | EvictAnswered
-    | VolumesAnswered
-    | ClaimWriteFailed
-    | PermitAnswered
-)
+#: What became of something that the core asked for.
+Answer: TypeAlias = BindAnswered | EvictAnswered | VolumesAnswered | ClaimWriteFailed | PermitAnswered
+
+Event: TypeAlias = ObjectAdded | ObjectChanged | ObjectRemoved | Answer

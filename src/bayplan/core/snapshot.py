@@ -17,6 +17,7 @@ from bayplan.core.columns import IntArray, RowArray, all_differ
 from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.labels import NO_LABELS
+from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable
@@ -183,6 +184,7 @@ class View:
     objects: Objects
     nominated: NominatedPods
     usage: Usage
+    levels: Levels | None  # None in any world but the one that is
     #: Nodes are as an extender returned them: nothing is known of the pods and images there. Only scoring sees them so.
     bare: bool = False
 
@@ -202,11 +204,12 @@ class View:
             self.objects,
             self.nominated,
             usage,
-            self.bare,
+            levels=None,
+            bare=self.bare,
         )
 
     def without_pods(self) -> View:
         """The same instant with nodes that are objects and nothing else."""
         usage = self.usage
         nothing = (usage.requested, usage.nonzero_requested, usage.pod_counts)
-        return replace(self, usage=Usage(*map(np.zeros_like, nothing)), bare=True)
+        return replace(self, usage=Usage(*map(np.zeros_like, nothing)), levels=None, bare=True)
