@@ -8,13 +8,11 @@ instant is fixed: what was planned first comes first.
 
 from __future__ import annotations
 
-import gc
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import count
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from bayplan.controllers.contract import Controller
 from bayplan.core.actions import Action, Bind, Emit, Evict, WriteVolumes
@@ -24,6 +22,7 @@ from bayplan.model.kinds import KINDS, Object
 from bayplan.model.watch_types import ADDED
 from bayplan.store import Store, WatchEvent
 from bayplan.worlds.delays import Draws
+from bayplan.worlds.driving import DecidingScheduler, rare_collections
 from bayplan.worlds.faults import CONFLICT, NO_FAULTS, TIMEOUT, Faults, Spoiled
 from bayplan.worlds.performing import EmittedEvent, Performer
 from bayplan.worlds.reflector import NEVER, Reflector
@@ -32,14 +31,6 @@ from bayplan.worlds.reflector import NEVER, Reflector
 STEPS_AT_ONCE_MAX = 1_000_000
 SLOW_FACTOR = 100
 _ANSWERED = frozenset((Bind, Evict, WriteVolumes))
-
-
-class DecidingScheduler(Protocol):
-    """What a world needs of a scheduler."""
-
-    def observe(self, event: Event, now: int) -> None: ...
-    def decide(self, now: int) -> Decision | None: ...
-    def due_at(self, now: int) -> int | None: ...
 
 
 class SimulatedWorld:
@@ -273,20 +264,6 @@ class _Listeners(NamedTuple):
 def _listeners(kind: str, controllers: Sequence[Controller]) -> _Listeners:
     positions = [position for position, controller in enumerate(controllers) if kind in controller.watches]
     return _Listeners(positions, [controllers[position].observe for position in positions])
-
-
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Let the garbage collector look less often: a cluster is many objects that live long and hold no cycles.
-
-    At its usual pace it would go through all of them again and again, for a third of the time.
-    """
-    thresholds = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 1_000)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
 
 
 def _unknown(action: Action) -> Event:

@@ -42,7 +42,7 @@ class Candidacy:
         self._values: IntArray = np.full((len(CRITERIA), node_count), WORST)  # (criteria, nodes) lowest is best
         self._victims: dict[int, RowArray] = {}
         self._failures: list[tuple[Status, int]] | None = None
-        self._positions: tuple[int, int] | None = None  # how far the nodes' logs of usage and importance were read
+        self._positions: tuple[int, int, int] | None = None  # how far the nodes' logs were read
         self.tied_rows: RowArray = np.zeros(0, dtype=np.intp)
 
     def follow(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
@@ -53,22 +53,20 @@ class Candidacy:
             rows = every_row(nodes.count)
         if len(rows):
             self._try_again(pod, view, filtered, distinct(rows))
-        self._positions = (nodes.usage_changes.position, nodes.importance_changes.position)
+        self._positions = _positions(nodes)
 
     def _changed_rows(self, nodes: NodeTable) -> RowArray | None:
-        """Rows with other pods than when they were tried last, or pods of another importance; None: nobody knows."""
+        """Rows that are not what they were when they were tried last; None: nobody knows."""
         if self._positions is None:
             return None
-        usage_position, importance_position = self._positions
+        usage_position, *others = self._positions
         log = nodes.usage_changes
-        same_importance = nodes.importance_changes.position == importance_position
-        if same_importance and log.position == usage_position + 1:
+        if log.position == usage_position + 1 and others == list(_positions(nodes)[1:]):
             return row_array([log.last])
-        usage = log.since(usage_position)
-        if usage is None or same_importance:
-            return usage
-        importance = nodes.importance_changes.since(importance_position)
-        return None if importance is None else np.concatenate((usage, importance))
+        logs = (log, nodes.importance_changes, nodes.spec_changes)
+        changed = [log.since(position) for log, position in zip(logs, self._positions, strict=True)]
+        known = [rows for rows in changed if rows is not None]
+        return np.concatenate(known) if len(known) == len(logs) else None
 
     def _try_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         """New answers for these rows, and the choice that follows from all answers."""
@@ -133,3 +131,8 @@ class Candidacy:
             if np.count_nonzero(best) < len(left):
                 left = best.nonzero()[0] if left is candidates else left[best]
         return left
+
+
+def _positions(nodes: NodeTable) -> tuple[int, int, int]:
+    """How far the logs have come: of the pods on each node, of their importance, and of the node objects."""
+    return nodes.usage_changes.position, nodes.importance_changes.position, nodes.spec_changes.position
