@@ -127,14 +127,19 @@ class _Followed:
         """Bring the run up to date; False when nobody knows which rows have changed."""
         usage, specs = self._logs
         usage_position, spec_position = self._positions
-        if usage.position == usage_position + 1 and specs.position == spec_position:
+        same_nodes = specs.position == spec_position
+        if same_nodes and usage.position == usage_position + 1:
             self._follow_one(usage.last, order)
         else:
-            changed = [log.since(position) for log, position in zip(self._logs, self._positions, strict=True)]
-            known = [rows for rows in changed if rows is not None]
-            if len(known) < len(changed):
+            changed = usage.since(usage_position)
+            if changed is None:
                 return False
-            self._follow_all(np.concatenate(known), order)
+            self._follow_all(changed, order)
+            if not same_nodes:
+                changed = specs.since(spec_position)
+                if changed is None:
+                    return False
+                self._follow_all(changed, order)
         self._positions = (usage.position, specs.position)
         return True
 
@@ -155,18 +160,19 @@ class _Followed:
             for row in changed.tolist():
                 self._follow_one(row, order)
             return
-        rows = distinct(changed)
-        values = order[rows]
-        tied = np.frombuffer(self._tied, dtype=np.uint8)  # the same memory
-        ties = values >= self.tied_from
-        turned = rows[ties != tied[rows]]
+        values = order[changed]
+        tied = np.frombuffer(self._tied, dtype=np.bool_)  # the same memory
+        turned = changed[(values >= self.tied_from) != tied[changed]]
         if len(turned):
+            turned = distinct(turned)
             self.count += len(turned) - 2 * int(np.count_nonzero(tied[turned]))
-            tied[turned] ^= 1
+            tied[turned] ^= True
             self.run.turned.frombytes(turned.astype(np.int32).tobytes())
+        better = values > self._best
         if self.better:
-            self.better.difference_update(rows.tolist())
-        self.better.update(rows[values > self._best].tolist())
+            self.better.difference_update(changed.tolist())
+        if np.count_nonzero(better):
+            self.better.update(changed[better].tolist())
 
 
 def _bits(tied: BoolArray) -> bytes:

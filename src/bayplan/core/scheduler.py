@@ -21,7 +21,9 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Decision, Fits, NeedsPreemption, Outcome, Unschedulable
 from bayplan.core.events import (
+    Answer,
     BindAnswered,
+    ClaimWriteFailed,
     Event,
     EvictAnswered,
     ObjectAdded,
@@ -144,7 +146,7 @@ class Scheduler:
         else:
             self._answered(event, now)
 
-    def _answered(self, event: BindAnswered | EvictAnswered | VolumesAnswered | PermitAnswered, now: int) -> None:
+    def _answered(self, event: Answer, now: int) -> None:
         match event:
             case BindAnswered():
                 self._binding.bind_answered(event, now)
@@ -152,6 +154,8 @@ class Scheduler:
                 self._evict_answered(uid, error, now)
             case VolumesAnswered():
                 self._binding.volumes_answered(event, now)
+            case ClaimWriteFailed(pod, uid):
+                self._claim_write_failed(pod, uid, now)
             case PermitAnswered():
                 self._binding.permit_answered(event, now)
 
@@ -409,6 +413,12 @@ class Scheduler:
         waited = self._settle_eviction(uid, now)
         if error:
             self.queue.activate(waited, now)
+
+    def _claim_write_failed(self, pod: str, uid: str, now: int) -> None:
+        """Upstream leaves the pod where it is, and nothing may happen to it for minutes."""
+        queued = self.queue.find(pod)
+        if queued is not None and queued.info.uid == uid:
+            self.queue.retry(pod, now)
 
     def _settle_eviction(self, uid: str, now: int) -> list[str]:
         waited, freed = self._evictions.answer(uid)

@@ -248,6 +248,15 @@ class SchedulingQueue:
             if flying is not None:
                 self._in_flight.note(WILDCARD, None, flying.pod)
 
+    def retry(self, key: str, now: int) -> None:
+        """What was done for this pod came to nothing: try it again once its backoff is over."""
+        queued = self.resting.get(key)
+        if queued is not None and queued.state is PodState.UNSCHEDULABLE:
+            self._wake([(queued, Strategy.AFTER_BACKOFF)], now, labels.SCHEDULE_ATTEMPT_FAILURE)
+        flying = self._in_flight.find(key)
+        if flying is not None:
+            self._in_flight.note(WILDCARD, None, flying.pod)
+
     def release(self, key: str, now: int) -> None:
         """A gate may have opened for this pod: ask again and, if so, let the wake-up go on that brought it there."""
         queued = self.resting.get(key)

@@ -54,9 +54,11 @@ def _summary(answer: Draining) -> Sentence:
         number = len(answer.pending)
         place = "finds no place" if number == 1 else "find no place"
         return Sentence(f"No: if {names} {_is(answer)} drained{in_turn}, {counted(number, 'pod')} {place}.", Tone.BAD)
-    return Sentence(
-        f"Yes: {names} can be drained{in_turn}: {_found(answer)}.", Tone.WARN if answer.preempted else Tone.GOOD
-    )
+    if answer.lost:
+        lost = counted(len(answer.lost), "bare pod")
+        return Sentence(f"No: if {names} {_is(answer)} drained{in_turn}, {lost} would be gone for good.", Tone.BAD)
+    tone = Tone.WARN if answer.preempted else Tone.GOOD
+    return Sentence(f"Yes: {names} can be drained{in_turn}: {_found(answer)}.", tone)
 
 
 def _found(answer: Draining) -> str:

@@ -60,7 +60,7 @@ def _headline(answer: Fixes) -> Iterator[Part]:
 def _table_title(answer: Fixes) -> str:
     if answer.victims:
         return "To run it without evicting anybody, the smallest change first"
-    return f"{counted(len(answer.fixes), 'fix', 'fixes')}, each one decided; the smallest change first"
+    return f"{counted(len(answer.fixes), 'fix', 'fixes')}, decided as the scheduler would; the smallest change first"
 
 
 def _table(fixes: Sequence[Fix]) -> Table:
@@ -92,6 +92,8 @@ def _phrase(fix: Fix) -> str:
 
 def _change_phrase(change: Change, fix: Fix) -> str:
     if change.kind is Kind.REQUEST:
+        if not change.after:
+            return f"drop its request for {change.what}"
         before, after = (bare_amount(change.what, int(each or 0)) for each in (change.before, change.after))
         return f"lower its request for {change.what} from {before} to {after}"
     if change.kind is Kind.FREE:

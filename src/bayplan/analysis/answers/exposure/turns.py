@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray, row_array
+from bayplan.core.columns import BoolArray, IntArray, RowArray
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import nominated_pods
 from bayplan.core.preemption.candidates import find_potential_victims, group_starts
@@ -47,14 +47,13 @@ def turns(preemptor: PodInfo, view: View, node_rows: RowArray) -> Turns:
     requests = view.pods.requests[pod_rows]
     room, slots = _room(preemptor, view, pod_rows, nodes)
     amounts = np.maximum(room[nodes] - _running_sums(requests, starts) + 1, 1)
-    places = np.arange(len(order)) - starts + 1
-    ends = np.append(np.unique(starts)[1:], len(order))
-    sizes = np.diff(np.append(np.unique(starts), len(order)))
+    places = np.arange(len(order))
+    ends = np.searchsorted(nodes, nodes, side="right")
     return Turns(
         pod_rows=pod_rows,
         amounts=np.where(requests > 0, amounts, NEVER),
-        crowded=places + 1 > slots[nodes],
-        spared_after=row_array(np.repeat(ends, sizes) - np.arange(len(order)) - 1),
+        crowded=places - starts + 2 > slots[nodes],  # it, those before it, and the preemptor
+        spared_after=ends - places - 1,
         protected=violating[order],
     )
 

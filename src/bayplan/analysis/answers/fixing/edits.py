@@ -13,6 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 from bayplan.analysis.answers.fixing.answer import Change, Kind
+from bayplan.core.plugins.pod_topology_spread.constraints import HARD, SOFT
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.meta import LabelSelectorRequirement
 from bayplan.model.node import Node, Taint
@@ -24,9 +25,6 @@ _OF_KUBERNETES = "node.kubernetes.io/"
 _OF_CLOUDS = "node.cloudprovider.kubernetes.io/"
 #: Taints that are tried, the most common ones.
 TAINTS_MAX = 20
-
-DO_NOT_SCHEDULE = "DoNotSchedule"
-SCHEDULE_ANYWAY = "ScheduleAnyway"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,15 +195,15 @@ def _without_anti_affinity_term(position: int) -> Callable[[PodSpec], None]:
 
 def _spreading(spec: PodSpec) -> Iterator[Edit]:
     for position, constraint in enumerate(spec.topology_spread_constraints):
-        if constraint.when_unsatisfiable == DO_NOT_SCHEDULE:
-            change = Change(Kind.SPREAD, constraint.topology_key, before=DO_NOT_SCHEDULE, after=SCHEDULE_ANYWAY)
+        if constraint.when_unsatisfiable == HARD:
+            change = Change(Kind.SPREAD, constraint.topology_key, before=HARD, after=SOFT)
             yield Edit(change, _schedule_anyway(position), position)
 
 
 def _schedule_anyway(position: int) -> Callable[[PodSpec], None]:
     def apply(changed: PodSpec) -> None:
         constraint = changed.topology_spread_constraints[position]
-        constraint.when_unsatisfiable = SCHEDULE_ANYWAY
+        constraint.when_unsatisfiable = SOFT
         constraint.min_domains = None  # allowed only where the constraint is strict
 
     return apply

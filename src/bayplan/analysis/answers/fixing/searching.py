@@ -74,7 +74,7 @@ class Searching:
     def fixes(self) -> list[Found]:
         """The cheapest first; pairs behind all single changes."""
         helpful = [knob for knob in self._knobs if self._trying.fits((*self._base, knob.most))]
-        single = sorted(self._singles(helpful), key=lambda found: found.price)
+        single = sorted(self._singles(_without_larger(helpful)), key=lambda found: found.price)
         if len(single) >= FEW:
             return single
         rest = [knob for knob in self._knobs if knob not in helpful]
@@ -122,6 +122,15 @@ class Searching:
                 found = family(self._trying, (*self._base, knob.most))
                 if found is not None and found.changes[-1].kind not in enough:
                     yield found
+
+
+def _without_larger(helpful: Sequence[Knob]) -> list[Knob]:
+    """Where one expression of a node affinity is enough, not all of it has to go."""
+    affinity = [knob.most.change for knob in helpful if knob.most.change.kind is Kind.NODE_AFFINITY]
+    least = min((change.price for change in affinity), default=0.0)
+    return [
+        knob for knob in helpful if knob.most.change.kind is not Kind.NODE_AFFINITY or knob.most.change.price == least
+    ]
 
 
 def _knobs(spec: PodSpec, trying: Trying) -> Iterator[Knob]:
