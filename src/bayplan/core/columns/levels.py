@@ -1,4 +1,4 @@
-"""How full every node is, in floats: what scoring all nodes at once starts from.
+"""How full every node is, mostly in floats: what judging many nodes at once starts from.
 
 The tables hold whole numbers, and dividing those takes several times as long as dividing floats. Here is what they say
 as floats, read anew only in rows that have changed. Good for nothing where an amount is so large that a quotient of
@@ -23,7 +23,7 @@ FEW_ROWS = 16
 
 
 class Levels:
-    """Amounts by resource and node. Rows without a node object hold anything."""
+    """Amounts by resource and node. In floats, rows without a node object hold anything."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
@@ -32,9 +32,11 @@ class Levels:
         self._are_exact = False
         self.capacities: FloatArray = np.zeros((0, 0))  # (resources, nodes)
         self.used: FloatArray = self.capacities  # (resources, nodes)
+        self.free: IntArray = np.zeros((0, 0), dtype=np.int64)  # (resources, nodes) in whole numbers
         #: (resources, nodes) a hundred times what is free; of cpu and memory by the minima that the scheduler supposes
         self.room: FloatArray = self.capacities
-        self.offered_by_all: list[bool] = []  # (resources,) whether every node has some
+        self._offered_by_all: list[bool] = []  # (resources,) whether every node has some
+        self._offered: dict[tuple[int, ...], bool] = {}
         self._kept: dict[Hashable, tuple[IntArray, Callable[[int], int]]] = {}
 
     def now(self) -> Levels | None:
@@ -56,6 +58,13 @@ class Levels:
         self._usage_position = log.position
         return self if self._are_exact else None
 
+    def all_offer(self, resources: tuple[int, ...]) -> bool:
+        """Whether every node has some of each of the resources."""
+        known = self._offered.get(resources)
+        if known is None:
+            known = self._offered[resources] = all(self._offered_by_all[resource] for resource in resources)
+        return known
+
     def kept(self, key: Hashable, for_all: Callable[[], IntArray], for_one: Callable[[int], int]) -> IntArray:
         """(nodes,) what follows from a node's levels alone; worked out once, and then for rows that change."""
         known = self._kept.get(key)
@@ -68,21 +77,25 @@ class Levels:
         alive = nodes.alive
         self.capacities = np.where(alive, nodes.allocatable.T, 1).astype(np.float64)
         self.used = nodes.requested.T.astype(np.float64)
+        self.free = np.ascontiguousarray((nodes.allocatable - nodes.requested).T)
         self.room = self.capacities - self.used
         self.room[:2] = self.capacities[:2] - nodes.nonzero_requested.T
         self.room *= 100.0
-        self.offered_by_all = [bool(capacities.min(initial=1.0) > 0) for capacities in self.capacities]
+        self._offered_by_all = [bool(capacities.min(initial=1.0) > 0) for capacities in self.capacities]
         amounts = (self.capacities, self.used, nodes.nonzero_requested)
         self._are_exact = all(each.max(initial=0) < EXACT_BELOW for each in amounts)
+        self._offered.clear()
         self._kept.clear()
 
     def _read(self, row: int) -> None:
-        nodes, capacities = self._nodes, self.capacities
+        """With plain numbers: a row is short."""
+        nodes = self._nodes
         requested: list[int] = nodes.requested[row].tolist()
-        supposed: list[int] = nodes.nonzero_requested[row].tolist()
-        self.used[:, row] = requested
-        for resource, amount in enumerate((*supposed, *requested[2:])):
-            self.room[resource, row] = 100.0 * (capacities.item(resource, row) - amount)
+        supposed: list[int] = nodes.nonzero_requested[row].tolist() + requested[2:]
+        for resource, taken in enumerate(requested):
+            self.used[resource, row] = taken
+            self.free[resource, row] = nodes.allocatable.item(row, resource) - taken
+            self.room[resource, row] = 100.0 * (self.capacities.item(resource, row) - supposed[resource])
         if max(*requested, *supposed) >= EXACT_BELOW:
             self._are_exact = False
         for values, for_one in self._kept.values():
