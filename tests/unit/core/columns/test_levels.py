@@ -64,7 +64,7 @@ def test_what_is_kept_is_worked_out_again_for_rows_that_changed() -> None:
     cache.add_pod(pod("p").running("b").obj())
     assert (kept(), asked) == ([0, 1], [1])
     cache.add_node(node("a").capacity(cpu=1).obj())
-    assert (kept(), asked) == ([0, 1], [1])
+    assert (kept(), asked) == ([0, 1], [1, 0])
 
 
 @pytest.mark.parametrize("too_much", [EXACT_BELOW, EXACT_BELOW - 1])
