@@ -19,12 +19,14 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import MAX_NODE_SCORE
 from bayplan.core.plugins.pod_topology_spread.constraints import (
     SpreadConstraint,
+    counts_everywhere,
     included_nodes,
     pod_counter,
     pod_counts,
     topology_columns,
 )
 from bayplan.core.snapshot import View
+from bayplan.model.selectors import CompiledSelector
 from bayplan.model.well_known import HOSTNAME
 
 
@@ -76,19 +78,33 @@ def prepare(
         considered, rows = complete, feasible_rows[complete[feasible_rows]]
     none_is_ignored = len(rows) == len(feasible_rows)
     scored = []
+    node_counts = _counts_by_selector(constraints, pod, view)
     for constraint, column in zip(constraints, columns, strict=True):
-        node_counts = pod_counts(constraint, pod_counter(constraint, pod.namespace, view), view)
+        counts = node_counts[constraint.selector]
         present = None if all_are_complete or (require_all and none_is_ignored) else column.present
         if constraint.topology_key == HOSTNAME:
             # A host is a domain of its own: its pods count even where the inclusion policies leave it out.
-            counts = np.zeros_like(node_counts) if view.bare else node_counts
+            own_counts = np.zeros_like(counts) if view.bare else counts
             weight = natural_log(len(rows) + 2)
-            scored.append(ScoredConstraint(present, None, counts, weight, constraint.max_skew))
+            scored.append(ScoredConstraint(present, None, own_counts, weight, constraint.max_skew))
         else:
-            counting = considered & included_nodes([constraint], pod.spec, nodes)[0]
-            totals, weight = _totals(column, node_counts, counting), natural_log(column.domain_count(rows) + 2)
+            counting = considered
+            if not counts_everywhere(constraint, pod.spec):
+                counting = considered & included_nodes([constraint], pod.spec, nodes)[0]
+            totals, weight = _totals(column, counts, counting), natural_log(column.domain_count(rows) + 2)
             scored.append(ScoredConstraint(present, column.places, totals, weight, constraint.max_skew))
     return SoftState(scored, None if none_is_ignored else ~considered)
+
+
+def _counts_by_selector(
+    constraints: Sequence[SpreadConstraint], pod: PodInfo, view: View
+) -> dict[CompiledSelector, IdArray]:
+    """For each selector (nodes,) pods; often the constraints of a pod have one in common."""
+    counts: dict[CompiledSelector, IdArray] = {}
+    for constraint in constraints:
+        if constraint.selector not in counts:
+            counts[constraint.selector] = pod_counts(constraint, pod_counter(constraint, pod.namespace, view), view)
+    return counts
 
 
 def raw_scores(state: SoftState, rows: RowArray) -> IntArray:
