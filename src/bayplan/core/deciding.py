@@ -16,6 +16,7 @@ import numpy as np
 
 from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, distinct, row_array
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.crowding import CrowdedOut, Crowds
 from bayplan.core.cycle import Attempt, attempt
 from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
 from bayplan.core.diagnosis import NO_NODES, Diagnosis, diagnose
@@ -66,6 +67,7 @@ class Decider:
         self._reuse = reuse
         self._standings_made = 0
         self._seen: set[tuple[str, int]] = set()  # what pods were about so far
+        self._crowds = Crowds()
         self._next_start = 0  # one for all profiles, as upstream
         self._kept: OrderedDict[tuple[str, int], _Kept | NothingToReuse] = OrderedDict()  # by shape
         self._locals: OrderedDict[tuple[str, int], _Local | NothingToReuse] = OrderedDict()  # by what they are about
@@ -154,7 +156,7 @@ class Decider:
             self._standings_made += 1
             ground = self._ground_for(profile, pod, view)
             made = ground if isinstance(ground, NothingToReuse) else standing_for(profile, pod, view, ground)
-            local = _Local(made) if isinstance(made, Standing) else made
+            local = _Local(made, self._crowds) if isinstance(made, Standing) else made
         _put(self._locals, key, local, view.nodes.count)
         return local
 
@@ -233,9 +235,11 @@ def _first_by_name(rows: RowArray, view: View) -> int:
 class _Local:
     """A standing with what else follows from local filters alone."""
 
-    def __init__(self, standing: Standing) -> None:
+    def __init__(self, standing: Standing, crowds: Crowds) -> None:
         profile = standing.profile
         self.standing = standing
+        self._crowds = crowds
+        self._crowded_out: CrowdedOut | None = None  # for the priority asked about last
         self.follow = standing.follow
         self._candidacies: dict[int, Candidacy] = {}  # by priority
         self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
@@ -243,6 +247,15 @@ class _Local:
         pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
         states = [*standing.states, *[SKIP] * len(profile.later_filters)]
         self._filtered = Filtered(profile.filter, states, pre, standing.verdicts, unresolvable(), row_array([]))
+
+    def crowded_out(self, pod: PodInfo, view: View) -> CrowdedOut | None:
+        """Where a pod that is not nominated itself fits only without those that are; None if that is not known here."""
+        if not self.standing.sees_usage_alone:
+            return None
+        usage, known = self._crowds.seen_by(pod, view), self._crowded_out
+        if known is None or known.usage is not usage or not known.follow(view):
+            known = self._crowded_out = CrowdedOut(self.standing, usage, view)
+        return known
 
     def preempt(self, pod: PodInfo, view: View, nominated: tuple[RowArray, RowArray] | None) -> Choice:
         """Nothing fits, with nothing but local filters in play."""
@@ -316,10 +329,14 @@ class _Kept:
         if states is None:
             return None
         standing = self.local.standing
+        only_local = states is self._all_skip
+        if only_local and standing.passed_count and view.nominated and not _is_nominated(pod, view):
+            choice = self._best_beside_nominated(pod, view)
+            if choice is not None:
+                return choice
         nominated = nominated_pods(pod, view) if view.nominated else None
         if nominated is not None and not len(nominated[0]):
             nominated = None
-        only_local = states is self._all_skip
         if standing.passed_count:
             if only_local and nominated is None:
                 return self._best_of_all(pod, view)
@@ -384,6 +401,16 @@ class _Kept:
         if nominated is not None:
             self._make_room_for(nominated, passed, states, view)
         return passed
+
+    def _best_beside_nominated(self, pod: PodInfo, view: View) -> Fits | None:
+        """The best of all nodes that have room for the pods nominated there as well; None if there is none."""
+        crowded_out = self.local.crowded_out(pod, view)
+        if crowded_out is None:
+            return None
+        rows = crowded_out.rows_left()
+        if rows is None:
+            return self._best_of_all(pod, view)
+        return self._best(pod, view, rows) if len(rows) else None
 
     def _best_of_all(self, pod: PodInfo, view: View) -> Fits:
         """The best of all nodes that pass the local filters."""

@@ -20,7 +20,7 @@ from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, with_room
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.shapes import Identity, PodShape, Shapes
-from bayplan.core.columns.term_index import TermIndex
+from bayplan.core.columns.term_index import SelectorIndex, TermIndex, telling_requirement
 from bayplan.core.columns.terms import AffinityTerm, CarriedTerm
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.model.selectors import CompiledSelector
@@ -90,6 +90,8 @@ class PodCounter:
         self.key = key
         self._identities = identities
         self._matches: list[bool] = []
+        telling = telling_requirement(match.selector for match in key.matches)
+        self._wanted = (telling.key, telling.values[0]) if telling is not None and len(telling.values) == 1 else None
         self.nodes = NodeCounts(np.zeros(0, dtype=np.int32))
 
     def matches(self, identity_id: int) -> bool:
@@ -102,9 +104,11 @@ class PodCounter:
         return np.array([*self._matches, False], dtype=np.bool_)
 
     def _catch_up(self) -> None:
-        values = self._identities.values
+        values, wanted = self._identities.values, self._wanted
         for identity in values[len(self._matches) :]:
-            self._matches.append(all(match.accepts(identity) for match in self.key.matches))
+            # Most identities lack the label; to see that takes less than to test them.
+            may_match = wanted is None or wanted in identity.labels
+            self._matches.append(may_match and all(match.accepts(identity) for match in self.key.matches))
 
 
 class Counters:
@@ -114,6 +118,7 @@ class Counters:
         self._shapes = shapes
         self._pods = pods
         self._pod_counters: dict[CounterKey, PodCounter] = {}
+        self._counter_index: SelectorIndex[PodCounter] = SelectorIndex()
         self._followers: dict[int, list[PodCounter]] = {}  # identity -> counters it belongs to
         self.terms: Vocabulary[CarriedTerm] = Vocabulary()
         self._term_index = TermIndex(self.terms)
@@ -128,7 +133,10 @@ class Counters:
         if counter is None:
             counter = self._pod_counters[key] = PodCounter(key, self._shapes.identities)
             counter.nodes = NodeCounts(self._count_where(counter.matching(), skip_terminating))
-            self._followers.clear()
+            self._counter_index.add(counter, *(match.selector for match in matches))
+            for identity_id, followers in self._followers.items():
+                if counter.matches(identity_id):
+                    followers.append(counter)
         return counter
 
     def carriers(self, term_id: int) -> NodeCounts:
@@ -184,7 +192,8 @@ class Counters:
     def _followers_of(self, identity_id: int) -> list[PodCounter]:
         followers = self._followers.get(identity_id)
         if followers is None:
-            followers = [counter for counter in self._pod_counters.values() if counter.matches(identity_id)]
+            labels = self._shapes.identities.values[identity_id].labels
+            followers = [it for it in self._counter_index.candidates(labels) if it.matches(identity_id)]
             self._followers[identity_id] = followers
         return followers
 
