@@ -6,7 +6,9 @@ followed every change against columns built from what is there now. Ties, totals
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -196,17 +198,27 @@ def claim_users(cache: Cache) -> dict[tuple[str, str], set[str]]:
 def assert_same_counts(kept: Cache, rebuilt: Cache) -> None:
     """Every counter that was ever asked for, against one made on the spot."""
     for key, counter in kept.counters._pod_counters.items():
-        fresh = rebuilt.counters.pods_matching(key.matches, skip_terminating=key.skip_terminating)
+        fresh = rebuilt.counters.pods_matching(**key._asdict())
         assert_same_count(kept, counter.nodes, rebuilt, fresh.nodes)
     for term_id, counts in kept.counters._carriers.items():
-        known = rebuilt.counters.terms.find(kept.counters.terms.values[term_id])
-        if known >= 0:
-            assert_same_count(kept, counts, rebuilt, rebuilt.counters.carriers(known))
-        else:
-            assert not counts.counts(kept.nodes.count).any()
+        assert_same_carriers(kept, term_id, counts, rebuilt, rebuilt.counters.carriers)
+    for term_id, by_priority in kept.counters._carriers_below.items():
+        for priority, counts in by_priority.items():
+            below = partial(rebuilt.counters.carriers_below, priority=priority)
+            assert_same_carriers(kept, term_id, counts, rebuilt, below)
     for term_id, total in kept.counters._carrier_totals.items():
         known = rebuilt.counters.terms.find(kept.counters.terms.values[term_id])
         assert total == (rebuilt.counters._carrier_totals[known] if known >= 0 else 0)
+
+
+def assert_same_carriers(
+    kept: Cache, term_id: int, counts: NodeCounts, rebuilt: Cache, carriers: Callable[[int], NodeCounts]
+) -> None:
+    known = rebuilt.counters.terms.find(kept.counters.terms.values[term_id])
+    if known >= 0:
+        assert_same_count(kept, counts, rebuilt, carriers(known))
+    else:
+        assert not counts.counts(kept.nodes.count).any()
 
 
 def assert_same_count(kept: Cache, counts: NodeCounts, rebuilt: Cache, fresh: NodeCounts) -> None:

@@ -7,7 +7,7 @@ its own a node sees pods come to or leave that node alone, so of all domains onl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_
@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, RowArray, Rows
-from bayplan.core.columns.counters import PodCounter
+from bayplan.core.columns import ABSENT, ALL_ROWS, BoolArray, IdArray, IntArray, RowArray, Rows
+from bayplan.core.columns.counters import NodeCounts, PodCounter
 from bayplan.core.columns.labels import NodeLabels
 from bayplan.core.columns.shapes import PodShape
 from bayplan.core.columns.terms import TermKind
+from bayplan.core.framework.contract import UNFORESEEN
 from bayplan.core.plugins.inter_pod_affinity.counting import DomainCounts, meant_by
 from bayplan.core.snapshot import View
 
@@ -199,6 +200,28 @@ def shift(state: FilterState, view: View, pod_rows: RowArray, node_rows: RowArra
         counted = counted[view.nodes.labels.column(key).ids[node_rows[counted]] != ABSENT]
         if len(counted):
             counts.shift(key, node_rows[counted], sign * times[counted].astype(np.int64))
+
+
+def foresee(state: FilterState, view: View, priority: int) -> IntArray:
+    """(nodes,) codes that stay whichever pods of a lower priority leave a node; UNFORESEEN elsewhere.
+
+    Where none of them counts for any rule a node's world is the cluster as it is.
+    """
+    codes = judge(state, view.nodes.labels, ALL_ROWS)
+    for pods in _counting_below(state.rules, view, priority):
+        codes[pods.counts(view.nodes.count) > 0] = UNFORESEEN
+    return codes
+
+
+def _counting_below(rules: Rules, view: View, priority: int) -> Iterator[NodeCounts]:
+    """The pods of a lower priority that count for each of the rules."""
+    counters = view.counters
+    for pods in (rules.affinity_pods, *(pods for _, pods in rules.anti_affinity)):
+        if pods is not None:
+            yield counters.pods_matching(pods.key.matches, skip_terminating=False, below=priority).nodes
+    for term_id in counters.terms_reaching(rules.shape, rules.namespace_labels):
+        if counters.terms.values[term_id].kind is TermKind.REQUIRED_ANTI:
+            yield counters.carriers_below(term_id, priority)
 
 
 def _effects(rules: Rules, view: View) -> Effects:

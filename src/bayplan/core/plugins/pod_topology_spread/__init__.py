@@ -72,6 +72,9 @@ class PodTopologySpread:
     def shift(self, state: HardState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         filtering.shift(state, view.pods.identity_ids[pod_rows], node_rows, sign)
 
+    def foresee(self, state: HardState, view: View, priority: int) -> IntArray:
+        return filtering.foresee(state, view, priority)
+
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> SoftState | Skip:
         where = "calculating preScoreState: obtaining pod's soft topology spread constraints"
         constraints = self._constraints(pod, view, SOFT, where)
