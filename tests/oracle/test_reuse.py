@@ -17,6 +17,7 @@ from hypothesis import event, example, given, settings
 from tests.oracle.changing_clusters import (
     AGAIN,
     DECIDE,
+    PREEMPTING_SEQUENCES,
     PRIORITIES,
     RETRY,
     SEQUENCES,
@@ -385,6 +386,34 @@ def test_a_diagnosis_is_repeated_while_nothing_changes() -> None:
         before = unschedulable()
         take_step(world, cluster_event)
         assert unschedulable() is not before, cluster_event
+
+
+#: Two evict others, one after the other, while a node is kept for a third that counts for both.
+KEPT_FOR_ONE_THAT_COUNTS: list[Step] = [
+    *(("node", number, 4, 0) for number in range(4)),
+    ("run", 1, 0, 0),
+    ("run", 1, 0, 1),
+    ("nominate", 31, 3, 0),
+    (DECIDE, 31, 3, 1),
+    (AGAIN, 0, 0, 1),
+    (AGAIN, 0, 0, 2),
+]
+
+
+@QUICK
+@given(PREEMPTING_SEQUENCES)
+@example(KEPT_FOR_ONE_THAT_COUNTS)
+def test_preempting_with_an_eye_on_others_changes_nothing(steps: list[Step]) -> None:
+    """The same for pods that evict others and are spread, or kept together or apart."""
+    play(steps)
+
+
+@pytest.mark.slow
+@LONG
+@given(PREEMPTING_SEQUENCES)
+def test_preempting_with_an_eye_on_others_changes_nothing_at_length(steps: list[Step]) -> None:
+    """The same, with many more sequences."""
+    play(steps)
 
 
 @pytest.mark.slow
