@@ -2,7 +2,7 @@
 
 A `Decider` keeps a standing for each shape it has seen lately. Plugins that read the whole cluster are asked anew for
 each pod, on the nodes that the local filters leave. Whatever does not fit this pattern (a PreFilter that rejects
-or narrows, a full diagnosis with such plugins in play) goes through the straight line of `cycle`.
+or narrows, a pod that fits nowhere where such plugins foresee nothing) goes through the straight line of `cycle`.
 """
 
 from __future__ import annotations
