@@ -21,6 +21,7 @@ from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import (
     MAX_NODE_SCORE,
+    OWN_PODS_DECIDE,
     SKIP,
     UNFORESEEN,
     BindPlugin,
@@ -69,6 +70,7 @@ __all__ = [
     "ABSENT",
     "ALL_ROWS",
     "MAX_NODE_SCORE",
+    "OWN_PODS_DECIDE",
     "SKIP",
     "SUCCESS",
     "UNFORESEEN",

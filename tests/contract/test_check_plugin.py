@@ -11,6 +11,7 @@ import pytest
 
 from bayplan.plugin import (
     ALL_ROWS,
+    OWN_PODS_DECIDE,
     SKIP,
     SUCCESS,
     UNFORESEEN,
@@ -322,6 +323,16 @@ class ForeseesNoVisitors(Foresees):
         return super().foresee(view.nodes.pod_counts, view, priority)
 
 
+class ForeseesItselfAlone(Foresees):
+    """Counts all pods of the cluster, and takes them for the node's own."""
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(np.full(view.nodes.count, view.usage.pod_counts.sum() - 4))
+
+    def foresee(self, state: Any, view: View, priority: int) -> IntArray:
+        return np.full(view.nodes.count, OWN_PODS_DECIDE)
+
+
 class ForeseesByPriority(Foresees):
     """Looks at more than a pod's shape."""
 
@@ -431,6 +442,7 @@ BROKEN = [
     (LooksAtPodsThatMoved, "moved pods", "A state that depends on pods needs fork and shift"),
     (ForeseesThatNothingChanges, "foresight", "foresee says 1 for n"),
     (ForeseesNoVisitors, "foresight", "if no pod left it after others have come"),
+    (ForeseesItselfAlone, "foresight", "own pods decide on n"),
     (ForeseesByPriority, "foresight", "for a pod of another name and priority"),
     (ForeseesInTheWrongForm, "form", "foresee gives no int64 array"),
     (AllowsAThirdOnOneRow, "one row", "filter_one gives 0 for row"),

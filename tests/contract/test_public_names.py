@@ -33,7 +33,7 @@ PUBLIC = {
         Object Node Pod Action Emit
         PreEnqueuePlugin QueueSortPlugin PreFilterPlugin FilterPlugin PreScorePlugin ScorePlugin
         ReservePlugin PermitPlugin PreBindPlugin BindPlugin PostBindPlugin
-        SelectivePlugin UnpreparedPlugin WhatIfPlugin ForesightPlugin UNFORESEEN
+        SelectivePlugin UnpreparedPlugin WhatIfPlugin ForesightPlugin UNFORESEEN OWN_PODS_DECIDE
         NormalizePlugin OneRowFilter OneRowScore
     """,
     "bayplan.testing": """

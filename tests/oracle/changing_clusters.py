@@ -86,6 +86,7 @@ PATTERNS: tuple[Pattern, ...] = (
     lambda p: p.cpu("2").labels(app="y").pod_anti_affinity(HOST, "app=y").spread(ZONE, "app=y", min_domains=2),
     lambda p: p.cpu("3").labels(app="z").pod_affinity(ZONE, "app=x").pod_anti_affinity(ZONE, "app=z"),
     lambda p: p.cpu("2").labels(app="z").spread(HOST, "app=z", node_taints_policy="Honor").spread(ZONE, "app in (x,z)"),
+    lambda p: p.cpu("1").labels(app="y").pod_anti_affinity(HOST, "app", namespace_selector="team=t"),
 )
 
 
@@ -275,6 +276,10 @@ def _put_service(world: Changing, first: int, second: int, third: int) -> None:
     world.put(service(f"s{first % 2}", app=("x", "y", "z")[second % 3]).obj())
 
 
+def _label_namespace(world: Changing, first: int, second: int, third: int) -> None:
+    world.put(namespace("other").labels(team="tu"[third % 2]).obj())
+
+
 def _limit_volumes(world: Changing, first: int, second: int, third: int) -> None:
     world.put(csi_node(NODE_NAMES[first % len(NODE_NAMES)]).driver(DRIVER, count=second % 3).obj())
 
@@ -290,6 +295,7 @@ CHANGES: dict[str, Callable[[Changing, int, int, int], None]] = {
     "budget": _put_budget,
     "service": _put_service,
     "volumes": _limit_volumes,
+    "namespace": _label_namespace,
 }
 
 DECIDE, AGAIN, RETRY = "decide", "again", "retry"  # again: on one more pod like the last; retry: on a nominated one
@@ -335,7 +341,7 @@ _PREEMPTING_KINDS = (
     *("nominate",) * 3,
     *("run",) * 5,
     *("remove", "change", "budget") * 2,
-    *("node", "remove node", "service"),
+    *("node", "remove node", "service", "namespace"),
 )
 _LOOKING_PATTERNS = st.sampled_from((7, 8, 10, 11, 12, 13, 13, *range(30, len(PATTERNS)), *range(30, len(PATTERNS)), 0))
 _PREEMPTING_STEPS = st.tuples(st.sampled_from(_PREEMPTING_KINDS), _LOOKING_PATTERNS, _NUMBERS, _NUMBERS)

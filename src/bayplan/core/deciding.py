@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -38,7 +39,7 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import SUCCESS, CycleError, unresolvable
 from bayplan.core.preemption.candidacy import Candidacy
-from bayplan.core.preemption.foresight import FurtherFilters
+from bayplan.core.preemption.foresight import Foreseen, FurtherFilters
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, Search, run_post_filters
 from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
@@ -215,6 +216,8 @@ class _Local:
         self.standing = standing
         self.follow = standing.follow
         self._candidacies: dict[int, Candidacy] = {}  # by priority
+        #: Of nodes that were tried with all filters, for the pods that did so last: their shape and priority, and when.
+        self._tried: tuple[tuple[int, int, int], Candidacy] | None = None
         self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
         # The standing's verdicts as an outcome; it follows them.
         pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
@@ -232,9 +235,11 @@ class _Local:
         if later_states is None:
             return self._look_for_victims(pod, view, local, self._search)
         further = FurtherFilters(self._filtered, self.standing.feasible_rows, later_states, view, nominated)
-        return self._look_for_victims(
-            pod, view, further.filtered, lambda *_: further.search(self._search(pod, view, local), pod, view)
-        )
+
+        def search(*_: object) -> Foreseen:
+            return further.search(self._search(pod, view, local), partial(self._tried_for, pod, view), pod, view)
+
+        return self._look_for_victims(pod, view, further.filtered, search)
 
     def _look_for_victims(self, pod: PodInfo, view: View, filtered: Filtered, search: Search) -> Choice:
         result = run_post_filters(self.standing.profile, pod, view, filtered, search)
@@ -268,6 +273,15 @@ class _Local:
             candidacy = self._candidacies[pod.priority] = Candidacy(view)
         candidacy.follow(pod, view, filtered)
         return candidacy
+
+    def _tried_for(self, pod: PodInfo, view: View) -> Candidacy:
+        """Candidates with all filters in play, of nodes that were tried for pods of this shape and priority."""
+        if _is_nominated(pod, view):
+            return Candidacy(view)
+        key = (pod.shape.id, pod.priority, view.objects.version)
+        if self._tried is None or self._tried[0] != key:
+            self._tried = (key, Candidacy(view))
+        return self._tried[1]
 
 
 class _Kept:

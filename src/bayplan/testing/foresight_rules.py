@@ -2,8 +2,8 @@
 
 Takes a trial (a plugin and a scene) and raises `Breach`. Preemption does not try a node again whose answer is foreseen,
 and shares answers among pods of one shape: an answer that does not hold would decide wrongly in silence. So pods leave
-nodes in several ways, in the cluster as it is and where others have come before. That a plugin foresees little is no
-breach.
+nodes in several ways, in the cluster as it is and where others have come before; and pods elsewhere come and go, for
+nodes whose own pods are said to decide. That a plugin foresees little is no breach.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ import numpy as np
 
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, row_array
 from bayplan.core.filtering import WhatIf
-from bayplan.core.framework.contract import UNFORESEEN, ForesightPlugin, Ready
+from bayplan.core.framework.contract import OWN_PODS_DECIDE, UNFORESEEN, ForesightPlugin, Ready
+from bayplan.model.pod import Pod
 from bayplan.testing.asking import Case, case_of, codes_of, prepared, require
-from bayplan.testing.change_rules import worlds_of
+from bayplan.testing.change_rules import apply_change, described_change, worlds_of
+from bayplan.testing.clusters import ObjectChange
 from bayplan.testing.plugin_rules import Trial
 
 #: Of the pod that wants a place: more than those of none, of some and of all pods of a scene.
@@ -42,18 +44,20 @@ def foresees_what_it_says(trial: Trial) -> None:
         _let_pods_leave(plugin, worlds, node_row, rng, " after others have come")
     for case in trial.cases():
         _compare_with_another_of_its_shape(trial, case)
+    for pod in trial.scene.waiting:
+        for change in trial.scene.changes:
+            if all(thing is None or (isinstance(thing, Pod) and thing.spec.node_name) for thing in change):
+                _let_pods_elsewhere_change(plugin, trial, pod, change)
 
 
 def _let_pods_leave(plugin: ForesightPlugin, worlds: WhatIf, node_row: int, rng: Random, when: str) -> None:
     name = worlds.view.nodes.names[node_row]
     for priority in PRIORITIES:
         foreseen = _foreseen(plugin, worlds, priority).item(node_row)
-        if foreseen == UNFORESEEN:
+        if foreseen in (UNFORESEEN, OWN_PODS_DECIDE):
             continue
         for leaving in _ways_to_leave(worlds, node_row, priority, rng):
-            left = worlds.fork()
-            left.shift(leaving, np.full(len(leaving), node_row, dtype=np.intp), -1)
-            code = left.filter(row_array([node_row])).codes.item(0)
+            code = _code_without(worlds, node_row, leaving)
             keys = ", ".join(worlds.view.pods.keys[row] for row in leaving) or "no pod"
             said = f"foresee says {foreseen} for {name} and priority {priority}, filter {code} if {keys} left it{when}"
             require(code == foreseen, RULE, said)
@@ -75,6 +79,38 @@ def _ways_to_leave(worlds: WhatIf, node_row: int, priority: int, rng: Random) ->
     yield row_array(below)
     yield from (row_array([row]) for row in below)
     yield row_array([row for row in below if rng.random() < 0.5])
+
+
+def _let_pods_elsewhere_change(plugin: ForesightPlugin, trial: Trial, pod: Pod, change: ObjectChange) -> None:
+    """What a node's own pods decide they decide the same way afterwards, if they still do."""
+    case = case_of(trial.scene.objects, pod)
+    before = _decided_by_own_pods(plugin, case)
+    after = _decided_by_own_pods(plugin, apply_change(case, change))
+    changed = {thing.spec.node_name for thing in change if isinstance(thing, Pod)}
+    for (name, priority), codes in before.items():
+        if name not in changed and (name, priority) in after:
+            said = f"own pods decide on {name} for priority {priority}, yet after {described_change(change)}"
+            require(codes == after[name, priority], RULE, f"{said} filter gives {after[name, priority]}, not {codes}")
+
+
+def _decided_by_own_pods(plugin: Any, case: Case) -> dict[tuple[str, int], list[int]]:
+    """By node and priority the codes with none, all and each of its pods gone, where these are said to decide."""
+    outcome = prepared(plugin, case)
+    if not isinstance(outcome, Ready):
+        return {}
+    worlds = WhatIf([plugin], [outcome.state], case.view)
+    found: dict[tuple[str, int], list[int]] = {}
+    for priority in PRIORITIES:
+        for row in np.flatnonzero(_foreseen(plugin, worlds, priority) == OWN_PODS_DECIDE).tolist():
+            ways = _ways_to_leave(worlds, row, priority, Random(0))
+            found[case.view.nodes.names[row], priority] = [_code_without(worlds, row, leaving) for leaving in ways]
+    return found
+
+
+def _code_without(worlds: WhatIf, node_row: int, leaving: RowArray) -> int:
+    left = worlds.fork()
+    left.shift(leaving, np.full(len(leaving), node_row, dtype=np.intp), -1)
+    return left.filter(row_array([node_row])).codes.item(0)
 
 
 def _compare_with_another_of_its_shape(trial: Trial, case: Case) -> None:

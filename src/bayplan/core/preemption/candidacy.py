@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, distinct, every_row, row_array
+from bayplan.core.columns import BoolArray, IntArray, RowArray, distinct, every_row, row_array
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import FEW_ROWS, count_verdicts
@@ -46,6 +46,7 @@ class Candidacy:
         self._victims: dict[int, RowArray] = {}
         self._failures: list[tuple[Status, int]] | None = None
         self._positions: tuple[int, int] | None = None  # how far the nodes' logs of usage and importance were read
+        self._lasting = np.zeros(node_count, dtype=np.bool_)  # (nodes,) see `follow_some`
         self._tied_rows: RowArray | None = None
 
     def follow(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
@@ -56,6 +57,22 @@ class Candidacy:
             rows = every_row(nodes.count)
         if len(rows):
             self._try_again(pod, view, filtered, distinct(rows))
+        self._positions = (nodes.usage_changes.position, nodes.importance_changes.position)
+
+    def follow_some(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray, lasting: BoolArray) -> None:
+        """Bring these rows up to date with filters in play that look beyond a node: most are tried each time.
+
+        Those that are `lasting` (rows,) change with the pods on their node alone: they are kept from one time that this
+        is so to the next.
+        """
+        nodes = view.nodes
+        changed = self._changed_rows(nodes)
+        self._lasting[slice(None) if changed is None else changed] = False
+        again = rows[~(self._lasting[rows] & lasting)]
+        self._lasting[rows] = lasting
+        if len(again):
+            self._try_again(pod, view, filtered, again)
+            self._lasting[again[self.still_failing.codes[again] < 0]] = False  # errors, known to this outcome alone
         self._positions = (nodes.usage_changes.position, nodes.importance_changes.position)
 
     def _changed_rows(self, nodes: NodeTable) -> RowArray | None:
@@ -100,25 +117,29 @@ class Candidacy:
 
     def share_errors(self, filtered: Filtered) -> None:
         """Tell another outcome of filtering what the errors among the verdicts here say."""
-        filtered.explained.update(self._filtered.explained)
+        filtered.explained.update(
+            {verdict: said for verdict, said in self._filtered.explained.items() if verdict[1] < 0}
+        )
 
     def victims_on(self, node_row: int) -> RowArray:
         return self._victims[node_row]
 
     def failures(self) -> Iterable[tuple[Status, int]]:
         if self._failures is None:
-            self._failures = list(self._count_failures())
+            every = every_row(len(self.outcomes))
+            self._failures = list(self.failures_on(every, self._filtered, self._view))
         return self._failures
 
-    def _count_failures(self) -> Iterator[tuple[Status, int]]:
-        without_victims = int(np.count_nonzero(self.outcomes == NO_PODS_BELOW))
+    def failures_on(self, rows: RowArray, filtered: Filtered, view: View) -> Iterator[tuple[Status, int]]:
+        """The same for these rows, in the words of an outcome of filtering that knows the errors."""
+        outcomes = self.outcomes[rows]
+        without_victims = int(np.count_nonzero(outcomes == NO_PODS_BELOW))
         if without_victims:
             yield NO_VICTIMS, without_victims
-        failing = (self.outcomes == STILL_FAILING).nonzero()[0]
-        for position, code, count in count_verdicts(self.still_failing, failing):
-            yield self._filtered.explain(self._view, position, code), count
-        for row in (self.outcomes == UNHARMED).nonzero()[0]:
-            yield expected_a_victim(self._view, int(row)), 1
+        for position, code, count in count_verdicts(self.still_failing, rows[outcomes == STILL_FAILING]):
+            yield filtered.explain(view, position, code), count
+        for row in rows[outcomes == UNHARMED].tolist():
+            yield expected_a_victim(view, row), 1
 
     def _try(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         tried = dry_run(pod, view, filtered, rows)

@@ -19,14 +19,14 @@ from bayplan.core.cache import Cache
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import NeedsPreemption, Unschedulable
-from bayplan.core.framework.contract import Reads
+from bayplan.core.framework.contract import OWN_PODS_DECIDE, Reads
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError, Status, unschedulable
-from bayplan.core.preemption import candidacy, candidates, foresight
+from bayplan.core.preemption import candidacy, candidates
 from bayplan.core.preemption.prepare import make_room
 from bayplan.core.snapshot import View
 from bayplan.model.well_known import HOSTNAME, ZONE
-from bayplan.testing.builders import node, pod
+from bayplan.testing.builders import namespace, node, pod
 from bayplan.testing.pods import PodBuilder
 
 NAMES = [f"n{number}" for number in range(6)]
@@ -54,8 +54,7 @@ def watching() -> Iterator[list[set[str]]]:
         return candidates.dry_run(pod_, view, filtered, rows)
 
     with pytest.MonkeyPatch.context() as patched:
-        for module in (candidacy, foresight):
-            patched.setattr(module, "dry_run", dry_run)
+        patched.setattr(candidacy, "dry_run", dry_run)
         yield tried
 
 
@@ -102,13 +101,15 @@ def test_nodes_that_others_keep_free_are_not_tried_again() -> None:
     assert tried == [set(NAMES), {"n1"}]
 
 
-def test_nodes_whose_pods_count_are_tried_each_time() -> None:
-    """Whether a victim of the same kind has to go depends on whom else it is kept apart from."""
+def test_nodes_whose_pods_count_together_with_others_are_tried_each_time() -> None:
+    """Whether a victim of the same kind has to go depends on how many there are in the zone."""
     cache, decider = cluster("a"), Decider({"default-scheduler": default_profile()})
+    apart_in_zone: Looks = lambda p: p.pod_anti_affinity(ZONE, "app=a")  # noqa: E731
     with watching() as tried:
-        chosen = [preempt(decider, cache, wanting(number, APART)) for number in range(2)]
-    assert chosen == ["n0", "n1"]
-    assert tried == [set(NAMES), set(NAMES), {"n0"}, set(NAMES[1:])]
+        for number in range(2):
+            decider.decide(cache.info(wanting(number, apart_in_zone).obj()), cache.view())
+            cache.add_pod(pod(f"other-{number}").running("n5").obj())
+    assert tried == [set(NAMES), set(NAMES), {"n5"}, set(NAMES)]
 
 
 def test_a_failure_is_told_again_while_nothing_changes() -> None:
@@ -118,6 +119,128 @@ def test_a_failure_is_told_again_while_nothing_changes() -> None:
     choices = [decider.decide(cache.info(made.obj()), cache.view()) for made in alone]
     assert isinstance(choices[0], Unschedulable)
     assert choices[1] is choices[0]
+
+
+# Nodes that were tried before.
+
+
+def small(name: str, app: str, priority: int = 1, where: str = "n0", space: str = "default") -> PodBuilder:
+    return pod(name, space).labels(app=app).priority(priority).running(where)
+
+
+def come(made: PodBuilder) -> Callable[[Cache], None]:
+    return lambda cache: cache.add(made.obj())
+
+
+def go(key: str) -> Callable[[Cache], None]:
+    return lambda cache: cache.remove_pod(key)
+
+
+def stay(cache: Cache) -> None:
+    """Nothing happens."""
+
+
+def asking(looks: Looks, priority: int = 9, cpu: str = "0") -> PodBuilder:
+    return looks(pod("p").cpu(cpu).priority(priority).labels(app="a"))
+
+
+APART_IN_ZONE = asking(lambda p: p.pod_anti_affinity(ZONE, "app=a"))
+NEAR = asking(lambda p: p.pod_affinity(ZONE, "app=v"), cpu="2")
+APART_AND_SPREAD = asking(lambda p: p.labels(team="t").pod_anti_affinity(HOSTNAME, "app=a").spread(ZONE, "team=t"))
+APART_FROM_TEAM = asking(
+    lambda p: p.pod_anti_affinity(HOSTNAME, "app=a", namespaces=["default"], namespace_selector="team=x")
+)
+NOT_WITH_A = small("v", "v").pod_anti_affinity(ZONE, "app=a")
+
+#: What stands on n0; then what happens, which pod is tried after it, and its victims there (None: it cannot be had).
+Moment = tuple[Callable[[Cache], None], PodBuilder, set[str] | None]
+AGAIN: dict[str, tuple[list[PodBuilder], list[Moment]]] = {
+    "another pod in the zone keeps it away, for a while": (
+        [small("v", "a")],
+        [
+            (stay, APART_IN_ZONE, {"v"}),
+            (come(small("x", "a", 50, "n1")), APART_IN_ZONE, None),
+            (go("default/x"), APART_IN_ZONE, {"v"}),
+        ],
+    ),
+    "another pod comes to the node itself": (
+        [small("v", "a")],
+        [(stay, APART_IN_ZONE, {"v"}), (come(small("x", "a")), APART_IN_ZONE, {"v", "x"})],
+    ),
+    "another pod in the zone wants to be without it": (
+        [NOT_WITH_A],
+        [
+            (stay, asking(lambda p: p), {"v"}),
+            (come(small("x", "v", 50, "n1").pod_anti_affinity(ZONE, "app=a")), asking(lambda p: p), None),
+        ],
+    ),
+    "another pod in the zone takes the place of the one to be near to": (
+        [small("v", "v").cpu("2")],
+        [(stay, NEAR, None), (come(small("x", "v", 50, "n1")), NEAR, {"v"})],
+    ),
+    "another filter has a say only at first": (
+        [small("v", "a")],
+        [
+            (come(small("x", "z", 50, "n1").labels(team="t")), APART_AND_SPREAD, None),
+            (go("default/x"), APART_AND_SPREAD, {"v"}),
+        ],
+    ),
+    "a namespace gets a label": (
+        [small("v", "a"), small("o", "a", space="other")],
+        [
+            (stay, APART_FROM_TEAM, {"v"}),
+            (lambda cache: cache.add(namespace("other").labels(team="x").obj()), APART_FROM_TEAM, {"v", "o"}),
+        ],
+    ),
+    "the second looks for others": (
+        [small("v", "a"), small("w", "c")],
+        [
+            (stay, asking(lambda p: p.pod_anti_affinity(HOSTNAME, "app=a")), {"v"}),
+            (stay, asking(lambda p: p.pod_anti_affinity(HOSTNAME, "app=c")), {"w"}),
+        ],
+    ),
+    "the second is less important": (
+        [small("v", "a"), small("w", "a", 5)],
+        [
+            (stay, asking(lambda p: p.pod_anti_affinity(HOSTNAME, "app=a")), {"v", "w"}),
+            (stay, asking(lambda p: p.pod_anti_affinity(HOSTNAME, "app=a"), 3), None),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(("on_n0", "moments"), AGAIN.values(), ids=AGAIN)
+@pytest.mark.parametrize("order", ["spread first", "affinity first"])
+def test_a_node_is_tried_again_when_more_than_its_own_pods_decide(
+    on_n0: list[PodBuilder], moments: list[Moment], order: str
+) -> None:
+    nodes = [node("n0").zone("a"), node("n1").zone("a").unschedulable(), node("n2").zone("b").unschedulable()]
+    made = [it.capacity(cpu="2").obj() for it in nodes]
+    cache = cache_of(*made, namespace("other").obj(), *(it.obj() for it in on_n0))
+    profile = default_profile()
+    if order == "affinity first":
+        last = {"PodTopologySpread": 1}
+        profile = replace(profile, filter=tuple(sorted(profile.filter, key=lambda plugin: last.get(plugin.name, 0))))
+    decider = Decider({"default-scheduler": profile})
+    for happen, asked, victims in moments:
+        happen(cache)
+        choice = decider.decide(cache.info(asked.obj()), cache.view())
+        if victims is None:
+            assert isinstance(choice, Unschedulable)
+            expected = message(profile, cache, asked, reuse=False)
+            assert choice.diagnosis.message == expected
+        else:
+            assert isinstance(choice, NeedsPreemption)
+            keys = {cache.pods.keys[row].split("/")[1] for row in choice.victims_on(choice.row)}
+            assert keys == victims
+
+
+def test_nodes_whose_own_pods_decide_are_not_tried_again() -> None:
+    cache, decider = cluster("a"), Decider({"default-scheduler": default_profile()})
+    with watching() as tried:
+        chosen = [preempt(decider, cache, wanting(number, APART)) for number in range(3)]
+    assert chosen == NAMES[:3]
+    assert tried == [set(NAMES), set(NAMES), {"n0"}, {"n1"}]
 
 
 # Odd filters.
@@ -147,8 +270,21 @@ class FailsOnEmptyNodes(WantsCompany):
         return empty
 
 
+class FailsLaterOnEmptyNodes(FailsOnEmptyNodes):
+    """The same as a filter that may read the cluster, but looks at a node's own pods alone."""
+
+    name = "FailsLaterOnEmptyNodes"
+    reads = Reads.CLUSTER
+
+    def foresee(self, state: Any, view: View, priority: int) -> IntArray:
+        return np.full(view.nodes.count, OWN_PODS_DECIDE)
+
+
 def message(profile: Profile, cache: Cache, made: PodBuilder, *, reuse: bool) -> str:
-    decider = Decider({"default-scheduler": profile}, reuse=reuse)
+    return told(Decider({"default-scheduler": profile}, reuse=reuse), cache, made)
+
+
+def told(decider: Decider, cache: Cache, made: PodBuilder) -> str:
     choice = decider.decide(cache.info(made.obj()), cache.view())
     assert isinstance(choice, Unschedulable)
     return choice.diagnosis.message
@@ -159,15 +295,20 @@ def message(profile: Profile, cache: Cache, made: PodBuilder, *, reuse: bool) ->
     [
         (WantsCompany(), "1 node(s) didn't match pod anti-affinity rules, 5 node(s) were empty"),
         (FailsOnEmptyNodes(), 'running "FailsOnEmptyNodes" filter plugin: nobody there'),
+        (FailsLaterOnEmptyNodes(), 'running "FailsLaterOnEmptyNodes" filter plugin: nobody there'),
     ],
-    ids=["with a nominated pod", "in an error"],
+    ids=lambda it: getattr(it, "name", ""),
 )
 def test_what_an_odd_filter_says_of_emptied_nodes_is_told(odd: Any, reason: str) -> None:
-    """On n0 the nominated pod is company enough, but keeps others of its kind away."""
+    """On n0 the nominated pod is company enough, but keeps others of its kind away. Then it all happens once more."""
     cache = cluster()
     cache.nominate(pod("n").labels(app="a").priority(9).nominated("n0").obj(), "n0")
     profile = default_profile()
-    profile = replace(profile, filter=(odd, *profile.filter))
-    messages = [message(profile, cache, wanting(0, APART), reuse=reuse) for reuse in (True, False)]
-    assert messages[0] == messages[1]
-    assert reason in messages[0]
+    at = len(profile.filter) if Reads.CLUSTER in odd.reads else 0
+    profile = replace(profile, filter=(*profile.filter[:at], odd, *profile.filter[at:]))
+    decider = Decider({"default-scheduler": profile})
+    for number in range(2):
+        expected = message(profile, cache, wanting(number, APART), reuse=False)
+        assert reason in expected
+        assert told(decider, cache, wanting(number, APART)) == expected
+        cache.add_pod(small(f"meanwhile-{number}", "a", 50).obj())
