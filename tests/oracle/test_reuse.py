@@ -292,7 +292,7 @@ def test_reuse_changes_nothing(steps: list[Step]) -> None:
 
 
 @QUICK
-@given(SEQUENCES)
+@given(SEQUENCES | PREEMPTING_SEQUENCES)
 def test_little_is_kept(steps: list[Step]) -> None:
     """The same where logs are short, standings are forgotten soon, and victims are looked for in the whole table."""
     with pytest.MonkeyPatch.context() as patched:
@@ -303,7 +303,7 @@ def test_little_is_kept(steps: list[Step]) -> None:
 
 
 @QUICK
-@given(SEQUENCES)
+@given(SEQUENCES | PREEMPTING_SEQUENCES)
 def test_pods_of_others_are_spared_with_and_without_reuse(steps: list[Step]) -> None:
     play(steps, frozenset(PROFILES))
 
