@@ -15,6 +15,7 @@ from rich.terminal_theme import MONOKAI
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.cli.demo import FILES, URGENT_POD, objects_of
+from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.explain.explanation import explanation_parts
 from bayplan.report.terminal import Verbatim
 
@@ -28,7 +29,8 @@ def draw() -> str:
     console = Console(
         file=StringIO(), record=True, width=WIDTH, force_terminal=True, color_system="standard", highlight=False
     )
-    for part in explanation_parts(Cluster(objects_of(*FILES)).explain(URGENT_POD).document()):
+    document = Cluster(objects_of(*FILES)).explain(URGENT_POD).document()
+    for part in terminal_parts(explanation_parts(document)):
         if isinstance(part, Verbatim):
             console.print(part.text, soft_wrap=True, markup=False)
         else:

@@ -317,6 +317,18 @@ _NUMBERS = st.integers(0, len(PATTERNS) - 1)
 STEPS = st.tuples(st.sampled_from(_KINDS), _NUMBERS, _NUMBERS, _NUMBERS)
 SEQUENCES = st.lists(STEPS, min_size=20, max_size=60)
 
+#: Nodes change all the time while a few kinds of pods are placed, so that what is known outlasts most changes.
+_RELABELLING_KINDS = (
+    *(DECIDE,) * 6,
+    *(AGAIN,) * 6,
+    *("node",) * 8,
+    *("run",) * 2,
+    *("remove", "nominate", "touch", "remove node", "budget", RETRY),
+)
+_COMMON_PATTERNS = st.sampled_from((0, 0, 1, 2, 4, 7, 9, 11, 14, 15, 16, 16, 18, 19, 23))
+_RELABELLING_STEPS = st.tuples(st.sampled_from(_RELABELLING_KINDS), _COMMON_PATTERNS, _NUMBERS, _NUMBERS)
+RELABELLING_SEQUENCES = st.lists(_RELABELLING_STEPS, min_size=20, max_size=60)
+
 #: Pods that ask for much and are tried again and again, while others are nominated and little else happens.
 _WAITING_KINDS = (
     *(DECIDE,) * 5,

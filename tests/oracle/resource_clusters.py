@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from tests.support import cache_of
 
-from bayplan.core.columns import row_array
+from bayplan.core.columns import ALL_ROWS, every_row, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.snapshot import View
 from bayplan.model.node import Node
@@ -68,10 +68,16 @@ def quantities(share_max: float) -> st.SearchStrategy[dict[str, str]]:
     return st.fixed_dictionaries({}, optional=amounts)
 
 
+#: Something of every resource: only where all nodes offer it can levels be used.
+SOME_OF_ALL = st.fixed_dictionaries(
+    {name: st.integers(1, limit).map("{}m".format if name == "cpu" else str) for name, limit in LIMITS.items()}
+)
+
+
 @st.composite
-def nodes(draw: st.DrawFn, name: str) -> Node:
+def nodes(draw: st.DrawFn, name: str, offers: st.SearchStrategy[dict[str, str]]) -> Node:
     made = node(name).obj()
-    made.status.allocatable = {**draw(quantities(1.0)), "pods": draw(st.integers(0, 6))}
+    made.status.allocatable = {**draw(offers), "pods": draw(st.integers(0, 6))}
     return made
 
 
@@ -87,7 +93,8 @@ def pods(draw: st.DrawFn, name: str, node_name: str = "") -> Pod:
 @st.composite
 def clusters(draw: st.DrawFn) -> Cluster:
     """Nodes, and pods on them; some pods are on a node that has no object."""
-    made = [draw(nodes(name)) for name in NODE_NAMES[: draw(st.integers(1, len(NODE_NAMES)))]]
+    offers = draw(st.sampled_from([quantities(1.0), SOME_OF_ALL]))
+    made = [draw(nodes(name, offers)) for name in NODE_NAMES[: draw(st.integers(1, len(NODE_NAMES)))]]
     homes = st.sampled_from([*(each.metadata.name for each in made), "ghost"])
     return made, [draw(pods(f"p{i}", draw(homes))) for i in range(draw(st.integers(0, 8)))]
 
@@ -108,9 +115,13 @@ def row_of(view: View, made: Node) -> int:
 
 
 def check_scores(plugin: Any, state: Any, view: View, expected: dict[int, int]) -> None:
-    """Together, in the order of a row array, and one by one."""
+    """Together, in the order of a row array, among all rows with levels and without, and one by one."""
     rows = row_array(sorted(expected, reverse=True))
     assert plugin.score(state, view, rows).tolist() == [expected[row] for row in rows.tolist()]
+    for world in (view, view.what_if()):
+        for all_rows in (ALL_ROWS, every_row(view.nodes.count)):
+            scores = plugin.score(state, world, all_rows)
+            assert {row: scores.item(row) for row in expected} == expected
     for row, score in expected.items():
         assert plugin.score(state, view, row_array([row])).tolist() == [score]
         assert plugin.score_one(state, view, row) == score

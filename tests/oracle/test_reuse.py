@@ -19,6 +19,7 @@ from tests.oracle.changing_clusters import (
     DECIDE,
     PREEMPTING_SEQUENCES,
     PRIORITIES,
+    RELABELLING_SEQUENCES,
     RETRY,
     SEQUENCES,
     WAITING_SEQUENCES,
@@ -30,7 +31,7 @@ from tests.oracle.changing_clusters import (
 )
 from tests.preempting import default_profile
 
-from bayplan.core import deciding
+from bayplan.core import deciding, ranking, scales, standing
 from bayplan.core.cache import Cache
 from bayplan.core.columns import changes
 from bayplan.core.columns.counters import NodeCounts
@@ -302,6 +303,48 @@ def test_little_is_kept(steps: list[Step]) -> None:
         play(steps)
 
 
+#: The only node with a soft taint is full when the last pod comes: no score is scaled by it any more.
+TAINTED_AND_FULL: list[Step] = [
+    ("node", 0, 2, 1),
+    (DECIDE, 0, 0, 1),
+    (AGAIN, 0, 0, 1),
+    ("run", 2, 0, 0),
+    (AGAIN, 0, 0, 1),
+    ("node", 0, 2, 0),
+    (AGAIN, 0, 0, 1),
+]
+#: A node that was closed to the pod opens, and is the only one with the label it prefers.
+OPENED: list[Step] = [("node", 3, 2, 3), (DECIDE, 16, 0, 0), ("node", 3, 1, 1), ("node", 3, 2, 0), (AGAIN, 0, 0, 0)]
+#: A node is the first to hold an image, and then another holds it, too.
+NEW_IMAGE: list[Step] = [(DECIDE, 4, 0, 0), ("node", 0, 5, 5), (AGAIN, 0, 0, 0), ("node", 1, 5, 5), (AGAIN, 0, 0, 0)]
+#: What a pod would have to evict changes with the size of a node.
+GROWN_NODE: list[Step] = [("run", 2, 0, 0), ("run", 2, 0, 1), (DECIDE, 2, 3, 0), ("node", 0, 4, 3), (AGAIN, 0, 0, 0)]
+
+
+@QUICK
+@given(RELABELLING_SEQUENCES)
+@example(TAINTED_AND_FULL)
+@example(OPENED)
+@example(NEW_IMAGE)
+@example(GROWN_NODE)
+def test_a_changed_node_is_followed(steps: list[Step]) -> None:
+    """The same where node objects change all the time."""
+    play(steps)
+
+
+@QUICK
+@given(RELABELLING_SEQUENCES)
+@example(TAINTED_AND_FULL)
+@example(OPENED)
+def test_what_is_meant_for_many_nodes_is_right_for_few(steps: list[Step]) -> None:
+    """The same with blocks of two nodes, array code for every number of rows, and no table of scores."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ranking, "BLOCK_BITS", 1)
+        patched.setattr(standing, "FEW_ROWS", 0)
+        patched.setattr(scales, "TABLE_LENGTH_MAX", 0)
+        play(steps)
+
+
 @QUICK
 @given(SEQUENCES | PREEMPTING_SEQUENCES)
 def test_pods_of_others_are_spared_with_and_without_reuse(steps: list[Step]) -> None:
@@ -421,6 +464,14 @@ def test_preempting_with_an_eye_on_others_changes_nothing_at_length(steps: list[
 @given(SEQUENCES)
 def test_reuse_changes_nothing_at_length(steps: list[Step]) -> None:
     """The same, with many more sequences."""
+    play(steps)
+
+
+@pytest.mark.slow
+@LONG
+@given(RELABELLING_SEQUENCES)
+def test_a_changed_node_is_followed_at_length(steps: list[Step]) -> None:
+    """The same where node objects change all the time, with many more sequences."""
     play(steps)
 
 

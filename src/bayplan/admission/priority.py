@@ -44,6 +44,10 @@ class PriorityClasses:
     def get(self, name: str) -> PriorityClass | None:
         return self._by_name.get(name)
 
+    def by_value(self) -> list[PriorityClass]:
+        """All of them, the lowest value first."""
+        return sorted(self._by_name.values(), key=lambda known: (known.value, known.metadata.name))
+
 
 def _system_class(name: str) -> PriorityClass:
     meta = ObjectMeta(name=name)

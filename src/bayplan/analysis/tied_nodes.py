@@ -10,17 +10,21 @@ from __future__ import annotations
 from array import array
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray, row_mask
+from bayplan.core.columns import BoolArray, IntArray, RowArray, distinct, row_mask
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.decision import Fits, NeedsPreemption
+from bayplan.core.ranking import Ranking
 
 #: A row takes 32 bits when it is kept as a number, and one when it is kept in a mask.
 _BITS_PER_ROW = 32
 #: Up to so many changed rows are gone through one by one, which costs less than array code for so few.
 _FEW_ROWS = 8
+#: What all runs that go on may take, a byte for each row.
+_FOLLOWED_BYTES_MAX = 256 << 20
 
 
 @dataclass(slots=True)
@@ -71,26 +75,19 @@ class TieRecorder:
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
         self._names = tuple(nodes.names)
-        self._run = _Run(b"")
-        # Of the run: the order it follows, up to where, and what counts as tied there.
-        self._order: IntArray | None = None
-        self._usage_position = 0
-        self._tied_from = 0
-        self._best = 0  # in the order, when the run began
-        self._better: set[int] = set()  # rows that have become better than that
-        self._tied = bytearray()  # 1 for each row that ties now
-        self._count = 0
+        self._followed: WeakKeyDictionary[Ranking, _Followed] = WeakKeyDictionary()
 
     def record(self, choice: Fits | NeedsPreemption) -> TiedNodes:
         """The ties of a choice that was made just now."""
-        if isinstance(choice, NeedsPreemption) or choice.rows is not None:
+        if isinstance(choice, NeedsPreemption) or choice.ranking is None:
             return self._apart(choice.tied_rows)
-        if choice.order is self._order and self._follow(choice.order):
-            if choice.tied_from == self._tied_from:
-                return TiedNodes(self._run, len(self._run.turned), self._count, self._names)
-            if choice.tied_from > self._tied_from:
-                return self._few([row for row in self._better if choice.order.item(row) >= choice.tied_from])
-        return self._begin(choice)
+        followed = self._followed.get(choice.ranking)
+        if followed is not None and followed.follow(choice.order):
+            if choice.tied_from == followed.tied_from:
+                return TiedNodes(followed.run, len(followed.run.turned), followed.count, self._names)
+            if choice.tied_from > followed.tied_from:
+                return self._few([row for row in followed.better if choice.order.item(row) >= choice.tied_from])
+        return self._begin(choice, choice.ranking)
 
     def _few(self, rows: Sequence[int]) -> TiedNodes:
         return TiedNodes(array("i", rows), 0, len(rows), self._names)
@@ -101,40 +98,81 @@ class TieRecorder:
             return self._few(rows.tolist())
         return TiedNodes(_Run(_bits(row_mask(rows, len(self._names)))), 0, len(rows), self._names)
 
-    def _begin(self, choice: Fits) -> TiedNodes:
+    def _begin(self, choice: Fits, ranking: Ranking) -> TiedNodes:
         """Ties that follow from nothing known. If they are many, a run begins with them."""
-        tied = choice.order >= choice.tied_from
-        count = int(np.count_nonzero(tied))
-        if count * _BITS_PER_ROW < len(tied):
-            return self._few(tied.nonzero()[0].tolist())
-        self._run, self._tied, self._count = _Run(_bits(tied)), bytearray(tied), count
-        self._order, self._usage_position = choice.order, self._nodes.usage_changes.position
-        self._tied_from, self._best, self._better = choice.tied_from, choice.order.item(choice.row), set()
-        return TiedNodes(self._run, 0, count, self._names)
+        rows = choice.tied_rows
+        if len(rows) * _BITS_PER_ROW < len(self._names):
+            return self._few(rows.tolist())
+        if len(self._followed) * len(self._names) > _FOLLOWED_BYTES_MAX:
+            self._followed.clear()
+        followed = self._followed[ranking] = _Followed(choice, rows, self._nodes)
+        return TiedNodes(followed.run, 0, followed.count, self._names)
 
-    def _follow(self, order: IntArray) -> bool:
-        """Bring the run up to date; False when too many rows have changed."""
-        log = self._nodes.usage_changes
-        news = log.position - self._usage_position
-        if news == 1:
-            rows = [log.last]
-        elif news <= _FEW_ROWS and (changed := log.since(self._usage_position)) is not None:
-            rows = changed.tolist()
+
+class _Followed:
+    """A run that goes on: what ties in a ranking, kept up to date."""
+
+    def __init__(self, choice: Fits, rows: RowArray, nodes: NodeTable) -> None:
+        tied = row_mask(rows, len(choice.order))
+        self.run = _Run(_bits(tied))
+        self.count = len(rows)
+        self.tied_from = choice.tied_from
+        self.better: set[int] = set()  # rows that have become better than the best was when the run began
+        self._best = choice.order.item(choice.row)
+        self._tied = bytearray(tied)  # 1 for each row that ties now
+        self._logs = (nodes.usage_changes, nodes.spec_changes)
+        self._positions = tuple(log.position for log in self._logs)
+
+    def follow(self, order: IntArray) -> bool:
+        """Bring the run up to date; False when nobody knows which rows have changed."""
+        usage, specs = self._logs
+        usage_position, spec_position = self._positions
+        same_nodes = specs.position == spec_position
+        if same_nodes and usage.position == usage_position + 1:
+            self._follow_one(usage.last, order)
         else:
-            return False
-        for row in rows:
-            value = order.item(row)
-            ties = value >= self._tied_from
-            if ties != self._tied[row]:
-                self._tied[row] = ties
-                self._count += 1 if ties else -1
-                self._run.turned.append(row)
-            if value > self._best:
-                self._better.add(row)
-            else:
-                self._better.discard(row)
-        self._usage_position = log.position
+            changed = usage.since(usage_position)
+            if changed is None:
+                return False
+            self._follow_all(changed, order)
+            if not same_nodes:
+                changed = specs.since(spec_position)
+                if changed is None:
+                    return False
+                self._follow_all(changed, order)
+        self._positions = (usage.position, specs.position)
         return True
+
+    def _follow_one(self, row: int, order: IntArray) -> None:
+        value = order.item(row)
+        ties = value >= self.tied_from
+        if ties != self._tied[row]:
+            self._tied[row] = ties
+            self.count += 1 if ties else -1
+            self.run.turned.append(row)
+        if value > self._best:
+            self.better.add(row)
+        else:
+            self.better.discard(row)
+
+    def _follow_all(self, changed: RowArray, order: IntArray) -> None:
+        if len(changed) <= _FEW_ROWS:
+            for row in changed.tolist():
+                self._follow_one(row, order)
+            return
+        values = order[changed]
+        tied = np.frombuffer(self._tied, dtype=np.bool_)  # the same memory
+        turned = changed[(values >= self.tied_from) != tied[changed]]
+        if len(turned):
+            turned = distinct(turned)
+            self.count += len(turned) - 2 * int(np.count_nonzero(tied[turned]))
+            tied[turned] ^= True
+            self.run.turned.frombytes(turned.astype(np.int32).tobytes())
+        better = values > self._best
+        if self.better:
+            self.better.difference_update(changed.tolist())
+        if np.count_nonzero(better):
+            self.better.update(changed[better].tolist())
 
 
 def _bits(tied: BoolArray) -> bytes:

@@ -97,7 +97,7 @@ class PodWrites:
             return False
         if not response.ok:
             raise RefusedError(response)
-        self._pods.answered(response.body)  # so that another preemptor does not delete it again
+        self._pods.answered(action.pod, response.body)  # so that another preemptor does not delete it again
         return True
 
     async def _patch(self, key: str, body: bytes | None) -> None:
@@ -107,7 +107,7 @@ class PodWrites:
         response = await self._sender.send_again(Lane.STATUSES, "PATCH", path, body, STRATEGIC_MERGE_PATCH)
         if not response.ok:
             raise RefusedError(response)
-        self._pods.answered(response.body)
+        self._pods.answered(key, response.body)
 
 
 def _is_another(response: Response) -> bool:

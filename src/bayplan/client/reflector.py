@@ -27,6 +27,7 @@ _TIMEOUT_MIN_S, _TIMEOUT_MAX_S = 300, 600
 _OVERDUE_S = 30  # a server that has not ended a watch this long after its time is not there any more
 _SILENCE_MAX_S = 150.0  # of a server that sends bookmarks, which it does each minute
 _LIST_SILENCE_MAX_S = 60.0
+_PATIENCE_GRAIN = 0.05  # by this part of it the server may be given up early
 _SHORT_S = 1.0
 _PAGE_SIZE = 500
 _FORBIDDEN, _NOT_FOUND, _EXPIRED, _TOO_MANY, _GATEWAY_TIMEOUT = 403, 404, 410, 429, 504
@@ -260,11 +261,17 @@ class Reflector:
                 async for chunk in stream:
                     *lines, rest = (rest + chunk).split(b"\n")
                     self._take(lines)
-                    patience.reschedule(loop.time() + self._patience_s)
+                    self._extend(patience, loop.time())
         except (LostError, TimeoutError):
             pass  # a watch that breaks goes on like one that ends
         if not self._lines_seen and loop.time() - self._watching_since < _SHORT_S:
             raise _ShortWatchError
+
+    def _extend(self, patience: asyncio.Timeout, now: float) -> None:
+        """The server has said something. A timer is not set anew for each of a thousand lines a second."""
+        until, last = now + self._patience_s, patience.when() or 0.0
+        if abs(until - last) > _PATIENCE_GRAIN * self._patience_s:
+            patience.reschedule(until)
 
     def _begin_watch(self) -> None:
         self._watching_since = asyncio.get_running_loop().time()

@@ -10,6 +10,7 @@ from bayplan.core.columns import ABSENT
 from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.device_pools import slice_index
 from bayplan.core.columns.devices import PoolId
+from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable
@@ -37,9 +38,10 @@ class Cache:
         self.counters = Counters(self.shapes, self.pods)
         self.objects = Objects(gates=gates)
         # Which resources may come as devices is part of what is known of nodes.
-        self.objects.devices.on_class_change = lambda: self.nodes.spec_changes.append(0)
+        self.objects.devices.on_class_change = self.nodes.spec_changes.break_off
         self.objects.devices.on_devices_change = self._devices_changed
         self.nominated = NominatedPods()
+        self._levels = Levels(self.nodes)
         self._view: View | None = None
         self._shapes_known = 0
         self._width = 0  # resources that all tables have room for
@@ -51,7 +53,15 @@ class Cache:
         if self._view is None or self._view.usage.requested is not nodes.requested:
             usage = Usage(nodes.requested, nodes.nonzero_requested, nodes.pod_counts)
             self._view = View(
-                nodes, self.pods, self.shapes, self.counters, self.ports, self.objects, self.nominated, usage
+                nodes,
+                self.pods,
+                self.shapes,
+                self.counters,
+                self.ports,
+                self.objects,
+                self.nominated,
+                usage,
+                self._levels,
             )
         return self._view
 

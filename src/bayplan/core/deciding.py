@@ -15,7 +15,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, row_array
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, distinct, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import Attempt, attempt
 from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
@@ -33,6 +33,7 @@ from bayplan.core.filtering import (
     run_pre_filters,
     take_failures,
 )
+from bayplan.core.first_sight import best_at_first_sight
 from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, State
 from bayplan.core.framework.extender import is_any_interested
 from bayplan.core.framework.profile import Profile
@@ -43,7 +44,7 @@ from bayplan.core.preemption.foresight import Foreseen, FurtherFilters
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, Search, run_post_filters
 from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
-from bayplan.core.standing import RANKS, Ground, NothingToReuse, Standing, ground_for, standing_for
+from bayplan.core.standing import RANKS, Ground, NothingToReuse, Standing, ground_for, standing_for, tied_from
 
 #: Bytes that all standings together may take, by estimate.
 STANDINGS_BYTES_MAX = 512 << 20
@@ -66,6 +67,7 @@ class Decider:
         self._look_up = self._kept_for if stopwatch is None else self._timed_look_up
         self._reuse = reuse
         self._standings_made = 0
+        self._seen: set[tuple[str, int]] = set()  # what pods were about so far
         self._next_start = 0  # one for all profiles, as upstream
         self._kept: OrderedDict[tuple[str, int], _Kept | NothingToReuse] = OrderedDict()  # by shape
         self._locals: OrderedDict[tuple[str, int], _Local | NothingToReuse] = OrderedDict()  # by what they are about
@@ -82,18 +84,20 @@ class Decider:
                 return nominated
         if self._may_reuse(profile, pod):
             try:
-                kept = self._look_up(profile, pod, view)
-                choice = kept.decide(pod, view) if isinstance(kept, _Kept) else None
+                found = self._look_up(profile, pod, view)
+                choice = found.decide(pod, view) if isinstance(found, _Kept) else None
+                if isinstance(found, Fits):
+                    return found
             except CycleError:
                 choice = None  # more was asked than had to be: the straight line tells whether it matters
             if choice is not None:
                 return choice
         start = self._next_start
-        found = attempt(profile, pod, view, start)
-        self._next_start = found.next_start
-        return _choice_of(found, view, start)
+        outcome = attempt(profile, pod, view, start)
+        self._next_start = outcome.next_start
+        return _choice_of(outcome, view, start)
 
-    def _timed_look_up(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse:
+    def _timed_look_up(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse | Fits:
         stopwatch = self._stopwatch
         assert stopwatch is not None
         if not stopwatch.running:
@@ -102,7 +106,7 @@ class Decider:
         started = stopwatch.clock()
         kept = self._kept_for(profile, pod, view)
         took_ns = stopwatch.clock() - started
-        reusable = isinstance(kept, _Kept)
+        reusable = not isinstance(kept, NothingToReuse)
         reused = reusable and self._standings_made == made_before
         stopwatch.recorder.looked_up(profile.scheduler_name, reused=reused, reusable=reusable, took_ns=took_ns)
         return kept
@@ -113,10 +117,15 @@ class Decider:
             return False
         return not (profile.extenders and is_any_interested(profile.extenders, pod))
 
-    def _kept_for(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse:
+    def _kept_for(self, profile: Profile, pod: PodInfo, view: View) -> _Kept | NothingToReuse | Fits:
+        """What is known of such pods; at first sight rather the choice itself."""
         key = (profile.scheduler_name, pod.shape.id)
         kept = self._kept.get(key)
-        if kept is not None and kept.follow(view):
+        if kept is None:
+            choice = self._choice_at_first_sight(profile, pod, view)
+            if choice is not None:
+                return choice
+        elif kept.follow(view):
             self._kept.move_to_end(key)
             return kept
         local = self._local_for(profile, pod, view)
@@ -129,10 +138,19 @@ class Decider:
         _put(self._kept, key, kept, view.nodes.count)
         return kept
 
+    def _choice_at_first_sight(self, profile: Profile, pod: PodInfo, view: View) -> Fits | None:
+        """None when such pods were seen before, or there is more to it."""
+        key = _local_key(profile, pod)
+        if key in self._seen:
+            return None
+        self._seen.add(key)
+        ground = self._ground_for(profile, pod, view)
+        self._standings_made += 1
+        return best_at_first_sight(profile, pod, view, ground) if isinstance(ground, Ground) else None
+
     def _local_for(self, profile: Profile, pod: PodInfo, view: View) -> _Local | NothingToReuse:
         """What the local plugins say, shared by all pods that they cannot tell apart."""
-        # Ids of shapes are kept apart from those of what is shared by being negative.
-        key = (profile.scheduler_name, pod.shape.demands_id if profile.shares_standings else ~pod.shape.id)
+        key = _local_key(profile, pod)
         local = self._locals.get(key)
         if local is None or not local.follow(view):
             self._standings_made += 1
@@ -149,6 +167,12 @@ class Decider:
             ground = ground_for(profile, pod, view)
         _put(self._grounds, key, ground, view.nodes.count)
         return ground
+
+
+def _local_key(profile: Profile, pod: PodInfo) -> tuple[str, int]:
+    """Equal for pods that local plugins cannot tell apart."""
+    # Ids of shapes are kept apart from those of what is shared by being negative.
+    return profile.scheduler_name, pod.shape.demands_id if profile.shares_standings else ~pod.shape.id
 
 
 def _put(recent: OrderedDict[tuple[str, int], Recent], key: tuple[str, int], value: Recent, node_count: int) -> None:
@@ -217,7 +241,7 @@ class _Local:
         self.follow = standing.follow
         self._candidacies: dict[int, Candidacy] = {}  # by priority
         #: Of nodes that were tried with all filters, for the pods that did so last: their shape and priority, and when.
-        self._tried: tuple[tuple[int, int, int], Candidacy] | None = None
+        self._tried: tuple[tuple[int, ...], Candidacy] | None = None
         self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
         # The standing's verdicts as an outcome; it follows them.
         pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
@@ -260,7 +284,7 @@ class _Local:
         verdicts = Verdicts(plain.verdicts.rejected_by.copy(), plain.verdicts.codes.copy())
         full = WhatIf(plain.plugins, plain.states, view)
         full.shift(*nominated, +1)
-        crowded = np.unique(nominated[1])
+        crowded = distinct(nominated[1])
         take_failures(verdicts, crowded, full.filter(crowded))
         return replace(plain, verdicts=verdicts)
 
@@ -278,7 +302,7 @@ class _Local:
         """Candidates with all filters in play, of nodes that were tried for pods of this shape and priority."""
         if _is_nominated(pod, view):
             return Candidacy(view)
-        key = (pod.shape.id, pod.priority, view.objects.version)
+        key = (pod.shape.id, pod.priority, view.objects.version, view.nodes.spec_changes.position)
         if self._tried is None or self._tried[0] != key:
             self._tried = (key, Candidacy(view))
         return self._tried[1]
@@ -297,7 +321,6 @@ class _Kept:
             if plugin.name not in profile.selective or profile.selective[plugin.name].concerns(pod)
         )
         self._prepared = {plugin.name for plugin in profile.later_pre_filters}
-        self._each_pod_counts = any(plugin.name not in self._prepared for plugin in profile.later_filters)
         #: Score plugins that read the cluster and may tell nodes apart for such pods.
         self._later_scorers = tuple(
             plugin
@@ -325,7 +348,7 @@ class _Kept:
         only_local = states is self._all_skip
         if standing.passed_count:
             if only_local and nominated is None:
-                return self._best(pod, view, standing.feasible_rows)
+                return self._best_of_all(pod, view)
             passed = self._filter_further(view, states, nominated)
             rows = passed.nonzero()[0]
             if len(rows):
@@ -368,7 +391,7 @@ class _Kept:
                     return None
                 states = states or {}
                 states[plugin.name] = outcome.state
-        if states is None and not self._each_pod_counts:
+        if states is None and not self.profile.asks_later_about_each_pod:
             return self._all_skip
         # A filter without a PreFilter gets the pod itself, which may be unlike others of its shape to it.
         left = states or {}
@@ -394,31 +417,47 @@ class _Kept:
             passed = np.zeros(len(standing.passed), dtype=np.bool_)
             passed[rows] = fits
         if nominated is not None:
-            crowded = np.unique(nominated[1])
-            crowded = crowded[passed[crowded]]
-            full = WhatIf(self.profile.filter, [*standing.states, *states], view)
-            full.shift(*nominated, +1)
-            passed[crowded] = full.filter(crowded).passed
+            self._make_room_for(nominated, passed, states, view)
         return passed
+
+    def _best_of_all(self, pod: PodInfo, view: View) -> Fits:
+        """The best of all nodes that pass the local filters."""
+        standing = self.local.standing
+        # All rows are looked at only for a plugin that wants to see them.
+        if standing.knows_feasible_rows or self._any_speaks(pod, view):
+            return self._best(pod, view, standing.feasible_rows)
+        return _first_of(standing)
+
+    def _any_speaks(self, pod: PodInfo, view: View) -> bool:
+        """Whether a score plugin that reads the cluster may have something to say now."""
+        return any(not isinstance(one, SelectiveScorePlugin) or one.speaks(pod, view) for one in self._later_scorers)
+
+    def _make_room_for(
+        self, nominated: tuple[RowArray, RowArray], passed: BoolArray, states: list[State], view: View
+    ) -> None:
+        """Take nodes out of `passed` that do not pass with the pods nominated there."""
+        pod_rows, node_rows = nominated
+        matter = passed[node_rows]
+        if not matter.any():
+            return
+        crowded = distinct(node_rows[matter])
+        full = WhatIf(self.profile.filter, [*self.local.standing.states, *states], view)
+        full.shift(pod_rows[matter], node_rows[matter], +1)
+        passed[crowded] = full.filter(crowded).passed
 
     def _best(self, pod: PodInfo, view: View, rows: RowArray) -> Fits:
         """The best of the feasible `rows`."""
         standing = self.local.standing
         more = self._later_scores(pod, view, rows)
-        if standing.total_is_constant_apart:
-            if more is None and len(rows) == standing.passed_count:
-                row = int(standing.order.argmax())
-                total = standing.plain_total(row)
-                return Fits(row, total + standing.constant, standing.order, (total - 1) * RANKS + 1)
-            order, constant = standing.order.take(rows), standing.constant
-        else:
-            order, constant = standing.totals(rows) * RANKS - view.nodes.name_ranks()[rows], 0
+        if more is None and len(rows) == standing.passed_count:
+            return _first_of(standing)
+        order = standing.order_among(rows)
         if more is not None:
             order += more * RANKS
         best = int(order.argmax())
         row = rows.item(best)
         total = (order.item(best) + view.nodes.name_ranks().item(row)) // RANKS
-        return Fits(row, total + constant, order, (total - 1) * RANKS + 1, rows)
+        return Fits(row, total + standing.ground.constant, order, tied_from(total), rows)
 
     def _later_scores(self, pod: PodInfo, view: View, rows: RowArray) -> IntArray | None:
         """(rows,) what the score plugins that read the cluster add; None when all of them skip."""
@@ -431,6 +470,14 @@ class _Kept:
                 weighted = scores * profile.weights[plugin.name]
                 sums = weighted if sums is None else sums + weighted
         return sums
+
+
+def _first_of(standing: Standing) -> Fits:
+    """The node that comes first by what the local plugins say."""
+    ranking = standing.ranking
+    row = ranking.best()
+    total = standing.ranked_total(row)
+    return Fits(row, total + standing.ground.constant, ranking.values, tied_from(total), ranking=ranking)
 
 
 def _instant(view: View) -> Instant:

@@ -15,6 +15,7 @@ from bayplan.core.columns import IntArray, RowArray
 from bayplan.core.diagnosis import Diagnosis
 from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
 from bayplan.core.preemption.post_filter import Found
+from bayplan.core.ranking import Ranking
 from bayplan.model.structs import Struct
 
 
@@ -27,10 +28,13 @@ class Fits:
     order: IntArray  # (nodes,) the better the higher, or (rows,) where only some were in question
     tied_from: int  # in `order`: nodes with this or more have the same total
     rows: RowArray | None = None  # those of `order`; None: all
+    ranking: Ranking | None = None  # whose values `order` has, where all nodes were in question
 
     @property
     def tied_rows(self) -> RowArray:
         """The nodes that have the same total, its own among them."""
+        if self.ranking is not None:
+            return self.ranking.rows_from(self.tied_from)
         tied = self.order >= self.tied_from
         return tied.nonzero()[0] if self.rows is None else self.rows[tied]
 

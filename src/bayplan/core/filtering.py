@@ -144,6 +144,12 @@ def _is_what_if(plugin_class: type) -> bool:
     return hasattr(plugin_class, "fork") and hasattr(plugin_class, "shift")
 
 
+@cache
+def _takes_unprepared(plugin_class: type) -> bool:
+    """What `isinstance(plugin, UnpreparedPlugin)` says."""
+    return hasattr(plugin_class, "unprepared")
+
+
 def filter_pod(profile: Profile, pod: PodInfo, view: View) -> Filtered:
     """PreFilter, then Filter on every node that PreFilter leaves. Raises CycleError."""
     return filter_nodes(profile, pod, view, run_pre_filters(profile, pod, view))
@@ -237,7 +243,9 @@ def filter_states(profile: Profile, pod: PodInfo, view: View, prepared: Mapping[
 
 
 def _unprepared_state(plugin: FilterPlugin, pod: PodInfo, view: View) -> State:
-    return plugin.unprepared(pod, view) if isinstance(plugin, UnpreparedPlugin) else pod
+    if not _takes_unprepared(type(plugin)):
+        return pod
+    return cast(UnpreparedPlugin, plugin).unprepared(pod, view)
 
 
 def filter_with_nominated(

@@ -3,7 +3,8 @@
 A decision changes one node. The next pod of the same shape therefore needs new answers for that row only, not for
 thousands. "Local" is what the leading filters and the score plugins that do not read the cluster say (see `Reads`);
 plugins that do are asked anew for each pod, by `deciding`. Everything here equals a full computation at all times:
-when a node object changes, or the log of changes does not reach back far enough, it is computed anew.
+when nodes come or go, a plugin looks at other nodes than its own (`OtherNodes`), or the logs of changes do not reach
+back far enough, it is computed anew.
 """
 
 from __future__ import annotations
@@ -13,46 +14,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, Rows, every_row
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, Rows, every_row, row_array
+from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, run_filters
-from bayplan.core.framework.contract import (
-    MAX_NODE_SCORE,
-    SKIP,
-    FilterPlugin,
-    NormalizePlugin,
-    Ready,
-    ScorePlugin,
-    State,
-)
+from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, FilterPlugin, Ready, ScorePlugin, State
 from bayplan.core.framework.profile import OneRow, Profile
+from bayplan.core.ranking import Ranking
+from bayplan.core.scales import Scale, Scaled, scaled_scores
 from bayplan.core.scoring import check_range, has_invalid
 from bayplan.core.snapshot import View
 
-#: In `order`: the node is not feasible. Any real value is larger.
+#: In a ranking: the node is not feasible. Any real value is larger.
 NOT_FEASIBLE = np.iinfo(np.int64).min
-#: `order` is total * RANKS - rank by name, so that one argmax finds the best total and the smallest name.
+#: A ranking has total * RANKS - rank by name, so that its highest value is the best total and the smallest name.
 RANKS = 1 << 32
 #: Up to so many changed rows are gone through one by one, which costs less than array code for so few.
 FEW_ROWS = 8
-
-
-@dataclass(slots=True)
-class Scaled:
-    """A local score plugin whose scores are normalised over the feasible nodes."""
-
-    plugin: NormalizePlugin
-    state: State
-    weight: int
-    raw: IntArray  # (nodes,); empty where there is a constant
-    constant: int | None  # the weighted score of every node where all raw scores are equal
-
-    def weighted(self, rows: RowArray) -> IntArray | int:
-        if self.constant is not None:
-            return self.constant
-        scores = self.plugin.normalize(self.state, self.raw[rows], rows)
-        check_range(self.plugin.name, scores)
-        return scores * self.weight
+#: After so many changes of node objects all rows are looked at again, as after changes that nobody can follow.
+NODES_FOLLOWED_MAX = 64
 
 
 @dataclass(slots=True)
@@ -87,25 +67,93 @@ class Ground:
 
     def __init__(self, profile: Profile, pod: PodInfo, view: View, states: Sequence[State]) -> None:
         nodes = view.nodes
-        self.spec_position = nodes.spec_changes.position
-        self.count = nodes.count
+        self.profile = profile
         self.states = states
+        self.version = 0  # grows when the scores of all nodes change, not just those of some
+        self._spec_position = nodes.spec_changes.position
+        self._instant = _instant(profile, view)
+        self._filters = [
+            (position, profile.one_row_filters[profile.local_filters[position].name], state)
+            for position, state in enumerate(states)
+            if state is not SKIP
+        ]
         self.verdicts = run_filters(profile.local_filters, states, view, ALL_ROWS)
         #: What is rejected here stays so while nodes stay as they are.
         self.settled: BoolArray = (self.verdicts.rejected_by != PASSED) | ~nodes.alive
         self.any_settled = bool(self.settled.any())
-        self.open_rows: Rows = np.flatnonzero(~self.settled) if self.any_settled else ALL_ROWS
-        plain, self.scaled = _lasting_scorers(profile, pod, view)
-        lasting = _sum(plain, view, ~self.settled)
+        self._plain, self.scaled = _lasting_scorers(profile, pod, view)
+        lasting = sum_of_scores(self._plain, view, ~self.settled)
         #: (nodes,) the part of the totals that does not follow usage; None where it is 0 everywhere, as without images.
         self.lasting = lasting if np.count_nonzero(lasting) else None
-        #: Whether the normalised scores are the same for all nodes, so that `order` tells the whole truth.
-        self.total_is_constant_apart = all(scaled.constant is not None for scaled in self.scaled)
-        self.constant = sum(scaled.constant or 0 for scaled in self.scaled)
+        self._sort_scaled()
+
+    def _sort_scaled(self) -> None:
+        self.varying = [scaled for scaled in self.scaled if scaled.varies]
+        #: What the normalised scores that are the same for all nodes add to each of them.
+        self.constant = sum(scaled.constant for scaled in self.scaled if not scaled.varies)
+
+    @property
+    def open_rows(self) -> Rows:
+        """Where what runs there decides."""
+        return np.flatnonzero(~self.settled) if self.any_settled else ALL_ROWS
 
     def follow(self, view: View) -> bool:
-        """Whether it still holds."""
-        return view.nodes.spec_changes.position == self.spec_position and view.nodes.count == self.count
+        """Bring every row up to date; False when that takes another ground."""
+        log = view.nodes.spec_changes
+        if log.position == self._spec_position and view.nodes.count == len(self.settled):
+            return True
+        rows = followable(log, self._spec_position)
+        if rows is None or not self.profile.follows_nodes or _instant(self.profile, view) != self._instant:
+            return False
+        for row in rows:
+            self._refresh_one(view, row)
+        self._spec_position = log.position
+        return True
+
+    def _refresh_one(self, view: View, row: int) -> None:
+        """New answers for a row whose node object changed."""
+        rejected_by, code = PASSED, 0
+        for position, judge, state in self._filters:
+            code = judge(state, view, row)
+            if code:
+                rejected_by = position
+                break
+        self.verdicts.rejected_by[row], self.verdicts.codes[row] = rejected_by, code
+        self.settled[row] = rejected_by != PASSED or not view.nodes.alive[row]
+        self.any_settled |= rejected_by != PASSED
+        lasting = sum(_weighted_one(entry, view, row) for entry in self._plain) if rejected_by == PASSED else 0
+        if lasting and self.lasting is None:
+            self.lasting = np.zeros(len(self.settled), dtype=np.int64)
+        if self.lasting is not None:
+            self.lasting[row] = lasting
+        varying = len(self.varying)
+        for scaled in self.scaled:
+            scaled.refresh_one(view, row)
+        self._sort_scaled()
+        self.version += len(self.varying) != varying
+
+
+def tied_from(total: int) -> int:
+    """The lowest value that a node with this total can have in a ranking."""
+    return (total - 1) * RANKS + 1
+
+
+def _instant(profile: Profile, view: View) -> tuple[int, ...]:
+    """While this lasts, a change of a node object changes nothing but what local plugins say of that very node.
+
+    A resource that no node had before may be one of those that count.
+    """
+    nodes = view.nodes
+    images = nodes.image_version if profile.looks_at_images else 0
+    return nodes.count, nodes.order_version, len(nodes.resources), images
+
+
+def followable(log: ChangeLog, position: int) -> list[int] | None:
+    """The rows logged since, each once; None when they are too many to be gone through, or unknown."""
+    if log.position - position > NODES_FOLLOWED_MAX:
+        return None
+    rows = log.since(position)
+    return None if rows is None else list(dict.fromkeys(rows.tolist()))
 
 
 def ground_for(profile: Profile, pod: PodInfo, view: View) -> Ground | NothingToReuse:
@@ -116,14 +164,14 @@ def ground_for(profile: Profile, pod: PodInfo, view: View) -> Ground | NothingTo
 
 def standing_for(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Standing | NothingToReuse:
     """What is known of all pods like that one, on the ground of what node objects say. The pod names no node."""
-    states = _local_states(profile, pod, view, ground)
+    states = local_states(profile, pod, view, ground)
     if states is None:
         return NothingToReuse(view.nodes.spec_changes.position)
     return Standing(profile, pod, view, states, ground)
 
 
 class Standing:
-    """Verdicts and scores of every node for pods that look alike to local plugins, while node objects stay as they are.
+    """Verdicts and scores of every node for pods that look alike to local plugins.
 
     `states` are those of the profile's local filters.
     """
@@ -132,12 +180,10 @@ class Standing:
         nodes, filters, first_moving = view.nodes, profile.local_filters, profile.lasting_filter_count
         self.profile = profile
         self.states = states
+        self.ground = ground
         self.version = 0  # grows when any verdict changes
         self._spec_position = nodes.spec_changes.position
         self._usage_position = nodes.usage_changes.position
-        self._settled, self._any_settled = ground.settled, ground.any_settled
-        self._lasting, self.scaled = ground.lasting, ground.scaled
-        self.total_is_constant_apart, self.constant = ground.total_is_constant_apart, ground.constant
         # Verdicts.
         self._moving_states = [SKIP] * first_moving + states[first_moving:]
         self._moving = [
@@ -146,16 +192,17 @@ class Standing:
             if state is not SKIP
         ]
         self.verdicts = Verdicts(ground.verdicts.rejected_by.copy(), ground.verdicts.codes.copy())
-        found = run_filters(filters, self._moving_states, view, ground.open_rows)
+        open_rows = ground.open_rows
+        found = run_filters(filters, self._moving_states, view, open_rows)
         if np.count_nonzero(found.codes):
-            self.verdicts.rejected_by[ground.open_rows] = found.rejected_by
-            self.verdicts.codes[ground.open_rows] = found.codes
+            self.verdicts.rejected_by[open_rows] = found.rejected_by
+            self.verdicts.codes[open_rows] = found.codes
         self.passed: BoolArray = self.verdicts.passed & ~ground.settled
         self.passed_count = int(np.count_nonzero(self.passed))
         self._feasible_rows: RowArray | None = None
         # Scores.
-        self._following = _following_scorers(profile, pod, view)
-        totals = _sum(self._following, view, self.passed)
+        self._following = following_scorers(profile, pod, view)
+        totals = sum_of_scores(self._following, view, self.passed)
         if ground.lasting is not None:
             totals += ground.lasting
         self._ranks = nodes.name_ranks()
@@ -163,30 +210,51 @@ class Standing:
         totals -= self._ranks
         if self.passed_count < len(self.passed):
             totals[~self.passed] = NOT_FEASIBLE
-        self.order: IntArray = totals
+        #: (nodes,) as in a ranking, without the scores that are normalised.
+        self._order: IntArray = totals
+        self._ground_version = ground.version
+        self._ranking: Ranking | None = None
+        self._scales: list[Scale] = []  # of the ranking
 
     def follow(self, view: View) -> bool:
         """Bring every row up to date; False when that takes another standing."""
         nodes = view.nodes
-        if nodes.spec_changes.position != self._spec_position or nodes.count != len(self.passed):
+        if nodes.count != len(self.passed):
             return False
+        if nodes.spec_changes.position != self._spec_position:
+            return self._follow_nodes(view)
         log = nodes.usage_changes
         news = log.position - self._usage_position
         if news == 1:
             row = log.last
-            if not self._settled[row]:
+            if not self.ground.settled[row]:
                 self._refresh_one(view, row)
         elif news:
             changed = log.since(self._usage_position)
             if changed is None:
                 return False
-            if news <= FEW_ROWS:
-                for row in set(changed.tolist()):
-                    if not self._settled[row]:
-                        self._refresh_one(view, row)
-            else:
-                self._refresh(view, changed)
+            self._refresh(view, changed)
         self._usage_position = log.position
+        return True
+
+    def _follow_nodes(self, view: View) -> bool:
+        """The same after node objects have changed."""
+        nodes, ground = view.nodes, self.ground
+        rows = followable(nodes.spec_changes, self._spec_position)
+        changed = nodes.usage_changes.since(self._usage_position)
+        if rows is None or changed is None or not ground.follow(view):
+            return False
+        if ground.version != self._ground_version:
+            self._ground_version = ground.version
+            self._ranking = None
+        self.version += 1
+        for row in rows:
+            if ground.settled[row]:
+                verdicts = ground.verdicts
+                self._take_one(row, verdicts.rejected_by.item(row), verdicts.codes.item(row), passed=False)
+                self._put(row, NOT_FEASIBLE)
+        self._refresh(view, np.concatenate((changed, row_array(rows))))
+        self._spec_position, self._usage_position = nodes.spec_changes.position, nodes.usage_changes.position
         return True
 
     @property
@@ -196,24 +264,53 @@ class Standing:
             self._feasible_rows = np.flatnonzero(self.passed)
         return self._feasible_rows
 
-    def totals(self, rows: RowArray) -> IntArray:
-        """(rows,) sums of the local scores when `rows` are the feasible nodes."""
-        totals = self.plain_totals(rows)
-        for scaled in self.scaled:
-            totals = totals + scaled.weighted(rows)
-        return totals
+    @property
+    def knows_feasible_rows(self) -> bool:
+        """Whether somebody has asked for them since they last changed: to work them out takes a look at all nodes."""
+        return self._feasible_rows is not None
 
-    def plain_totals(self, rows: RowArray) -> IntArray:
-        """(rows,) sums of the local scores that stand as they are, for rows that pass."""
-        totals: IntArray = (self.order[rows] + self._ranks[rows]) // RANKS
-        return totals
+    @property
+    def ranking(self) -> Ranking:
+        """All nodes by their local scores, where all that pass the local filters are feasible; there is one."""
+        if self._ranking is None:
+            self._ranking = self._rank()
+        return self._ranking
 
-    def plain_total(self, row: int) -> int:
-        return (self.order.item(row) + self._ranks.item(row)) // RANKS
+    def _rank(self) -> Ranking:
+        varying = self.ground.varying
+        self._scales = [Scale(scaled, self.feasible_rows) for scaled in varying]
+        if not varying:
+            return Ranking(self._order)
+        order, rows = self._order.copy(), self.feasible_rows
+        for scaled in varying:
+            order[rows] += scaled.weighted(rows) * RANKS
+        return Ranking(order)
+
+    def ranked_total(self, row: int) -> int:
+        """The total that its place in the ranking stands for: without what all nodes get."""
+        return (self.ranking.values.item(row) + self._ranks.item(row)) // RANKS
+
+    def order_among(self, rows: RowArray) -> IntArray:
+        """(rows,) as in a ranking, when `rows` are the feasible nodes: some of those that pass the local filters."""
+        if not self.ground.varying:
+            return self._order.take(rows)
+        ranking = self.ranking
+        if len(rows) == self.passed_count or all(scale.spans(rows) for scale in self._scales):
+            return ranking.values.take(rows)
+        order = self._order.take(rows)
+        for scaled in self.ground.varying:
+            order += scaled.weighted(rows) * RANKS
+        return order
 
     def _refresh(self, view: View, changed: RowArray) -> None:
-        """New answers for rows whose pods changed."""
-        rows: RowArray = changed[~self._settled[changed]] if self._any_settled else changed
+        """New answers for rows whose pods or node objects changed."""
+        settled = self.ground.settled
+        if len(changed) <= FEW_ROWS:
+            for row in set(changed.tolist()):
+                if not settled[row]:
+                    self._refresh_one(view, row)
+            return
+        rows: RowArray = changed[~settled[changed]] if self.ground.any_settled else changed
         if not len(rows):
             return
         if np.count_nonzero(rows == rows[0]) == len(rows):  # victims went from a node and another pod came
@@ -222,11 +319,15 @@ class Standing:
         all_pass = self._still_pass(view, rows)
         if not all_pass:
             self._take(rows, run_filters(self.profile.local_filters, self._moving_states, view, rows))
-        totals: IntArray | int = 0 if self._lasting is None else self._lasting[rows]
+        totals: IntArray | int = 0 if self.ground.lasting is None else self.ground.lasting[rows]
         for entry in self._following:
             totals = totals + _weighted(entry, view, rows, self.passed)
         order = totals * RANKS - self._ranks[rows]
-        self.order[rows] = order if all_pass else np.where(self.passed[rows], order, NOT_FEASIBLE)
+        if all_pass:
+            self._put_all(rows, order, None)
+        else:
+            passed = self.passed[rows]
+            self._put_all(rows, np.where(passed, order, NOT_FEASIBLE), passed)
 
     def _still_pass(self, view: View, rows: RowArray) -> bool:
         """Whether all of them passed before and do so now: then no verdict has to be touched."""
@@ -242,17 +343,63 @@ class Standing:
             if code:
                 rejected_by = position
                 break
-        self._take_one(row, rejected_by, code)
+        self._take_one(row, rejected_by, code, passed=rejected_by == PASSED)
         if rejected_by != PASSED:
-            self.order[row] = NOT_FEASIBLE
+            self._put(row, NOT_FEASIBLE)
             return
-        total = 0 if self._lasting is None else self._lasting.item(row)
+        lasting = self.ground.lasting
+        total = 0 if lasting is None else lasting.item(row)
         for entry in self._following:
-            score = entry.score_one(entry.state, view, row)
-            if not 0 <= score <= MAX_NODE_SCORE:
-                check_range(entry.plugin.name, np.array([score]))
-            total += entry.weight * score
-        self.order[row] = total * RANKS - self._ranks.item(row)
+            total += _weighted_one(entry, view, row)
+        self._put(row, total * RANKS - self._ranks.item(row))
+
+    def _put(self, row: int, value: int) -> None:
+        """Put a row where it belongs by the scores that are not normalised."""
+        ranking = self._ranking
+        if ranking is not None and not self._scales:
+            ranking.put(row, value)
+            return
+        self._order[row] = value
+        if ranking is None:
+            return
+        self._ranking = None  # unless all other rows may stay where they are
+        passes = value != NOT_FEASIBLE
+        for position, scale in enumerate(self._scales):
+            if not scale.holds_one(row, passes=passes) and not self._replace_scale(position):
+                return
+            if passes:
+                value += RANKS * self._scales[position].weighted_one(row)
+        ranking.put(row, value)
+        self._ranking = ranking
+
+    def _put_all(self, rows: RowArray, values: IntArray, passed: BoolArray | None) -> None:
+        """The same for several rows; `passed` is (rows,), None when all of them pass."""
+        ranking = self._ranking
+        if ranking is not None and not self._scales:
+            ranking.put_all(rows, values)
+            return
+        self._order[rows] = values
+        if ranking is None:
+            return
+        self._ranking = None
+        for position, scale in enumerate(self._scales):
+            more = scale.weighted_if_it_holds(rows, self.passed, passed)
+            if more is None:
+                if not self._replace_scale(position):
+                    return
+                more = self._scales[position].weighted(rows)
+            more *= RANKS
+            values = values + more
+        ranking.put_all(rows, values if passed is None else np.where(passed, values, NOT_FEASIBLE))
+        self._ranking = ranking
+
+    def _replace_scale(self, position: int) -> bool:
+        """Look for the lowest and the highest score again; whether they are what they were."""
+        if not self.passed_count:
+            return False
+        known = self._scales[position]
+        self._scales[position] = Scale(known.scaled, self.feasible_rows)
+        return self._scales[position].spans_same(known)
 
     def _take(self, rows: RowArray, found: Verdicts) -> None:
         known, passed = self.verdicts, found.passed
@@ -268,8 +415,8 @@ class Standing:
         self.passed_count = int(np.count_nonzero(self.passed))
         self._feasible_rows = None
 
-    def _take_one(self, row: int, rejected_by: int, code: int) -> None:
-        known, passed = self.verdicts, rejected_by == PASSED
+    def _take_one(self, row: int, rejected_by: int, code: int, *, passed: bool) -> None:
+        known = self.verdicts
         if known.rejected_by.item(row) != rejected_by or known.codes.item(row) != code:
             known.rejected_by[row] = rejected_by
             known.codes[row] = code
@@ -288,7 +435,7 @@ def _lasting_states(profile: Profile, pod: PodInfo, view: View) -> list[State] |
     return None if states is None else [*states, *[SKIP] * (len(filters) - len(lasting))]
 
 
-def _local_states(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> list[State] | None:
+def local_states(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> list[State] | None:
     """What PreFilter leaves for the local filters; None as in `_states_of`."""
     count = profile.lasting_filter_count
     states = _states_of(profile.local_filters[count:], profile, pod, view)
@@ -332,11 +479,12 @@ def _lasting_scorers(profile: Profile, pod: PodInfo, view: View) -> tuple[list[P
         if normalizer is None:
             plain.append(Plain(plugin, state, weight, profile.one_row_scores[plugin.name]))
         else:
-            scaled.append(_scaled(plugin, normalizer, state, weight, view, every_row(view.nodes.count)))
+            every, one = every_row(view.nodes.count), profile.one_row_scores[plugin.name]
+            scaled.append(scaled_scores(plugin, normalizer, state, weight, one, view, every))
     return plain, scaled
 
 
-def _following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]:
+def following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]:
     """The local score plugins that follow usage and have something to say of such pods."""
     following = []
     for plugin in profile.following_scorers:
@@ -347,7 +495,7 @@ def _following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain
     return following
 
 
-def _sum(entries: Sequence[Plain], view: View, passed: BoolArray) -> IntArray:
+def sum_of_scores(entries: Sequence[Plain], view: View, passed: BoolArray) -> IntArray:
     """(nodes,) weighted scores of all of the plugins."""
     total: IntArray | None = None
     for entry in entries:
@@ -365,14 +513,8 @@ def _weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray) -> In
     return scores * entry.weight if entry.weight != 1 else scores
 
 
-def _scaled(
-    plugin: ScorePlugin, normalizer: NormalizePlugin, state: State, weight: int, view: View, every: RowArray
-) -> Scaled:
-    raw = plugin.score(state, view, every)
-    alive = np.flatnonzero(view.nodes.alive)
-    of_alive = raw[alive]
-    if not len(alive) or np.count_nonzero(of_alive == of_alive[0]) < len(alive):
-        return Scaled(normalizer, state, weight, raw, None)
-    scores = normalizer.normalize(state, of_alive[:1], alive[:1])
-    check_range(plugin.name, scores)
-    return Scaled(normalizer, state, weight, raw[:0].copy(), weight * scores.item())
+def _weighted_one(entry: Plain, view: View, row: int) -> int:
+    score = entry.score_one(entry.state, view, row)
+    if not 0 <= score <= MAX_NODE_SCORE:
+        check_range(entry.plugin.name, np.array([score]))
+    return entry.weight * score

@@ -52,7 +52,9 @@ def _compare_scores(trial: Trial) -> None:
     for when, state, case in _moments(trial, partial(_score_state, trial), plugin.score_reads):
         rows = trial.score_rows(case)
         scores = raw_scores(plugin, state, case.view, rows)
-        _compare("score", scores, partial(plugin.score_one, state, case.view), rows, when)
+        # What is said of a row without a node object nobody wants to know.
+        alive = case.view.nodes.alive[rows]
+        _compare("score", scores[alive], partial(plugin.score_one, state, case.view), rows[alive], when)
 
 
 def _moments(trial: Trial, prepare: Callable[[Case], State], reads: Reads) -> Iterator[Moment]:

@@ -8,10 +8,11 @@ from itertools import cycle, islice
 
 import pytest
 
+from bayplan.analysis import tied_nodes
 from bayplan.analysis.bench.building import build_cache, pods_of
 from bayplan.analysis.bench.workloads import WORKLOADS
 from bayplan.analysis.cluster import Cluster
-from bayplan.analysis.placement import Placement, Placer, place_pods
+from bayplan.analysis.placement import PlacedPod, Placement, Placer, place_pods
 from bayplan.analysis.tie_breaks import tie_break
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
@@ -66,6 +67,41 @@ def test_the_same_names_as_computed_from_scratch_in_workloads(name: str) -> None
 
     def placed(*, reuse: bool) -> Placement:
         return place_pods(build_cache(workload, 70, waiting), PROFILES, waiting, tie_break("name"), reuse=reuse)
+
+    assert placed(reuse=True) == placed(reuse=False)
+
+
+@pytest.mark.parametrize("rule", ["name", "seed:5", "seed:6"])
+def test_the_same_names_as_computed_from_scratch_while_nodes_change(rule: str) -> None:
+    """Taints and sizes change between decisions on pods of several kinds."""
+
+    def placed(*, reuse: bool) -> list[PlacedPod]:
+        cache = cache_of(nodes(60))
+        placer = Placer(cache, PROFILES, tie_break(rule), reuse=reuse)
+        decisions = []
+        for number, waiting in enumerate(pods(180)):
+            if number % 3 == 0:
+                cache.add_node(changed(number))
+            decisions.append(placer.place(waiting))
+        return decisions
+
+    def changed(number: int) -> Node:
+        built = node(f"n{number % 60}").capacity(cpu=str(3 + number % 5), memory="8Gi", pods="110")
+        return (built.taint("soft", effect="PreferNoSchedule") if number % 2 else built).obj()
+
+    quick = placed(reuse=True)
+    assert quick == placed(reuse=False)
+    assert len({len(decision.ties) for decision in quick}) > 5
+
+
+@pytest.mark.parametrize("bytes_max", [0, 10_000_000])
+def test_the_same_names_for_templates_in_turn(bytes_max: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each template has ties of its own, which are followed from one of its pods to the next, or begun anew."""
+    monkeypatch.setattr(tied_nodes, "_FOLLOWED_BYTES_MAX", bytes_max)
+    waiting = [pod(f"p{number}").cpu(f"{100 + 50 * (number % 12)}m").memory("64Mi").obj() for number in range(150)]
+
+    def placed(*, reuse: bool) -> Placement:
+        return place_pods(cache_of(nodes(90)), PROFILES, waiting, tie_break("name"), reuse=reuse)
 
     assert placed(reuse=True) == placed(reuse=False)
 

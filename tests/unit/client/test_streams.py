@@ -205,14 +205,14 @@ def test_data_now_and_then_keeps_a_stream_alive(run: Run) -> None:
     async def script(connection: ServedConnection) -> None:
         await connection.request()
         connection.send(HEAD)
-        for _ in range(10):
+        for _ in range(12):
             connection.send(chunk(b"x"))
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.1)
         connection.send(b"0\r\n\r\n")
 
     async def main() -> None:
-        async with client_of(script) as (client, _), client.stream(PATH, idle_timeout_s=0.1) as stream:
-            assert await stream.read() == b"x" * 10
+        async with client_of(script) as (client, _), client.stream(PATH, idle_timeout_s=1.0) as stream:
+            assert await stream.read() == b"x" * 12
 
     run(main())
 

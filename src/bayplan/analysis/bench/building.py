@@ -158,7 +158,11 @@ def make_pod(template: PodTemplate, name: str, variant: int) -> Pod:
         labels["template"] = f"t{variant}"
     if template.own_labels:
         labels[POD_NAME_LABEL] = name
-    requests = {"cpu": f"{template.cpu_milli + 10 * variant}m", "memory": f"{template.memory_mib + 8 * variant}Mi"}
+    cpu_milli, memory_mib = (
+        template.cpu_milli + template.step[0] * variant,
+        template.memory_mib + template.step[1] * variant,
+    )
+    requests = {"cpu": f"{cpu_milli}m", "memory": f"{memory_mib}Mi"}
     container = Container(name="main", image="bench:1", resources=ResourceRequirements(requests={**requests}))
     spec = PodSpec(containers=[container], scheduler_name="default-scheduler", priority=template.priority)
     spec.affinity = _affinity(template, variant)

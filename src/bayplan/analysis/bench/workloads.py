@@ -22,6 +22,7 @@ class PodTemplate:
     memory_mib: int
     priority: int = 0
     variants: int = 1
+    step: tuple[int, int] = (10, 8)  # milli-cores and MiB that each variant asks for more than the one before
     labels: tuple[tuple[str, str], ...] = ()
     spread: tuple[str, Literal["DoNotSchedule", "ScheduleAnyway"]] | None = None  # topology key, action
     affinity: tuple[str, Literal["near", "apart"]] | None = None  # topology key, to pods like itself
@@ -86,7 +87,7 @@ WORKLOADS: dict[str, Workload] = {
         Workload(
             "unique",
             "every pod has labels and requests of its own",
-            PodTemplate(100, 256, variants=10_000, own_labels=True),
+            PodTemplate(100, 256, variants=10_000, step=(1, 8), own_labels=True),
             10_000,
             target=5_000,
         ),

@@ -38,6 +38,11 @@ class ChangeLog:
         self._length += 1
         self.position += 1
 
+    def break_off(self) -> None:
+        """Every row may have changed."""
+        self._length = 0
+        self.position += 1
+
     def since(self, position: int) -> RowArray | None:
         """Rows logged after `position`, some perhaps several times; None when the log does not reach back that far."""
         start = self._length - (self.position - position)

@@ -65,6 +65,7 @@ class NodeTable(Table):
         self._looks: dict[int, bytes] = {}  # of rows that are alive: what their columns were made of
         self.images: dict[str, ImageState] = {}
         self._images_of: dict[int, list[str]] = {}
+        self.image_version = 0  # grows when an image gets another size, or is held by other nodes than before
         self.alive_count = 0
         self.spec_changes = ChangeLog()  # rows whose node object changed
         self.usage_changes = ChangeLog()  # rows whose pods changed
@@ -157,6 +158,7 @@ class NodeTable(Table):
         self.allowed_pods[row] = allowed_pods
 
     def _set_images(self, row: int, node: Node) -> None:
+        before = self._facts_of_images(row)
         self._drop_images(row)
         names = self._images_of[row] = []
         for image in node.status.images:
@@ -164,6 +166,11 @@ class NodeTable(Table):
                 state = self.images.setdefault(name, ImageState(image.size_bytes, set()))
                 state.rows.add(row)
                 names.append(name)
+        self.image_version += before != self._facts_of_images(row)
+
+    def _facts_of_images(self, row: int) -> list[tuple[str, int]]:
+        """What the row's images are, and what is known of them."""
+        return [(name, self.images[name].size_bytes) for name in self._images_of.get(row, ())]
 
     def _drop_images(self, row: int) -> None:
         for name in self._images_of.pop(row, ()):

@@ -57,6 +57,18 @@ class PodParts(Flag):
     REQUESTS = auto()  # resources that the pod asks for
 
 
+class OtherNodes(Flag):
+    """What of other node objects a plugin looks at when it answers for a node; decides whose answers outlast a change.
+
+    Declared as `other_nodes`, for all that a plugin does which does not read the CLUSTER. Its state must then be
+    independent of the node objects, but for which resources there are, and so must be what its failure codes mean. One
+    that declares nothing may look at every node.
+    """
+
+    NOTHING = 0
+    IMAGES = auto()  # how many nodes there are, and how many of them hold an image
+
+
 class Skip:
     """The plugin has nothing to do for this pod."""
 
@@ -182,11 +194,15 @@ class ScorePlugin(Protocol):
 
 
 class SelectiveScorePlugin:
-    """Base of a score plugin that can tell from the pod alone that it will give every node 0."""
+    """Base of a score plugin that can tell beforehand, without looking at nodes, that it has nothing to say."""
 
-    def tells_nodes_apart(self, pod: PodInfo) -> bool:
+    def tells_nodes_apart(self, pod: PodInfo) -> bool:  # noqa: ARG002
         """False: whatever the cluster looks like, pods of this shape get 0 on every node."""
-        raise NotImplementedError
+        return True
+
+    def speaks(self, pod: PodInfo, view: View) -> bool:  # noqa: ARG002
+        """False: as the cluster is now, the plugin skips the pod, or gives every node 0, whichever are feasible."""
+        return True
 
 
 @runtime_checkable

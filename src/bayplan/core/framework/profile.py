@@ -16,6 +16,7 @@ from bayplan.core.framework.contract import (
     NormalizePlugin,
     OneRowFilter,
     OneRowScore,
+    OtherNodes,
     PermitPlugin,
     PodParts,
     PostBindPlugin,
@@ -100,6 +101,12 @@ class Profile:
         return tuple(plugin for plugin in self.pre_filter if plugin not in self.local_pre_filters)
 
     @cached_property
+    def asks_later_about_each_pod(self) -> bool:
+        """Whether a filter behind the local ones has no PreFilter, which could skip a pod."""
+        prepared = {plugin.name for plugin in self.later_pre_filters}
+        return any(plugin.name not in prepared for plugin in self.later_filters)
+
+    @cached_property
     def selective(self) -> dict[str, SelectivePlugin]:
         return {plugin.name: plugin for plugin in self.pre_filter if isinstance(plugin, SelectivePlugin)}
 
@@ -145,6 +152,17 @@ class Profile:
         return all(_parts_of(plugin) is not None for plugin in (*self.local_filters, *self.local_scorers))
 
     @cached_property
+    def follows_nodes(self) -> bool:
+        """Whether a changed node object changes nothing that local plugins say of other nodes, but for images."""
+        return all(_other_nodes(plugin) is not None for plugin in (*self.local_filters, *self.local_scorers))
+
+    @cached_property
+    def looks_at_images(self) -> bool:
+        """Whether what local plugins say of a node depends on the images of others."""
+        local = (*self.local_filters, *self.local_scorers)
+        return any(OtherNodes.IMAGES in (_other_nodes(plugin) or OtherNodes.NOTHING) for plugin in local)
+
+    @cached_property
     def later_scorers(self) -> tuple[ScorePlugin, ...]:
         return tuple(plugin for plugin in self.score if Reads.CLUSTER in plugin.score_reads)
 
@@ -157,6 +175,12 @@ def _parts_of(plugin: object) -> PodParts | None:
     """None: anything in its shape."""
     parts: PodParts | None = getattr(plugin, "pod_parts", None)
     return parts
+
+
+def _other_nodes(plugin: object) -> OtherNodes | None:
+    """None: anything."""
+    other_nodes: OtherNodes | None = getattr(plugin, "other_nodes", None)
+    return other_nodes
 
 
 def _for_one_row(ask: Callable[[State, View, RowArray], IntArray]) -> OneRow:

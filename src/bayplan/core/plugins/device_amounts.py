@@ -46,15 +46,15 @@ def device_backed(names: Iterable[str], columns: Sequence[int], view: View) -> t
 
 
 def count_devices(
-    backed: Iterable[DeviceBacked], view: View, rows: Rows, capacities: IntArray, taken: IntArray
+    backed: Iterable[DeviceBacked], view: View, rows: Rows, capacities: list[IntArray], taken: list[IntArray]
 ) -> None:
-    """Put devices in the place of resources that a node has none of; both are (resources, rows) and are changed."""
+    """Put devices in the place of resources that a node has none of; both lists hold (rows,) for each resource."""
     for position, name in backed:
         counts = device_counts(view, name)
         offered = counts.offered[rows]
         instead = (capacities[position] == 0) & (offered > 0)
-        capacities[position][instead] = offered[instead]
-        taken[position][instead] = counts.taken[rows][instead]
+        capacities[position] = np.where(instead, offered, capacities[position])
+        taken[position] = np.where(instead, counts.taken[rows], taken[position])
 
 
 def device_counts(view: View, resource_name: str) -> DeviceCounts:

@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray
+from bayplan.core.columns import IntArray, RowArray, row_array
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import MAX_NODE_SCORE, PodParts, Reads
+from bayplan.core.framework.contract import MAX_NODE_SCORE, OtherNodes, PodParts, Reads
 from bayplan.core.snapshot import View
 from bayplan.model.pod import PodSpec
 
@@ -30,6 +30,7 @@ class ImageLocality:
     name: ClassVar[str] = "ImageLocality"
     score_reads: ClassVar[Reads] = Reads.NODE
     pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
+    other_nodes: ClassVar[OtherNodes] = OtherNodes.IMAGES
 
     def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
         if view.bare:
@@ -37,6 +38,9 @@ class ImageLocality:
         spec = state.spec
         sums = image_sums(view.nodes, pod_images(spec))[rows]
         return scaled(sums, len(spec.init_containers) + len(spec.containers))
+
+    def score_one(self, state: PodInfo, view: View, row: int) -> int:
+        return self.score(state, view, row_array([row])).item() if view.nodes.images else 0
 
 
 def pod_images(spec: PodSpec) -> Counter[str]:

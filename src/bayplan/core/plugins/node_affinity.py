@@ -27,7 +27,16 @@ from bayplan.core.columns.node_selectors import (
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeAffinityArgs
-from bayplan.core.framework.contract import SKIP, PodParts, PreFiltered, Reads, Ready, Skip, default_normalize
+from bayplan.core.framework.contract import (
+    SKIP,
+    OtherNodes,
+    PodParts,
+    PreFiltered,
+    Reads,
+    Ready,
+    Skip,
+    default_normalize,
+)
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
@@ -54,6 +63,7 @@ class NodeAffinity:
     reads: ClassVar[Reads] = Reads.NODE
     score_reads: ClassVar[Reads] = Reads.NODE
     pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
+    other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def __init__(self, args: NodeAffinityArgs | None = None) -> None:
         added = (args or NodeAffinityArgs()).added_affinity or NodeAffinitySpec()

@@ -1,4 +1,4 @@
-"""Amounts of many nodes as (resources, rows) blocks out of (nodes, resources) tables.
+"""Amounts of resources on many nodes: whole numbers out of (nodes, resources) tables, and floats out of levels.
 
 After most decisions exactly one row has to be looked at again; plain ints are about ten times faster there than arrays
 of length one, so a rule either works for both (`Amounts`) or has a twin for one node, and tests compare the two. Rules
@@ -7,36 +7,53 @@ change their own intermediate results in place (`+=`), never what they were give
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, Rows, every_row
+from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, every_row
+from bayplan.core.columns.levels import Levels
+from bayplan.core.snapshot import View
 
 #: A number for one node, or an array for several.
 Amounts: TypeAlias = Any
+#: What (resources, nodes) levels are indexed with; a slice wherever possible, which makes no copy.
+Columns: TypeAlias = slice | list[int]
 
 
-def blocks_at(rows: Rows, resources: RowArray, *tables: IntArray) -> list[IntArray]:
-    """(resources, rows) copies of the same cells of (nodes, resources) tables, given (resources, 1) columns.
+def are_given(rows: Rows, count: int) -> TypeGuard[RowArray]:
+    """Whether rows are given one by one; False where they are all, in order."""
+    return not isinstance(rows, slice) and rows is not every_row(count)
 
-    Resources come first so that arithmetic runs along rows that lie side by side in memory, which is far faster. The
-    tables lie so, too.
-    """
-    columns = resources[:, 0]
-    if isinstance(rows, slice):
-        return [table[rows].T[columns] for table in tables]
-    if rows is every_row(len(tables[0])):
-        return [table.T[columns] for table in tables]
-    blocks = []
-    for table in tables:
-        block = np.empty((len(columns), len(rows)), dtype=np.int64)
-        for place, column in enumerate(columns.tolist()):
-            table[:, column].take(rows, out=block[place], mode="clip")  # no row lies outside; checking takes longer
-        blocks.append(block)
-    return blocks
+
+def amounts_at(rows: Rows, resource: int, table: IntArray) -> IntArray:
+    """(rows,) one resource out of a (nodes, resources) table. Of all rows it is the table's own column: read-only."""
+    column: IntArray = table[:, resource]
+    # No row lies outside; checking takes longer.
+    return column.take(rows, mode="clip") if are_given(rows, len(table)) else column
+
+
+def levels_of(view: View, resources: Sequence[int]) -> Levels | None:
+    """The levels of nodes as they are; None where a node has none of a resource, or floats will not do."""
+    levels = view.levels.now() if view.levels is not None else None
+    if levels is None or not all(levels.offered_by_all[resource] for resource in resources):
+        return None
+    return levels
+
+
+def columns_of(resources: Sequence[int]) -> Columns:
+    """Where levels have these resources."""
+    start, count = min(resources, default=0), len(resources)
+    return slice(start, start + count) if [*resources] == [*range(start, start + count)] else [*resources]
+
+
+def levels_at(rows: Rows, columns: Columns, levels: FloatArray) -> FloatArray:
+    """(resources, rows) out of (resources, nodes). It may be the levels themselves: read-only."""
+    found: FloatArray = levels[columns]
+    return found.take(rows, axis=1, mode="clip") if are_given(rows, levels.shape[1]) else found
 
 
 def none_is_zero(amounts: IntArray) -> bool:
-    """Whether every row has some of every resource."""
+    """Whether every row has some."""
     return bool(np.count_nonzero(amounts) == amounts.size)

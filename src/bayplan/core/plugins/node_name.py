@@ -11,7 +11,7 @@ import numpy as np
 
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import PodParts, Reads
+from bayplan.core.framework.contract import OtherNodes, PodParts, Reads
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import on
@@ -26,6 +26,7 @@ class NodeName:
     name: ClassVar[str] = "NodeName"
     reads: ClassVar[Reads] = Reads.NODE
     pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
+    other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
         nodes = view.nodes

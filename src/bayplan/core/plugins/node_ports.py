@@ -14,7 +14,7 @@ import numpy as np
 from bayplan.core.columns import BoolArray, IntArray, RowArray, Rows
 from bayplan.core.columns.ports import clash
 from bayplan.core.columns.shapes import PodInfo, Port, host_ports
-from bayplan.core.framework.contract import SKIP, PodParts, PreFiltered, Reads, Ready
+from bayplan.core.framework.contract import SKIP, OtherNodes, PodParts, PreFiltered, Reads, Ready
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unschedulable
 from bayplan.core.plugins.requeue_rules import has_place, on
@@ -38,6 +38,7 @@ class NodePorts:
     name: ClassVar[str] = "NodePorts"
     reads: ClassVar[Reads] = Reads.USAGE
     pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
+    other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:  # noqa: ARG002
         wanted = pod.shape.ports

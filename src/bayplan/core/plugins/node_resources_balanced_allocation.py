@@ -13,11 +13,21 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, row_array
+from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
-from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, PodParts, Reads, Skip
+from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, OtherNodes, PodParts, Reads, Skip
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
-from bayplan.core.plugins.node_amounts import Amounts, blocks_at, none_is_zero
+from bayplan.core.plugins.node_amounts import (
+    Amounts,
+    Columns,
+    amounts_at,
+    are_given,
+    columns_of,
+    levels_at,
+    levels_of,
+    none_is_zero,
+)
 from bayplan.core.plugins.node_resources_fit import ScoredResource, scored_resources
 from bayplan.core.snapshot import View
 
@@ -29,8 +39,8 @@ class BalanceState(NamedTuple):
     """What counts in the score of this pod."""
 
     resources: tuple[ScoredResource, ...]
-    columns: RowArray  # (resources, 1) in the tables
-    steps: IntArray  # (resources, 2, 1) what the pod adds, and nothing
+    columns: Columns  # of the resources, in levels
+    requests: FloatArray  # (resources, 1)
     devices: tuple[DeviceBacked, ...] = ()  # resources that may come as devices
 
 
@@ -40,6 +50,7 @@ class NodeResourcesBalancedAllocation:
     name: ClassVar[str] = "NodeResourcesBalancedAllocation"
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     pod_parts: ClassVar[PodParts] = PodParts.REQUESTS
+    other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def __init__(self, args: NodeResourcesBalancedAllocationArgs | None = None) -> None:
         self.args = args or NodeResourcesBalancedAllocationArgs()
@@ -53,24 +64,25 @@ class NodeResourcesBalancedAllocation:
         scored = scored_resources(self.args.resources, pod.shape.requests.used, view.nodes.resources)
         if not any(entry.request for entry in scored):
             return SKIP
+        resources = [entry.resource for entry in scored]
         return BalanceState(
             scored,
-            columns=row_array([[entry.resource] for entry in scored]),
-            steps=np.array([[[entry.request], [0]] for entry in scored], dtype=np.int64),
-            devices=device_backed(
-                (entry.name for entry in self.args.resources), [entry.resource for entry in scored], view
-            ),
+            columns_of(resources),
+            requests=np.array([[float(entry.request)] for entry in scored]),
+            devices=device_backed((entry.name for entry in self.args.resources), resources, view),
         )
 
     def score(self, state: BalanceState, view: View, rows: Rows) -> IntArray:
-        capacities, taken = blocks_at(rows, state.columns, view.nodes.allocatable, view.usage.requested)
+        if len(state.resources) > 1 and not state.devices:
+            levels = levels_of(view, [entry.resource for entry in state.resources])
+            if levels is not None:
+                return _scores_by_levels(state, levels, rows)
+        tables = (view.nodes.allocatable, view.usage.requested)
+        capacities, taken = ([amounts_at(rows, it.resource, table) for it in state.resources] for table in tables)
         if state.devices:
             count_devices(state.devices, view, rows, capacities, taken)
-        # (resources, 2, rows): what is taken with the pod, and without it.
-        levels = taken[:, np.newaxis] + state.steps
-        if none_is_zero(capacities):
-            return scores_of_nodes(capacities, levels)
-        return _scores_by_what_is_offered(capacities, levels)
+        with_pod = [amount + entry.request for amount, entry in zip(taken, state.resources, strict=True)]
+        return _scores_by_what_is_offered(np.array(capacities), np.array(with_pod), np.array(taken))
 
     def score_one(self, state: BalanceState, view: View, row: int) -> int:
         """A resource that the node has none of does not count."""
@@ -91,25 +103,43 @@ class NodeResourcesBalancedAllocation:
         return score
 
 
-def scores_of_nodes(capacities: IntArray, levels: IntArray) -> IntArray:
-    """(rows,) scores of nodes that have some of every resource.
-
-    Capacities are (resources, rows), levels (resources, 2, rows): with the pod and without.
-    """
-    resource_count, row_count = capacities.shape
-    if resource_count < 2:
-        return np.full(row_count, UNCHANGED_SCORE, dtype=np.int64)
-    shares = levels / capacities[:, np.newaxis]
-    np.minimum(shares, 1.0, out=shares)
-    after, before = evenness(shares).astype(np.int64)
-    scores: IntArray = improvement(after, before)
+def _scores_by_levels(state: BalanceState, levels: Levels, rows: Rows) -> IntArray:
+    """(rows,) scores of nodes that have some of every resource. How even nodes are without the pod is kept."""
+    resources, columns = [entry.resource for entry in state.resources], state.columns
+    before = levels.kept(
+        ("evenness", *resources),
+        lambda: _evenness_of_nodes(levels.used[columns], levels.capacities[columns]),
+        lambda row: _evenness_of_node(levels, resources, row),
+    )
+    with_pod = levels_at(rows, columns, levels.used) + state.requests
+    after = _evenness_of_nodes(with_pod, levels_at(rows, columns, levels.capacities))
+    scores: IntArray = improvement(after, before[rows] if are_given(rows, len(before)) else before)
     return scores
 
 
+def scores_of_nodes(capacities: IntArray, with_pod: IntArray, taken: IntArray) -> IntArray:
+    """(rows,) scores of nodes that have some of every resource; each array is (resources, rows)."""
+    if len(capacities) < 2:
+        return np.full(capacities.shape[1], UNCHANGED_SCORE, dtype=np.int64)
+    scores: IntArray = improvement(_evenness_of_nodes(with_pod, capacities), _evenness_of_nodes(taken, capacities))
+    return scores
+
+
+def _evenness_of_nodes(taken: IntArray | FloatArray, capacities: IntArray | FloatArray) -> IntArray:
+    """(rows,) given (resources, rows) of two resources or more."""
+    shares: FloatArray = taken / capacities
+    if shares.max(initial=0.0) > 1.0:
+        np.minimum(shares, 1.0, out=shares)
+    parts: IntArray = evenness(shares).astype(np.int64)
+    return parts
+
+
+def _evenness_of_node(levels: Levels, columns: Sequence[int], row: int) -> int:
+    return int(evenness([min(levels.used.item(it, row) / levels.capacities.item(it, row), 1.0) for it in columns]))
+
+
 def evenness(shares: Sequence[float] | FloatArray) -> Amounts:
-    """100 when all shares are equal, less the more they differ; not yet truncated."""
-    if isinstance(shares, list) and len(shares) == 2:  # one node with cpu and memory: nearly always
-        return (1 - abs(shares[0] - shares[1]) / 2) * MAX_NODE_SCORE
+    """100 when all of two shares or more are equal, less the more they differ; not yet truncated."""
     parts = 1 - _deviation(shares)
     parts *= MAX_NODE_SCORE
     return parts
@@ -119,12 +149,12 @@ def improvement(after: Amounts, before: Amounts) -> Amounts:
     """The score in 50..100: a half, and half of what lies within 0..100. Nothing negative is divided."""
     scores = after - before
     scores += HALF_SCORE + 2 * HALF_SCORE
-    scores //= 2
+    scores >>= 1
     return scores
 
 
 def _deviation(shares: Sequence[float] | FloatArray) -> Amounts:
-    """The standard deviation of two shares or more, in upstream's order of operations."""
+    """The standard deviation, in upstream's order of operations."""
     if len(shares) == 2:
         distance = abs(shares[0] - shares[1])
         distance /= 2
@@ -134,8 +164,10 @@ def _deviation(shares: Sequence[float] | FloatArray) -> Amounts:
     return np.sqrt(squares / len(shares))
 
 
-def _scores_by_what_is_offered(capacities: IntArray, levels: IntArray) -> IntArray:
+def _scores_by_what_is_offered(capacities: IntArray, with_pod: IntArray, taken: IntArray) -> IntArray:
     """(rows,) scores where some nodes lack some resource: one step for each distinct set of offered ones."""
+    if none_is_zero(capacities):
+        return scores_of_nodes(capacities, with_pod, taken)
     bits = 1 << np.arange(len(capacities))
     offered_sets = bits @ (capacities > 0)
     scores = np.full(offered_sets.shape, UNCHANGED_SCORE, dtype=np.int64)
@@ -143,5 +175,6 @@ def _scores_by_what_is_offered(capacities: IntArray, levels: IntArray) -> IntArr
         places = np.flatnonzero(offered_sets == offered)
         chosen = np.flatnonzero(bits & offered)
         if len(chosen) > 1:
-            scores[places] = scores_of_nodes(capacities[chosen][:, places], levels[chosen][:, :, places])
+            of_chosen = (amounts[chosen][:, places] for amounts in (capacities, with_pod, taken))
+            scores[places] = scores_of_nodes(*of_chosen)
     return scores

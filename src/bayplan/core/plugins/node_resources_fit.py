@@ -16,8 +16,9 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IntArray, RowArray, Rows, row_array
+from bayplan.core.columns import ABSENT, BoolArray, FloatArray, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.devices import Inventory
+from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.resources import (
     BASIC_NAMES,
     EPHEMERAL_STORAGE,
@@ -28,17 +29,26 @@ from bayplan.core.columns.resources import (
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import (
+    LEAST_ALLOCATED,
     MOST_ALLOCATED,
     REQUESTED_TO_CAPACITY_RATIO,
     NodeResourcesFitArgs,
     ResourceWeight,
     ShapePoint,
 )
-from bayplan.core.framework.contract import MAX_NODE_SCORE, PodParts, Reads, Ready
+from bayplan.core.framework.contract import MAX_NODE_SCORE, OtherNodes, PodParts, Reads, Ready
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
-from bayplan.core.plugins.node_amounts import Amounts, blocks_at, none_is_zero
+from bayplan.core.plugins.node_amounts import (
+    Amounts,
+    Columns,
+    amounts_at,
+    columns_of,
+    levels_at,
+    levels_of,
+    none_is_zero,
+)
 from bayplan.core.plugins.node_resources_fit_hints import (
     after_device_class,
     after_node_change,
@@ -47,7 +57,7 @@ from bayplan.core.plugins.node_resources_fit_hints import (
 )
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.plugins.utilization import rounded_quotient, scores_by_utilization
-from bayplan.core.snapshot import Usage, View
+from bayplan.core.snapshot import View
 
 TOO_MANY_PODS = "Too many pods"
 
@@ -56,10 +66,14 @@ UNRESOLVABLE_BIT = 1 << 62
 DEMANDS_MAX = 61  # the bits between the two
 
 
-#: (resources, rows) scores of nodes for resources: what they have, and what would be taken of it.
+#: (rows,) scores of nodes for a resource: what they have, and what would be taken of it.
 Rating: TypeAlias = Callable[[IntArray, IntArray], IntArray]
 #: The same for one resource of a single node.
 RatingOne: TypeAlias = Callable[[int, int], int]
+
+
+#: The same in floats: what they have, and a hundred times what would be free, which becomes the answer.
+Percentages: TypeAlias = Callable[[FloatArray, FloatArray], FloatArray]
 
 
 class Demand(NamedTuple):
@@ -76,8 +90,6 @@ class FilterState(NamedTuple):
     """What the pod cannot do without."""
 
     demands: tuple[Demand, ...]
-    columns: RowArray  # (demands, 1) of the resources, in the tables
-    amounts: IntArray  # (demands, 1)
 
 
 class ScoredResource(NamedTuple):
@@ -92,11 +104,9 @@ class ScoreState(NamedTuple):
     """What counts in the score of this pod."""
 
     resources: tuple[ScoredResource, ...]
-    beyond_memory: bool  # resources other than cpu and memory are among them
-    columns: RowArray  # (resources, 1) in the tables
-    requests: IntArray  # (resources, 1)
-    weights: IntArray  # (resources,)
-    weight_sum: int  # at least 1
+    columns: Columns  # of the resources, in levels
+    hundredfold_requests: FloatArray  # (resources, 1)
+    weights: FloatArray | None  # (resources, 1); None where all are 1
     devices: tuple[DeviceBacked, ...] = ()  # those among them that may come as devices
 
 
@@ -107,6 +117,7 @@ class NodeResourcesFit:
     reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     score_reads: ClassVar[Reads] = Reads.NODE | Reads.USAGE
     pod_parts: ClassVar[PodParts] = PodParts.REQUESTS
+    other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def __init__(self, args: NodeResourcesFitArgs | None = None, gates: FeatureGates = DEFAULT_GATES) -> None:
         self.args = args or NodeResourcesFitArgs()
@@ -114,33 +125,24 @@ class NodeResourcesFit:
         strategy = self.args.scoring_strategy
         self._leaves_out_zeros = strategy.type == REQUESTED_TO_CAPACITY_RATIO
         self._rating, self._rating_one = _ratings(strategy.type, strategy.shape)
+        self._percentages = BY_LEVELS.get(strategy.type)
 
     def pre_filter(self, pod: PodInfo, view: View) -> Ready:
         demands = self._demands(pod.shape.requests.asked, view.nodes.resources, view.objects.devices)
-        return Ready(
-            FilterState(
-                demands,
-                columns=row_array([[demand.resource] for demand in demands]),
-                amounts=np.array([[demand.amount] for demand in demands], dtype=np.int64),
-            )
-        )
+        return Ready(FilterState(demands))
 
     def filter(self, state: FilterState, view: View, rows: Rows) -> IntArray:
         if not isinstance(rows, slice) and len(rows) == 1:
             return np.array([self.filter_one(state, view, rows.item())], dtype=np.int64)
         nodes, usage = view.nodes, view.usage
         codes: IntArray = (usage.pod_counts[rows] >= nodes.allowed_pods[rows]).astype(np.int64)  # TOO_MANY_PODS_BIT
-        if not state.demands:
-            return codes
-        # All demands at once: (demands, rows).
-        capacities, taken = blocks_at(rows, state.columns, nodes.allocatable, usage.requested)
-        short = capacities - taken < state.amounts
-        if np.count_nonzero(short):
-            for demand, lacking, capacity in zip(state.demands, short, capacities, strict=True):
-                if demand.may_be_devices:
-                    codes |= shortage_codes(demand, lacking, capacity) * (capacity > 0)
-                else:
-                    codes |= shortage_codes(demand, lacking, capacity)
+        for demand in state.demands:
+            capacity, taken = (amounts_at(rows, demand.resource, it) for it in (nodes.allocatable, usage.requested))
+            short = capacity - taken < demand.amount
+            if not np.count_nonzero(short):
+                continue
+            failures: IntArray = shortage_codes(demand, short, capacity)
+            codes |= failures * (capacity > 0) if demand.may_be_devices else failures
         return codes
 
     def filter_one(self, state: FilterState, view: View, row: int) -> int:
@@ -172,28 +174,30 @@ class NodeResourcesFit:
     ) -> ScoreState:
         configured = self.args.scoring_strategy.resources
         resources = scored_resources(configured, pod.shape.requests.scored, view.nodes.resources)
+        weighed = any(entry.weight != 1 for entry in resources)
         return ScoreState(
             resources,
-            beyond_memory=any(entry.resource > MEMORY for entry in resources),
-            columns=row_array([[entry.resource] for entry in resources]),
-            requests=np.array([[entry.request] for entry in resources], dtype=np.int64),
-            weights=np.array([entry.weight for entry in resources], dtype=np.int64),
-            weight_sum=sum(entry.weight for entry in resources) or 1,
+            columns_of([entry.resource for entry in resources]),
+            hundredfold_requests=np.array([[100.0 * entry.request] for entry in resources]),
+            weights=np.array([[float(entry.weight)] for entry in resources]) if weighed else None,
             devices=device_backed((entry.name for entry in configured), [entry.resource for entry in resources], view),
         )
 
     def score(self, state: ScoreState, view: View, rows: Rows) -> IntArray:
         if not state.resources:
             return np.zeros(view.nodes.alive[rows].shape, dtype=np.int64)
-        # All resources at once: (resources, rows).
-        (capacities,) = blocks_at(rows, state.columns, view.nodes.allocatable)
-        needed = taken_at(view.usage, rows, state)
-        if state.devices:
-            count_devices(state.devices, view, rows, capacities, needed)
-        needed += state.requests
-        scores, counted = self._rate(capacities, needed)
-        weights = state.weight_sum if counted is None else np.maximum(state.weights @ counted, 1)
-        mean: IntArray = self._mean(state.weights @ scores, weights)
+        if self._percentages is not None and not state.devices:
+            levels = levels_of(view, [entry.resource for entry in state.resources])
+            if levels is not None:
+                return scores_by_levels(self._percentages, state, levels, rows)
+        capacities, taken = amounts_of(state, view, rows)
+        totals: Amounts = 0
+        weights: Amounts = 0
+        for entry, capacity, amount in zip(state.resources, capacities, taken, strict=True):
+            scores, counted = self._rate(capacity, amount + entry.request)
+            totals = totals + scores * entry.weight
+            weights = weights + (entry.weight if counted is None else counted * entry.weight)
+        mean: IntArray = self._mean(totals, np.maximum(weights, 1))
         return mean
 
     def score_one(self, state: ScoreState, view: View, row: int) -> int:
@@ -214,7 +218,7 @@ class NodeResourcesFit:
         return mean
 
     def _rate(self, capacities: IntArray, needed: IntArray) -> tuple[IntArray, BoolArray | None]:
-        """(resources, rows) scores, and where they count (None: everywhere). Nodes are not judged by what they lack."""
+        """(rows,) scores, and where they count (None: everywhere). Nodes are not judged by what they lack."""
         if none_is_zero(capacities):
             scores = self._rating(capacities, needed)
             return scores, scores > 0 if self._leaves_out_zeros else None
@@ -275,15 +279,31 @@ def shortage_codes(demand: Demand, short: Amounts, capacity: Amounts) -> Amounts
     return short * demand.bit | (capacity < demand.amount) * UNRESOLVABLE_BIT
 
 
-def taken_at(usage: Usage, rows: Rows, state: ScoreState) -> IntArray:
-    """(resources, rows) what the pods take; of cpu and memory not less than the scheduler supposes."""
-    if not state.beyond_memory:
-        return blocks_at(rows, state.columns, usage.nonzero_requested)[0]
-    (taken,) = blocks_at(rows, state.columns, usage.requested)
-    for position, entry in enumerate(state.resources):
-        if entry.resource <= MEMORY:
-            taken[position] = usage.nonzero_requested[rows, entry.resource]
-    return taken
+def amounts_of(state: ScoreState, view: View, rows: Rows) -> tuple[list[IntArray], list[IntArray]]:
+    """For each resource (rows,) what nodes have and what pods take: of cpu and memory not less than is supposed."""
+    usage = view.usage
+    capacities = [amounts_at(rows, entry.resource, view.nodes.allocatable) for entry in state.resources]
+    taken = [
+        amounts_at(rows, entry.resource, usage.nonzero_requested if entry.resource <= MEMORY else usage.requested)
+        for entry in state.resources
+    ]
+    if state.devices:
+        count_devices(state.devices, view, rows, capacities, taken)
+    return capacities, taken
+
+
+def scores_by_levels(percentages: Percentages, state: ScoreState, levels: Levels, rows: Rows) -> IntArray:
+    """(rows,) the weighted mean of what a strategy makes of levels; all resources at once: (resources, rows)."""
+    capacities = levels_at(rows, state.columns, levels.capacities)
+    free = levels_at(rows, state.columns, levels.room) - state.hundredfold_requests
+    if free.min(initial=0.0) < 0.0:
+        np.maximum(free, 0.0, out=free)
+    scores = percentages(capacities, free)
+    if state.weights is not None:
+        scores *= state.weights
+    totals: FloatArray = sum(scores[1:], start=scores[0])
+    totals /= sum(entry.weight for entry in state.resources)
+    return totals.astype(np.int64)
 
 
 def scored_resources(
@@ -317,6 +337,24 @@ def most_allocated(capacities: IntArray, needed: IntArray) -> IntArray:
 
 def most_allocated_one(capacity: int, needed: int) -> int:
     return min(needed, capacity) * MAX_NODE_SCORE // capacity
+
+
+def least_allocated_by_levels(capacities: FloatArray, hundredfold_free: FloatArray) -> FloatArray:
+    """As `least_allocated`, of what is free with the pod there."""
+    np.divide(hundredfold_free, capacities, out=hundredfold_free)
+    return np.floor(hundredfold_free, out=hundredfold_free)
+
+
+def most_allocated_by_levels(capacities: FloatArray, hundredfold_free: FloatArray) -> FloatArray:
+    np.subtract(MAX_NODE_SCORE * capacities, hundredfold_free, out=hundredfold_free)
+    return least_allocated_by_levels(capacities, hundredfold_free)
+
+
+#: The same by strategy, of all nodes at once.
+BY_LEVELS: dict[str, Percentages] = {
+    LEAST_ALLOCATED: least_allocated_by_levels,
+    MOST_ALLOCATED: most_allocated_by_levels,
+}
 
 
 def _known(resources: ResourceVocabulary, name: str) -> int:

@@ -14,7 +14,7 @@ import numpy as np
 from bayplan.core.columns import IntArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
-from bayplan.core.framework.contract import PodParts, Reads
+from bayplan.core.framework.contract import OtherNodes, PodParts, Reads
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import is_same_pod, on
@@ -35,6 +35,7 @@ class NodeUnschedulable:
     name: ClassVar[str] = "NodeUnschedulable"
     reads: ClassVar[Reads] = Reads.NODE
     pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
+    other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
         self._compares = gates.taint_toleration_comparison_operators

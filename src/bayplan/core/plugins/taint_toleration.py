@@ -16,7 +16,7 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.nodes import NodeTable, TaintSet
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
-from bayplan.core.framework.contract import PodParts, Reads, default_normalize
+from bayplan.core.framework.contract import OtherNodes, PodParts, Reads, default_normalize
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import Status, unresolvable
 from bayplan.core.plugins.requeue_rules import after_own_update, on
@@ -38,6 +38,7 @@ class TaintToleration:
     reads: ClassVar[Reads] = Reads.NODE
     score_reads: ClassVar[Reads] = Reads.NODE
     pod_parts: ClassVar[PodParts] = PodParts.CONSTRAINTS
+    other_nodes: ClassVar[OtherNodes] = OtherNodes.NOTHING
 
     def __init__(self, gates: FeatureGates = DEFAULT_GATES) -> None:
         self._compares = gates.taint_toleration_comparison_operators
@@ -50,6 +51,10 @@ class TaintToleration:
             lambda taints: int(count_untolerated(taints, tolerations, FORBIDDING, compares=self._compares) > 0),
         )
 
+    def filter_one(self, state: PodInfo, view: View, row: int) -> int:
+        taints = taints_of(view.nodes, row)
+        return int(count_untolerated(taints, state.spec.tolerations, FORBIDDING, compares=self._compares) > 0)
+
     def explain_failure(self, state: PodInfo, view: View, code: int) -> Status:  # noqa: ARG002
         return unresolvable(REASON)
 
@@ -61,6 +66,9 @@ class TaintToleration:
         return for_each_taint_set(
             view.nodes, rows, lambda taints: count_untolerated(taints, state, DISCOURAGING, compares=self._compares)
         )
+
+    def score_one(self, state: tuple[Toleration, ...], view: View, row: int) -> int:
+        return count_untolerated(taints_of(view.nodes, row), state, DISCOURAGING, compares=self._compares)
 
     def normalize(self, state: object, scores: IntArray, rows: RowArray) -> IntArray:  # noqa: ARG002
         return default_normalize(scores, reverse=True)
@@ -90,6 +98,10 @@ def for_each_taint_set(nodes: NodeTable, rows: Rows, judge: Callable[[TaintSet],
     """(rows,) what `judge` says of each node's taints; it is asked once for each distinct set."""
     judgements = np.array([judge(taints) for taints in nodes.taint_sets.values], dtype=np.int64)
     return judgements[nodes.taint_set_ids[rows]]
+
+
+def taints_of(nodes: NodeTable, row: int) -> TaintSet:
+    return nodes.taint_sets.values[nodes.taint_set_ids.item(row)]
 
 
 def count_untolerated(

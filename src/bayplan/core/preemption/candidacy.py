@@ -45,7 +45,7 @@ class Candidacy:
         self.values: IntArray = np.full((len(CRITERIA), node_count), WORST)  # (criteria, nodes) lowest is best
         self._victims: dict[int, RowArray] = {}
         self._failures: list[tuple[Status, int]] | None = None
-        self._positions: tuple[int, int] | None = None  # how far the nodes' logs of usage and importance were read
+        self._positions: tuple[int, int, int] | None = None  # how far the nodes' logs were read
         self._lasting = np.zeros(node_count, dtype=np.bool_)  # (nodes,) see `follow_some`
         self._tied_rows: RowArray | None = None
 
@@ -57,7 +57,7 @@ class Candidacy:
             rows = every_row(nodes.count)
         if len(rows):
             self._try_again(pod, view, filtered, distinct(rows))
-        self._positions = (nodes.usage_changes.position, nodes.importance_changes.position)
+        self._positions = _positions(nodes)
 
     def follow_some(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray, lasting: BoolArray) -> None:
         """Bring these rows up to date with filters in play that look beyond a node: most are tried each time.
@@ -73,22 +73,20 @@ class Candidacy:
         if len(again):
             self._try_again(pod, view, filtered, again)
             self._lasting[again[self.still_failing.codes[again] < 0]] = False  # errors, known to this outcome alone
-        self._positions = (nodes.usage_changes.position, nodes.importance_changes.position)
+        self._positions = _positions(nodes)
 
     def _changed_rows(self, nodes: NodeTable) -> RowArray | None:
-        """Rows with other pods than when they were tried last, or pods of another importance; None: nobody knows."""
+        """Rows that are not what they were when they were tried last; None: nobody knows."""
         if self._positions is None:
             return None
-        usage_position, importance_position = self._positions
+        usage_position, *others = self._positions
         log = nodes.usage_changes
-        same_importance = nodes.importance_changes.position == importance_position
-        if same_importance and log.position == usage_position + 1:
+        if log.position == usage_position + 1 and others == list(_positions(nodes)[1:]):
             return row_array([log.last])
-        usage = log.since(usage_position)
-        if usage is None or same_importance:
-            return usage
-        importance = nodes.importance_changes.since(importance_position)
-        return None if importance is None else np.concatenate((usage, importance))
+        logs = (log, nodes.importance_changes, nodes.spec_changes)
+        changed = [log.since(position) for log, position in zip(logs, self._positions, strict=True)]
+        known = [rows for rows in changed if rows is not None]
+        return np.concatenate(known) if len(known) == len(logs) else None
 
     def _try_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         """New answers for these rows, and the choice that follows from all answers."""
@@ -170,3 +168,8 @@ def cheapest(candidate_rows: RowArray, values: IntArray, *, others_are_worst: bo
             left = best.nonzero()[0] if compares_all else left[best]
             compares_all = False
     return left
+
+
+def _positions(nodes: NodeTable) -> tuple[int, int, int]:
+    """How far the logs have come: of the pods on each node, of their importance, and of the node objects."""
+    return nodes.usage_changes.position, nodes.importance_changes.position, nodes.spec_changes.position

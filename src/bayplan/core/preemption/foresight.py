@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.core.columns import BoolArray, RowArray, row_array, row_mask
+from bayplan.core.columns import BoolArray, RowArray, distinct, row_array, row_mask
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import count_verdicts
 from bayplan.core.filtering import PASSED, Filtered, Verdicts, WhatIf, run_filters, take_failures
@@ -55,7 +55,7 @@ class FurtherFilters:
             verdicts.codes[passing_rows] = found.codes
         self._crowded: RowArray = row_array([])
         if nominated is not None:
-            self._crowded = np.unique(nominated[1])
+            self._crowded = distinct(nominated[1])
             full = WhatIf(local.plugins, states, view)
             full.shift(*nominated, +1)
             take_failures(verdicts, self._crowded, full.filter(self._crowded))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tests.support import cache_of, raw_and_normal_scores
 
-from bayplan.core.columns import ALL_ROWS
+from bayplan.core.columns import ALL_ROWS, row_array
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs, ResourceWeight
 from bayplan.core.framework.contract import PreScorePlugin, ScorePlugin
-from bayplan.core.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
+from bayplan.core.plugins.node_resources_balanced_allocation import BalanceState, NodeResourcesBalancedAllocation
 from bayplan.model.kinds import Object
 from bayplan.testing.builders import NodeBuilder, node, pod
 from bayplan.testing.pods import PodBuilder
@@ -117,3 +117,17 @@ def test_takes_part_in_its_extension_points() -> None:
     """It prepares and scores."""
     assert isinstance(DEFAULT, PreScorePlugin)
     assert isinstance(DEFAULT, ScorePlugin)
+
+
+@pytest.mark.parametrize("rows", [[0, 1, 2], [2, 1, 0], [1, 2], [2, 0]])
+def test_scores_come_in_the_order_in_which_nodes_are_asked_about(rows: list[int]) -> None:
+    """A node that is even, one that the pod makes worse and one that it makes better."""
+    cache = cache_of(
+        *(node(name).capacity({"cpu": "4", "memory": "8Gi"}).obj() for name in "abc"),
+        pod("on-b").cpu("3").running("b").obj(),
+        pod("on-c").memory("6Gi").running("c").obj(),
+    )
+    info, view = cache.info(pod("p").cpu("1").memory("1Gi").obj()), cache.view()
+    state = DEFAULT.pre_score(info, view, row_array(rows))
+    assert isinstance(state, BalanceState)
+    assert DEFAULT.score(state, view, row_array(rows)).tolist() == [[71, 72, 78][row] for row in rows]

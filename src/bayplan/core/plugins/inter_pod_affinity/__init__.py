@@ -11,7 +11,7 @@ from typing import ClassVar
 from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import InterPodAffinityArgs
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, SelectiveScorePlugin, Skip
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.inter_pod_affinity import complete_hints, filtering, hints, scoring
@@ -34,7 +34,7 @@ FAILURES = {
 DEFAULT_ARGS = InterPodAffinityArgs()
 
 
-class InterPodAffinity:
+class InterPodAffinity(SelectiveScorePlugin):
     """Keeps required terms, the pod's and those of the pods that run, and prefers what they all prefer."""
 
     name: ClassVar[str] = "InterPodAffinity"
@@ -76,6 +76,9 @@ class InterPodAffinity:
             raise CycleError(self.name, f"failed to parse pod: {pod.shape.terms.error}")
         scores = scoring.prepare(pod.shape, view, self.args)
         return SKIP if scores is None else scores
+
+    def speaks(self, pod: PodInfo, view: View) -> bool:
+        return pod.shape.has_pod_affinity or bool(view.counters.terms.values)
 
     def score(self, state: IntArray, view: View, rows: RowArray) -> IntArray:  # noqa: ARG002
         return state[rows]

@@ -13,7 +13,7 @@ from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.args import PodTopologySpreadArgs
-from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, Skip
+from bayplan.core.framework.contract import SKIP, PreFiltered, Reads, Ready, SelectiveScorePlugin, Skip
 from bayplan.core.framework.requeue import ActionType, ClusterEventWithHint, EventResource
 from bayplan.core.framework.verdict import CycleError, Status, unresolvable, unschedulable
 from bayplan.core.plugins.pod_topology_spread import filtering, hints, scoring
@@ -35,7 +35,7 @@ REASON_SKEW = "node(s) didn't match pod topology spread constraints"
 REASON_LACKS_KEY = f"{REASON_SKEW} (missing required label)"
 
 
-class PodTopologySpread:
+class PodTopologySpread(SelectiveScorePlugin):
     """Rejects nodes whose domain is too full already, and prefers those in the emptier ones."""
 
     name: ClassVar[str] = "PodTopologySpread"
@@ -76,12 +76,18 @@ class PodTopologySpread:
         return filtering.foresee(state, view, priority)
 
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> SoftState | Skip:
-        where = "calculating preScoreState: obtaining pod's soft topology spread constraints"
-        constraints = self._constraints(pod, view, SOFT, where)
+        constraints = self._soft_constraints(pod, view)
         if not constraints:
             return SKIP
         require_all = requires_all_keys(pod.spec, self.args)
         return scoring.prepare(constraints, require_all, pod, view, feasible_rows)
+
+    def _soft_constraints(self, pod: PodInfo, view: View) -> list[SpreadConstraint]:
+        where = "calculating preScoreState: obtaining pod's soft topology spread constraints"
+        return self._constraints(pod, view, SOFT, where)
+
+    def speaks(self, pod: PodInfo, view: View) -> bool:
+        return bool(self._soft_constraints(pod, view))
 
     def score(self, state: SoftState, view: View, rows: RowArray) -> IntArray:  # noqa: ARG002
         return scoring.raw_scores(state, rows)

@@ -1,0 +1,110 @@
+"""How full every node is, in floats: what scoring all nodes at once starts from.
+
+The tables hold whole numbers, and dividing those takes several times as long as dividing floats. Here is what they say
+as floats, read anew only in rows that have changed. Good for nothing where an amount is so large that a quotient of
+floats could be rounded up to a whole number (`EXACT_BELOW`), or in a world other than the one that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+import numpy as np
+
+from bayplan.core.columns import FloatArray, IntArray, RowArray
+from bayplan.core.columns.nodes import NodeTable
+
+#: Percentages of smaller amounts come out of floats as out of whole numbers. A hundredfold part is below 2**52, so it
+#: is a float. A percentage that is not whole lies more than 2**-45 below the next whole number, which is at most 100;
+#: there floats are 2**-46 apart, so that rounding does not reach it.
+EXACT_BELOW = 1 << 45
+#: With more changed rows than this all of them are read anew.
+FEW_ROWS = 16
+
+
+class Levels:
+    """Amounts by resource and node. Rows without a node object hold anything."""
+
+    def __init__(self, nodes: NodeTable) -> None:
+        self._nodes = nodes
+        self._position = (-1, -1, -1)  # of the changes of nodes; how many nodes; how many resources
+        self._usage_position = -1
+        self._are_exact = False
+        self.capacities: FloatArray = np.zeros((0, 0))  # (resources, nodes)
+        self.used: FloatArray = self.capacities  # (resources, nodes)
+        #: (resources, nodes) a hundred times what is free; of cpu and memory by the minima that the scheduler supposes
+        self.room: FloatArray = self.capacities
+        self.offered_by_all: list[bool] = []  # (resources,) whether every node has some, and always had
+        self._kept: dict[Hashable, tuple[IntArray, Callable[[int], int]]] = {}
+
+    def now(self) -> Levels | None:
+        """Itself, brought up to date; None where floats would not do."""
+        nodes = self._nodes
+        position = (nodes.spec_changes.position, nodes.count, len(nodes.resources))
+        log = nodes.usage_changes
+        news = log.position - self._usage_position
+        if position != self._position:
+            self._follow_nodes(position)
+        elif news == 1:
+            self._read(log.last)
+        elif news:
+            self._read_some(log.since(self._usage_position) if news <= FEW_ROWS else None)
+        self._usage_position = log.position
+        return self if self._are_exact else None
+
+    def _follow_nodes(self, position: tuple[int, int, int]) -> None:
+        """Node objects have changed, and perhaps pods have come or gone."""
+        nodes, known = self._nodes, self._position
+        self._position = position
+        changed = nodes.spec_changes.since(known[0]) if position[1:] == known[1:] else None
+        moved = nodes.usage_changes.since(self._usage_position)
+        if changed is None or moved is None or len(changed) + len(moved) > FEW_ROWS:
+            self._read_all()
+            return
+        for row in set(changed.tolist()):
+            capacities = nodes.allocatable[row] if nodes.alive[row] else np.ones(len(self.capacities))
+            self.capacities[:, row] = capacities
+            self.offered_by_all = [
+                every and bool(own > 0) for every, own in zip(self.offered_by_all, capacities, strict=True)
+            ]
+            self._are_exact &= bool(capacities.max() < EXACT_BELOW)
+        self._read_some(np.concatenate((changed, moved)))
+
+    def _read_some(self, changed: RowArray | None) -> None:
+        if changed is None:
+            self._read_all()
+            return
+        for row in set(changed.tolist()):
+            self._read(row)
+
+    def kept(self, key: Hashable, for_all: Callable[[], IntArray], for_one: Callable[[int], int]) -> IntArray:
+        """(nodes,) what follows from a node's levels alone; worked out once, and then for rows that change."""
+        known = self._kept.get(key)
+        if known is None:
+            known = self._kept[key] = (for_all(), for_one)
+        return known[0]
+
+    def _read_all(self) -> None:
+        nodes = self._nodes
+        alive = nodes.alive
+        self.capacities = np.where(alive, nodes.allocatable.T, 1).astype(np.float64)
+        self.used = nodes.requested.T.astype(np.float64)
+        self.room = self.capacities - self.used
+        self.room[:2] = self.capacities[:2] - nodes.nonzero_requested.T
+        self.room *= 100.0
+        self.offered_by_all = [bool(capacities.min(initial=1.0) > 0) for capacities in self.capacities]
+        amounts = (self.capacities, self.used, nodes.nonzero_requested)
+        self._are_exact = all(each.max(initial=0) < EXACT_BELOW for each in amounts)
+        self._kept.clear()
+
+    def _read(self, row: int) -> None:
+        nodes, capacities = self._nodes, self.capacities
+        requested: list[int] = nodes.requested[row].tolist()
+        supposed: list[int] = nodes.nonzero_requested[row].tolist()
+        self.used[:, row] = requested
+        for resource, amount in enumerate((*supposed, *requested[2:])):
+            self.room[resource, row] = 100.0 * (capacities.item(resource, row) - amount)
+        if max(*requested, *supposed) >= EXACT_BELOW:
+            self._are_exact = False
+        for values, for_one in self._kept.values():
+            values[row] = for_one(row)

@@ -1,0 +1,78 @@
+"""The best node for a pod unlike any before it, worked out for this pod alone.
+
+Many pods are the only ones of their kind: indexed jobs, StatefulSets that ask for different amounts. A standing for
+each would be memory that is filled once and never read. So a kind of pod gets a standing when it is seen for the second
+time or fits nowhere; the first time all nodes are judged in memory that the next pod uses again. Only plugins that do
+not read the cluster may have something to say: where others do, or pods are nominated, there is no answer.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayplan.core.columns import ALL_ROWS, BoolArray, every_row
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.decision import Fits
+from bayplan.core.framework.contract import SKIP, SelectiveScorePlugin, State
+from bayplan.core.framework.profile import Profile
+from bayplan.core.snapshot import View
+from bayplan.core.standing import NOT_FEASIBLE, RANKS, Ground, following_scorers, local_states, sum_of_scores, tied_from
+
+
+def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Fits | None:
+    """The same choice as with a standing. None when it takes more than the local plugins, or nothing fits."""
+    if view.nominated or _others_speak(profile, pod, view):
+        return None
+    states = local_states(profile, pod, view, ground)
+    if states is None:
+        return None
+    passed = _passed(profile, states, view, ground)
+    passed_count = np.count_nonzero(passed)
+    if not passed_count:
+        return None
+    totals = sum_of_scores(following_scorers(profile, pod, view), view, passed)
+    if ground.lasting is not None:
+        totals += ground.lasting
+    if ground.varying:
+        rows = np.flatnonzero(passed)
+        for scaled in ground.varying:
+            totals[rows] += scaled.weighted(rows)
+    ranks = view.nodes.name_ranks()
+    totals *= RANKS
+    totals -= ranks
+    if passed_count < len(passed):
+        np.putmask(totals, ~passed, NOT_FEASIBLE)
+    row = int(totals.argmax())
+    total = (totals.item(row) + ranks.item(row)) // RANKS
+    return Fits(row, total + ground.constant, totals, tied_from(total))
+
+
+def _others_speak(profile: Profile, pod: PodInfo, view: View) -> bool:
+    """Whether a plugin that reads the cluster has something to say."""
+    if profile.asks_later_about_each_pod:
+        return True
+    for plugin in profile.later_pre_filters:
+        selective = profile.selective.get(plugin.name)
+        if (selective is None or selective.concerns(pod)) and plugin.pre_filter(pod, view) is not SKIP:
+            return True
+    for scorer in profile.later_scorers:
+        if isinstance(scorer, SelectiveScorePlugin) and not (
+            scorer.tells_nodes_apart(pod) and scorer.speaks(pod, view)
+        ):
+            continue
+        pre = profile.pre_scorers.get(scorer.name)
+        if pre is None or pre.pre_score(pod, view, every_row(view.nodes.count)) is not SKIP:
+            return True
+    return False
+
+
+def _passed(profile: Profile, states: list[State], view: View, ground: Ground) -> BoolArray:
+    """(nodes,) which nodes pass the local filters."""
+    passed: BoolArray = ~ground.settled
+    first_moving = profile.lasting_filter_count
+    for plugin, state in zip(profile.local_filters[first_moving:], states[first_moving:], strict=True):
+        if state is not SKIP:
+            codes = plugin.filter(state, view, ALL_ROWS)
+            if np.count_nonzero(codes):
+                passed &= codes == 0
+    return passed

@@ -1,0 +1,59 @@
+"""A value for each node, the better the higher, in which the best is found without looking at all of them.
+
+Rows stand in blocks, and for each block there is a bound that no value in it exceeds. A value that grows lifts the
+bound of its block, one that falls leaves it where it is: a bound that has become too high is noticed, and lowered, when
+its block is searched for the best. So a change costs nothing but itself, and the best is found in the highest of the
+bounds and one block, or a few. Does not know what the values mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bayplan.core.columns import IntArray, RowArray
+
+#: A block has two to the power of this many rows: about as many as there are blocks in the largest clusters.
+BLOCK_BITS = 10
+
+
+class Ranking:
+    """Values of all nodes. Different nodes have different values, unless they have the lowest there is."""
+
+    __slots__ = ("__weakref__", "_bounds", "values")
+
+    def __init__(self, values: IntArray) -> None:
+        """Takes the array as its own; what others change in it must not grow."""
+        self.values = values  # (nodes,)
+        self._bounds: IntArray = np.maximum.reduceat(values, np.arange(0, len(values), 1 << BLOCK_BITS))  # (blocks,)
+
+    def best(self) -> int:
+        """The row with the highest value."""
+        values, bounds = self.values, self._bounds
+        while True:
+            block = int(bounds.argmax())
+            start = block << BLOCK_BITS
+            row = start + int(values[start : start + (1 << BLOCK_BITS)].argmax())
+            highest = values.item(row)
+            if highest == bounds.item(block):
+                return row
+            bounds[block] = highest
+
+    def put(self, row: int, value: int) -> None:
+        self.values[row] = value
+        block = row >> BLOCK_BITS
+        if value > self._bounds.item(block):
+            self._bounds[block] = value
+
+    def put_all(self, rows: RowArray, values: IntArray) -> None:
+        """Of a row that comes several times the value must be the same each time."""
+        self.values[rows] = values
+        np.maximum.at(self._bounds, rows >> BLOCK_BITS, values)
+
+    def rows_from(self, lowest: int) -> RowArray:
+        """The rows with this value or a higher one, in order."""
+        blocks = (self._bounds >= lowest).nonzero()[0]
+        if 2 * len(blocks) > len(self._bounds):
+            return (self.values >= lowest).nonzero()[0]
+        starts = (blocks << BLOCK_BITS).tolist()
+        found = [(self.values[at : at + (1 << BLOCK_BITS)] >= lowest).nonzero()[0] + at for at in starts]
+        return np.concatenate(found) if found else blocks

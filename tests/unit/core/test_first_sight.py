@@ -1,0 +1,80 @@
+"""At first sight: the choice is the one that a full attempt makes, and there is none where more has to be asked."""
+
+from __future__ import annotations
+
+import pytest
+from tests.preempting import default_profile
+from tests.support import cache_of
+
+from bayplan.core.deciding import Decider
+from bayplan.core.decision import Fits
+from bayplan.core.first_sight import best_at_first_sight
+from bayplan.core.standing import Ground, ground_for
+from bayplan.model.kinds import Object
+from bayplan.testing.builders import node, pod, service
+from bayplan.testing.pods import PodBuilder
+
+PROFILE = default_profile()
+#: Unlike each other in what they have, in a label and in a taint that is not binding.
+NODES: tuple[Object, ...] = (
+    node("a").capacity(cpu=2, memory="4Gi").obj(),
+    node("b").capacity(cpu=8, memory="8Gi").label("disk", "ssd").obj(),
+    node("c").capacity(cpu=8, memory="32Gi").taint("old", "", "PreferNoSchedule").obj(),
+    node("d").capacity(cpu=8, memory="32Gi").unschedulable().obj(),
+)
+ON_B = pod("on-b").cpu(5).memory("1Gi").labels(app="x").running("b").obj()
+
+PODS = {
+    "fits everywhere": pod("p").cpu(1).memory("1Gi"),
+    "too large for some": pod("p").cpu(4).memory("1Gi"),
+    "asks for nothing": pod("p"),
+    "selects nodes": pod("p").cpu(1).node_selector({"disk": "ssd"}),
+    "prefers nodes": pod("p").cpu(1).node_affinity("disk in (ssd)", weight=9),
+    "tolerates what others avoid": pod("p").cpu(1).tolerates("old"),
+}
+
+
+def at_first_sight(wanted: PodBuilder, *objects: Object) -> Fits | None:
+    cache = cache_of(*objects)
+    info, view = cache.info(wanted.obj()), cache.view()
+    ground = ground_for(PROFILE, info, view)
+    assert isinstance(ground, Ground)
+    return best_at_first_sight(PROFILE, info, view, ground)
+
+
+@pytest.mark.parametrize("kind", PODS)
+def test_it_is_the_choice_of_a_full_attempt(kind: str) -> None:
+    cache = cache_of(*NODES, ON_B)
+    expected = Decider({PROFILE.scheduler_name: PROFILE}, reuse=False).decide(
+        cache.info(PODS[kind].obj()), cache.view()
+    )
+    found = at_first_sight(PODS[kind], *NODES, ON_B)
+    assert isinstance(expected, Fits)
+    assert found is not None
+    assert (found.row, found.total) == (expected.row, expected.total)
+    assert sorted(found.tied_rows.tolist()) == sorted(expected.tied_rows.tolist())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "others"),
+    [
+        (pod("p").cpu(64), ()),
+        (pod("p").cpu(1).pod_anti_affinity("disk", "app=x"), ()),
+        (pod("p").cpu(1).labels(app="x"), (service("s", app="x").obj(),)),
+        (pod("p").cpu(1).claim("unbound"), ()),
+        (pod("p").cpu(1), (pod("waits").cpu(1).nominated("b").obj(),)),
+    ],
+    ids=["fits nowhere", "anti-affinity", "default spreading", "a claim", "a nominated pod"],
+)
+def test_there_is_none_where_more_has_to_be_asked(wanted: PodBuilder, others: tuple[Object, ...]) -> None:
+    assert at_first_sight(wanted, *NODES, ON_B, *others) is None
+
+
+def test_nothing_is_kept_of_a_pod_until_there_is_another_like_it() -> None:
+    cache = cache_of(*NODES)
+    decider = Decider({PROFILE.scheduler_name: PROFILE})
+    kept = []
+    for number, cpu in enumerate((1, 2, 1)):
+        decider.decide(cache.info(pod(f"p{number}").cpu(cpu).obj()), cache.view())
+        kept.append(len(decider._locals))
+    assert kept == [0, 0, 1]
