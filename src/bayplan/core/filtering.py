@@ -327,7 +327,8 @@ def _row_by_row(
         except CycleError as error:
             status = Status(Code.ERROR, (error.at(_filtering(plugin)).message,), plugin.name)
             known = next((code for (at, code), kept in errors.items() if at == position and kept == status), None)
-            code = known if known is not None else -1 - len(errors)
+            lowest = min((code for at, code in errors if at == position), default=0)
+            code = known if known is not None else min(lowest, 0) - 1
             errors[position, code] = status
             codes.append(code)
     return np.array(codes, dtype=np.int64)
