@@ -62,8 +62,23 @@ def with_room(array: NDArray[Item], length: int, fill: int = 0) -> NDArray[Item]
     return longer
 
 
+_FEW = 32
+
+
 def distinct(rows: RowArray) -> RowArray:
     """The rows in order, each once. Fast where all are the same one, as after most decisions."""
     if len(rows) and np.count_nonzero(rows == rows[0]) == len(rows):
         return rows[:1]
-    return np.unique(rows)
+    # As `np.unique` does it, without the table of hashes that it makes for whole numbers.
+    ordered = np.sort(rows)
+    is_first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
+
+
+def all_differ(rows: RowArray) -> bool:
+    """Whether no row is there twice."""
+    if len(rows) < _FEW:  # arrays would take longer
+        return len(set(rows.tolist())) == len(rows)
+    ordered = np.sort(rows)
+    return not (ordered[1:] == ordered[:-1]).any()
