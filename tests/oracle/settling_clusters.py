@@ -40,8 +40,7 @@ def settings_of(draw: st.DrawFn) -> tuple[World, list[Pod]]:
     for one in world.pods:
         if draw(st.booleans()):
             one.metadata.owner_references = [OWNER]
-        if draw(st.booleans()):
-            one.status.conditions = [READY]
+        one.status.conditions = [READY] if draw(st.booleans()) else []
     for each in world.budgets:
         assert each.status is not None
         each.status.disrupted_pods = {}

@@ -7,7 +7,7 @@ existing ones. Nothing is written, and answering a question does not change the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,6 +43,7 @@ from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
+    from bayplan.analysis.answers.audit.auditing import Audit
     from bayplan.analysis.answers.capacity import Capacity
     from bayplan.analysis.answers.drain import Draining
     from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
@@ -75,6 +76,7 @@ class Cluster:
         _name_pods(objects)
         self.objects = admit(objects)
         self.skipped: Counter[str] = skipped or Counter()  # kinds that were ignored
+        self.sources: Mapping[tuple[str, str, str], str] = {}  # (kind, namespace, name) -> the file it came from
         fill_budget_status(self.objects)
         self.pods: dict[str, Pod] = {object_key(obj): obj for obj in self.objects if isinstance(obj, Pod)}
 
@@ -91,7 +93,9 @@ class Cluster:
     @classmethod
     def of(cls, result: ReadResult) -> Cluster:
         """From what has been read."""
-        return cls(result.objects, result.skipped)
+        cluster = cls(result.objects, result.skipped)
+        cluster.sources = result.sources
+        return cluster
 
     # Questions.
 
@@ -281,6 +285,22 @@ class Cluster:
 
         asking = Asking.about(self, config, feature_gates, foreign_victims)
         return capacity(asking, pods, workloads, namespace=namespace, replicas=replicas, nodes=nodes, evicting=evicting)
+
+    def audit(
+        self,
+        config: ConfigSource = None,
+        *,
+        ignored: Collection[str] = (),
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Audit:
+        """What is wrong before it hurts; `ignored` are names of rules to leave out. What happens if a node fails is
+        tried for every node.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.audit.auditing import audit  # noqa: PLC0415
+
+        return audit(Asking.about(self, config, feature_gates, foreign_victims), ignored=ignored)
 
     def after(self, placement: Placement) -> Cluster:
         """The cluster after the placed pods run and their victims are gone."""

@@ -7,7 +7,7 @@ is looked at, so that trying thousands of things costs no more than the trials t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from bayplan.core.cache import Cache
 from bayplan.model.kinds import Object
@@ -37,26 +37,33 @@ class Baseline:
         """Keys of the pods of a node, in its own order."""
         return self._on_node.get(name, [])
 
-    def restore(self, touched: Iterable[str]) -> None:
-        """As it was; `touched` are the nodes on which pods came or went, and those that went or are new."""
+    def restore(self, touched: Iterable[str], replaced: Collection[str] = ()) -> None:
+        """As it was.
+
+        Args:
+            touched: the nodes on which pods came or went, and those that went themselves or are new.
+            replaced: keys of pods that are no longer the same, though they may be where others of their name were.
+        """
         touched = list(dict.fromkeys(touched))
-        for name in touched:
-            self._restore_pods(name)
+        missing = [key for name in touched for key in self._clear(name, replaced)]
+        for key in missing:
+            self._cache.add_pod(self._pods[key])
         for name in touched:
             self._restore_node(name)
         self._restore_nominations()
         self._restore_objects()
 
-    def _restore_pods(self, name: str) -> None:
+    def _clear(self, name: str, replaced: Collection[str]) -> list[str]:
+        """Remove what does not belong on the node; the pods that are then missing there, in order."""
         cache, before = self._cache, self.on_node(name)
         row = cache.nodes.rows_by_name.get(name)
         now = [] if row is None else [cache.pods.keys[pod_row] for pod_row in cache.nodes.pod_rows[row]]
-        kept = len(before) if now[: len(before)] == before else 0
+        is_kept = now[: len(before)] == before and not any(key in replaced for key in before)
+        kept = len(before) if is_kept else 0
         # From the end, as the last pod takes the place of one that goes.
         for key in reversed(now[kept:]):
             cache.remove_pod(key)
-        for key in before[kept:]:
-            cache.add_pod(self._pods[key])
+        return before[kept:]
 
     def _restore_node(self, name: str) -> None:
         cache = self._cache

@@ -54,9 +54,11 @@ def _summary(answer: Draining) -> Sentence:
         number = len(answer.pending)
         place = "finds no place" if number == 1 else "find no place"
         return Sentence(f"No: if {names} {_is(answer)} drained{in_turn}, {counted(number, 'pod')} {place}.", Tone.BAD)
-    return Sentence(
-        f"Yes: {names} can be drained{in_turn}: {_found(answer)}.", Tone.WARN if answer.preempted else Tone.GOOD
-    )
+    if answer.lost:
+        lost = counted(len(answer.lost), "bare pod")
+        return Sentence(f"No: if {names} {_is(answer)} drained{in_turn}, {lost} would be gone for good.", Tone.BAD)
+    tone = Tone.WARN if answer.preempted else Tone.GOOD
+    return Sentence(f"Yes: {names} can be drained{in_turn}: {_found(answer)}.", tone)
 
 
 def _found(answer: Draining) -> str:
@@ -105,7 +107,7 @@ def _overview(answer: Draining) -> Iterator[Part]:
         for node in answer.nodes
     ]
     rows += [(name, "", "", "", "", Cell("not reached", Tone.BAD)) for name in answer.unreached]
-    columns = ("node", "pods that go", "steps", "evict others", "without a place", "result")
+    columns = ("node", "pods that go", "steps", "others evicted", "without a place", "result")
     yield from short_table(columns, rows, numeric=columns[1:-1])
 
 
@@ -121,7 +123,9 @@ def _result(node: DrainedNode, answer: Draining) -> Cell:
 
 def _evictions(answer: Draining) -> Iterator[Part]:
     several = len(answer.nodes) > 1
-    rows = [(node.node if several else "", *_eviction_row(each)) for node in answer.nodes for each in node.evictions]
+    rows = [
+        (node.node if several else "", *_eviction_row(each, answer)) for node in answer.nodes for each in node.evictions
+    ]
     if not rows:
         return
     yield Heading("Pods that go, in this order")
@@ -129,9 +133,11 @@ def _evictions(answer: Draining) -> Iterator[Part]:
     yield from short_table(columns, rows, numeric={"step"}, flexible={"goes to", "evicts"})
 
 
-def _eviction_row(each: Eviction) -> tuple[str | Cell, ...]:
+def _eviction_row(each: Eviction, answer: Draining) -> tuple[str | Cell, ...]:
     if each.node:
         goes_to = Cell(each.node, Tone.GOOD)
+    elif answer.rolling and each.pod in answer.ends_on:
+        goes_to = Cell("waits until the node is back", Tone.WARN)
     elif not each.returns:
         goes_to = Cell("gone for good" if each.bare else "gone", Tone.BAD if each.bare else Tone.FAINT)
     else:
