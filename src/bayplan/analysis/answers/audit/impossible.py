@@ -33,7 +33,11 @@ def impossible_findings(audited: Audited) -> Iterator[Finding]:
     cache = _empty(audited)
     baseline, placer = Baseline(cache, {}, {}), audited.asking.placer(cache, tries_gated=True)
     for name, pods in groups:
-        yield from _alone_in_the_cluster(placer, baseline, name, pods)
+        new = [audited.with_new_claims(_without_affinity(pod)) for pod in pods]
+        for _, claims in new:
+            for claim in claims:
+                cache.add(claim)
+        yield from _alone_in_the_cluster(placer, baseline, name, [pod for pod, _ in new])
     yield from _near_to_nobody(audited, groups)
 
 
@@ -76,7 +80,7 @@ def _empty(audited: Audited) -> Cache:
 def _alone_in_the_cluster(placer: Placer, baseline: Baseline, name: str, pods: Sequence[Pod]) -> Iterator[Finding]:
     placed: list[str] = []
     for number, pod in enumerate(pods):
-        outcome = placer.place(_without_affinity(pod))
+        outcome = placer.place(pod)
         if outcome.node is not None:
             placed.append(outcome.node)
         elif not number:

@@ -15,7 +15,6 @@ from itertools import count
 
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.audit.audited import Audited, is_recreated
-from bayplan.analysis.device_claims import templates_among, with_claims_made
 from bayplan.config.registry import queue_order
 from bayplan.core.cache import Cache
 from bayplan.model.kinds import object_key
@@ -44,7 +43,6 @@ class Settling:
         self._cache = cache
         self._renew = renew
         self._order = queue_order(audited.asking.profiles)
-        self._templates = templates_among(audited.cluster.objects)
 
     def settle(self, pods: Iterable[Pod]) -> Settled:
         """All of these pods are new, and none of them is in the cache."""
@@ -85,9 +83,7 @@ class Settling:
 
     def _with_claims(self, pod: Pod) -> Pod:
         """The new pod knows its claims, which are new as well; those of its predecessor are gone."""
-        if not pod.spec.resource_claims:
-            return pod
-        knowing, claims = with_claims_made(pod, self._templates)
+        knowing, claims = self._audited.with_new_claims(pod)
         for claim in claims:
             self._cache.add(claim)
         return knowing
