@@ -15,8 +15,8 @@ from bayplan.analysis.bench.machine import Machine
 from bayplan.analysis.bench.scaling import NODES_UNDER_PODS, ScalePoint
 
 _AXES = (
-    ("nodes", "nodes", "no other pods"),
-    ("running", "pods running already", f"{NODES_UNDER_PODS:,} nodes"),
+    ("nodes", "nodes"),
+    ("running", f"pods running already on {NODES_UNDER_PODS:,} nodes"),
 )
 #: Workloads that are drawn together, by what their decisions look at.
 FAMILIES = {
@@ -29,7 +29,7 @@ FAMILIES = {
         "unique",
         "node-affinity",
     ),
-    "other pods": ("services", "spread", "spread-soft", "anti-affinity", "affinity"),
+    "pods beside each other": ("services", "spread", "spread-soft", "anti-affinity", "affinity"),
     "preemption": ("preempt", "preempt-spread", "preempt-apart", "unschedulable"),
     "claims": ("volumes", "devices"),
 }
@@ -52,10 +52,10 @@ def _figure(points: Sequence[ScalePoint]) -> Any:
     figure = Figure(figsize=(4.2 * len(shown), 8), layout="constrained")
     figure.suptitle("Microseconds per decision (median)")
     panels = figure.subplots(len(_AXES), len(shown), sharey=True, squeeze=False)
-    for row, (varied, label, constant) in zip(panels, _AXES, strict=True):
+    for row, (varied, label) in zip(panels, _AXES, strict=True):
         for panel, (family, names) in zip(row, shown.items(), strict=True):
             _draw(panel, [point for point in points if point.varied == varied], names)
-            panel.set(title=f"{family}, {constant}", xlabel=label)
+            panel.set(title=family, xlabel=label)
         row[0].set(ylabel="µs")
     return figure
 
