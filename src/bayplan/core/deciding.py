@@ -14,7 +14,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, row_array
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, distinct, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.crowding import CrowdedOut, Crowds
 from bayplan.core.cycle import Attempt, attempt
@@ -281,7 +281,7 @@ class _Local:
         verdicts = Verdicts(plain.verdicts.rejected_by.copy(), plain.verdicts.codes.copy())
         full = WhatIf(plain.plugins, plain.states, view)
         full.shift(*nominated, +1)
-        crowded = np.unique(nominated[1])
+        crowded = distinct(nominated[1])
         take_failures(verdicts, crowded, full.filter(crowded))
         return replace(plain, verdicts=verdicts)
 
@@ -399,7 +399,7 @@ class _Kept:
             passed = np.zeros(len(standing.passed), dtype=np.bool_)
             passed[rows] = fits
         if nominated is not None:
-            crowded = np.unique(nominated[1])
+            crowded = distinct(nominated[1])
             crowded = crowded[passed[crowded]]
             full = WhatIf(self.profile.filter, [*standing.states, *states], view)
             full.shift(*nominated, +1)

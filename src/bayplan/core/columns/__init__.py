@@ -32,6 +32,9 @@ ALL_ROWS = slice(None)
 
 ABSENT = -1
 
+#: Rows are many where at least one in so many is among them.
+DENSE = 32
+
 
 def row_array(rows: Any) -> RowArray:
     """Rows given as any sequence, in the dtype NumPy indexes with."""
@@ -63,7 +66,10 @@ def with_room(array: NDArray[Item], length: int, fill: int = 0) -> NDArray[Item]
 
 
 def distinct(rows: RowArray) -> RowArray:
-    """The rows in order, each once. Fast where all are the same one, as after most decisions."""
-    if len(rows) and np.count_nonzero(rows == rows[0]) == len(rows):
+    """The rows in order, each once. Fast where all are the same one, as after most decisions, or very many."""
+    if not len(rows):
+        return rows
+    if np.count_nonzero(rows == rows[0]) == len(rows):
         return rows[:1]
-    return np.unique(rows)
+    # To count them takes time for each row there could be, and little; to sort them takes time for each row given.
+    return np.flatnonzero(np.bincount(rows)) if rows.max() < DENSE * len(rows) else np.unique(rows)
