@@ -25,6 +25,7 @@ Refusal: TypeAlias = tuple[str, str]
 """Path of the field, and the message an API server gives."""
 
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
+PREEMPT_NEVER = "Never"
 HIGHEST_USER_VALUE = 1_000_000_000
 SYSTEM_PREFIX = "system-"
 VALUE_CHANGED = "may not be changed in an update."
@@ -43,6 +44,10 @@ class PriorityClasses:
 
     def get(self, name: str) -> PriorityClass | None:
         return self._by_name.get(name)
+
+    def by_value(self) -> list[PriorityClass]:
+        """All of them, the lowest value first."""
+        return sorted(self._by_name.values(), key=lambda known: (known.value, known.metadata.name))
 
 
 def _system_class(name: str) -> PriorityClass:

@@ -7,13 +7,13 @@ existing ones. Nothing is written, and answering a question does not change the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bayplan.admission import admit
 from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
@@ -42,6 +42,14 @@ from bayplan.model.reading import ReadResult, from_dicts, read, without_garbage_
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
+if TYPE_CHECKING:
+    from bayplan.analysis.answers.audit.auditing import Audit
+    from bayplan.analysis.answers.capacity import Capacity
+    from bayplan.analysis.answers.drain import Draining
+    from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
+    from bayplan.analysis.answers.fixing.answer import Fixes
+    from bayplan.analysis.answers.whatif import WhatIf
+
 
 @dataclass(slots=True)
 class PodQueue:
@@ -68,6 +76,7 @@ class Cluster:
         _name_pods(objects)
         self.objects = admit(objects)
         self.skipped: Counter[str] = skipped or Counter()  # kinds that were ignored
+        self.sources: Mapping[tuple[str, str, str], str] = {}  # (kind, namespace, name) -> the file it came from
         fill_budget_status(self.objects)
         self.pods: dict[str, Pod] = {object_key(obj): obj for obj in self.objects if isinstance(obj, Pod)}
 
@@ -84,7 +93,9 @@ class Cluster:
     @classmethod
     def of(cls, result: ReadResult) -> Cluster:
         """From what has been read."""
-        return cls(result.objects, result.skipped)
+        cluster = cls(result.objects, result.skipped)
+        cluster.sources = result.sources
+        return cluster
 
     # Questions.
 
@@ -110,7 +121,7 @@ class Cluster:
         with asking_extenders(configuration, [*self.objects, pending], called=call_extenders) as extenders:
             profiles = build_profiles(configuration, extenders)
             profile = profile_of(profiles, wanted.pod)
-            own_schedulers = _own_schedulers(configuration, foreign_victims)
+            own_schedulers = own_schedulers_of(configuration, foreign_victims)
             cache = self.build_cache(wanted.subject.key, profiles, configuration.gates, own_schedulers)
             _add_along(cache, [wanted.origin] if wanted.origin else [])
             info = cache.info(self._claiming(pending, cache))
@@ -143,11 +154,9 @@ class Cluster:
             for pod in pending:
                 _check_pending(pod)
                 profile_of(profiles, pod)
-            own_schedulers = _own_schedulers(configuration, foreign_victims)
+            own_schedulers = own_schedulers_of(configuration, foreign_victims)
             cache = self.build_cache(profiles=profiles, gates=configuration.gates, own_schedulers=own_schedulers)
-            _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
-            pending = [self._claiming(pod, cache) for pod in pending]
-            return place_pods(cache, profiles, pending, tie_break(ties), gated=gated)
+            return place_pods(cache, profiles, self.prepared(keys, cache), tie_break(ties), gated=gated)
 
     def queue(
         self,
@@ -166,8 +175,24 @@ class Cluster:
         """
         configuration = load_configuration(config, feature_gates)
         profiles = build_profiles(configuration)
-        keys = self.pending_pods() if named is None else self._pending_among(named, namespace)
-        found, cache = PodQueue(), Cache(configuration.gates)
+        if named is None:
+            return self.queue_under(profiles, configuration.gates, gated=gated)
+        keys = self._pending_among(named, namespace)
+        for key in keys:
+            profile_of(profiles, self.find_pod(key))  # raises: somebody asked for this very pod
+        return self.queue_under(profiles, configuration.gates, keys, gated=gated)
+
+    def queue_under(
+        self,
+        profiles: Mapping[str, Profile],
+        gates: FeatureGates,
+        keys: Sequence[str] | None = None,
+        *,
+        gated: bool = False,
+    ) -> PodQueue:
+        """As `queue`, for profiles that have been built; of these pods, or of all pending ones."""
+        keys = self.pending_pods() if keys is None else keys
+        found, cache = PodQueue(), Cache(gates)
         order = queue_order(profiles)
         for claim in self.objects:
             if isinstance(claim, ResourceClaim):
@@ -177,8 +202,6 @@ class Cluster:
         for key in sorted(keys, key=lambda key: order(infos[key], arrival[key])):
             pod = self.find_pod(key)
             profile = profiles.get(pod.spec.scheduler_name)
-            if profile is None and named is not None:
-                profile = profile_of(profiles, pod)  # raises: somebody asked for this very pod
             if profile is None:
                 found.foreign[key] = pod.spec.scheduler_name
                 continue
@@ -188,6 +211,96 @@ class Cluster:
             else:
                 found.gated[key] = admitted.message
         return found
+
+    def whatif(
+        self,
+        apply: Sequence[str | Path | Mapping[str, Any]] = (),
+        *,
+        delete: Sequence[str] = (),
+        drain: Sequence[str] = (),
+        add_nodes: Sequence[str] = (),
+        namespace: str = DEFAULT_NAMESPACE,
+        config: ConfigSource = None,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> WhatIf:
+        """What is different if this is done: which pods get a node, are evicted by whom, or stay pending?
+
+        `apply` takes files, directories and objects as plain dicts; `delete` KIND/NAME; `drain` names of nodes;
+        `add_nodes` `NODE=N`, `FILE=N` or `8cpu,32Gi=N`. Raises InvalidObject.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.changes import read_change  # noqa: PLC0415
+        from bayplan.analysis.answers.whatif import whatif  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return whatif(asking, read_change(self, apply, delete, add_nodes, namespace), drain)
+
+    def drain(
+        self,
+        nodes: Sequence[str] = (),
+        *,
+        selector: str = "",
+        rolling: bool = False,
+        config: ConfigSource = None,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Draining:
+        """Would everything on these nodes fit elsewhere, and may it leave?
+
+        `selector` adds all nodes with these labels (`pool=a`). With `rolling`, each node is back before the next one
+        is drained. Raises InvalidObject.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.drain import drain, nodes_named  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return drain(asking, nodes_named(self, nodes, selector), rolling=rolling)
+
+    def capacity(
+        self,
+        pods: Sequence[str | Mapping[str, Any]] = (),
+        workloads: Sequence[str] = (),
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        replicas: int | None = None,
+        nodes: Sequence[str] = (),
+        evicting: bool = True,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Capacity:
+        """How many more of these pods fit, where, what runs out first, and how many nodes would be needed.
+
+        Args:
+            pods: objects, files with one pod or workload each, or requests such as `cpu=500m,memory=1Gi`; texts may
+                end in `=N`, the share of these pods among several.
+            workloads: of this cluster, as for `explain`; also with `=N`.
+            replicas: how many are wanted; if they do not fit, the answer says how many nodes of which kind it takes.
+            nodes: the kinds of nodes to add (`8cpu,32Gi`, or a file with nodes); none: those of the cluster.
+            evicting: count once more with pods of lower priority evicted.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.capacity import capacity  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return capacity(asking, pods, workloads, namespace=namespace, replicas=replicas, nodes=nodes, evicting=evicting)
+
+    def audit(
+        self,
+        config: ConfigSource = None,
+        *,
+        ignored: Collection[str] = (),
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Audit:
+        """What is wrong before it hurts; `ignored` are names of rules to leave out. What happens if a node fails is
+        tried for every node.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.audit.auditing import audit  # noqa: PLC0415
+
+        return audit(Asking.about(self, config, feature_gates, foreign_victims), ignored=ignored)
 
     def after(self, placement: Placement) -> Cluster:
         """The cluster after the placed pods run and their victims are gone."""
@@ -201,6 +314,57 @@ class Cluster:
         objects += [new.pod for new in planned]
         objects = [obj for obj in objects if not (isinstance(obj, ResourceClaim) and object_key(obj) in claims)]
         return Cluster([*(_bound(obj, nodes) if isinstance(obj, Pod) else obj for obj in objects), *claims.values()])
+
+    def exposure(
+        self,
+        pod: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        against: Sequence[str | Path | Mapping[str, Any]] = (),
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Exposure:
+        """What could evict this running pod, or the pods of this workload?
+
+        `against` takes files, directories and objects as plain dicts: would the pods and workloads in them do it? Each
+        is decided alone. Raises InvalidObject.
+        """
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.changes import objects_in  # noqa: PLC0415
+        from bayplan.analysis.answers.exposure.subjects import exposure_of  # noqa: PLC0415
+
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return exposure_of(asking, pod, namespace, objects_in(against))
+
+    def exposure_ranking(
+        self,
+        config: ConfigSource = None,
+        *,
+        top: int = 20,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Ranking:
+        """The workloads whose pods are evicted most easily, most exposed first."""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.exposure.ranking import ranking_of  # noqa: PLC0415
+
+        return ranking_of(Asking.about(self, config, feature_gates, foreign_victims), top)
+
+    def fix(
+        self,
+        pod: str,
+        config: ConfigSource = None,
+        *,
+        namespace: str = DEFAULT_NAMESPACE,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Fixes:
+        """Which changes would let this pending pod, or the next pod of this workload, run? The smallest come first."""
+        from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.fixing.fixing import fixes_of  # noqa: PLC0415
+
+        return fixes_of(Asking.about(self, config, feature_gates, foreign_victims), pod, namespace)
 
     # Parts.
 
@@ -225,6 +389,20 @@ class Cluster:
         new = self._planned(key)
         pod = new.pod if new is not None else self.pods.get(key)
         return pod if pod is not None else self._find(Reference(POD, *_split(key))).pod
+
+    def pending_pod(self, text: str, cache: Cache, namespace: str = DEFAULT_NAMESPACE) -> Pod:
+        """The pod that a reference means (`web-0`, `prod/deployment/web`: its next one), as if it were pending.
+
+        What would be made along with it, volume claims and resource claims, goes into the cache.
+        """
+        wanted = self._wanted(text, namespace)
+        _add_along(cache, [wanted.origin] if wanted.origin else [])
+        return self._claiming(_unbound(wanted.pod), cache)
+
+    def prepared(self, keys: Sequence[str], cache: Cache) -> list[Pod]:
+        """The pending pods as they are tried. The cache gets what would be made along with them."""
+        _add_along(cache, [new for key in keys if (new := self._planned(key)) is not None])
+        return [self._claiming(self.find_pod(key), cache) for key in keys]
 
     def build_cache(
         self,
@@ -326,7 +504,7 @@ class Cluster:
         return [key]
 
 
-def _own_schedulers(configuration: Configuration, foreign_victims: str | None) -> frozenset[str] | None:
+def own_schedulers_of(configuration: Configuration, foreign_victims: str | None) -> frozenset[str] | None:
     """Those whose pods may be preempted, None: all. Raises ValueError for a setting that does not exist."""
     safety = with_settings(
         configuration.safety, None if foreign_victims is None else {"foreign_victims": foreign_victims}

@@ -7,11 +7,13 @@ must not have changed in between.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from bayplan.analysis.all_reasons import all_obstacles
 from bayplan.analysis.device_report import claims_report
+from bayplan.analysis.occupancy import Occupancy, occupancies
 from bayplan.analysis.shortage import shortages
 from bayplan.core.explain import Explanation, plain_status
 from bayplan.core.framework.profile import Profile
@@ -73,6 +75,10 @@ class PodExplanation:
             **plain,
             "shortages": [shortage.to_dict() for shortage in shortages(self.explanation)],
         }
+
+    def occupancies(self, nodes: Iterable[str], resources: Sequence[str]) -> list[Occupancy]:
+        """Who takes how much of the resources on these nodes; a running pod in question is not among them."""
+        return occupancies(self.explanation.view, nodes, resources)
 
     def all_reasons(self) -> dict[str, list[dict[str, Any]]]:
         """Node -> all that stands in the way there; nodes without any obstacle are left out."""

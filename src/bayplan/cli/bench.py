@@ -21,8 +21,8 @@ from bayplan.analysis.bench.measure import Measurement
 from bayplan.analysis.bench.scaling import (
     NODE_COUNTS,
     PODS_BY_DEFAULT,
-    WORKLOADS_BY_DEFAULT,
     ScalePoint,
+    growths,
     measure_scaling,
 )
 from bayplan.analysis.bench.workloads import USUAL, WORKLOADS
@@ -130,12 +130,14 @@ def _bench_scaling(
     if find_spec("matplotlib") is None:
         raise click.UsageError("--scale needs matplotlib: pip install 'bayplan[plot]'")
     points: list[ScalePoint] = []
-    chosen = workloads or WORKLOADS_BY_DEFAULT
+    chosen = workloads or tuple(WORKLOADS)
     for point in measure_scaling(chosen, pods or PODS_BY_DEFAULT, node_counts or NODE_COUNTS):
         found = point.measured
         note(f"{found.workload}, {found.nodes:,} nodes, {found.running:,} pods running: {found.p50_us:,.0f} µs")
         points.append(point)
     html, png, plain = (out.with_name(out.name + ending) for ending in (".html", ".png", ".json"))
+    for growth in growths(points):
+        note(f"{growth.workload}: {growth.nodes:,.0f} times the nodes, {growth.cost:,.1f} times the cost of a decision")
     write_plots(points, machine, html, png)
     _show(machine, [point.measured for point in points], output, plain)
     note(f"plots written to {html} and {png}")

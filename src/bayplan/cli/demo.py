@@ -24,6 +24,7 @@ from bayplan.cli.simulation_output import check_file
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.reading import read
+from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.explain.explanation import explanation_parts
 from bayplan.report.html_page import PlotlyMissingError
 from bayplan.report.nodes import node_table
@@ -71,7 +72,8 @@ def before_parts() -> Iterator[Part]:
     yield node_table(Cluster(objects_of("cluster.yaml")).build_cache().view())
     yield chapter(f"2 · An urgent pod arrives. Which pods would it evict? bayplan explain {URGENT_POD}")
     yield sentence(f"{URGENT_POD} has priority class critical and needs 4 CPUs.")
-    yield from explanation_parts(Cluster(objects_of("cluster.yaml", "urgent.yaml")).explain(URGENT_POD).document())
+    document = Cluster(objects_of("cluster.yaml", "urgent.yaml")).explain(URGENT_POD).document()
+    yield from terminal_parts(explanation_parts(document))
 
 
 def hour() -> SimulationResult:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
 from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.explanation import PodExplanation
+from bayplan.cli.answering import format_option, write_as
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (
     CommandWithFiles,
@@ -19,13 +23,13 @@ from bayplan.cli.options import (
     note,
     note_extenders,
     note_skipped,
-    output_option,
 )
 from bayplan.cli.sources import live_options, read_sources
+from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
 from bayplan.core.preemption.safety import UPSTREAM
 from bayplan.report.explain.explanation import DEFAULT_TOP, explanation_parts, remarks
-from bayplan.report.json_output import write_json
-from bayplan.report.terminal import show
+from bayplan.report.explain.node_drawing import nodes_to_draw
+from bayplan.report.explain.page import explanation_page
 
 
 @click.command(
@@ -42,7 +46,7 @@ from bayplan.report.terminal import show
 @feature_gates_option
 @foreign_victims_option(UPSTREAM.foreign_victims)
 @namespace_option
-@output_option
+@format_option()
 @click.option("--all-nodes", is_flag=True, help="Show every node instead of the best ones and groups.")
 @click.option(
     "--all-reasons", is_flag=True, help="Run every filter on every node and list all failures, not just the first."
@@ -86,7 +90,13 @@ def command(
     if output == "json":
         for remark in remarks(document):
             note(remark)
-        write_json(document, sys.stdout)
+    if output == "html":
+        sys.stdout.write(_page(why, document))
     else:
-        show(explanation_parts(document, top=top, all_nodes=all_nodes), sys.stdout)
+        write_as(output, f"bayplan explain {pod}", explanation_parts(document, top=top, all_nodes=all_nodes), document)
     return EXIT_YES if why.fits else EXIT_NO
+
+
+def _page(why: PodExplanation, document: Mapping[str, Any]) -> str:
+    resources = list(dict.fromkeys([CPU_NAME, MEMORY_NAME, *document["pod"]["requests"]]))
+    return explanation_page(document, why.occupancies(nodes_to_draw(document), resources), resources)

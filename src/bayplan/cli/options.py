@@ -1,7 +1,7 @@
 """Options shared by several commands, and notes to standard error.
 
-`-f` takes several files at once, as a shell expands `*.yaml`: arguments after it are files as long as they look like
-files, which no pod name does.
+`-f` and `--apply` take several files at once, as a shell expands `*.yaml`: arguments after them are files as long as
+they look like files, which no pod name does.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ from bayplan.report.words import counted, listed
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 _FILE_OPTIONS = ("-f", "--file")
+_TAKING_FILES = (*_FILE_OPTIONS, "--apply")
 _KINDS_NAMED = 6
 _FILE_ENDINGS = (".yaml", ".yml", ".json", ".gz", "/")
 
 
 class CommandWithFiles(click.Command):
-    """A command whose `-f` may be followed by several files."""
+    """A command whose `-f` (or `--apply`) may be followed by several files."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         return super().parse_args(ctx, repeat_file_option(args))
@@ -39,13 +40,13 @@ def repeat_file_option(arguments: list[str]) -> list[str]:
     repeated: list[str] = []
     option = ""  # of the list of files we are in
     for position, argument in enumerate(arguments):
-        is_value = position > 0 and arguments[position - 1] in _FILE_OPTIONS
+        is_value = position > 0 and arguments[position - 1] in _TAKING_FILES
         if option and not is_value:
             if argument.endswith(_FILE_ENDINGS) and not argument.startswith("-"):
                 repeated.append(option)
             else:
                 option = ""
-        if argument in _FILE_OPTIONS:
+        if argument in _TAKING_FILES:
             option = argument
         repeated.append(argument)
     return repeated

@@ -16,14 +16,12 @@ from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import structlog
 
 from bayplan.analysis.memory import keep_memory
 from bayplan.cli.run_options import RunCommand, RunOptions, configuration_of, run_options
-from bayplan.cli.run_serving import Shown, secure_port
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient
 from bayplan.client.event_loop import run_event_loop
@@ -32,6 +30,7 @@ from bayplan.client.extenders import HttpExtender, bind_by_extender, connect_ext
 from bayplan.client.http import HttpClient
 from bayplan.client.leading import LeaderClient
 from bayplan.client.leases import LeaderElector, LeaseLostError
+from bayplan.client.loggers import structlog
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
 from bayplan.config.document import read_document
@@ -44,18 +43,18 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Choice
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.snapshot import View
-from bayplan.report.shadow.page import write_shadow_report
-from bayplan.report.shadow.tables import shadow_parts
-from bayplan.report.terminal import show
 from bayplan.serving.decision_log import DecisionLog
-from bayplan.serving.decisions import DecisionRecorder
 from bayplan.serving.logs import configure
-from bayplan.serving.metrics.registry import Metrics
-from bayplan.worlds.extender_journal import JournaledExtender
 from bayplan.worlds.live import LiveWorld, SystemClock
-from bayplan.worlds.live_journal import LiveJournal
 from bayplan.worlds.live_observers import LiveObserver
-from bayplan.worlds.shadow import Shadow
+
+# What only some processes need is loaded by those: it would delay the first decision of all others.
+if TYPE_CHECKING:
+    from bayplan.serving.decisions import DecisionRecorder
+    from bayplan.serving.metrics.registry import Metrics
+    from bayplan.serving.secure_port import SecurePort
+    from bayplan.worlds.live_journal import LiveJournal
+    from bayplan.worlds.shadow import Shadow
 
 #: How long what was begun may take to finish when the process is to end.
 _DRAINS_WITHIN_S = 5.0
@@ -101,7 +100,7 @@ async def _run(options: RunOptions, configuration: Configuration) -> None:
     stopping = _stop_on_signals()
     client = connect(configuration.client_connection.kubeconfig or None, options.context, server=options.master)
     try:
-        metrics = Metrics() if options.secure_port else None
+        metrics = _metrics() if options.secure_port else None
         process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
         _announce(configuration, process.elector, is_shadow=options.shadow)
         await process.run_until(stopping)
@@ -145,13 +144,11 @@ class _Process:
         self._journal = _journal(options, configuration, started_at)
         documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
         extenders = () if documents is None else _extenders(configuration, documents, self._journal, clock)
-        self.recorder = DecisionRecorder(
-            build_profiles(configuration), leaves_out="extenders" if configuration.extenders else ""
-        )
+        self._recorder = _recorder(configuration) if options.secure_port else None
         self.scheduler = build_scheduler(
             configuration,
             started_at=started_at,
-            on_choice=self._chosen,
+            on_choice=self._chosen if self._recorder is not None or self.shadow is not None else None,
             extenders=extenders,
             stopwatch=None if metrics is None else metrics.stopwatch,
         )
@@ -169,12 +166,26 @@ class _Process:
         )
         writes_with = client if self.elector is None else LeaderClient(client, self.elector.is_leading)
         self.writer: Writer | Shadow = self.shadow or _writer(configuration, writes_with, self.world, extenders)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, self._dump)
         if self.shadow is not None:
             self.shadow.answer_to(self.world.answer)
-        if metrics is not None:
+        self.secure_port: SecurePort | None = None
+        if metrics is not None and self._recorder is not None:
             self._show_in(metrics)
-        shown = Shown(self.scheduler, self.world, self.elector, self.recorder, metrics, is_stopping)
-        self.secure_port = secure_port(options, configuration, client, shown)
+            self.secure_port = self._serve(client, self._recorder, metrics, is_stopping)
+
+    def _dump(self) -> None:
+        from bayplan.serving.inspecting import Inspector  # noqa: PLC0415
+
+        Inspector(self.scheduler, self.world.objects).dump()
+
+    def _serve(
+        self, client: ApiClient, recorder: DecisionRecorder, metrics: Metrics, is_stopping: Callable[[], bool]
+    ) -> SecurePort:
+        from bayplan.cli.run_serving import Shown, secure_port  # noqa: PLC0415
+
+        shown = Shown(self.scheduler, self.world, self.elector, recorder, metrics, is_stopping)
+        return secure_port(self._options, self._configuration, client, shown)
 
     def _show_in(self, metrics: Metrics) -> None:
         metrics.show_world(self.world)
@@ -186,7 +197,8 @@ class _Process:
             metrics.show_leader(self.elector, self._configuration.leader_election.resource_name)
 
     def _chosen(self, info: PodInfo, view: View, choice: Choice | CycleError) -> None:
-        self.recorder.chose(info, view, choice)
+        if self._recorder is not None:
+            self._recorder.chose(info, view, choice)
         if self.shadow is not None:
             self.shadow.chosen(info, view, choice)
 
@@ -219,8 +231,8 @@ class _Process:
     def _observers(self) -> list[LiveObserver]:
         """Who looks on."""
         counted = () if self._metrics is None else (self._metrics.watch(self.scheduler),)
-        others = [other for other in (self._journal, self.shadow) if other is not None]
-        return [DecisionLog(self._options.verbosity), self.recorder, *counted, *others]
+        others = [other for other in (self._recorder, self._journal, self.shadow) if other is not None]
+        return [DecisionLog(self._options.verbosity), *counted, *others]
 
     def _parts(self) -> list[Coroutine[Any, Any, None]]:
         """What runs until it is cancelled."""
@@ -234,6 +246,19 @@ class _Process:
             await asyncio.sleep(_GIVES_WAY_EVERY_S)
             for event in shadow.overdue(self._clock()):
                 self.world.answer(event)
+
+
+def _metrics() -> Metrics:
+    from bayplan.serving.metrics.registry import Metrics  # noqa: PLC0415
+
+    return Metrics()
+
+
+def _recorder(configuration: Configuration) -> DecisionRecorder:
+    from bayplan.serving.decisions import DecisionRecorder  # noqa: PLC0415
+
+    leaves_out = "extenders" if configuration.extenders else ""
+    return DecisionRecorder(build_profiles(configuration), leaves_out=leaves_out)
 
 
 def _metered(client: HttpClient, metrics: Metrics | None) -> ApiClient:
@@ -258,6 +283,8 @@ def _election(configuration: Configuration, client: ApiClient, on_started: Any) 
 def _journal(options: RunOptions, configuration: Configuration, started_at: int) -> LiveJournal | None:
     if options.journal is None:
         return None
+    from bayplan.worlds.live_journal import LiveJournal  # noqa: PLC0415
+
     head: dict[str, Any] = {
         "startedAt": started_at,
         "wakeups": configuration.wakeups.value,
@@ -279,6 +306,7 @@ def _extenders(
     configuration: Configuration, documents: KeptDocuments, journal: LiveJournal | None, clock: Callable[[], int]
 ) -> tuple[HttpExtender, ...]:
     """Those of the configuration; what they answer goes into the journal."""
+    from bayplan.worlds.extender_journal import JournaledExtender  # noqa: PLC0415
 
     def note(answer: dict[str, Any]) -> None:
         if journal is not None:
@@ -290,10 +318,16 @@ def _extenders(
 
 
 def _shadow(configuration: Configuration, started_at: int) -> Shadow:
+    from bayplan.worlds.shadow import Shadow  # noqa: PLC0415
+
     return Shadow(build_profiles(configuration), configuration.gates, started_at=started_at)
 
 
 def _report_findings(shadow: Shadow, options: RunOptions, now: int) -> None:
+    from bayplan.report.shadow.page import write_shadow_report  # noqa: PLC0415
+    from bayplan.report.shadow.tables import shadow_parts  # noqa: PLC0415
+    from bayplan.report.terminal import show  # noqa: PLC0415
+
     found = shadow.finish(now).to_dict()
     if options.shadow_report is not None:
         write_shadow_report(found, options.shadow_report)

@@ -20,9 +20,8 @@ from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.own_settings import with_settings
 from bayplan.core.preemption.safety import LIVE, UPSTREAM
 from bayplan.model.durations import Duration, parse_duration
-from bayplan.serving.access import ALWAYS_ALLOWED
-from bayplan.serving.encryption import TLS_VERSIONS
 from bayplan.serving.logs import LogFormat
+from bayplan.serving.port_settings import ALWAYS_ALLOWED, TLS_VERSIONS
 
 _PORT_MAX = 65_535
 

@@ -1,12 +1,10 @@
-"""What `bayplan run` shows of itself: the pages of the secure port, and what SIGUSR2 writes to the log.
+"""What `bayplan run` shows of itself: the pages of the secure port.
 
 Takes the command line, the configuration and the running parts; gives something that serves until it is cancelled.
 """
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import socket
 import ssl
 import time
@@ -29,11 +27,12 @@ from bayplan.model.pod import Pod
 from bayplan.model.time_units import SECOND
 from bayplan.serving.access import AccessControl
 from bayplan.serving.decisions import DecisionRecorder
-from bayplan.serving.encryption import TLS_VERSIONS, Encryption
+from bayplan.serving.encryption import Encryption
 from bayplan.serving.health import Check, HealthPage
 from bayplan.serving.inspecting import Inspector
 from bayplan.serving.pages import Metrics, Page, configuration_page, debug_pages, health_pages, metrics_pages
 from bayplan.serving.pod_resources import pod_resource_metrics
+from bayplan.serving.port_settings import TLS_VERSIONS
 from bayplan.serving.secure_port import Pages, SecurePort
 from bayplan.worlds.live import LiveWorld
 
@@ -46,20 +45,14 @@ class Shown:
     world: LiveWorld
     elector: LeaderElector | None
     recorder: DecisionRecorder
-    metrics: Metrics | None
+    metrics: Metrics
     is_stopping: Callable[[], bool]
 
 
-def secure_port(
-    options: RunOptions, configuration: Configuration, client: ApiClient, shown: Shown
-) -> SecurePort | None:
-    """Ready to run; None if the port is 0, which leaves only the signal. Raises click.UsageError."""
-    inspector = Inspector(shown.scheduler, shown.world.objects)
-    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, inspector.dump)
-    if not options.secure_port:
-        return None
+def secure_port(options: RunOptions, configuration: Configuration, client: ApiClient, shown: Shown) -> SecurePort:
+    """Ready to run. Raises click.UsageError."""
     encryption = _encryption(options)
-    pages = Pages(_access(options, client), _pages(configuration, shown, inspector))
+    pages = Pages(_access(options, client), _pages(configuration, shown))
     return SecurePort(pages, _socket(options), encryption)
 
 
@@ -82,17 +75,16 @@ def _socket(options: RunOptions) -> socket.socket:
         raise click.UsageError(f"the secure port {where} cannot be used: {error.strerror}") from error
 
 
-def _pages(configuration: Configuration, shown: Shown, inspector: Inspector) -> Mapping[str, Page]:
+def _pages(configuration: Configuration, shown: Shown) -> Mapping[str, Page]:
     health = health_checks(shown)
-    pages = {
+    inspector = Inspector(shown.scheduler, shown.world.objects)
+    started_at_s = time.time_ns() / SECOND
+    return {
         **health_pages(health),
         **configuration_page(configuration_document(configuration)),
         **debug_pages(inspector, shown.recorder),
+        **metrics_pages(shown.metrics, lambda: _pod_resources(shown), health, started_at_s),
     }
-    if shown.metrics is not None:
-        started_at_s = time.time_ns() / SECOND
-        pages |= metrics_pages(shown.metrics, lambda: _pod_resources(shown), health, started_at_s)
-    return pages
 
 
 def health_checks(shown: Shown) -> Sequence[HealthPage]:

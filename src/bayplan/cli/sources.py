@@ -72,4 +72,4 @@ def _on_top(live: ReadResult, given: ReadResult) -> ReadResult:
     objects = [new.pop((type(obj), object_key(obj)), obj) for obj in live.objects]
     replaced = {id(obj) for obj in objects}
     objects += [obj for obj in given.objects if id(obj) not in replaced]
-    return ReadResult(objects, live.skipped + given.skipped, given.files)
+    return ReadResult(objects, live.skipped + given.skipped, given.files, given.sources)

@@ -25,9 +25,9 @@ from bayplan.cli.options import CommandWithFiles, bad_option, config_option, fea
 from bayplan.config.loading import load_configuration
 from bayplan.model.reading import read_documents
 from bayplan.web.dashboard import Dashboard
+from bayplan.worlds.driving import rare_collections
 from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.kubeconfig import is_ours, kubeconfig
-from bayplan.worlds.simulated import rare_collections
 from bayplan.worlds.starting_nodes import documents_of, plain_nodes
 
 _SPEEDS = {"1x": 1.0, "10x": 10.0, "100x": 100.0}

@@ -18,10 +18,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
-import structlog
-
 from bayplan.client.contract import ApiClient
 from bayplan.client.lease_lock import LeaseLock, LeaseNotFoundError, LockError, Record
+from bayplan.client.loggers import structlog
 from bayplan.config.schema import LeaderElection
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_micro_time

@@ -12,7 +12,8 @@ from bayplan.client.contract import Response
 from bayplan.client.known_pods import KnownPods
 from bayplan.client.lanes import Lane
 from bayplan.client.patches import failure_patch, nomination_patch, victim_patch
-from bayplan.client.sending import CONFLICT, NOT_FOUND, RefusedError, Sender, message_of
+from bayplan.client.refusals import message_of
+from bayplan.client.sending import CONFLICT, NOT_FOUND, RefusedError, Sender
 from bayplan.core.actions import Bind, ClearNomination, Evict, Nominate, SetCondition
 from bayplan.model.media_types import JSON, STRATEGIC_MERGE_PATCH
 from bayplan.model.structs import Struct
@@ -97,7 +98,7 @@ class PodWrites:
             return False
         if not response.ok:
             raise RefusedError(response)
-        self._pods.answered(response.body)  # so that another preemptor does not delete it again
+        self._pods.answered(action.pod, response.body)  # so that another preemptor does not delete it again
         return True
 
     async def _patch(self, key: str, body: bytes | None) -> None:
@@ -107,7 +108,7 @@ class PodWrites:
         response = await self._sender.send_again(Lane.STATUSES, "PATCH", path, body, STRATEGIC_MERGE_PATCH)
         if not response.ok:
             raise RefusedError(response)
-        self._pods.answered(response.body)
+        self._pods.answered(key, response.body)
 
 
 def _is_another(response: Response) -> bool:

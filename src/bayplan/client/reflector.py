@@ -16,7 +16,8 @@ from typing import Protocol
 from bayplan.client.backoff import Backoff
 from bayplan.client.contract import ApiClient, LostError, NotSentError, TransportError
 from bayplan.client.extender_documents import KeptDocuments
-from bayplan.client.watch_lines import KindReader, Page, Status, UnintelligibleError, Unreadable, read_status
+from bayplan.client.refusals import Status, read_status
+from bayplan.client.watch_lines import KindReader, Page, UnintelligibleError, Unreadable
 from bayplan.client.watched_kinds import WatchedKind
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object, object_key
@@ -27,6 +28,7 @@ _TIMEOUT_MIN_S, _TIMEOUT_MAX_S = 300, 600
 _OVERDUE_S = 30  # a server that has not ended a watch this long after its time is not there any more
 _SILENCE_MAX_S = 150.0  # of a server that sends bookmarks, which it does each minute
 _LIST_SILENCE_MAX_S = 60.0
+_PATIENCE_GRAIN = 0.05  # by this part of it the server may be given up early
 _SHORT_S = 1.0
 _PAGE_SIZE = 500
 _FORBIDDEN, _NOT_FOUND, _EXPIRED, _TOO_MANY, _GATEWAY_TIMEOUT = 403, 404, 410, 429, 504
@@ -260,11 +262,17 @@ class Reflector:
                 async for chunk in stream:
                     *lines, rest = (rest + chunk).split(b"\n")
                     self._take(lines)
-                    patience.reschedule(loop.time() + self._patience_s)
+                    self._extend(patience, loop.time())
         except (LostError, TimeoutError):
             pass  # a watch that breaks goes on like one that ends
         if not self._lines_seen and loop.time() - self._watching_since < _SHORT_S:
             raise _ShortWatchError
+
+    def _extend(self, patience: asyncio.Timeout, now: float) -> None:
+        """The server has said something. A timer is not set anew for each of a thousand lines a second."""
+        until, last = now + self._patience_s, patience.when() or 0.0
+        if abs(until - last) > _PATIENCE_GRAIN * self._patience_s:
+            patience.reschedule(until)
 
     def _begin_watch(self) -> None:
         self._watching_since = asyncio.get_running_loop().time()

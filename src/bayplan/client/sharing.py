@@ -1,13 +1,14 @@
 """What many objects have in common, kept once: a hundred thousand pods differ in names and times, and little else.
 
 Takes a freshly decoded pod or node and replaces parts of it by equal ones that were seen before. Objects may share
-parts because nobody changes one in place once it was delivered. The memory of parts is bounded: when it is full it
-begins anew, and what is shared stays shared.
+parts because nobody changes one in place once it was delivered. The memory of parts is bounded: conditions carry times,
+so every second brings new ones that nobody will see again. What is shared stays shared.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from collections.abc import Hashable
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -15,17 +16,41 @@ from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 
 T = TypeVar("T")
+Key = TypeVar("Key", bound=Hashable)
 
-_PARTS_MAX = 50_000
+#: Of one generation. Pods of one workload come together in a list, so it need not hold all parts of a cluster.
+GENERATION_MAX = 4_096
 _encode = msgspec.msgpack.Encoder().encode
+
+
+class _Seen(Generic[Key]):
+    """Two generations: what was not asked for while a new one filled up is forgotten."""
+
+    def __init__(self) -> None:
+        self._new: dict[Key, Any] = {}
+        self._old: dict[Key, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._new) + len(self._old)
+
+    def same(self, key: Key, value: T) -> T:
+        """What was seen under the key first, while it is remembered."""
+        known = self._new.get(key)
+        if known is None:
+            known = self._old.get(key, value)
+            if len(self._new) >= GENERATION_MAX:
+                self._old, self._new = self._new, {}
+            self._new[key] = known
+        same: T = known
+        return same
 
 
 class SharedParts:
     """Parts of objects that were seen before."""
 
     def __init__(self) -> None:
-        self._parts: dict[tuple[type, bytes], Any] = {}
-        self._texts: dict[str, str] = {}
+        self._parts: _Seen[tuple[type, bytes]] = _Seen()
+        self._texts: _Seen[str] = _Seen()
         self._empty: dict[type, Any] = {list: [], dict: {}}
 
     def share(self, obj: object) -> None:
@@ -60,16 +85,7 @@ class SharedParts:
         if not part:  # empty, or None
             empty: T = self._empty.get(type(part), part)
             return empty
-        key = (type(part), _encode(part))
-        known = self._parts.get(key)
-        if known is None:
-            if len(self._parts) >= _PARTS_MAX:
-                self._parts.clear()
-            known = self._parts[key] = part
-        shared: T = known
-        return shared
+        return self._parts.same((type(part), _encode(part)), part)
 
     def _text(self, text: str) -> str:
-        if len(self._texts) >= _PARTS_MAX:
-            self._texts.clear()
-        return self._texts.setdefault(text, text)
+        return self._texts.same(text, text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import zlib
 from collections.abc import Callable
+from functools import lru_cache
 from socket import MSG_DONTWAIT, MSG_PEEK, socket
 from typing import Protocol
 
@@ -17,8 +18,15 @@ import httptools
 from bayplan.client.contract import Response
 from bayplan.client.go_errors import NO_BODY_IN_TIME, NO_HEADERS_IN_TIME, connection_broken, host_and_port
 
+_PEEK = int(MSG_PEEK | MSG_DONTWAIT)
 _GZIP_WINDOW = 31  # of zlib: with a gzip header
 _BODYLESS = frozenset({204, 304})
+
+
+@lru_cache(maxsize=64)
+def _lowered(name: bytes) -> str:
+    """A header's name; a server uses the same ones over and over."""
+    return name.decode("latin-1").lower()
 
 
 class BrokenExchange(Exception):  # noqa: N818 - what happened to the exchange; callers turn it into an error of the contract
@@ -67,7 +75,7 @@ class Wire(asyncio.Protocol):
         if self._socket is None or self._socket.fileno() < 0:
             return False
         try:
-            self._socket.recv(1, MSG_PEEK | MSG_DONTWAIT)
+            self._socket.recv(1, _PEEK)
         except BlockingIOError:
             return True
         except OSError:
@@ -137,7 +145,7 @@ class Wire(asyncio.Protocol):
     # Called by the parser.
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+        self._headers[_lowered(name)] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()

@@ -39,7 +39,7 @@ from bayplan.core.actions import (
     SetCondition,
     WriteVolumes,
 )
-from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
+from bayplan.core.events import BindAnswered, ClaimWriteFailed, Event, EvictAnswered, VolumesAnswered
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import ResourceClaim
@@ -221,10 +221,15 @@ class Writer:
         match job.subject:
             case DeallocateClaim() as action:
                 error, _ = await self._attempt(self._claim_writes.deallocate(action))
-                self._over(job, action, error)
+                self._freed(job, action, error)
             case ReleaseClaim() as action:
                 error, _ = await self._attempt(self._claim_writes.release(action))
-                self._over(job, action, error)
+                self._freed(job, action, error)
+
+    def _freed(self, job: Job, action: DeallocateClaim | ReleaseClaim, error: str) -> None:
+        """Only a failure is reported: else the watch shows it. The core tries again at once, so the report waits."""
+        failed = ClaimWriteFailed(action.pod, action.uid, error) if error else None
+        self._over(job, action, error, failed, self._pause(action.uid, error, lost=True))
 
     async def _attempt(self, write: Awaitable[Any]) -> tuple[str, bool]:
         """The error, if there was one, and whether nobody knows what became of the write."""

@@ -40,9 +40,11 @@ class Timers(Generic[KeyT]):
     def set(self, key: KeyT, at: int) -> None:
         """Makes the key due at that time, whatever was set before."""
         entry = (at, next(self._numbers), key)
+        leaves_a_dead_one = key in self._live
         self._live[key] = entry
         heappush(self._heap, entry)
-        self._drop_dead()
+        if leaves_a_dead_one:
+            self._drop_dead()
 
     def set_earlier(self, key: KeyT, at: int) -> None:
         """Makes the key due at that time unless it is due before."""
@@ -68,12 +70,13 @@ class Timers(Generic[KeyT]):
 
     def pop_if_due(self, now: int) -> KeyT | None:
         """Takes out the first key if it is due by now; None if it is not, or there is none."""
-        at = self.next_at()
-        if at is None or at > now:
-            return None
-        key = heappop(self._heap)[2]
-        del self._live[key]
-        return key
+        heap, live = self._heap, self._live
+        while heap and heap[0][0] <= now:
+            entry = heappop(heap)
+            if live.get(entry[2]) is entry:
+                del live[entry[2]]
+                return entry[2]
+        return None
 
     def _drop_dead(self) -> None:
         if len(self._heap) > 2 * len(self._live) + _DEAD_TOLERATED:

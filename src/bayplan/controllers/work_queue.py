@@ -27,7 +27,8 @@ BURST_MAX = 500
 WRITES_MAX = 2_000
 """How much is written before others get to hear of it."""
 
-_AT_ONCE = 0
+#: A time that is always over.
+AT_ONCE = 0
 
 
 class Refused(NamedTuple):
@@ -70,7 +71,7 @@ class WorkQueue(Generic[KeyT]):
 
     def wake_at(self) -> int | None:
         """A time that is over if anything is due now, else when the first later key is due."""
-        return _AT_ONCE if self._due else self._timers.next_at()
+        return AT_ONCE if self._due else self._timers.next_at()
 
 
 class Reconciler(ABC, Generic[KeyT]):

@@ -1,7 +1,7 @@
 """What may go out of the core: things to be done in the world, as plain data.
 
-`Bind`, `Evict` and `WriteVolumes` are answered by `BindAnswered`, `EvictAnswered` and `VolumesAnswered`; the others are
-performed and forgotten.
+`Bind`, `Evict` and `WriteVolumes` are answered by `BindAnswered`, `EvictAnswered` and `VolumesAnswered`; of those that
+free a claim it is only said when they fail (`ClaimWriteFailed`); the others are performed and forgotten.
 """
 
 from __future__ import annotations

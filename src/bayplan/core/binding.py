@@ -66,17 +66,13 @@ class Binding:
         self._on_the_way: dict[str, OnTheWay] = {}
         self._timed: dict[str, OnTheWay] = {}  # those of them that wait for permission, volumes or devices
         self._binding: dict[str, tuple[str, OnTheWay]] = {}  # uid -> node and pod, of binds that are not answered
-        self._outbox: list[Action] = []  # what is to be done because of something that was observed
+        self.outbox: list[Action] = []
+        """What is to be done because of something that was observed; to be read only."""
         self.reservations = Reservations(cache.objects)
-
-    @property
-    def has_actions(self) -> bool:
-        """Whether there is something to be done because of what was observed."""
-        return bool(self._outbox)
 
     def take_actions(self) -> tuple[Action, ...]:
         """What is to be done because of what was observed; the outbox is empty then."""
-        actions, self._outbox = tuple(self._outbox), []
+        actions, self.outbox = tuple(self.outbox), []
         return actions
 
     def find(self, key: str, uid: str | None = None) -> OnTheWay | None:
@@ -124,8 +120,8 @@ class Binding:
         changed: list[Object] = []
         for plugin in way.profile.reserve:
             changed += plugin.reserve(info, view, view.nodes.rows_by_name[way.node])
-        self.reservations.take(way, changed)
         if changed:
+            self.reservations.take(way, changed)
             if not all(isinstance(obj, ResourceClaim) for obj in changed):
                 way.claims = tuple((info.namespace, use.claim_name) for use in claim_uses(info))
             way.deadline = now + self._bind_timeout_ns
@@ -252,7 +248,7 @@ class Binding:
     def give_up(self, way: OnTheWay, now: int) -> None:
         """A pod that had a node is being deleted before it was bound."""
         self._forget(way)
-        self._outbox += way.releases()
+        self.outbox += way.releases()
         self._queue.discard(way.queued)
         self._queue.move(POD_GONE, way.pod, None, now)
         self._report_given_back(now)
@@ -300,9 +296,9 @@ class Binding:
         if bound is not None:
             node, binding = bound
             note = f"Successfully assigned {answer.pod} to {node}"
-            self._outbox.append(Emit(answer.pod, answer.uid, "Normal", "Scheduled", "Binding", note))
+            self.outbox.append(Emit(answer.pod, answer.uid, "Normal", "Scheduled", "Binding", note))
             for plugin in binding.profile.post_bind:
-                self._outbox += plugin.post_bind(binding.queued.info, node)
+                self.outbox += plugin.post_bind(binding.queued.info, node)
         if way is not None:
             way.queued.enter(PodState.BOUND)
 
@@ -316,7 +312,7 @@ class Binding:
             # the answer, or the watch, tells: binding to the same node twice does no harm. A later refusal proves
             # nothing about the first request. Upstream gives up the room and may find the pod there.
             self._binding[answer.uid] = bound
-            self._outbox.append(Bind(answer.pod, answer.uid, bound[0]))
+            self.outbox.append(Bind(answer.pod, answer.uid, bound[0]))
             return
         self._fail(way, f'running Bind plugin "DefaultBinder": {answer.error}', now)
 
@@ -329,7 +325,7 @@ class Binding:
         assert way.binder is not None
         if way.binder.ignorable:
             way.binder = None
-            self._outbox.append(self._binding_request(way))
+            self.outbox.append(self._binding_request(way))
         else:
             self._fail(way, answer.error, now)
 
@@ -339,7 +335,7 @@ class Binding:
             return
         if answer.lost:
             # The claims may have their devices. As for a binding it is asked for again until it is known.
-            self._outbox.append(self.reservations.write(way))
+            self.outbox.append(self.reservations.write(way))
         elif self._on_the_way.get(answer.pod) is not way:
             self._leave_behind(way)
         elif answer.error:
@@ -351,7 +347,7 @@ class Binding:
     def _leave_behind(self, way: OnTheWay) -> None:
         """What was written for a pod that had lost its node by then; another attempt, or somebody else, may need it."""
         if self.find(way.queued.key, way.uid) is None and not self._cache.stands_on_a_node(way.queued.key):
-            self._outbox += way.releases()
+            self.outbox += way.releases()
         self.reservations.undo(way)
 
     def look_at_volumes(self, changed: Object, now: int) -> None:
@@ -370,7 +366,7 @@ class Binding:
         if way.deadline is not None and all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
             way.claims, way.deadline = (), None
             del self._timed[way.queued.key]
-            self._outbox += self._bind_with_devices(way, now).actions
+            self.outbox += self._bind_with_devices(way, now).actions
 
     def _why_in_vain(self, way: OnTheWay) -> str:
         nodes = self._cache.nodes
@@ -387,7 +383,7 @@ class Binding:
             return
         del way.waits[event.plugin]
         if not way.waits:
-            self._outbox += self._go_on(way, now).actions
+            self.outbox += self._go_on(way, now).actions
 
     def expire(self, now: int) -> None:
         """Waits that have lasted too long, and those that are looked at from time to time."""
@@ -397,7 +393,7 @@ class Binding:
             if way.devices is not None:
                 if way.devices.look_at <= now:
                     looked = self._look_at_devices(way, now)
-                    self._outbox += looked.actions if looked is not None else ()
+                    self.outbox += looked.actions if looked is not None else ()
             elif way.waits:
                 plugin, deadline = min(way.waits.items(), key=lambda wait: wait[1])
                 if deadline <= now:
@@ -407,10 +403,10 @@ class Binding:
                 self._fail(way, f'running PreBind plugin "{way.writer}": {what}context deadline exceeded', now)
 
     def _fail(self, way: OnTheWay, error: str, now: int) -> None:
-        self._outbox += self._fall_back(way, Status(Code.ERROR, (error,)), now).actions
+        self.outbox += self._fall_back(way, Status(Code.ERROR, (error,)), now).actions
 
     def _reject(self, way: OnTheWay, plugin: str, reason: str, now: int) -> None:
-        self._outbox += self._fall_back(way, Status(Code.UNSCHEDULABLE, (reason,), plugin), now).actions
+        self.outbox += self._fall_back(way, Status(Code.UNSCHEDULABLE, (reason,), plugin), now).actions
 
 
 def _failed_devices(problem: Exception) -> Status:

@@ -2,7 +2,7 @@
 
 A `Decider` keeps a standing for each shape it has seen lately. Plugins that read the whole cluster are asked anew for
 each pod, on the nodes that the local filters leave. Whatever does not fit this pattern (a PreFilter that rejects
-or narrows, a full diagnosis with such plugins in play) goes through the straight line of `cycle`.
+or narrows, a pod that fits nowhere where such plugins foresee nothing) goes through the straight line of `cycle`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -40,7 +41,8 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import SUCCESS, CycleError, unresolvable
 from bayplan.core.preemption.candidacy import Candidacy
-from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, run_post_filters
+from bayplan.core.preemption.foresight import Foreseen, FurtherFilters
+from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, Search, run_post_filters
 from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
 from bayplan.core.standing import RANKS, Ground, NothingToReuse, Standing, ground_for, standing_for, tied_from
@@ -242,6 +244,8 @@ class _Local:
         self._crowded_out: CrowdedOut | None = None  # for the priority asked about last
         self.follow = standing.follow
         self._candidacies: dict[int, Candidacy] = {}  # by priority
+        #: Of nodes that were tried with all filters, for the pods that did so last: their shape and priority, and when.
+        self._tried: tuple[tuple[int, ...], Candidacy] | None = None
         self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
         # The standing's verdicts as an outcome; it follows them.
         pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
@@ -257,13 +261,25 @@ class _Local:
             known = self._crowded_out = CrowdedOut(self.standing, usage, view)
         return known
 
-    def preempt(self, pod: PodInfo, view: View, nominated: tuple[RowArray, RowArray] | None) -> Choice:
-        """Nothing fits, with nothing but local filters in play."""
+    def preempt(
+        self, pod: PodInfo, view: View, nominated: tuple[RowArray, RowArray] | None, later_states: list[State] | None
+    ) -> Choice:
+        """Nothing fits. `later_states` are those of the filters behind the local ones; None: they all skip."""
         profile = self.standing.profile
         if profile.preemption is not None or DEFAULT_PREEMPTION not in profile.post_filter:
             return _choice_of(attempt(profile, pod, view), view)
-        filtered = self._filtered if nominated is None else self._filtered_with(view, nominated)
-        result = run_post_filters(profile, pod, view, filtered, self._search)
+        local = self._filtered if nominated is None else self._filtered_with(view, nominated)
+        if later_states is None:
+            return self._look_for_victims(pod, view, local, self._search)
+        further = FurtherFilters(self._filtered, self.standing.feasible_rows, later_states, view, nominated)
+
+        def search(*_: object) -> Foreseen:
+            return further.search(self._search(pod, view, local), partial(self._tried_for, pod, view), pod, view)
+
+        return self._look_for_victims(pod, view, further.filtered, search)
+
+    def _look_for_victims(self, pod: PodInfo, view: View, filtered: Filtered, search: Search) -> Choice:
+        result = run_post_filters(self.standing.profile, pod, view, filtered, search)
         return _nothing_fits(result, view, lambda: self._diagnose(filtered, view, result.message))
 
     def _diagnose(self, filtered: Filtered, view: View, post_filter_message: str) -> Diagnosis:
@@ -286,6 +302,7 @@ class _Local:
         return replace(plain, verdicts=verdicts)
 
     def _search(self, pod: PodInfo, view: View, filtered: Filtered) -> Candidacy:
+        """Candidates as far as local filters go."""
         candidacy = self._candidacies.get(pod.priority)
         if _is_nominated(pod, view):  # it alone need not make room for itself: of no use to others
             candidacy = Candidacy(view)
@@ -293,6 +310,15 @@ class _Local:
             candidacy = self._candidacies[pod.priority] = Candidacy(view)
         candidacy.follow(pod, view, filtered)
         return candidacy
+
+    def _tried_for(self, pod: PodInfo, view: View) -> Candidacy:
+        """Candidates with all filters in play, of nodes that were tried for pods of this shape and priority."""
+        if _is_nominated(pod, view):
+            return Candidacy(view)
+        key = (pod.shape.id, pod.priority, view.objects.version, view.nodes.spec_changes.position)
+        if self._tried is None or self._tried[0] != key:
+            self._tried = (key, Candidacy(view))
+        return self._tried[1]
 
 
 class _Kept:
@@ -344,7 +370,16 @@ class _Kept:
             rows = passed.nonzero()[0]
             if len(rows):
                 return self._best(pod, view, rows)
-        return self._remember(pod, view, self.local.preempt(pod, view, nominated)) if only_local else None
+        if only_local:
+            return self._remember(pod, view, self.local.preempt(pod, view, nominated, None))
+        if self._foresees(states):
+            return self._remember(pod, view, self.local.preempt(pod, view, nominated, states))
+        return None
+
+    def _foresees(self, states: list[State]) -> bool:
+        """Whether all filters behind the local ones that have a say foresee what they say."""
+        foresighted, later = self.profile.foresighted, self.profile.later_filters
+        return all(state is SKIP or plugin.name in foresighted for plugin, state in zip(later, states, strict=True))
 
     def _unschedulable_before(self, pod: PodInfo, view: View) -> Unschedulable | None:
         """What became of an identical pod, when it was unschedulable and nothing has changed since.
@@ -358,7 +393,7 @@ class _Kept:
         return known[1]
 
     def _remember(self, pod: PodInfo, view: View, choice: Choice) -> Choice:
-        """Keep the answer where only local filters have a say: they see nothing of a pod but its shape."""
+        """Keep the answer: filters that are local, or foresee what they say, see nothing of a pod but its shape."""
         if isinstance(choice, Unschedulable) and not _is_nominated(pod, view):
             self._unschedulable[pod.priority, pod.preemption_policy] = (_instant(view), choice)
         return choice
@@ -399,11 +434,7 @@ class _Kept:
             passed = np.zeros(len(standing.passed), dtype=np.bool_)
             passed[rows] = fits
         if nominated is not None:
-            crowded = distinct(nominated[1])
-            crowded = crowded[passed[crowded]]
-            full = WhatIf(self.profile.filter, [*standing.states, *states], view)
-            full.shift(*nominated, +1)
-            passed[crowded] = full.filter(crowded).passed
+            self._make_room_for(nominated, passed, states, view)
         return passed
 
     def _best_beside_nominated(self, pod: PodInfo, view: View) -> Fits | None:
@@ -427,6 +458,19 @@ class _Kept:
     def _any_speaks(self, pod: PodInfo, view: View) -> bool:
         """Whether a score plugin that reads the cluster may have something to say now."""
         return any(not isinstance(one, SelectiveScorePlugin) or one.speaks(pod, view) for one in self._later_scorers)
+
+    def _make_room_for(
+        self, nominated: tuple[RowArray, RowArray], passed: BoolArray, states: list[State], view: View
+    ) -> None:
+        """Take nodes out of `passed` that do not pass with the pods nominated there."""
+        pod_rows, node_rows = nominated
+        matter = passed[node_rows]
+        if not matter.any():
+            return
+        crowded = distinct(node_rows[matter])
+        full = WhatIf(self.profile.filter, [*self.local.standing.states, *states], view)
+        full.shift(pod_rows[matter], node_rows[matter], +1)
+        passed[crowded] = full.filter(crowded).passed
 
     def _best(self, pod: PodInfo, view: View, rows: RowArray) -> Fits:
         """The best of the feasible `rows`."""

@@ -53,6 +53,14 @@ class VolumesAnswered(Struct, frozen=True):
     claims: tuple[ResourceClaim, ...] = ()  # the resource claims among the objects, as they are stored now
 
 
+class ClaimWriteFailed(Struct, frozen=True):
+    """A `DeallocateClaim` or `ReleaseClaim` came to nothing. That it was done is news that the watch brings."""
+
+    pod: str
+    uid: str
+    error: str
+
+
 class PermitAnswered(Struct, frozen=True):
     """A plugin that made a pod wait has made up its mind."""
 
@@ -63,6 +71,7 @@ class PermitAnswered(Struct, frozen=True):
     reason: str = ""
 
 
-Event: TypeAlias = (
-    ObjectAdded | ObjectChanged | ObjectRemoved | BindAnswered | EvictAnswered | VolumesAnswered | PermitAnswered
-)
+#: What became of something that the core asked for.
+Answer: TypeAlias = BindAnswered | EvictAnswered | VolumesAnswered | ClaimWriteFailed | PermitAnswered
+
+Event: TypeAlias = ObjectAdded | ObjectChanged | ObjectRemoved | Answer

@@ -18,6 +18,7 @@ UNSCHEDULABLE = "Unschedulable"
 SCHEDULER_ERROR = "SchedulerError"
 #: Longest note of an event; the rest is cut.
 NOTE_BYTES_MAX = 1024
+CHARACTER_BYTES_MAX = 4
 
 
 def return_unschedulable(
@@ -53,6 +54,8 @@ def failed_event(queued: QueuedPod, message: str) -> Emit:
 
 
 def _cut(note: str) -> str:
+    if len(note) <= NOTE_BYTES_MAX // CHARACTER_BYTES_MAX:
+        return note
     data = note.encode()
     if len(data) <= NOTE_BYTES_MAX:
         return note

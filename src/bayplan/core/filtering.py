@@ -144,6 +144,12 @@ def is_what_if(plugin_class: type) -> bool:
     return hasattr(plugin_class, "fork") and hasattr(plugin_class, "shift")
 
 
+@cache
+def _takes_unprepared(plugin_class: type) -> bool:
+    """What `isinstance(plugin, UnpreparedPlugin)` says."""
+    return hasattr(plugin_class, "unprepared")
+
+
 def filter_pod(profile: Profile, pod: PodInfo, view: View) -> Filtered:
     """PreFilter, then Filter on every node that PreFilter leaves. Raises CycleError."""
     return filter_nodes(profile, pod, view, run_pre_filters(profile, pod, view))
@@ -237,7 +243,9 @@ def filter_states(profile: Profile, pod: PodInfo, view: View, prepared: Mapping[
 
 
 def _unprepared_state(plugin: FilterPlugin, pod: PodInfo, view: View) -> State:
-    return plugin.unprepared(pod, view) if isinstance(plugin, UnpreparedPlugin) else pod
+    if not _takes_unprepared(type(plugin)):
+        return pod
+    return cast(UnpreparedPlugin, plugin).unprepared(pod, view)
 
 
 def filter_with_nominated(
@@ -319,7 +327,8 @@ def _row_by_row(
         except CycleError as error:
             status = Status(Code.ERROR, (error.at(_filtering(plugin)).message,), plugin.name)
             known = next((code for (at, code), kept in errors.items() if at == position and kept == status), None)
-            code = known if known is not None else -1 - len(errors)
+            lowest = min((code for at, code in errors if at == position), default=0)
+            code = known if known is not None else min(lowest, 0) - 1
             errors[position, code] = status
             codes.append(code)
     return np.array(codes, dtype=np.int64)

@@ -21,7 +21,9 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Decision, Fits, NeedsPreemption, Outcome, Unschedulable
 from bayplan.core.events import (
+    Answer,
     BindAnswered,
+    ClaimWriteFailed,
     Event,
     EvictAnswered,
     ObjectAdded,
@@ -134,21 +136,26 @@ class Scheduler:
         stopwatch.finish_event(event, started)
 
     def _take_in(self, event: Event, now: int) -> None:
+        # Changes of objects are by far the most frequent, and patterns take their time.
+        if isinstance(event, ObjectChanged):
+            self._changed(event.old, event.new, now)
+        elif isinstance(event, ObjectAdded):
+            self._added(event.new, now)
+        elif isinstance(event, ObjectRemoved):
+            self._removed(event.old, now)
+        else:
+            self._answered(event, now)
+
+    def _answered(self, event: Answer, now: int) -> None:
         match event:
-            case ObjectChanged(Pod() as old, Pod() as new):  # by far the most frequent
-                self._pod_changed(old, new, now)
-            case ObjectAdded(new):
-                self._added(new, now)
-            case ObjectChanged(old, new):
-                self._changed(old, new, now)
-            case ObjectRemoved(old):
-                self._removed(old, now)
             case BindAnswered():
                 self._binding.bind_answered(event, now)
             case EvictAnswered(_, uid, error):
                 self._evict_answered(uid, error, now)
             case VolumesAnswered():
                 self._binding.volumes_answered(event, now)
+            case ClaimWriteFailed(pod, uid):
+                self._claim_write_failed(pod, uid, now)
             case PermitAnswered():
                 self._binding.permit_answered(event, now)
 
@@ -163,7 +170,9 @@ class Scheduler:
             self._object_moved(ActionType.ADD, None, new, new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
-        if isinstance(old, Node) and isinstance(new, Node):
+        if isinstance(old, Pod) and isinstance(new, Pod):
+            self._pod_changed(old, new, now)
+        elif isinstance(old, Node) and isinstance(new, Node):
             self.cache.add_node(new)
             for change in node_changes(old, new):
                 self.queue.move(ClusterEvent(EventResource.NODE, change), old, new, now)
@@ -226,7 +235,8 @@ class Scheduler:
             self._pod_removed(old, now)
             self._pod_added(new, now)
         elif new.status.phase in FINISHED_PHASES:
-            self._pod_removed(old, now)
+            if old.status.phase not in FINISHED_PHASES:  # else that has been taken in already
+                self._pod_removed(old, now)
         elif new.spec.node_name:
             self._runs(old, new, now)
         elif self._is_ours(new):
@@ -299,9 +309,10 @@ class Scheduler:
         """Try one pod. None when there is nothing to do at this time."""
         self.cache.objects.now = now
         self._binding.expire(now)
-        if self._binding.has_actions:
+        if self._binding.outbox:
             return Decision("", Outcome.NO_POD, actions=self._binding.take_actions())
-        self.queue.activate(self.guard.release(now), now)
+        if released := self.guard.release(now):
+            self.queue.activate(released, now)
         queued = self.queue.pop(now)
         if queued is None:
             return None
@@ -313,10 +324,11 @@ class Scheduler:
 
     def due_at(self, now: int) -> int | None:
         """When `decide` is next worth calling, `now` if it has something to do; None if never."""
-        if self._binding.has_actions:
+        binding = self._binding
+        if binding.outbox:
             return now
         if not self.queue.resting:  # nothing waits, nearly always in a cluster with room
-            return self._binding.due_at()
+            return binding.due_at()
         return now if self.queue.has_next else self.wake_at()
 
     def wake_at(self) -> int | None:
@@ -401,6 +413,12 @@ class Scheduler:
         waited = self._settle_eviction(uid, now)
         if error:
             self.queue.activate(waited, now)
+
+    def _claim_write_failed(self, pod: str, uid: str, now: int) -> None:
+        """Upstream leaves the pod where it is, and nothing may happen to it for minutes."""
+        queued = self.queue.find(pod)
+        if queued is not None and queued.info.uid == uid:
+            self.queue.retry(pod, now)
 
     def _settle_eviction(self, uid: str, now: int) -> list[str]:
         waited, freed = self._evictions.answer(uid)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray
+from bayplan.core.columns import IntArray, RowArray, all_differ
 from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.labels import NO_LABELS
@@ -161,8 +161,14 @@ class Usage:
 
     def shift(self, pods: PodTable, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         """Pod i comes to (+1) or leaves (-1) node i; a node may be named several times."""
-        np.add.at(self.requested, node_rows, sign * pods.requests[pod_rows])
-        np.add.at(self.nonzero_requested, node_rows, sign * pods.nonzero_requests[pod_rows])
+        requests, nonzero_requests = sign * pods.requests[pod_rows], sign * pods.nonzero_requests[pod_rows]
+        if all_differ(node_rows):  # mostly, and then there is a faster way
+            self.requested[node_rows] += requests
+            self.nonzero_requested[node_rows] += nonzero_requests
+            self.pod_counts[node_rows] += sign
+            return
+        np.add.at(self.requested, node_rows, requests)
+        np.add.at(self.nonzero_requested, node_rows, nonzero_requests)
         np.add.at(self.pod_counts, node_rows, sign)
 
 
@@ -187,7 +193,20 @@ class View:
 
     def what_if(self) -> View:
         """The same instant with usage that may be shifted."""
-        return replace(self, usage=self.usage.copy(), levels=None)
+        usage = self.usage.copy()
+        # As `replace` would, in a fifth of the time.
+        return View(
+            self.nodes,
+            self.pods,
+            self.shapes,
+            self.counters,
+            self.ports,
+            self.objects,
+            self.nominated,
+            usage,
+            levels=None,
+            bare=self.bare,
+        )
 
     def without_pods(self) -> View:
         """The same instant with nodes that are objects and nothing else."""

@@ -13,6 +13,7 @@ class PodDisruptionBudgetSpec(ObjectPart, kw_only=True):
     selector: LabelSelector | None = None
     min_available: Int32 | str | None = None
     max_unavailable: Int32 | str | None = None
+    unhealthy_pod_eviction_policy: str | None = None
 
 
 class PodDisruptionBudgetStatus(ObjectPart, kw_only=True):

@@ -36,11 +36,12 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 @dataclass(slots=True)
 class ReadResult:
-    """What was read: the objects, the number of ignored objects by kind, and the opened files."""
+    """What was read: the objects, the number of ignored objects by kind, the opened files, and what came from which."""
 
     objects: list[Object] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     files: list[str] = field(default_factory=list)
+    sources: dict[tuple[str, str, str], str] = field(default_factory=dict)  # (kind, namespace, name) -> file
 
 
 def read(paths: Sequence[str | Path], stdin: BinaryIO | None = None) -> ReadResult:
@@ -156,7 +157,6 @@ class _Collector:
     def __init__(self) -> None:
         self.result = ReadResult()
         self.faults: list[Fault] = []
-        self.seen: dict[tuple[str, str, str], str] = {}
 
     def finish(self) -> ReadResult:
         if self.faults:
@@ -295,9 +295,9 @@ class _Collector:
 
     def _remember(self, source: str, where: str, obj: Object, info: KindInfo) -> None:
         identity = (info.kind, obj.metadata.namespace, obj.metadata.name)
-        first_source = self.seen.get(identity)
+        first_source = self.result.sources.get(identity)
         if first_source is None:
-            self.seen[identity] = source
+            self.result.sources[identity] = source
         else:
             again = "appears twice in the input" if first_source == source else f"already defined in {first_source}"
             self._fault(source, _label(info.kind, obj, where), "", again)

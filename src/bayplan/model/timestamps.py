@@ -65,7 +65,10 @@ def format_time(nanoseconds: int) -> str:
 
     Years have four digits: what is beyond them is written as the first or last second that has a text.
     """
-    return _format_second(min(max(nanoseconds // SECOND, _FIRST_SECOND), _LAST_SECOND))
+    second = nanoseconds // SECOND
+    if not _FIRST_SECOND <= second <= _LAST_SECOND:
+        second = _FIRST_SECOND if second < _FIRST_SECOND else _LAST_SECOND
+    return _format_second(second)
 
 
 def format_micro_time(nanoseconds: int) -> str:

@@ -15,41 +15,70 @@ from bayplan.analysis.bench.machine import Machine
 from bayplan.analysis.bench.scaling import NODES_UNDER_PODS, ScalePoint
 
 _AXES = (
-    ("nodes", "nodes", "no pods running"),
-    ("running", "running pods", f"{NODES_UNDER_PODS:,} nodes"),
+    ("nodes", "nodes", "no other pods"),
+    ("running", "pods running already", f"{NODES_UNDER_PODS:,} nodes"),
 )
+#: Workloads that are drawn together, by what their decisions look at.
+FAMILIES = {
+    "each node for itself": (
+        "basic",
+        "mixed",
+        "mixed-600",
+        "mixed-relabelled",
+        "mixed-nominated",
+        "unique",
+        "node-affinity",
+    ),
+    "other pods": ("services", "spread", "spread-soft", "anti-affinity", "affinity"),
+    "preemption": ("preempt", "preempt-spread", "preempt-apart", "unschedulable"),
+    "claims": ("volumes", "devices"),
+}
 
 
 def write_plots(points: Sequence[ScalePoint], machine: Machine, html: Path, png: Path) -> None:
     figure = _figure(points)
-    figure.savefig(png, dpi=120)
+    figure.savefig(png, dpi=90)
     drawn = StringIO()
     figure.savefig(drawn, format="svg")
     html.write_text(_page(drawn.getvalue(), points, machine), encoding="utf-8")
 
 
 def _figure(points: Sequence[ScalePoint]) -> Any:
+    """A column for each family of workloads: over the nodes above, over the running pods below."""
     from matplotlib.figure import Figure  # noqa: PLC0415  # an extra that most installations lack
 
-    figure = Figure(figsize=(12, 5), layout="constrained")
-    for axes, (varied, label, title) in zip(figure.subplots(1, 2, sharey=True), _AXES, strict=True):
-        for workload in dict.fromkeys(point.measured.workload for point in points):
-            line = sorted(_line(points, varied, workload))
-            axes.plot([x for x, _ in line], [y for _, y in line], marker="o", label=workload)
-        axes.set(xlabel=label, title=f"Microseconds per decision ({title})")
-        axes.grid(alpha=0.3)
-        axes.legend()
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-    figure.axes[0].set(ylabel="µs, median", ylim=(0, None))
+    measured = {point.measured.workload for point in points}
+    shown = {family: names for family, names in FAMILIES.items() if measured.intersection(names)}
+    figure = Figure(figsize=(4.2 * len(shown), 8), layout="constrained")
+    figure.suptitle("Microseconds per decision (median)")
+    panels = figure.subplots(len(_AXES), len(shown), sharey=True, squeeze=False)
+    for row, (varied, label, constant) in zip(panels, _AXES, strict=True):
+        for panel, (family, names) in zip(row, shown.items(), strict=True):
+            _draw(panel, [point for point in points if point.varied == varied], names)
+            panel.set(title=f"{family}, {constant}", xlabel=label)
+        row[0].set(ylabel="µs")
     return figure
 
 
-def _line(points: Sequence[ScalePoint], varied: str, workload: str) -> list[tuple[int, float]]:
-    return [
-        (point.measured.nodes if varied == "nodes" else point.measured.running, point.measured.p50_us)
-        for point in points
-        if point.varied == varied and point.measured.workload == workload
-    ]
+def _draw(panel: Any, points: Sequence[ScalePoint], names: Sequence[str]) -> None:
+    panel.set(yscale="log")
+    for name in names:
+        line = sorted(_position(point) for point in points if point.measured.workload == name)
+        if line:
+            panel.plot([x for x, _ in line], [y for _, y in line], marker="o", label=name)
+    if points and points[0].varied == "nodes":
+        panel.set(xscale="log")
+        few, many = (function(point.measured.nodes for point in points) for function in (min, max))
+        panel.plot([few, many], [10, 10 * many / few], color="grey", linestyle=":", label="linear")
+    panel.grid(alpha=0.3)
+    panel.legend(fontsize="small")
+    panel.xaxis.set_major_formatter("{x:,.0f}")
+    panel.yaxis.set_major_formatter("{x:,.0f}")
+
+
+def _position(point: ScalePoint) -> tuple[int, float]:
+    measured = point.measured
+    return measured.nodes if point.varied == "nodes" else measured.running, measured.p50_us
 
 
 def _page(svg: str, points: Sequence[ScalePoint], machine: Machine) -> str:

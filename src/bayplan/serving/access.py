@@ -15,14 +15,14 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
-import structlog
 from cryptography import x509
 from cryptography.x509.oid import NameOID
 
 from bayplan.client.contract import ApiClient, TransportError
+from bayplan.client.loggers import structlog
+from bayplan.serving.port_settings import ALWAYS_ALLOWED
 from bayplan.store.errors import ApiError, Forbidden, InternalError, Unauthorized
 
-ALWAYS_ALLOWED: Final = ("/healthz", "/readyz", "/livez")
 _REMEMBERED_S: Final = 10.0
 _ANSWERS_KEPT_MAX: Final = 4_096
 _REVIEW_LIMIT_S: Final = 10.0

@@ -6,8 +6,7 @@ Below the level that `-v` asks for nothing is put into words.
 
 from __future__ import annotations
 
-import structlog
-
+from bayplan.client.loggers import structlog
 from bayplan.core.actions import Action, Bind, Evict
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.diagnosis import NO_NODES

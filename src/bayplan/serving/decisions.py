@@ -30,6 +30,7 @@ from bayplan.core.queue.entrance import may_enter
 from bayplan.core.snapshot import View
 from bayplan.model.time_units import MICROSECOND, SECOND
 from bayplan.model.timestamps import format_micro_time
+from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.explain.explanation import answer, explanation_parts
 from bayplan.report.terminal import rendered
 
@@ -171,9 +172,9 @@ def _page(plain: Plain, *, whole: bool) -> str:
     if explanation is None:
         lines.append(f"  {_NOT_EXPLAINED}")
     elif whole:
-        lines.append(rendered(explanation_parts(explanation)))
+        lines.append(rendered(terminal_parts(explanation_parts(explanation))))
     else:
-        lines.append(f"  {answer(explanation)[0]}")
+        lines.append(f"  {answer(explanation).text}")
     if explanation is not None and plain["explanationLeavesOut"]:
         lines.append(f"  This does not take {plain['explanationLeavesOut']} into account.")
     return "".join(f"{line}\n" for line in lines)

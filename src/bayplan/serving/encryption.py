@@ -11,9 +11,8 @@ import ssl
 from collections.abc import Sequence
 from pathlib import Path
 
-import structlog
-
 from bayplan.apiserver.http.server import TlsFiles
+from bayplan.client.loggers import structlog
 from bayplan.worlds.certificates import Certificate, self_signed
 
 #: Whom a certificate is for that nobody gave.
@@ -21,7 +20,6 @@ _LOCAL_NAMES = ("localhost", "127.0.0.1")
 
 #: Of TLS 1.3, where nothing can be chosen, in Go neither.
 _ALWAYS_ON = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
-TLS_VERSIONS = {"VersionTLS12": ssl.TLSVersion.TLSv1_2, "VersionTLS13": ssl.TLSVersion.TLSv1_3}
 
 _log = structlog.get_logger("encryption")
 

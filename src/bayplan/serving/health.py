@@ -11,9 +11,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import structlog
-
 from bayplan.apiserver.http.requests import TEXT, Answer
+from bayplan.client.loggers import structlog
 
 _NO_SNIFFING: Final = (("x-content-type-options", "nosniff"),)
 _log = structlog.get_logger("healthz")

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import structlog
-
+from bayplan.client.loggers import structlog
 from bayplan.core.columns.resources import CPU_NAME
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue.queued_pod import QueuedPod

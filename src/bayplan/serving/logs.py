@@ -16,8 +16,7 @@ from contextlib import suppress
 from enum import StrEnum
 from typing import Any, TextIO
 
-import structlog
-
+from bayplan.client.loggers import structlog
 from bayplan.model.time_units import MICROSECOND, SECOND
 
 _LEVELS = {"debug": "I", "info": "I", "warning": "W", "error": "E", "critical": "F"}

@@ -12,12 +12,11 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qs
 
-import structlog
-
 from bayplan.apiserver.http.connections import PEER_CERTIFICATE
 from bayplan.apiserver.http.requests import Answer, error_answer
 from bayplan.apiserver.http.sending import NOT_CACHED, Receive, Scope, Send, send_answer
 from bayplan.apiserver.http.server import Server
+from bayplan.client.loggers import structlog
 from bayplan.serving.access import AccessControl
 from bayplan.serving.encryption import Encryption
 from bayplan.serving.health import text_answer

@@ -73,21 +73,30 @@ class Content:
             self._counts[kind] += 1
         else:
             by_namespace[meta.namespace][meta.name] = new
+            if _same_headings(old, new):
+                return
         self._index(kind, old, new)
 
     def _index(self, kind: str, old: Object | None, new: Object | None) -> None:
         obj = new or old
         assert obj is not None
         key = kind, obj.metadata.namespace, obj.metadata.name
-        # Writes to the status share the spec.
-        same_spec = type(old) is Pod and type(new) is Pod and old.spec is new.spec
-        if kind == "Pod" and not same_spec:
+        if kind == "Pod":
             _move(self._on_node, key, _node_names(old), _node_names(new))
         before = old.metadata.owner_references if old is not None else []
         after = new.metadata.owner_references if new is not None else []
-        # Writes that leave the owners alone share the list of them.
-        if before is not after and (before or after):
+        if before or after:
             _move(self._owned, key, _owner_uids(before), _owner_uids(after))
+
+
+def _same_headings(old: Object | None, new: Object) -> bool:
+    """Whether a write left alone what indices are about: most share the list of owners, and those to a status the spec.
+
+    Not knowing is as good as no.
+    """
+    if old is None or old.metadata.owner_references is not new.metadata.owner_references:
+        return False
+    return not isinstance(new, Pod) or (isinstance(old, Pod) and old.spec is new.spec)
 
 
 def _node_names(obj: Object | None) -> dict[str, None]:

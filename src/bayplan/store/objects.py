@@ -93,7 +93,7 @@ class Store:
     def get(self, kind: str, namespace: str, name: str) -> Object: ...
     def get(self, kind: Kind, namespace: str, name: str) -> Any:
         """The object; raises NotFound."""
-        return self._stored(_rules(kind), namespace, name)
+        return self._stored(RULES.get(kind) or _rules(kind), namespace, name)
 
     @overload
     def list(self, kind: type[ObjectT], namespace: str | None = None) -> builtins.list[ObjectT]: ...
@@ -191,7 +191,7 @@ class Store:
     def _modify(
         self, kind: Kind, namespace: str, name: str, change: Callable[[Any], Any], half: _Half, now: int
     ) -> Any:
-        rules = _rules(kind)
+        rules = RULES.get(kind) or _rules(kind)
         old = self._stored(rules, namespace, name)
         new = change(old)
         updating.check_preconditions(old, new, rules, must_name_version=False)
@@ -250,7 +250,8 @@ class Store:
         return Deletion(self._remove(namespace, RULES[Namespace], now), gone=True)
 
     def _stored(self, rules: KindRules, namespace: str, name: str) -> Any:
-        found = self._content.find(rules.kind, namespace, name)
+        by_name = self._content.objects[rules.kind].get(namespace)
+        found = None if by_name is None else by_name.get(name)
         if found is None:
             raise NotFound.of(rules, name)
         return found

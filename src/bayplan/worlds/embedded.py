@@ -22,9 +22,10 @@ from bayplan.core.events import Event
 from bayplan.model.time_units import MICROSECOND, MILLISECOND, SECOND
 from bayplan.worlds.claim_news import ClaimNews
 from bayplan.worlds.delays import Draws, Latencies
+from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.event_recording import EventRecorder
 from bayplan.worlds.event_writing import EventWriter
-from bayplan.worlds.simulated import DecidingScheduler, SimulatedWorld
+from bayplan.worlds.simulated import SimulatedWorld
 
 #: How much of its time the world may catch up on before requests are looked at again.
 TURN_NS = 5 * MILLISECOND

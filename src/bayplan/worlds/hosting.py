@@ -29,8 +29,8 @@ from bayplan.core.scheduler import Scheduler
 from bayplan.model.reading import SourcedDocument
 from bayplan.worlds.bootstrap import bootstrap, create
 from bayplan.worlds.delays import Draws, Latencies
+from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
-from bayplan.worlds.simulated import DecidingScheduler
 from bayplan.worlds.starting_documents import load
 
 #: Addresses that mean all of a machine's, and how the machine itself reaches them.

@@ -22,6 +22,7 @@ from bayplan.config.scheduling import build_scheduler
 from bayplan.core.decision import Decision
 from bayplan.core.events import (
     BindAnswered,
+    ClaimWriteFailed,
     Event,
     EvictAnswered,
     ObjectAdded,
@@ -39,7 +40,9 @@ from bayplan.worlds.extender_journal import answers_for, replayed_extenders
 
 FORMAT = "bayplan journal v1"
 
-_ANSWERS = {kind.__name__: kind for kind in (BindAnswered, EvictAnswered, VolumesAnswered, PermitAnswered)}
+_ANSWERS = {
+    kind.__name__: kind for kind in (BindAnswered, EvictAnswered, VolumesAnswered, ClaimWriteFailed, PermitAnswered)
+}
 _encoder = msgspec.json.Encoder(order="deterministic")
 
 

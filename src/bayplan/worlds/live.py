@@ -24,8 +24,8 @@ from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event
 from bayplan.model.kinds import Object
 from bayplan.model.time_units import MILLISECOND, SECOND
+from bayplan.worlds.driving import DecidingScheduler, rare_collections
 from bayplan.worlds.live_observers import LiveObserver, Observers
-from bayplan.worlds.simulated import DecidingScheduler, rare_collections
 
 #: How long decisions may keep reading and writing waiting.
 TURN_NS = 5 * MILLISECOND

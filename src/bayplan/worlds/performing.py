@@ -53,6 +53,9 @@ class Performer:
 
     def perform(self, action: Action, now: int) -> Event | None:
         """Do it; the answer, for actions that have one."""
+        if isinstance(action, SetCondition):  # by far the most frequent, mostly with nothing new to say
+            self._set_condition(action, now)
+            return None
         match action:
             case Bind(pod, uid, node):
                 return BindAnswered(pod, uid, self._try(lambda: self._bind(pod, uid, node, now)))
@@ -61,8 +64,6 @@ class Performer:
             case WriteVolumes(pod, uid, _):
                 error = self._try(lambda: self._write(action, now))
                 return VolumesAnswered(pod, uid, error, claims=self._claims_of(action))
-            case SetCondition(pod, _, _, _, _):
-                self._try(lambda: self._modify(pod, lambda stored: _with_condition(stored, action, now), now))
             case Nominate(pod, node):
                 self._try(lambda: self._modify(pod, lambda stored: _with_nomination(stored, node), now))
             case ClearNomination(pod, _):
@@ -119,6 +120,15 @@ class Performer:
         made = change(stored)
         if made is not stored:
             self._store.modify_status(Pod, namespace, name, lambda _: made, now)
+
+    def _set_condition(self, action: SetCondition, now: int) -> None:
+        namespace, name = action.pod.split("/")
+        stored = self._store.find(Pod, namespace, name)
+        if stored is None:
+            return
+        made = _with_condition(stored, action, now)
+        if made is not stored:
+            self._try(lambda: self._store.modify_status(Pod, namespace, name, lambda _: made, now))
 
     def _evict(self, action: Evict, now: int) -> str:
         """Condition first, then the delete. A pod that is gone, or another by the same name, is as good as evicted."""

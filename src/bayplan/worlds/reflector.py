@@ -7,7 +7,7 @@ everything is listed anew and the difference to what is known is delivered.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object
@@ -29,7 +29,7 @@ class Reflector:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[Place, Object] = {}
-        self._pending: deque[tuple[int, WatchEvent]] = deque()
+        self._pending: deque[tuple[int, Sequence[WatchEvent]]] = deque()
         self._last_due = 0
         self._listed_version = 0
         self._is_broken = False
@@ -40,14 +40,15 @@ class Reflector:
         """Everything there is, to be delivered at once."""
         return self._list()
 
-    def deliver_later(self, changes: Iterable[WatchEvent], due: int) -> None:
+    def deliver_later(self, changes: Sequence[WatchEvent], due: int) -> None:
         """What was written is delivered at `due`, and never before what was written earlier."""
         if self._is_broken:
             return
         self._last_due = due = max(due, self._last_due)
-        for change in changes:
-            if change.resource_version > self._listed_version:
-                self._pending.append((due, change))
+        if changes and changes[0].resource_version <= self._listed_version:
+            changes = [change for change in changes if change.resource_version > self._listed_version]
+        if changes:
+            self._pending.append((due, changes))
         if self._pending:
             self.due = self._pending[0][0]
 
@@ -63,16 +64,18 @@ class Reflector:
             return self._list() if self.due <= now else []
         pending, events = self._pending, []
         while pending and pending[0][0] <= now:
-            event = self._event_of(pending.popleft()[1])
-            if event is not None:
-                events.append(event)
+            for change in pending.popleft()[1]:
+                event = self._event_of(change)
+                if event is not None:
+                    events.append(event)
         self.due = pending[0][0] if pending else NEVER
         return events
 
     def _event_of(self, change: WatchEvent) -> Event | None:
         """What the scheduler observes; the old object is the one it knows, whatever the log says."""
         new = change.new
-        place = (change.kind, new.metadata.namespace, new.metadata.name)
+        meta = new.metadata
+        place = (change.kind, meta.namespace, meta.name)
         if change.type == DELETED:
             gone = self._known.pop(place, None)
             return ObjectRemoved(gone) if gone is not None else None

@@ -8,12 +8,11 @@ instant is fixed: what was planned first comes first.
 
 from __future__ import annotations
 
-import gc
 import heapq
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from itertools import count
-from typing import Protocol
+from typing import NamedTuple
 
 from bayplan.controllers.contract import Controller
 from bayplan.core.actions import Action, Bind, Emit, Evict, WriteVolumes
@@ -23,6 +22,7 @@ from bayplan.model.kinds import KINDS, Object
 from bayplan.model.watch_types import ADDED
 from bayplan.store import Store, WatchEvent
 from bayplan.worlds.delays import Draws
+from bayplan.worlds.driving import DecidingScheduler, rare_collections
 from bayplan.worlds.faults import CONFLICT, NO_FAULTS, TIMEOUT, Faults, Spoiled
 from bayplan.worlds.performing import EmittedEvent, Performer
 from bayplan.worlds.reflector import NEVER, Reflector
@@ -30,14 +30,7 @@ from bayplan.worlds.reflector import NEVER, Reflector
 #: More steps than this at one instant mean that the world goes round in circles.
 STEPS_AT_ONCE_MAX = 1_000_000
 SLOW_FACTOR = 100
-
-
-class DecidingScheduler(Protocol):
-    """What a world needs of a scheduler."""
-
-    def observe(self, event: Event, now: int) -> None: ...
-    def decide(self, now: int) -> Decision | None: ...
-    def due_at(self, now: int) -> int | None: ...
+_ANSWERED = frozenset((Bind, Evict, WriteVolumes))
 
 
 class SimulatedWorld:
@@ -70,14 +63,15 @@ class SimulatedWorld:
         self._on_decision = on_decision
         self._reflector = Reflector(store)
         self._cursor = store.watch()
-        self._planned: list[tuple[int, int, Callable[[int], None]]] = []
+        self._planned: list[tuple[int, int, Callable[[int], object]]] = []
         self._sequence = count()
         self._scheduler_free_at = started_at
         self._scheduler_due = started_at  # when the scheduler wants to be asked
         self._scheduler_has_news = True
         self._controller_due = [*[started_at] * len(self._controllers), NEVER]  # the last one is nobody's
         self._due_min = started_at  # of the controllers
-        self._listeners = _listeners(self._controllers)
+        self._listeners = {kind: _listeners(kind, self._controllers) for kind in KINDS}
+        self._wake_at = [controller.wake_at for controller in self._controllers]
         for event in self._reflector.start():
             self._observe(event)
         for obj in store.list_and_watch().objects:
@@ -92,7 +86,7 @@ class SimulatedWorld:
 
         self._plan(time, command)
 
-    def _plan(self, time: int, do: Callable[[int], None]) -> None:
+    def _plan(self, time: int, do: Callable[[int], object]) -> None:
         heapq.heappush(self._planned, (time if time > self.now else self.now, next(self._sequence), do))
 
     @property
@@ -118,9 +112,7 @@ class SimulatedWorld:
     def _settle(self) -> int:
         """Do everything that is due at this instant; when something is due next."""
         now, planned, cursor, log = self.now, self._planned, self._cursor, self.store.log
-        steps = 0
-        while steps < STEPS_AT_ONCE_MAX:
-            steps += 1
+        for _ in range(STEPS_AT_ONCE_MAX):
             if planned and planned[0][0] <= now:
                 self._do_planned()
             if cursor.resource_version < log.resource_version:
@@ -134,16 +126,14 @@ class SimulatedWorld:
                     self._ask_scheduler()
                 if self._scheduler_due <= now:
                     self._decide()
-            if cursor.resource_version == log.resource_version:
-                due = self._next_due()
-                if due > now:
-                    return due
+            if cursor.resource_version == log.resource_version and (due := self._next_due()) > now:
+                return due
         raise AssertionError(f"the world does not settle at {now}")
 
     def _do_planned(self) -> None:
-        while self._planned and self._planned[0][0] <= self.now:
-            _, _, do = heapq.heappop(self._planned)
-            do(self.now)
+        now, planned = self.now, self._planned
+        while planned and planned[0][0] <= now:
+            heapq.heappop(planned)[2](now)
 
     def _inform(self) -> None:
         """Writes reach the controllers at once, and are put on their way to the scheduler."""
@@ -151,9 +141,9 @@ class SimulatedWorld:
         heard: Sequence[int] | set[int] = ()
         changes = self._cursor.read()
         for change in changes:
-            positions = self._listeners[change.kind]
-            for position in positions:
-                self._controllers[position].observe(change, now)
+            positions, observers = self._listeners[change.kind]
+            for observe in observers:
+                observe(change, now)
             if positions is not heard:
                 heard = {*heard, *positions} if heard else positions
         self._ask_again(heard)
@@ -171,19 +161,20 @@ class SimulatedWorld:
         return delay
 
     def _deliver(self) -> None:
-        now, observe = self.now, self.scheduler.observe
+        now, observe, on_event = self.now, self.scheduler.observe, self._on_event
         for event in self._reflector.deliver(now):
-            if self._on_event is not None:
-                self._on_event(event, now)
+            if on_event is not None:
+                on_event(event, now)
             observe(event, now)
         self._scheduler_has_news = True
 
     def _ask_again(self, positions: Iterable[int]) -> None:
         """When these controllers want to act; nothing else than news and acting changes a controller's mind."""
+        times, wake_at = self._controller_due, self._wake_at
         for position in positions:
-            due = self._controllers[position].wake_at()
-            self._controller_due[position] = NEVER if due is None else due
-        self._due_min = min(self._controller_due)
+            due = wake_at[position]()
+            times[position] = NEVER if due is None else due
+        self._due_min = min(times)
 
     def _reconcile(self) -> None:
         acting = [position for position, due in enumerate(self._controller_due) if due <= self.now]
@@ -227,10 +218,13 @@ class SimulatedWorld:
         self._scheduler_has_news = True
 
     def _send(self, action: Action, arrives: int) -> None:
-        is_answered = isinstance(action, Bind | Evict | WriteVolumes)
+        is_answered = type(action) in _ANSWERED
         spoiled = self._faults.spoil(self._draws.random, self.now) if is_answered else None
         answered = arrives + self._draws.api()
-        self._plan(arrives, lambda now: self._arrive(action, spoiled, answered, now))
+        if is_answered:
+            self._plan(arrives, partial(self._arrive, action, spoiled, answered))
+        else:
+            self._plan(arrives, partial(self._performer.perform, action))
 
     def _arrive(self, action: Action, spoiled: Spoiled | None, answered: int, now: int) -> None:
         answer = self._performer.refuse(action, CONFLICT) if spoiled is Spoiled.REFUSED else None
@@ -255,31 +249,21 @@ class SimulatedWorld:
 
     def _inform_controllers_of(self, obj: Object) -> None:
         change = WatchEvent(ADDED, type(obj).__name__, None, obj, 0, self.now)
-        for position in self._listeners[change.kind]:
-            self._controllers[position].observe(change, self.now)
+        for observe in self._listeners[change.kind].observers:
+            observe(change, self.now)
         self._due_min = self.now
 
 
-def _listeners(controllers: Sequence[Controller]) -> dict[str, list[int]]:
-    """For each kind, the positions of the controllers that want to hear of it."""
-    return {
-        kind: [position for position, controller in enumerate(controllers) if kind in controller.watches]
-        for kind in KINDS
-    }
+class _Listeners(NamedTuple):
+    """The controllers that want to hear of a kind: which they are, and how they are told."""
+
+    positions: list[int]
+    observers: list[Callable[[WatchEvent, int], None]]
 
 
-@contextmanager
-def rare_collections() -> Iterator[None]:
-    """Let the garbage collector look less often: a cluster is many objects that live long and hold no cycles.
-
-    At its usual pace it would go through all of them again and again, for a third of the time.
-    """
-    thresholds = gc.get_threshold()
-    gc.set_threshold(100_000, 50, 1_000)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
+def _listeners(kind: str, controllers: Sequence[Controller]) -> _Listeners:
+    positions = [position for position, controller in enumerate(controllers) if kind in controller.watches]
+    return _Listeners(positions, [controllers[position].observe for position in positions])
 
 
 def _unknown(action: Action) -> Event:

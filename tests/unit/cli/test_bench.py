@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from bayplan.analysis.bench import scaling
 from bayplan.analysis.bench.measure import Measurement
-from bayplan.analysis.bench.scaling import measure_scaling
+from bayplan.analysis.bench.scaling import Growth, growths, measure_scaling
 from bayplan.analysis.bench.workloads import WORKLOADS
 from bayplan.cli import bench
+from bayplan.report.scaling_plot import FAMILIES
 
 from .conftest import Bayplan
 
@@ -88,25 +90,48 @@ def test_wrong_usage(bayplan: Bayplan, arguments: tuple[str, ...]) -> None:
 
 
 def test_scaling_varies_nodes_and_running_pods() -> None:
-    points = list(measure_scaling(["basic"], 10, [5, 7], [0, 3], measured))
+    many = scaling.NODES_UNDER_PODS
+    points = list(measure_scaling(["basic"], 10, [5, many], [3], measured))
     assert [(point.varied, point.measured.nodes, point.measured.running) for point in points] == [
         ("nodes", 5, 0),
-        ("nodes", 7, 0),
-        ("running", scaling.NODES_UNDER_PODS, 0),
-        ("running", scaling.NODES_UNDER_PODS, 3 * scaling.NODES_UNDER_PODS),
+        ("nodes", many, 0),
+        ("running", many, 0),
+        ("running", many, 3 * many),
     ]
+
+
+@pytest.mark.parametrize(
+    ("workload", "pods", "placed"),
+    [("basic", 10, 10), ("basic", 10**6, WORKLOADS["basic"].count // 2), ("anti-affinity", 1_000, 80)],
+)
+def test_scaling_places_no_more_than_there_is_room_for(workload: str, pods: int, placed: int) -> None:
+    assert [point.measured.pods for point in measure_scaling([workload], pods, [100], [], measured)] == [placed]
+
+
+def test_growth_is_from_the_fewest_nodes_to_the_most() -> None:
+    def slower(workload: str, node_count: int, pods: int, bystanders_per_node: int) -> Measurement:
+        return replace(measured(workload, node_count, pods, bystanders_per_node), p50_us=node_count / 10 + 50)
+
+    points = list(measure_scaling(["basic", "spread"], 10, [500, 2_000, 5_000], [3], slower))
+    assert growths(points) == [Growth("basic", 10.0, 5.5), Growth("spread", 10.0, 5.5)]
+
+
+def test_every_workload_is_drawn() -> None:
+    drawn = [name for names in FAMILIES.values() for name in names]
+    assert sorted(drawn) == sorted(WORKLOADS)
 
 
 def test_scale_draws(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="pictures need the extra `plot`")
     monkeypatch.setattr(
-        bench, "measure_scaling", lambda names, pods, nodes: measure_scaling(names, pods, nodes, [0, 5], measured)
+        bench, "measure_scaling", lambda names, pods, nodes: measure_scaling(names, pods, nodes, [2, 5], measured)
     )
     said = bayplan("bench", "--scale", "--workload", "spread", "--nodes", "500", "--out", str(tmp_path / "scale"))
     assert said.code == 0
     page = (tmp_path / "scale.html").read_text()
     assert page.count("<svg") == 1
     assert "<td>spread</td><td>500</td>" in page
+    assert "spread: 1 times the nodes, 1.0 times the cost" in said.err
     assert (tmp_path / "scale.png").read_bytes()[:4] == b"\x89PNG"
     assert len(json.loads((tmp_path / "scale.json").read_text())["measurements"]) == 3
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bayplan import Cluster
+from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.explain.explanation import explanation_parts
 from bayplan.report.terminal import rendered
 from bayplan.testing import builders as make
@@ -65,7 +66,18 @@ def test_the_table_has_nothing_that_the_json_lacks(
     )
     table = bayplan("explain", pod, "-f", file, *flags).out
     document = bayplan("explain", pod, "-f", file, "-o", "json", *flags).json()
-    assert rendered(explanation_parts(document)) == table
+    assert rendered(terminal_parts(explanation_parts(document))) == table
+
+
+def test_a_page_and_a_comment(bayplan: Bayplan, file_of: FileOf) -> None:
+    file = file_of(make.node("a").capacity(cpu="4"), make.pod("low").cpu("2").running("a"), make.pod("x").cpu("1"))
+    page = bayplan("explain", "x", "-f", file, "-o", "html")
+    assert (page.code, page.err) == (0, "")
+    assert page.out.startswith("<!DOCTYPE html>")
+    assert 'title="default/low: 2, priority 0"' in page.out
+    comment = bayplan("explain", "x", "-f", file, "-o", "markdown")
+    assert comment.first_line == "### bayplan explain x"
+    assert "✅ **default/x fits on the only node; a wins with " in comment.out
 
 
 def test_json_with_all_reasons(bayplan: Bayplan, file_of: FileOf) -> None:

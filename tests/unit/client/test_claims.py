@@ -13,11 +13,12 @@ from tests.writing import Answer, ServingClient, refusal
 from bayplan.client.contract import LostError
 from bayplan.client.writes import Limits, Writer
 from bayplan.core.actions import Action, DeallocateClaim, ReleaseClaim, WriteVolumes
-from bayplan.core.events import Event, VolumesAnswered
+from bayplan.core.events import ClaimWriteFailed, Event, VolumesAnswered
 from bayplan.model.kinds import Object
 from bayplan.model.meta import RawQuantity
 from bayplan.model.pod import Container, Pod, ResourceRequirements
 from bayplan.model.resource_claims import CLAIM_FINALIZER, EXTENDED_RESOURCE_ANNOTATION, ResourceClaim
+from bayplan.model.time_units import MILLISECOND
 from bayplan.testing.builders import pod
 from bayplan.testing.devices import DRIVER, asks, claim_of, device_class, held, owned
 
@@ -44,6 +45,7 @@ class Claims:
         self.client = ServingClient(self.api, *faults)
         self.user: Pod = pod("p").uid(self.uid).obj()
         self.device_class = device_class("gpu")
+        self.answered_at: list[int] = []
 
     def wanted(self, *devices: str, name: str = "c", others: tuple[Pod, ...] = ()) -> ResourceClaim:
         made = held(claim_of(name, asks("r", of="gpu")), "n1", *(devices or ("d0",)), by=[*others, self.user])
@@ -59,12 +61,17 @@ class Claims:
             ("DeviceClass", "/gpu"): self.device_class,
         }
         answers: list[Event] = []
+        self.answered_at = []
+
+        def take(answer: Event) -> None:
+            answers.append(answer)
+            self.answered_at.append(virtual_ns())
 
         async def play() -> None:
             writer = Writer(
                 self.client,
                 lambda kind, key: known.get((kind, key)),
-                answers.append,
+                take,
                 limits=Limits(qps=0),
                 clock=virtual_ns,
             )
@@ -206,6 +213,23 @@ def test_a_claim_that_is_gone_needs_nothing(delete: bool) -> None:
         ReleaseClaim("default/p", claims.uid, "default/gone", delete), DeallocateClaim("default/p", "u", "default/gone")
     )
     assert claims.client.requests
+
+
+@pytest.mark.parametrize(
+    "action", [DeallocateClaim("default/p", "u", "default/c"), ReleaseClaim("default/p", "u", "default/c", delete=True)]
+)
+def test_a_claim_that_cannot_be_freed_is_reported_later_each_time(action: Action) -> None:
+    claims = Claims(*[refusal(403, "you may not")] * 3)
+    assert claims.perform(action, action, action) == [ClaimWriteFailed("default/p", "u", "you may not")] * 3
+    first, second, third = claims.answered_at
+    assert second - first == 100 * MILLISECOND
+    assert third - second == 200 * MILLISECOND
+
+
+def test_a_claim_that_was_freed_is_not_reported() -> None:
+    claims = Claims()
+    claims.written(claims.wanted())
+    assert claims.perform(DeallocateClaim("default/p", claims.uid, "default/c")) == []
 
 
 def extended(claims: Claims) -> ResourceClaim:

@@ -45,11 +45,15 @@ def test_nodes_share_their_images() -> None:
 
 
 def test_the_memory_of_parts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "_PARTS_MAX", 10)
-    shared = SharedParts()
+    """What comes again and again is not forgotten with the rest."""
+    monkeypatch.setattr(sharing, "GENERATION_MAX", 10)
+    shared, first = SharedParts(), made("first")
+    shared.share(first)
     for number in range(50):
         each = made(f"p{number}")
         each.metadata.labels = {"number": str(number)}
         shared.share(each)
         assert each.metadata.labels == {"number": str(number)}
-    assert len(shared._parts) <= 10
+        assert each.spec.containers is first.spec.containers
+    assert len(shared._parts) <= 20
+    assert len(shared._texts) <= 20

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from copy import deepcopy
 
+import pytest
+
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.actions import Bind, DeallocateClaim, Nominate, ReleaseClaim, SetCondition, WriteVolumes
 from bayplan.core.decision import Decision
-from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged, ObjectRemoved, VolumesAnswered
+from bayplan.core.events import (
+    BindAnswered,
+    ClaimWriteFailed,
+    ObjectAdded,
+    ObjectChanged,
+    ObjectRemoved,
+    VolumesAnswered,
+)
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.kinds import Object
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod
-from bayplan.model.resource_claims import ResourceClaim
+from bayplan.model.resource_claims import EXTENDED_RESOURCE_ANNOTATION, ResourceClaim
 from bayplan.testing.builders import node, pod
-from bayplan.testing.devices import asks, claim_of, device, device_class, held, slice_of, with_claims
+from bayplan.testing.devices import asks, claim_of, device, device_class, held, owned, slice_of, with_claims
 
 SECOND = 10**9
 GPU = "example.com/gpu"
@@ -142,6 +151,46 @@ def test_devices_out_of_reach_are_taken_from_the_claim() -> None:
     free = claim_of("c", asks("r"))
     world.observe(ObjectChanged(claim, free), 2 * SECOND)
     assert written(decided(world, 12)).status.allocation is not None
+
+
+@pytest.mark.parametrize("is_own", [False, True], ids=["deallocated", "deleted"])
+def test_a_pod_whose_claim_could_not_be_freed_is_tried_again(is_own: bool) -> None:
+    world, freeing = _frees_a_claim(is_own=is_own)
+    assert world.decide(100 * SECOND) is None  # nothing else would wake it
+    world.observe(ClaimWriteFailed("default/p", "another", "of a pod that had the name before"), 100 * SECOND)
+    assert world.decide(100 * SECOND) is None
+    world.observe(ClaimWriteFailed("default/p", "pod-default-p", "the server is busy"), 100 * SECOND)
+    assert freeing in decided(world, 100).actions
+
+
+def test_a_claim_that_could_not_be_freed_while_the_pod_is_tried_brings_it_back() -> None:
+    world, freeing = _frees_a_claim(is_own=False)
+    queued = world.queue.find("default/p")
+    assert queued is not None
+    world.queue.activate(["default/p"], 100 * SECOND)
+    popped = world.queue.pop(100 * SECOND)
+    assert popped is queued
+    world.observe(ClaimWriteFailed("default/p", "pod-default-p", "the server is busy"), 100 * SECOND)
+    world.queue.return_failed(popped, ["DynamicResources"], [], 100 * SECOND)
+    assert freeing in decided(world, 103).actions
+
+
+def _frees_a_claim(*, is_own: bool) -> tuple[Scheduler, DeallocateClaim | ReleaseClaim]:
+    """A scheduler that has decided to take devices from the claim of pod p, and how it said so."""
+    asking = pod("p").request({GPU: 1}).obj() if is_own else user("p", "c")
+    claim = held(claim_of("c", asks("r")), "n1", "d0")
+    assert claim.status.allocation is not None
+    gone = NodeSelectorRequirement(key="metadata.name", operator="In", values=["gone"])
+    claim.status.allocation.node_selector = NodeSelector(node_selector_terms=[NodeSelectorTerm(match_fields=[gone])])
+    if is_own:
+        claim.metadata.annotations[EXTENDED_RESOURCE_ANNOTATION] = "true"
+        claim = owned(claim, asking)
+    world = scheduler(claim, asking)
+    freeing = decided(world).actions[0]
+    expected = ReleaseClaim("default/p", "pod-default-p", "default/c", True) if is_own else None
+    assert freeing == (expected or DeallocateClaim("default/p", "pod-default-p", "default/c"))
+    assert isinstance(freeing, DeallocateClaim | ReleaseClaim)
+    return world, freeing
 
 
 def as_written(claim: ResourceClaim, version: str) -> ResourceClaim:

@@ -17,8 +17,8 @@ from typing import ClassVar, NamedTuple
 
 from bayplan.controllers.delays import Delays, FixedDelays
 from bayplan.controllers.ownership import NamespacedName, is_active, is_terminal, namespaced_name
-from bayplan.controllers.timers import Timers, earliest
-from bayplan.controllers.work_queue import WorkQueue
+from bayplan.controllers.timers import Timers
+from bayplan.controllers.work_queue import AT_ONCE
 from bayplan.controllers.writes import delete_pod
 from bayplan.model.conditions import FALSE, TRUE, find_condition, with_condition, with_pod_condition
 from bayplan.model.meta import Condition, ObjectMeta
@@ -78,38 +78,38 @@ class Kubelet:
         self._down: set[str] = set()  # only ever asked, never iterated
         self._held: dict[str, dict[NamespacedName, None]] = {}
         """By node, pods whose time came while it was away."""
-        self._back: WorkQueue[str] = WorkQueue()
+        self._back: dict[str, None] = {}
         """Nodes that have come, until their pods have been looked at."""
 
     def node_down(self, name: str, now: int) -> None:  # noqa: ARG002
         """From now on nothing happens on the node."""
         self._down.add(name)
-        self._back.discard(name)
+        self._back.pop(name, None)
 
     def node_up(self, name: str, now: int) -> None:  # noqa: ARG002
         """The node is back: what should have happened on it happens now."""
         self._down.discard(name)
-        self._back.add(name)
+        self._back[name] = None
 
     def observe(self, change: WatchEvent, now: int) -> None:
         obj = change.new
         if isinstance(obj, Pod):
-            key = namespaced_name(obj)
             if change.type == DELETED:
-                self._drop(key)
+                self._drop(namespaced_name(obj))
             elif obj.spec.node_name:
-                self._plan(key, obj, now)
+                self._plan(namespaced_name(obj), obj, now)
         elif change.type == ADDED and obj.metadata.name not in self._down:
-            self._back.add(obj.metadata.name)
+            self._back[obj.metadata.name] = None
 
     def reconcile(self, store: Store, now: int) -> None:
-        for name in self._back.take(now):
+        back, self._back = self._back, {}
+        for name in back:
             self._resume(store, name, now)
         while (key := self._timers.pop_if_due(now)) is not None:
             self._act(store, key, now)
 
     def wake_at(self) -> int | None:
-        return earliest(self._back.wake_at(), self._timers.next_at())
+        return AT_ONCE if self._back else self._timers.next_at()
 
     # What is due, and when.
 

@@ -91,7 +91,7 @@ class TaintEvictionController:
 
     def _judge(self, pod: Pod, now: int) -> None:
         key = namespaced_name(pod)
-        seconds = _seconds_to_stay(pod.spec.tolerations, self._tainted.get(pod.spec.node_name, []))
+        seconds = seconds_to_stay(pod.spec.tolerations, self._tainted.get(pod.spec.node_name, []))
         if seconds is None:
             self._cancel(key)
         elif seconds == 0:
@@ -109,7 +109,7 @@ class TaintEvictionController:
             self._evictions.cancel(key)
 
 
-def _seconds_to_stay(tolerations: list[Toleration], taints: list[Taint]) -> int | None:
+def seconds_to_stay(tolerations: list[Toleration], taints: list[Taint]) -> int | None:
     """None for ever; the shortest time among the tolerations that are made use of, each taint's first."""
     shortest: int | None = None
     for taint in taints:

@@ -65,11 +65,28 @@ def with_room(array: NDArray[Item], length: int, fill: int = 0) -> NDArray[Item]
     return longer
 
 
+_FEW = 32
+
+
 def distinct(rows: RowArray) -> RowArray:
     """The rows in order, each once. Fast where all are the same one, as after most decisions, or very many."""
     if not len(rows):
         return rows
     if np.count_nonzero(rows == rows[0]) == len(rows):
         return rows[:1]
-    # To count them takes time for each row there could be, and little; to sort them takes time for each row given.
-    return np.flatnonzero(np.bincount(rows)) if rows.max() < DENSE * len(rows) else np.unique(rows)
+    # To count them takes little time, but for each row there could be; to sort them takes time for each row given.
+    if rows.max() < DENSE * len(rows):
+        return np.flatnonzero(np.bincount(rows))
+    # As `np.unique` does it, without the table of hashes that it makes for whole numbers.
+    ordered = np.sort(rows)
+    is_first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=is_first[1:])
+    return ordered[is_first]
+
+
+def all_differ(rows: RowArray) -> bool:
+    """Whether no row is there twice."""
+    if len(rows) < _FEW:  # arrays would take longer
+        return len(set(rows.tolist())) == len(rows)
+    ordered = np.sort(rows)
+    return not (ordered[1:] == ordered[:-1]).any()

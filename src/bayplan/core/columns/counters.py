@@ -43,6 +43,7 @@ class CounterKey(NamedTuple):
 
     matches: tuple[PodMatch, ...]
     skip_terminating: bool
+    below: int | None = None  # only pods of a lower priority than this
 
 
 class NodeCounts:
@@ -81,6 +82,9 @@ class NodeCounts:
                 domain = column.ids.item(node_row)
                 if domain != ABSENT:
                     sums[domain] += amount
+
+
+_NOBODY: Mapping[int, NodeCounts] = {}
 
 
 class PodCounter:
@@ -124,15 +128,18 @@ class Counters:
         self._term_index = TermIndex(self.terms)
         self._shapes_carrying: defaultdict[int, list[PodShape]] = defaultdict(list)  # by term
         self._carriers: dict[int, NodeCounts] = {}
+        self._carriers_below: dict[int, dict[int, NodeCounts]] = {}  # by term, then by the priority they are below
         self._carrier_totals: defaultdict[int, int] = defaultdict(int)  # pods that carry a term, ghosts' included
 
-    def pods_matching(self, matches: tuple[PodMatch, ...], *, skip_terminating: bool) -> PodCounter:
-        """The counter of pods that meet all of them; made now if nobody asked before."""
-        key = CounterKey(matches, skip_terminating)
+    def pods_matching(
+        self, matches: tuple[PodMatch, ...], *, skip_terminating: bool, below: int | None = None
+    ) -> PodCounter:
+        """The counter of pods that meet all of them, of any priority or below one; made now if nobody asked before."""
+        key = CounterKey(matches, skip_terminating, below)
         counter = self._pod_counters.get(key)
         if counter is None:
             counter = self._pod_counters[key] = PodCounter(key, self._shapes.identities)
-            counter.nodes = NodeCounts(self._count_where(counter.matching(), skip_terminating))
+            counter.nodes = NodeCounts(self._count_where(counter.matching(), key))
             self._counter_index.add(counter, *(match.selector for match in matches))
             for identity_id, followers in self._followers.items():
                 if counter.matches(identity_id):
@@ -144,6 +151,14 @@ class Counters:
         counts = self._carriers.get(term_id)
         if counts is None:
             counts = self._carriers[term_id] = NodeCounts(self._count_carriers(term_id))
+        return counts
+
+    def carriers_below(self, term_id: int, priority: int) -> NodeCounts:
+        """The same for pods of a lower priority."""
+        by_priority = self._carriers_below.setdefault(term_id, {})
+        counts = by_priority.get(priority)
+        if counts is None:
+            counts = by_priority[priority] = NodeCounts(self._count_carriers(term_id, priority))
         return counts
 
     def terms_reaching(
@@ -176,18 +191,23 @@ class Counters:
 
     def on_pod(self, pod_row: int, node_row: int, sign: int) -> None:
         """A pod came to (+1) or left (-1) a node."""
-        shape = self._shapes.shapes[self._pods.shape_ids.item(pod_row)]
+        pods = self._pods
+        shape = self._shapes.shapes[pods.shape_ids.item(pod_row)]
         followers = self._followers_of(shape.identity_id)
         if followers:
-            terminating = self._pods.terminating.item(pod_row)
+            terminating, priority = pods.terminating.item(pod_row), pods.priorities.item(pod_row)
             for counter in followers:
-                if not (terminating and counter.key.skip_terminating):
+                _, skip_terminating, below = counter.key
+                if not (terminating and skip_terminating) and (below is None or priority < below):
                     counter.nodes.add(node_row, sign)
         for term_id in shape.carried_ids:
             self._carrier_totals[term_id] += sign
             counts = self._carriers.get(term_id)
             if counts is not None:
                 counts.add(node_row, sign)
+            for below, counts in self._carriers_below.get(term_id, _NOBODY).items():
+                if pods.priorities.item(pod_row) < below:
+                    counts.add(node_row, sign)
 
     def _followers_of(self, identity_id: int) -> list[PodCounter]:
         followers = self._followers.get(identity_id)
@@ -197,17 +217,21 @@ class Counters:
             self._followers[identity_id] = followers
         return followers
 
-    def _count_where(self, identity_matches: BoolArray, skip_terminating: bool) -> IdArray:
+    def _count_where(self, identity_matches: BoolArray, key: CounterKey) -> IdArray:
         pods = self._pods
         counted = identity_matches[pods.identity_ids] & (pods.node_rows != ABSENT)
-        if skip_terminating:
+        if key.skip_terminating:
             counted &= ~pods.terminating
+        if key.below is not None:
+            counted &= pods.priorities < key.below
         return np.bincount(pods.node_rows[counted]).astype(np.int32)
 
-    def _count_carriers(self, term_id: int) -> IdArray:
+    def _count_carriers(self, term_id: int, below: int | None = None) -> IdArray:
         pods = self._pods
         carried = self.times_carried(term_id)[pods.shape_ids]
         running = (pods.node_rows != ABSENT) & (carried > 0)
+        if below is not None:
+            running &= pods.priorities < below
         counts = np.bincount(pods.node_rows[running], weights=carried[running])
         return counts.astype(np.int32)
 

@@ -92,6 +92,8 @@ def is_any_interested(extenders: Iterable[Extender], pod: PodInfo) -> bool:
     return any(extender.is_interested(pod) for extender in extenders)
 
 
-def binder_for(extenders: Iterable[Extender], pod: PodInfo) -> Extender | None:
+def binder_for(extenders: Sequence[Extender], pod: PodInfo) -> Extender | None:
     """The one that binds the pod; a configuration has one binder at most."""
+    if not extenders:
+        return None
     return next((one for one in extenders if one.binds and one.is_interested(pod)), None)

@@ -6,11 +6,12 @@ The budget of each node's dry run is spent from the most important pod downward;
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray
+from bayplan.core.columns import BoolArray, IdArray, IntArray, RowArray
 from bayplan.core.snapshot import View
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.selectors import CompiledSelector, SelectorError, compile_label_selector
@@ -28,8 +29,10 @@ def protect(view: View, pod_rows: RowArray, node_starts: RowArray) -> Protection
     """`pod_rows` are grouped by node, most important first; `node_starts` has the first position of each pod's node."""
     violating = np.zeros(len(pod_rows), dtype=np.bool_)
     by_budget: dict[str, BoolArray] = {}
+    identities = np.unique(view.pods.identity_ids[pod_rows], return_inverse=True)
+    namespaces = {view.shapes.identities.values[each].namespace for each in identities[0].tolist()}
     for (namespace, name), budget in view.objects.budgets.items():
-        covered = _covered(view, budget, pod_rows)
+        covered = _covered(view, budget, pod_rows, identities) if namespace in namespaces else None
         if covered is None:
             continue
         spent = np.cumsum(covered)
@@ -42,15 +45,24 @@ def protect(view: View, pod_rows: RowArray, node_starts: RowArray) -> Protection
     return Protection(violating, by_budget)
 
 
-def _covered(view: View, budget: PodDisruptionBudget, pod_rows: RowArray) -> BoolArray | None:
+def is_covered(budget: PodDisruptionBudget, labels: Mapping[str, str]) -> bool:
+    """Whether the budget counts pods of its namespace with these labels."""
+    selector = _selector(budget)
+    return selector is not None and bool(labels) and selector.matches(labels)
+
+
+def _covered(
+    view: View, budget: PodDisruptionBudget, pod_rows: RowArray, identities: tuple[IdArray, RowArray]
+) -> BoolArray | None:
     """(victims,) pods whose eviction the budget counts; None when there are none."""
     selector = _selector(budget)
     if selector is None:
         return None
-    lookup = _matching_identities(view, budget.metadata.namespace, selector)
-    if not lookup.any():
+    ids, positions = identities
+    matching = _matching(view, budget.metadata.namespace, selector, ids)
+    if not matching.any():
         return None
-    covered = lookup[view.pods.identity_ids[pod_rows]]
+    covered: BoolArray = matching[positions]
     if budget.status and budget.status.disrupted_pods:
         covered &= _not_disrupted(view, budget, pod_rows)
     return covered if covered.any() else None
@@ -65,12 +77,13 @@ def _selector(budget: PodDisruptionBudget) -> CompiledSelector | None:
     return None if selector.selects_nothing or selector.is_empty else selector
 
 
-def _matching_identities(view: View, namespace: str, selector: CompiledSelector) -> BoolArray:
+def _matching(view: View, namespace: str, selector: CompiledSelector, identity_ids: IdArray) -> BoolArray:
     """(identities,) A pod without labels is never covered, whatever the selector says."""
+    values = view.shapes.identities.values
     return np.array(
         [
             identity.namespace == namespace and bool(identity.labels) and selector.matches(dict(identity.labels))
-            for identity in view.shapes.identities.values
+            for identity in map(values.__getitem__, identity_ids.tolist())
         ],
         dtype=np.bool_,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from bayplan.core.actions import ClearNomination, Evict
 from bayplan.core.cache import Cache
 from bayplan.core.columns import RowArray
@@ -27,10 +29,19 @@ def prepare(pod: PodInfo, view: View, node_row: int, victim_rows: RowArray) -> l
 def make_room(cache: Cache, pod: PodInfo, view: View, node: str, victim_rows: RowArray) -> list[str]:
     """Where no time passes: the victims leave the cache, and so do nominations of lower priority; the victims' keys."""
     victims = [view.pods.keys[row] for row in victim_rows.tolist()]
-    _give_back_devices(cache, {view.pods.uids[row] for row in victim_rows.tolist()})
-    for key in (*victims, *overtaken(pod, view, node)):
+    overtakes = overtaken(pod, view, node)
+    let_go(cache, victims)
+    for key in overtakes:
         cache.remove_pod(key)
     return victims
+
+
+def let_go(cache: Cache, keys: Sequence[str]) -> None:
+    """The pods leave the cache, and what they reserved is free."""
+    pods = cache.pods
+    _give_back_devices(cache, {pods.uids[pods.rows_by_key[key]] for key in keys})
+    for key in keys:
+        cache.remove_pod(key)
 
 
 def _give_back_devices(cache: Cache, uids: set[str]) -> None:

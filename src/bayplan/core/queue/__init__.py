@@ -190,7 +190,7 @@ class SchedulingQueue:
             self._end(queued)
             return queued.state
         queued.note_failure(tuple(rejectors), tuple(pending), now)
-        assert all(self._profile(queued).reactions.know(plugin) for plugin in queued.rejectors)
+        assert all(map(self._profile(queued).reactions.know, queued.rejectors))
         self.figures.rejected_by(queued, queued.rejectors)
         self._requeue(queued, self._strategy_since(queued, since), now, labels.SCHEDULE_ATTEMPT_FAILURE)
         return queued.state
@@ -202,9 +202,9 @@ class SchedulingQueue:
         kept_before = self.nominations.node_of(queued.info)
         if node_name is None:
             self.nominations.confirm(queued.pod, queued.info)
-        else:
+        elif node_name or kept_before:
             self.nominations.set(queued.pod, queued.info, node_name)
-        if kept_before != self.nominations.node_of(queued.info):
+        if kept_before and kept_before != self.nominations.node_of(queued.info):
             self._give_back(queued, kept_before, now)
         if node_name:
             self._send_next_scout(queued.key, now)
@@ -248,6 +248,15 @@ class SchedulingQueue:
             if flying is not None:
                 self._in_flight.note(WILDCARD, None, flying.pod)
 
+    def retry(self, key: str, now: int) -> None:
+        """What was done for this pod came to nothing: try it again once its backoff is over."""
+        queued = self.resting.get(key)
+        if queued is not None and queued.state is PodState.UNSCHEDULABLE:
+            self._wake([(queued, Strategy.AFTER_BACKOFF)], now, labels.SCHEDULE_ATTEMPT_FAILURE)
+        flying = self._in_flight.find(key)
+        if flying is not None:
+            self._in_flight.note(WILDCARD, None, flying.pod)
+
     def release(self, key: str, now: int) -> None:
         """A gate may have opened for this pod: ask again and, if so, let the wake-up go on that brought it there."""
         queued = self.resting.get(key)
@@ -256,9 +265,11 @@ class SchedulingQueue:
 
     def tick(self, now: int) -> None:
         """Whatever time alone brings back. Late or not, the result is that of flushes at their own times."""
+        if len(self.resting) == len(self._active.live):
+            return  # nobody rests elsewhere
         if len(self._parked):
             self.flush_parked(self._flush_after(now) - FLUSH_PERIOD_NS)
-        if len(self._backoff):
+        if len(self.resting) > len(self._active.live) + len(self._parked):
             self.flush_backoff(now)
 
     def flush_backoff(self, now: int) -> None:
@@ -296,7 +307,7 @@ class SchedulingQueue:
     @property
     def anybody_listens(self) -> bool:
         """Whether there is a pod that something which happens now may help."""
-        return bool(self.resting) or bool(len(self._in_flight))
+        return bool(self.resting) or bool(self._in_flight.flights)
 
     @property
     def has_next(self) -> bool:

@@ -18,6 +18,6 @@ def may_enter(plugins: tuple[PreEnqueuePlugin, ...], pod: PodInfo, asked_first: 
     ordered = sorted(plugins, key=lambda plugin: plugin.name != asked_first) if asked_first else plugins
     for plugin in ordered:
         status = plugin.pre_enqueue(pod)
-        if not status.ok:
+        if status is not SUCCESS and not status.ok:
             return replace(status, plugin=plugin.name)
     return SUCCESS

@@ -40,13 +40,14 @@ class InFlight:
     """Flights by uid, as a deleted pod may still be in flight when one of its name is created again."""
 
     def __init__(self) -> None:
-        self._flights: OrderedDict[str, _Flight] = OrderedDict()  # in order of pop, hence of position
+        self.flights: OrderedDict[str, _Flight] = OrderedDict()
+        """In order of pop, hence of position; to be read only."""
         self._by_key: dict[str, list[_Flight]] = {}
         self._events: deque[InFlightEvent] = deque()
         self._cut = 0  # how many cluster events have been dropped from the front
 
     def __len__(self) -> int:
-        return len(self._flights)
+        return len(self.flights)
 
     @property
     def event_count(self) -> int:
@@ -57,7 +58,7 @@ class InFlight:
         return Counter(event.cluster_event.label for event in list(self._events))
 
     def queued_pods(self) -> Iterator[QueuedPod]:
-        return (flight.queued for flight in self._flights.values())
+        return (flight.queued for flight in self.flights.values())
 
     def find(self, key: str) -> QueuedPod | None:
         """The pod of that name in flight; the latest one, and none that is gone."""
@@ -68,31 +69,31 @@ class InFlight:
 
     def start(self, queued: QueuedPod) -> None:
         identity = identity_of(queued.info)
-        assert identity not in self._flights
+        assert identity not in self.flights
         flight = _Flight(queued, self._cut + len(self._events))
-        self._flights[identity] = flight
+        self.flights[identity] = flight
         self._by_key.setdefault(queued.key, []).append(flight)
 
     def note(self, cluster_event: ClusterEvent, old: Object | None, new: Object | None) -> None:
         """Something happened; of interest to some plugin."""
-        if self._flights:
+        if self.flights:
             self._events.append(InFlightEvent(cluster_event, old, new))
 
     def update(self, pod: Pod, info: PodInfo) -> None:
         """The pod changed. The attempt goes on with what it has; the queued pod gets it on return."""
-        self._flights[identity_of(info)].newest = (pod, info)
+        self.flights[identity_of(info)].newest = (pod, info)
 
     def mark_gone(self, key: str) -> None:
         for flight in self._by_key.get(key, ()):
             flight.is_gone = True
 
     def is_gone(self, queued: QueuedPod) -> bool:
-        flight = self._flights.get(identity_of(queued.info))
+        flight = self.flights.get(identity_of(queued.info))
         return flight is not None and flight.is_gone
 
     def finish(self, queued: QueuedPod) -> list[InFlightEvent] | None:
         """The pod is back, or on its way to be bound: what happened since its pop. None if it was not in flight."""
-        flight = self._flights.pop(identity_of(queued.info), None)
+        flight = self.flights.pop(identity_of(queued.info), None)
         if flight is None:
             return None
         assert flight.queued is queued
@@ -100,18 +101,18 @@ class InFlight:
         same_name.remove(flight)
         if not same_name:
             del self._by_key[queued.key]
-        since = list(islice(self._events, flight.position - self._cut, None))
+        since = list(islice(self._events, flight.position - self._cut, None)) if self._events else []
         if flight.newest is not None:
             queued.replace(*flight.newest)
         self._prune()
         return since
 
     def _prune(self) -> None:
-        if not self._flights:
+        if not self.flights:
             self._cut += len(self._events)
             self._events.clear()
             return
-        oldest = next(iter(self._flights.values())).position
+        oldest = next(iter(self.flights.values())).position
         while self._cut < oldest:
             self._events.popleft()
             self._cut += 1

@@ -69,16 +69,14 @@ class Parked:
 
     def add(self, queued: QueuedPod) -> None:
         group = Group.of(queued)
-        assert group.listeners, "a pod that nobody rejected would never be woken"
         self._groups[queued.key] = group
         members = self._members.get(group)
         if members is None:
-            members = self._members[group] = {}
-            for plugin in group.listeners:
-                self._listening.setdefault(group.profile, {}).setdefault(plugin, {})[group] = None
+            members = self._form(group)
         members[queued.key] = queued
         self._by_age.push(queued)
-        self.gated_count += bool(group.gating_plugin)
+        if group.gating_plugin:
+            self.gated_count += 1
 
     def remove(self, key: str) -> QueuedPod:
         group = self._groups.pop(key)
@@ -87,7 +85,8 @@ class Parked:
         if not members:
             self._dissolve(group)
         self._by_age.remove(key)
-        self.gated_count -= bool(group.gating_plugin)
+        if group.gating_plugin:
+            self.gated_count -= 1
         return queued
 
     def group_of(self, key: str) -> Group:
@@ -121,6 +120,14 @@ class Parked:
         queued = self._by_age.first()
         return None if queued is None else queued.idle_since
 
+    def _form(self, group: Group) -> dict[str, QueuedPod]:
+        assert group.listeners, "a pod that nobody rejected would never be woken"
+        for plugin in group.listeners:
+            self._listening.setdefault(group.profile, {}).setdefault(plugin, {})[group] = None
+        members: dict[str, QueuedPod] = {}
+        self._members[group] = members
+        return members
+
     def _dissolve(self, group: Group) -> None:
         del self._members[group]
         by_plugin = self._listening[group.profile]
@@ -132,4 +139,6 @@ class Parked:
 
 def _has_generated_claims(info: PodInfo) -> bool:
     spec = info.spec
-    return bool(spec.resource_claims) or any(volume.ephemeral is not None for volume in spec.volumes)
+    if spec.volumes and any(volume.ephemeral is not None for volume in spec.volumes):
+        return True
+    return bool(spec.resource_claims)

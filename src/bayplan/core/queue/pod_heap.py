@@ -68,7 +68,9 @@ class PodHeap:
 
     def below(self, limit: Order) -> list[QueuedPod]:
         """All of smaller order than that, in order. They stay."""
-        self.first()  # drops what is dead at the top: nearly everything after those found were removed
+        # The first drops what is dead at the top: nearly everything after those found were removed.
+        if self.first() is None or self._entries[0][0] >= limit:
+            return []
         entries, found, ahead = self._entries, [], [0]
         while ahead:
             place = ahead.pop()

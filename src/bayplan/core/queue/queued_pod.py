@@ -77,7 +77,7 @@ class QueuedPod(Struct, eq=False):
     def note_failure(self, rejectors: tuple[str, ...], pending: tuple[str, ...], now: int) -> None:
         """Back from a failed attempt. Without a rejector it was an error, which has a backoff of its own."""
         self.rejectors = tuple(sorted({*rejectors, *pending}))
-        self.pending_plugins = tuple(sorted(set(pending)))
+        self.pending_plugins = tuple(sorted(set(pending))) if pending else ()
         if self.rejectors:
             self.unschedulable_count += 1
             self.consecutive_errors = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bayplan.report.terminal import Part, heading, sentence, table
+from bayplan.report.answers.parts import Heading, Part, Sentence, Table
 from bayplan.report.words import counted, examples, listed
 
 Plain = Mapping[str, Any]
@@ -18,27 +18,19 @@ def claim_parts(plain: Plain) -> Iterator[Part]:
         if "allocated" in claim:
             devices = [each["device"] for each in claim["allocated"]]
             used = f", used by {listed(claim['usedBy'], _EXAMPLES)}" if claim["usedBy"] else ", used by nobody"
-            yield sentence(f"Claim {claim['claim']} has {listed(devices, _EXAMPLES)}{used}.")
+            yield Sentence(f"Claim {claim['claim']} has {listed(devices, _EXAMPLES)}{used}.")
             yield from _not_ready(claim["allocated"])
             continue
-        yield heading(f"Devices for {'claim ' if '/' in claim['claim'] else ''}{claim['claim']}")
+        yield Heading(f"Devices for {'claim ' if '/' in claim['claim'] else ''}{claim['claim']}")
         yield from _requests(claim["requests"])
         for constraint in claim["constraints"]:
             ((kind, attribute),) = constraint.items()
             rule = "All of them must have" if kind == "matchAttribute" else "No two of them may have"
-            yield sentence(f"{rule} the same {attribute}.")
+            yield Sentence(f"{rule} the same {attribute}.")
 
 
 def _requests(requests: Sequence[Plain]) -> Iterator[Part]:
-    made = table(
-        "request",
-        "wants",
-        "devices",
-        "what became of them",
-        "which",
-        numeric=["devices"],
-        flexible=["what became of them", "which"],
-    )
+    rows = []
     for request in requests:
         wants = "all" if request["mode"] == "All" else str(request["count"])
         groups = request["devices"] or [{"reason": "there are none", "count": 0, "devices": []}]
@@ -48,19 +40,19 @@ def _requests(requests: Sequence[Plain]) -> Iterator[Part]:
             if group["count"] > len(shown) > _EXAMPLES:
                 named = f"{', '.join(shown[:_EXAMPLES])}, +{group['count'] - _EXAMPLES:,}"
             first = place == 0
-            made.add_row(
-                request["request"] if first else "",
-                wants if first else "",
-                f"{group['count']:,}",
-                group["reason"],
-                named,
-            )
-    yield made
+            lead = [request["request"], wants] if first else ["", ""]
+            rows.append([*lead, f"{group['count']:,}", group["reason"], named])
+    yield Table(
+        ("request", "wants", "devices", "what became of them", "which"),
+        rows,
+        numeric=frozenset({"devices"}),
+        flexible=frozenset({"what became of them", "which"}),
+    )
     for request in requests:
         yield from _too_few(request)
     yield from _alternatives(requests)
     total = sum(group["count"] for group in requests[0]["devices"]) if requests else 0
-    yield sentence(f"{counted(total, 'device')} of all nodes looked at; on one node all requests must be met together.")
+    yield Sentence(f"{counted(total, 'device')} of all nodes looked at; on one node all requests must be met together.")
 
 
 def _alternatives(requests: Sequence[Plain]) -> Iterator[Part]:
@@ -72,14 +64,14 @@ def _alternatives(requests: Sequence[Plain]) -> Iterator[Part]:
             lists.setdefault(parent, []).append(request["request"])
     for parent, names in lists.items():
         if len(names) > 1:
-            yield sentence(f"Request {parent}: one of {listed(names)} is enough, the first that can be had.")
+            yield Sentence(f"Request {parent}: one of {listed(names)} is enough, the first that can be had.")
 
 
 def _too_few(request: Plain) -> Iterator[Part]:
     """Where the request comes closest to what it wants, if that is not enough."""
     most, wanted = request["mostAvailable"], request["count"]
     if most is not None and most["devices"] < wanted:
-        yield sentence(
+        yield Sentence(
             f"Request {request['request']}: {most['node']} has the most available, {most['devices']:,} of {wanted:,}."
         )
 
@@ -88,9 +80,9 @@ def _not_ready(devices: Sequence[Plain]) -> Iterator[Part]:
     """A pod is bound when all conditions of its devices hold."""
     for each in devices:
         if "failed" in each:
-            yield sentence(f"{each['device']} will not get ready: {listed(each['failed'], _EXAMPLES)}.")
+            yield Sentence(f"{each['device']} will not get ready: {listed(each['failed'], _EXAMPLES)}.")
         elif "waitsFor" in each:
-            yield sentence(f"{each['device']} is not ready yet: {listed(each['waitsFor'], _EXAMPLES)}.")
+            yield Sentence(f"{each['device']} is not ready yet: {listed(each['waitsFor'], _EXAMPLES)}.")
 
 
 def _named(device: Plain) -> str:

@@ -10,26 +10,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from bayplan.core.framework.verdict import Code
+from bayplan.core.framework import verdict
 from bayplan.model.pod import FINISHED_PHASES
+from bayplan.report.answers.parts import Code, Heading, Part, Sentence, Tone
 from bayplan.report.explain.claims import claim_parts
 from bayplan.report.explain.failures import all_reason_parts, failure_parts
 from bayplan.report.explain.preemption import evicted_from, preemption_parts
 from bayplan.report.explain.scores import score_parts
 from bayplan.report.explain.shortages import shortage_parts
-from bayplan.report.terminal import Part, Verbatim, heading, sentence
 from bayplan.report.words import listed
 
 Plain = Mapping[str, Any]
 DEFAULT_TOP = 5
-_GOOD, _DEAR, _BAD = "bold green", "bold yellow", "bold red"
 
 
 def explanation_parts(plain: Plain, *, top: int = DEFAULT_TOP, all_nodes: bool = False) -> Iterator[Part]:
     """The table view of an explanation's document."""
-    text, style = answer(plain)
-    yield sentence(text, style)
-    yield from (sentence(remark) for remark in remarks(plain))
+    yield answer(plain)
+    yield from (Sentence(remark) for remark in remarks(plain))
     yield from score_parts(plain, None if all_nodes else top)
     if "allReasons" in plain:
         yield from all_reason_parts(plain["allReasons"], all_nodes=all_nodes)
@@ -39,32 +37,32 @@ def explanation_parts(plain: Plain, *, top: int = DEFAULT_TOP, all_nodes: bool =
     yield from claim_parts(plain)
     yield from preemption_parts(plain, all_nodes=all_nodes)
     if plain["message"]:
-        yield heading("Scheduler message")
-        yield Verbatim(plain["message"])
+        yield Heading("Scheduler message")
+        yield Code(plain["message"], "text")
 
 
-def answer(plain: Plain) -> tuple[str, str]:
-    """The answer in one sentence, and its colour."""
+def answer(plain: Plain) -> Sentence:
+    """The answer in one sentence."""
     pod, feasible, failed = plain["pod"]["key"], len(plain["feasible"]), len(plain["filter"])
     if plain["prefilter"] is None:
-        return f"{pod} does not fit: there are no nodes.", _BAD
+        return Sentence(f"{pod} does not fit: there are no nodes.", Tone.BAD)
     nodes = feasible + failed
     if "error" in plain:
         if feasible:
-            return f"{pod} fits on {_of_nodes(feasible, nodes)}, but scoring them ends in an error.", _BAD
-        return f"The attempt to place {pod} ends in an error.", _BAD
+            return Sentence(f"{pod} fits on {_of_nodes(feasible, nodes)}, but scoring them ends in an error.", Tone.BAD)
+        return Sentence(f"The attempt to place {pod} ends in an error.", Tone.BAD)
     if feasible:
-        return f"{pod} fits on {_of_nodes(feasible, nodes)}; {_winner(plain)}.", _GOOD
+        return Sentence(f"{pod} fits on {_of_nodes(feasible, nodes)}; {_winner(plain)}.", Tone.GOOD)
     none = f"{pod} does not fit on any of the {nodes:,} nodes" if nodes > 1 else f"{pod} does not fit on the only node"
     found = plain["preemption"]
     evicted = evicted_from(found) if found else None
     if evicted:
         node, victims = evicted
-        return f"{none}; evicting {listed(victims, 3)} from {node} would make room.", _DEAR
+        return Sentence(f"{none}; evicting {listed(victims, 3)} from {node} would make room.", Tone.WARN)
     rejection = plain["prefilter"]
-    if rejection["code"] != Code.SUCCESS.value:
-        return f"{none}: {listed(rejection['reasons'])}.", _BAD
-    return f"{none}{_no_way_out(found)}.", _BAD
+    if rejection["code"] != verdict.Code.SUCCESS.value:
+        return Sentence(f"{none}: {listed(rejection['reasons'])}.", Tone.BAD)
+    return Sentence(f"{none}{_no_way_out(found)}.", Tone.BAD)
 
 
 def _of_nodes(feasible: int, nodes: int) -> str:

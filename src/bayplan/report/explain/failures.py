@@ -6,13 +6,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rich.table import Table
-
-from bayplan.report.terminal import Part, heading, table
+from bayplan.report.answers.parts import Heading, Part, Table
 from bayplan.report.words import counted, examples
 
 Plain = Mapping[str, Any]
 _EXAMPLES = 3
+_NUMBERS = frozenset({"count"})
 
 
 def failure_parts(plain: Plain, *, all_nodes: bool) -> Iterator[Part]:
@@ -22,7 +21,7 @@ def failure_parts(plain: Plain, *, all_nodes: bool) -> Iterator[Part]:
         return
     title = "do not fit" if len(failures) > 1 else "does not fit"
     other = "other " if plain["feasible"] else ""
-    yield heading(f"Why {counted(len(failures), f'{other}node')} {title}")
+    yield Heading(f"Why {counted(len(failures), f'{other}node')} {title}")
     yield _node_table(failures) if all_nodes else _group_table(failures)
 
 
@@ -30,7 +29,7 @@ def all_reason_parts(reasons: Mapping[str, Sequence[Plain]], *, all_nodes: bool)
     """All obstacles of each node, not only the first."""
     if not reasons:
         return
-    yield heading(f"All failures on {counted(len(reasons), 'node')}")
+    yield Heading(f"All failures on {counted(len(reasons), 'node')}")
     if all_nodes:
         yield _every_obstacle_table(((node, found) for node, found in sorted(reasons.items())), "node")
     else:
@@ -60,29 +59,28 @@ def grouped(statuses: Mapping[str, Plain]) -> list[tuple[Plain, list[str]]]:
 
 
 def _group_table(failures: Mapping[str, Plain]) -> Table:
-    made = table("count", "reason", "plugin", "nodes", numeric=["count"], flexible=["reason", "nodes"])
-    for status, nodes in grouped(failures):
-        made.add_row(f"{len(nodes):,}", reason_text(status), status["plugin"], examples(nodes, _EXAMPLES))
-    return made
+    rows = [
+        [f"{len(nodes):,}", reason_text(status), status["plugin"], examples(nodes, _EXAMPLES)]
+        for status, nodes in grouped(failures)
+    ]
+    return Table(("count", "reason", "plugin", "nodes"), rows, _NUMBERS, frozenset({"reason", "nodes"}))
 
 
 def _node_table(failures: Mapping[str, Plain]) -> Table:
-    made = table("node", "reason", "plugin", flexible=["node", "reason"])
-    for node in sorted(failures):
-        made.add_row(node, reason_text(failures[node]), failures[node]["plugin"])
-    return made
+    rows = [[node, reason_text(failures[node]), failures[node]["plugin"]] for node in sorted(failures)]
+    return Table(("node", "reason", "plugin"), rows, flexible=frozenset({"node", "reason"}))
 
 
 def _every_obstacle_table(
     rows: Iterable[tuple[str, Sequence[Plain]]], title: str, counts: Sequence[int] | None = None
 ) -> Table:
     columns = ("count", title, "plugin", "reason") if counts is not None else (title, "plugin", "reason")
-    made = table(*columns, numeric=["count"], flexible=[title, "reason"])
+    lines = []
     for position, (nodes, found) in enumerate(rows):
         for line, status in enumerate(found):
             if counts is None:
                 lead = [nodes]
             else:
                 lead = [f"{counts[position]:,}", nodes] if line == 0 else ["", ""]
-            made.add_row(*lead, status["plugin"], reason_text(status))
-    return made
+            lines.append([*lead, status["plugin"], reason_text(status)])
+    return Table(columns, lines, _NUMBERS, frozenset({title, "reason"}))

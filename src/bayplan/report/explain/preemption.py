@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich.table import Table
-
 from bayplan.core.framework.verdict import Code
+from bayplan.report.answers.parts import Cell, Heading, Part, Sentence, Table, Tone
 from bayplan.report.explain.choice import LOST_BY, choice_sentence, lost_by
 from bayplan.report.explain.failures import grouped, reason_text
-from bayplan.report.terminal import Part, heading, sentence, table
 from bayplan.report.words import counted, examples, listed
 
 Plain = Mapping[str, Any]
 _EXAMPLES = 3
 _CANDIDATES = 5
+_PRIORITIES = frozenset({"priority"})
 
 
 def preemption_parts(plain: Plain, *, all_nodes: bool) -> Iterator[Part]:
@@ -28,17 +27,17 @@ def preemption_parts(plain: Plain, *, all_nodes: bool) -> Iterator[Part]:
     found: Plain | None = plain["preemption"]
     if found is None:
         return
-    yield heading("Would preemption help?")
-    yield sentence(_eligibility(plain, found))
+    yield Heading("Would preemption help?")
+    yield Sentence(_eligibility(plain, found))
     if not found["ran"] or found["record"] is None:
         return
     if foreign := found["record"]["foreignPods"]:
         verb = "was" if foreign == 1 else "were"
-        yield sentence(f"{counted(foreign, 'pod')} of other schedulers {verb} not considered.")
+        yield Sentence(f"{counted(foreign, 'pod')} of other schedulers {verb} not considered.")
     if found["selected"]:
         yield from _chosen_parts(found, all_nodes=all_nodes)
     elif not found["candidates"]:
-        yield sentence("Evicting lower-priority pods is not enough on any node.")
+        yield Sentence("Evicting lower-priority pods is not enough on any node.")
     yield from _elsewhere_parts(plain, found, all_nodes=all_nodes)
 
 
@@ -67,11 +66,11 @@ def _chosen_parts(found: Plain, *, all_nodes: bool) -> Iterator[Part]:
     record, node = found["record"], found["selected"][0]
     candidates = {candidate["node"]: candidate for candidate in record["candidates"]}
     chosen = candidates[node]
-    yield sentence(f"Cheapest option: {node}, where {_evicted(chosen)}.")
-    yield sentence("")
+    yield Sentence(f"Cheapest option: {node}, where {_evicted(chosen)}.")
+    yield Sentence("")
     yield _victim_table(chosen)
-    yield sentence("")
-    yield sentence(choice_sentence(record, node, found["selected"]))
+    yield Sentence("")
+    yield Sentence(choice_sentence(record, node, found["selected"]))
     yield from _reprieve_parts(chosen)
     yield from _other_candidate_parts(record, node, None if all_nodes else _CANDIDATES)
 
@@ -82,11 +81,11 @@ def _evicted(candidate: Plain) -> str:
 
 
 def _victim_table(candidate: Plain) -> Table:
-    made = table("victim", "priority", "started", "budget", numeric=["priority"], flexible=["victim", "budget"])
+    rows = []
     for victim in candidate["victims"]:
         budget = f"violates {listed(victim['breaks'])}" if victim["breaks"] else "none violated"
-        made.add_row(victim["pod"], f"{victim['priority']:,}", victim["startTime"] or "unknown", budget)
-    return made
+        rows.append([victim["pod"], f"{victim['priority']:,}", victim["startTime"] or "unknown", budget])
+    return Table(("victim", "priority", "started", "budget"), rows, _PRIORITIES, frozenset({"victim", "budget"}))
 
 
 def _reprieve_parts(candidate: Plain) -> Iterator[Part]:
@@ -94,17 +93,19 @@ def _reprieve_parts(candidate: Plain) -> Iterator[Part]:
     attempts = candidate["reprieves"]
     if len(attempts) < 2:
         return
-    yield heading(f"What was tried on {candidate['node']}")
-    yield sentence(
+    yield Heading(f"What was tried on {candidate['node']}")
+    yield Sentence(
         f"All {counted(len(attempts), 'pod')} of lower priority were removed, then put back one at a time as long as "
         "the new pod still fits: first those whose budget is exhausted, then by importance."
     )
-    made = table("pod", "priority", "budget", "outcome", numeric=["priority"], flexible=["pod", "outcome"])
+    rows = []
     for tried in attempts:
         outcome = "stays" if tried["kept"] else f"evicted: {', '.join(tried['reasons'])} ({tried['stoppedBy']})"
         used_up = "exhausted" if tried["budgetUsedUp"] else ""
-        made.add_row(tried["pod"], f"{tried['priority']:,}", used_up, outcome, style="" if tried["kept"] else "yellow")
-    yield made
+        tone = Tone.PLAIN if tried["kept"] else Tone.WARN
+        cells = [tried["pod"], f"{tried['priority']:,}", used_up, outcome]
+        rows.append([Cell(text, tone) for text in cells])
+    yield Table(("pod", "priority", "budget", "outcome"), rows, _PRIORITIES, frozenset({"pod", "outcome"}))
 
 
 def _other_candidate_parts(record: Plain, chosen: str, at_most: int | None) -> Iterator[Part]:
@@ -115,30 +116,22 @@ def _other_candidate_parts(record: Plain, chosen: str, at_most: int | None) -> I
     order = {criterion: -place for place, criterion in enumerate(LOST_BY)}
     # Those that lasted longest come first: they are the next best.
     others.sort(key=lambda other: (order.get(losers.get(other["node"], ""), -len(order)), other["node"]))
-    yield heading(f"{counted(len(others), 'other node')} where preemption would help")
-    made = table(
-        "node",
-        "budgets\nviolated",
-        "highest\npriority",
-        "victims",
-        "pods",
-        "why not",
-        numeric=["budgets\nviolated", "highest\npriority", "victims"],
-        flexible=["node", "pods", "why not"],
-    )
-    for candidate in others[:at_most]:
-        victims = candidate["victims"]
-        made.add_row(
+    yield Heading(f"{counted(len(others), 'other node')} where preemption would help")
+    rows = [
+        [
             candidate["node"],
             str(candidate["numPDBViolations"]),
-            f"{max(victim['priority'] for victim in victims):,}",
-            str(len(victims)),
-            examples([victim["pod"] for victim in victims], 2),
+            f"{max(victim['priority'] for victim in candidate['victims']):,}",
+            str(len(candidate["victims"])),
+            examples([victim["pod"] for victim in candidate["victims"]], 2),
             LOST_BY.get(losers.get(candidate["node"], ""), "equally cheap"),
-        )
-    yield made
+        ]
+        for candidate in others[:at_most]
+    ]
+    numeric = ("budgets\nviolated", "highest\npriority", "victims")
+    yield Table(("node", *numeric, "pods", "why not"), rows, frozenset(numeric), frozenset({"node", "pods", "why not"}))
     if at_most is not None and len(others) > at_most:
-        yield sentence(f"and {len(others) - at_most:,} more; --all-nodes shows all.", "dim")
+        yield Sentence(f"and {len(others) - at_most:,} more; --all-nodes shows all.", Tone.FAINT)
 
 
 def _elsewhere_parts(plain: Plain, found: Plain, *, all_nodes: bool) -> Iterator[Part]:
@@ -147,16 +140,13 @@ def _elsewhere_parts(plain: Plain, found: Plain, *, all_nodes: bool) -> Iterator
     count = sum(len(nodes) for _, nodes in reasons)
     if not count:
         return
-    yield heading(f"Why preemption does not help on {counted(count, 'other node' if found['candidates'] else 'node')}")
+    yield Heading(f"Why preemption does not help on {counted(count, 'other node' if found['candidates'] else 'node')}")
     title = "node" if all_nodes else "nodes"
-    made = table("count", "why", title, numeric=["count"], flexible=["why", title])
-    for why, nodes in reasons:
-        if all_nodes:
-            for node in nodes:
-                made.add_row("1", why, node)
-        else:
-            made.add_row(f"{len(nodes):,}", why, examples(nodes, _EXAMPLES))
-    yield made
+    if all_nodes:
+        rows = [["1", why, node] for why, nodes in reasons for node in nodes]
+    else:
+        rows = [[f"{len(nodes):,}", why, examples(nodes, _EXAMPLES)] for why, nodes in reasons]
+    yield Table(("count", "why", title), rows, frozenset({"count"}), frozenset({"why", title}))
 
 
 def _no_help(failures: Mapping[str, Plain], found: Plain) -> list[tuple[str, list[str]]]:

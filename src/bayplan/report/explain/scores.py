@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rich.table import Table
-
-from bayplan.report.terminal import Part, heading, sentence, table
+from bayplan.report.answers.parts import Cell, Heading, Part, Sentence, Table, Tone
 from bayplan.report.words import counted
 
 Plain = Mapping[str, Any]
@@ -21,13 +19,13 @@ def score_parts(plain: Plain, top: int | None) -> Iterator[Part]:
         return
     ranked = sorted(totals, key=lambda node: (-totals[node], node))
     shown = ranked[:top]
-    yield heading(_title(len(shown), len(ranked)))
+    yield Heading(_title(len(shown), len(ranked)))
     equal, differing = _columns(plain["scores"], ranked)
     yield _table(plain, shown, differing)
     if equal:
         scores = ", ".join(f"{plugin} {score:,}" for plugin, score in equal.items())
         prefix = "Every feasible node got" if differing or len(ranked) > 1 else "It got"
-        yield sentence(f"{prefix}: {scores}.", "dim")
+        yield Sentence(f"{prefix}: {scores}.", Tone.FAINT)
 
 
 def _title(shown: int, all_nodes: int) -> str:
@@ -47,13 +45,15 @@ def _columns(scores: Mapping[str, Mapping[str, int]], nodes: list[str]) -> tuple
 
 def _table(plain: Plain, nodes: list[str], plugins: list[str]) -> Table:
     headers = [stacked(plugin) for plugin in plugins]
-    made = table("node", "total", *headers, numeric=["total", *headers], flexible=["node"])
     best = set(plain["best"])
+    rows = []
     for node in nodes:
         scores = plain["scores"][node]
-        cells = [f"{scores[plugin]:,}" for plugin in plugins]
-        made.add_row(node, f"{plain['totals'][node]:,}", *cells, style="green" if node in best else "")
-    return made
+        cells = [node, f"{plain['totals'][node]:,}", *(f"{scores[plugin]:,}" for plugin in plugins)]
+        rows.append([Cell(text, Tone.GOOD if node in best else Tone.PLAIN) for text in cells])
+    return Table(
+        ("node", "total", *headers), rows, numeric=frozenset({"total", *headers}), flexible=frozenset({"node"})
+    )
 
 
 def stacked(plugin: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bayplan.core.columns.resources import CPU_NAME
-from bayplan.report.terminal import Part, sentence
+from bayplan.report.answers.parts import Part, Sentence
 
 _UNITS = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 _COUNTED_IN_BYTES = ("memory", "ephemeral-storage", "hugepages-")
@@ -23,7 +23,7 @@ def shortage_parts(shortages: Iterable[Mapping[str, Any]]) -> Iterator[Part]:
             rest = f"even when empty, these nodes have at most {written_amount(resource, offered)}"
         else:
             rest = "these nodes have none"
-        yield sentence(f"{resource}: the pod requests {written_amount(resource, shortage['asked'])}; {rest}.")
+        yield Sentence(f"{resource}: the pod requests {written_amount(resource, shortage['asked'])}; {rest}.")
 
 
 def written_amount(resource: str, amount: int) -> str:

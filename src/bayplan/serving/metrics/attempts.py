@@ -94,22 +94,24 @@ class Attempts:
             self._decisions.add(took_ns, (str(decision.outcome),))  # an enum is slow to hash
             if decision.outcome is not _SKIPPED:
                 self._attempted(decision, now, took_ns)
-        for action in decision.actions:
-            if type(action) in _CONSEQUENCES:
-                self._look_at_action(action, now)
+        if self._under_way:
+            for action in decision.actions:
+                if type(action) in _CONSEQUENCES:
+                    self._look_at_action(action, now)
 
     def observed(self, event: Event, now: int) -> None:
         if type(event) not in _ANSWERS:  # most are not
             return
-        match event:
-            case BindAnswered(pod, _, error):
-                self._bind_answered(pod, error, now)
-            case EvictAnswered(_, uid, error):
-                self._evict_answered(uid, error, now)
-            case VolumesAnswered(error=error, lost=False) if error:
-                self._volume_errors.add(("bind",))
-            case ObjectRemoved(Pod() as pod):
-                self._under_way.pop(object_key(pod), None)
+        # For each pod: patterns would take several times as long.
+        if isinstance(event, BindAnswered):
+            self._bind_answered(event.pod, event.error, now)
+        elif isinstance(event, EvictAnswered):
+            self._evict_answered(event.uid, event.error, now)
+        elif isinstance(event, ObjectRemoved):
+            if isinstance(event.old, Pod):
+                self._under_way.pop(object_key(event.old), None)
+        elif isinstance(event, VolumesAnswered) and event.error and not event.lost:
+            self._volume_errors.add(("bind",))
 
     def wrote(self, action: Action, took_ns: int, error: str) -> None:
         self._writes.add(took_ns, (type(action).__name__, "failed" if error else "done"))
@@ -158,18 +160,19 @@ class Attempts:
     # ------------------------------------------------------------------ what follows from a decision
 
     def _look_at_action(self, action: Action, now: int) -> None:
-        if isinstance(action, Bind | WriteVolumes):
-            under_way = self._under_way.get(action.pod)
-            if under_way is not None:
-                self._goes_on(under_way, action, now)
-        elif isinstance(action, SetCondition) and action.pod in self._under_way:
+        under_way = self._under_way.get(action.pod)
+        if under_way is None:
+            return
+        if isinstance(action, SetCondition):
             self._lost_its_node(action, now)
+        else:
+            self._goes_on(under_way, isinstance(action, WriteVolumes), now)
 
-    def _goes_on(self, under_way: _UnderWay, action: Bind | WriteVolumes, now: int) -> None:
+    def _goes_on(self, under_way: _UnderWay, to_write_volumes: bool, now: int) -> None:
         if under_way.permit_since is not None:
             self._permit_waits.add(now - under_way.permit_since, (_OK,))
             under_way.permit_since = None
-        if isinstance(action, WriteVolumes):
+        if to_write_volumes:
             under_way.writing_since = now
             return
         if under_way.pre_bind_ns is not None:

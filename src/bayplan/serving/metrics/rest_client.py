@@ -5,13 +5,13 @@ A stream counts when it is answered; what comes on it later does not matter here
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from bayplan.client.contract import ApiClient, Response, Stream, TransportError
 from bayplan.model.media_types import JSON
 from bayplan.serving.metrics import families
-from bayplan.serving.metrics.tallies import Counts, Durations, Tally
+from bayplan.serving.metrics.tallies import Durations, Labels, Reading, Tally
 
 #: In place of a status where there was no answer.
 NO_ANSWER = "<error>"
@@ -36,15 +36,16 @@ class MeteredClient:
         timeout_s: float | None = None,
         agent: str = "scheduler",
     ) -> Response:
-        started, code = self._clock(), NO_ANSWER
+        started = self._clock()
         try:
             response = await self._client.request(
                 method, path, body, content_type=content_type, timeout_s=timeout_s, agent=agent
             )
-            code = str(response.status)
-            return response
-        finally:
-            self._tallies.answered(self._host, method, code, self._clock() - started)
+        except BaseException:
+            self._tallies.answered(self._host, method, NO_ANSWER, self._clock() - started)
+            raise
+        self._tallies.answered(self._host, method, response.status, self._clock() - started)
+        return response
 
     def stream(self, path: str, *, idle_timeout_s: float | None = None) -> AbstractAsyncContextManager[Stream]:
         return self._stream(path, idle_timeout_s)
@@ -55,7 +56,7 @@ class MeteredClient:
         try:
             async with self._client.stream(path, idle_timeout_s=idle_timeout_s) as stream:
                 is_answered = True
-                self._tallies.answered(self._host, "GET", str(stream.status), self._clock() - started)
+                self._tallies.answered(self._host, "GET", stream.status, self._clock() - started)
                 yield stream
         except TransportError:
             if not is_answered:
@@ -67,12 +68,16 @@ class RequestTallies:
     """What all clients of the process have asked."""
 
     def __init__(self) -> None:
-        self._requests = Counts(families.REQUESTS)
+        self._answers: dict[tuple[int | str, str, str], int] = {}  # a status is put into words when somebody asks
         self._durations = Durations(families.REQUEST_DURATION)
 
     def tallies(self) -> tuple[Tally, ...]:
-        return self._requests, self._durations
+        return Reading(families.REQUESTS, self._by_code), self._durations
 
-    def answered(self, host: str, method: str, code: str, took_ns: int) -> None:
-        self._requests.add((code, host, method))
+    def answered(self, host: str, method: str, code: int | str, took_ns: int) -> None:
+        answer = (code, host, method)
+        self._answers[answer] = self._answers.get(answer, 0) + 1
         self._durations.add(took_ns, (host, method))
+
+    def _by_code(self) -> Mapping[Labels, float]:
+        return {(str(code), host, method): count for (code, host, method), count in list(self._answers.items())}

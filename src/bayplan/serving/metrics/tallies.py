@@ -1,17 +1,18 @@
 """Numbers that grow with every pod: counters, gauges and histograms by label values, rendered as Prometheus text.
 
 prometheus-client's own are safe for threads and take a microsecond for each number, on the event loop for each of a
-dozen numbers a pod, and fifty milliseconds for a page of all buckets. These are for one writer: an entry is an addition
-to a list, and what precedes a number on the page is made once for each series. A series appears with its first entry.
-A page may be made while another thread makes entries, as where extenders are asked: what is gone through is copied.
+dozen numbers a pod, and fifty milliseconds for a page of all buckets. These are for one writer: an entry is appended to
+a list, which is sorted into buckets when it is long or somebody asks, and what precedes a number is made once for each
+series. A series appears with its first entry. A page may be made while another thread makes entries, as where extenders
+are asked: what is gone through is copied.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import accumulate
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from math import inf
+from threading import Lock
 from typing import NamedTuple
 
 from bayplan.model.time_units import SECOND
@@ -20,6 +21,8 @@ Labels = tuple[str, ...]
 
 #: Far above the error of a product of floats, far below a nanosecond.
 _ROUNDING = 1e-6
+#: Entries of one series that wait to be sorted into buckets.
+_UNSORTED_MAX = 500
 
 
 class Family(NamedTuple):
@@ -85,6 +88,24 @@ class Reading:
             yield f"{text}{number_text(now.get(values, 0))}\n"
 
 
+class _Sorted:
+    """A histogram's numbers under one set of labels."""
+
+    __slots__ = ("grown", "texts", "total")
+
+    def __init__(self, size: int, texts: list[str]) -> None:
+        self.grown = [0] * size  # entries up to each bound, and all
+        self.total = 0
+        self.texts = texts
+
+    def take(self, entries: list[int], bounds: Sequence[int]) -> None:
+        entries.sort()
+        for place, bound in enumerate(bounds):
+            self.grown[place] += bisect_right(entries, bound)
+        self.grown[-1] += len(entries)
+        self.total += sum(entries)
+
+
 class Durations:
     """A histogram. Entries are whole numbers of `unit`-ths: nanoseconds for seconds, or plain counts."""
 
@@ -93,33 +114,46 @@ class Durations:
         self._unit = unit
         # Whole numbers are compared with whole numbers: faster than with others. The fraction makes up for rounding.
         self._bounds = [int(bound * unit + _ROUNDING) for bound in family.buckets]
-        self._series: dict[Labels, list[int]] = {}  # entries by bucket, then the sum
-        self._texts: dict[Labels, list[str]] = {}
+        self._unsorted: dict[Labels, list[int]] = {}
+        self._sorted: dict[Labels, _Sorted] = {}
+        self._lock = Lock()
         if not family.labels:
             self._open(())
 
     def add(self, amount: int, values: Labels = ()) -> None:
-        entries = self._series.get(values) or self._open(values)
-        entries[bisect_left(self._bounds, amount)] += 1
-        entries[-1] += amount
+        entries = self._unsorted.get(values)
+        if entries is None:
+            entries = self._open(values)
+        entries.append(amount)
+        if len(entries) >= _UNSORTED_MAX:
+            self._sort(values)
 
     def counts(self) -> Mapping[Labels, float]:
         """The number of entries of each series."""
-        return {values: sum(entries[:-1]) for values, entries in list(self._series.items())}
+        return {values: self._sort(values).grown[-1] for values in list(self._unsorted)}
+
+    def lines(self) -> Iterator[str]:
+        for values in list(self._unsorted):
+            series = self._sort(values)
+            *texts, sum_text, count_text = series.texts
+            yield from (f"{text}{count}\n" for text, count in zip(texts, series.grown, strict=True))
+            yield f"{sum_text}{series.total / self._unit}\n{count_text}{series.grown[-1]}\n"
 
     def _open(self, values: Labels) -> list[int]:
         bounds = [number_text(bound) for bound in (*self.family.buckets, inf)]
-        self._texts[values] = [self.family.series(values, f'le="{bound}"', "_bucket") for bound in bounds]
-        self._texts[values] += [self.family.series(values, ending=ending) for ending in ("_sum", "_count")]
-        return self._series.setdefault(values, [0] * (len(bounds) + 1))
+        texts = [self.family.series(values, f'le="{bound}"', "_bucket") for bound in bounds]
+        texts += [self.family.series(values, ending=ending) for ending in ("_sum", "_count")]
+        self._sorted[values] = _Sorted(len(bounds), texts)
+        return self._unsorted.setdefault(values, [])
 
-    def lines(self) -> Iterator[str]:
-        for values, entries in list(self._series.items()):
-            *counts, total = entries
-            grown = list(accumulate(counts))
-            texts = self._texts[values]
-            yield from (f"{text}{count}\n" for text, count in zip(texts, grown, strict=False))
-            yield f"{texts[-2]}{total / self._unit}\n{texts[-1]}{grown[-1]}\n"
+    def _sort(self, values: Labels) -> _Sorted:
+        """The series with all of its entries; meanwhile another thread may append some, or sort as well."""
+        with self._lock:
+            entries = self._unsorted[values][:]
+            del self._unsorted[values][: len(entries)]
+            series = self._sorted[values]
+            series.take(entries, self._bounds)
+            return series
 
 
 Tally = Counts | Reading | Durations

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 from bayplan.core.cache import Cache
 from bayplan.testing.builders import node, pod
 
@@ -35,3 +37,21 @@ def test_arrays_follow_nodes_that_come_and_go() -> None:
     cache.add_node(node("n0").obj())
     cache.add_node(node("n1").obj())
     assert rows_of(cache) == [("default/a", "n1")]
+
+
+def test_arrays_that_follow_are_those_that_are_made_anew() -> None:
+    draw = Random(1)
+    cache = Cache()
+    for name in ("n0", "n1", "n2"):
+        cache.add_node(node(name).obj())
+    nominated: dict[str, str] = {}
+    for _ in range(300):
+        for _ in range(draw.choice((1, 1, 2, 20))):  # decisions see one change, or many
+            name, where = f"p{draw.randrange(12)}", f"n{draw.randrange(4)}"  # n3 does not exist
+            if f"default/{name}" in nominated:
+                cache.remove_pod(f"default/{name}")
+                del nominated[f"default/{name}"]
+            else:
+                cache.nominate(pod(name).obj(), where)
+                nominated[f"default/{name}"] = where
+        assert rows_of(cache) == [(key, where) for key, where in nominated.items() if where != "n3"]

@@ -12,6 +12,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import DeviceConstraint, DeviceTaint, ResourcePool
 from bayplan.model.structs import replace
+from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.explain.claims import claim_parts
 from bayplan.report.terminal import rendered
 from bayplan.testing.builders import node, pod
@@ -49,7 +50,7 @@ def report(asking: Pod, *objects: Object) -> str:
     cache = Cache()
     for thing in (*OBJECTS, *objects):
         cache.add(thing)
-    return rendered(claim_parts({"claims": claims_report(cache.info(asking), cache.view())}))
+    return rendered(terminal_parts(claim_parts({"claims": claims_report(cache.info(asking), cache.view())})))
 
 
 def test_every_device_has_its_reason() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from bayplan import Cluster
 from bayplan.analysis.explanation import PodExplanation
+from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.explain.explanation import explanation_parts
 from bayplan.report.terminal import rendered
 from bayplan.testing import builders as make
@@ -24,7 +25,7 @@ def explain(pod: str, *things: Builder[Any], config: dict[str, Any] | None = Non
 
 def view(why: PodExplanation, *, all_reasons: bool = False, **options: Any) -> list[str]:
     document = msgspec.json.decode(msgspec.json.encode(why.document(all_reasons=all_reasons)))
-    return rendered(explanation_parts(document, **options)).splitlines()
+    return rendered(terminal_parts(explanation_parts(document, **options))).splitlines()
 
 
 def row(lines: list[str], start: str) -> list[str]:
@@ -262,5 +263,5 @@ class TestPreemption:
 @pytest.mark.parametrize("width", [80, 100])
 def test_nothing_but_the_message_is_wider_than_the_terminal(width: int) -> None:
     why = story()
-    lines = rendered(explanation_parts(why.document()), width=width).splitlines()
+    lines = rendered(terminal_parts(explanation_parts(why.document())), width=width).splitlines()
     assert all(len(line) <= width for line in lines if line != why.to_dict()["message"])

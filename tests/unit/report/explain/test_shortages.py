@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from bayplan.report.answers.terminal import terminal_parts
 from bayplan.report.explain.shortages import shortage_parts, written_amount
 from bayplan.report.terminal import rendered
 
@@ -18,7 +19,7 @@ from bayplan.report.terminal import rendered
 )
 def test_what_to_do_about_it_differs(asked: int, offered: int, rest: str) -> None:
     shortage = {"resource": "cpu", "asked": asked, "mostFree": 1500, "mostFreeOn": "a", "mostOffered": offered}
-    assert rendered(shortage_parts([shortage])) == f"cpu: the pod requests 3; {rest}.\n"
+    assert rendered(terminal_parts(shortage_parts([shortage]))) == f"cpu: the pod requests 3; {rest}.\n"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Thread
+
 import pytest
 from tests.metering import families, samples
 
@@ -74,3 +76,29 @@ def test_families_come_in_order_of_their_names() -> None:
 )
 def test_numbers_are_written_as_go_does(number: float, text: str) -> None:
     assert number_text(number) == text
+
+
+def test_many_entries_are_counted_like_few() -> None:
+    durations = Durations(Family("d", "histogram", "help", (), BUCKETS))
+    for took_ns in range(0, 3 * MS, 1_000):
+        durations.add(took_ns)
+    for _ in range(2):  # asking changes nothing
+        text = page([durations]).encode()
+        assert list(samples(text, "d_bucket").values()) == [1_001, 2_001, 3_000]
+        assert samples(text, "d_sum") == {(): sum(range(0, 3 * MS, 1_000)) / 1e9}
+        assert durations.counts() == {(): 3_000}
+
+
+def test_no_entry_is_lost_or_counted_twice_when_one_thread_counts_while_another_adds() -> None:
+    durations = Durations(Family("d", "histogram", "help", (), BUCKETS))
+
+    def add() -> None:
+        for _ in range(20_000):
+            durations.add(MS)
+
+    adding = Thread(target=add)
+    adding.start()
+    while adding.is_alive():
+        durations.counts()
+    adding.join()
+    assert durations.counts() == {(): 20_000}

@@ -1,18 +1,19 @@
-"""Many nodes from one: the values of `--nodes` in, nodes out.
+"""Many nodes from one: the values of an option such as `--nodes` in, nodes out.
 
 `FILE=N` means N copies of each node in the file. A plain node needs no file: `8cpu,32Gi=5` means five nodes
 with 8 CPUs and 32Gi of memory. Its parts, in any order: `<quantity>cpu`, a bare quantity for memory, and
 `<resource>:<quantity>` for anything else. It runs up to 110 pods unless it says otherwise (`pods:250`).
 
 Copies are named after the template with a number, and `kubernetes.io/hostname` follows the name. Nothing else changes,
-so zones have to come from several templates. A node on which no pod could ever run is a fault, as is a name that is
-already taken: both would otherwise surface only after the run.
+so zones have to come from several templates. Where nodes are known already, `NAME=N` means copies of one of them, ready
+for pods: not cordoned, and without the taints that Kubernetes sets by itself. A node on which no pod could ever run is
+a fault, as is a name that is already taken: both would otherwise surface only after the run.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from bayplan.analysis.simulation.inputs.recorded_trace import is_object_name
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
@@ -23,7 +24,7 @@ from bayplan.model.node import Node, NodeStatus
 from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 from bayplan.model.reading import read
 from bayplan.model.structs import replace
-from bayplan.model.well_known import HOSTNAME
+from bayplan.model.well_known import HOSTNAME, NODE_STATE_TAINTS
 
 NODES_MAX = 100_000
 _PODS = "pods"
@@ -35,19 +36,28 @@ _PART = re.compile(r"[0-9.]*[0-9][A-Za-z]*|[A-Za-z][\w./-]*:[0-9.]+[A-Za-z]*")
 _FORM = "expected a node such as 8cpu,32Gi or 8cpu,32Gi,nvidia.com/gpu:4"
 
 
-def nodes_like(specs: Iterable[str], taken: Iterable[str] = ()) -> list[Node]:
-    """The nodes for the values of `--nodes`. Raises InvalidObject.
+def nodes_like(
+    specs: Iterable[str],
+    taken: Iterable[str] = (),
+    *,
+    known: Mapping[str, Node] | None = None,
+    option: str = "--nodes",
+) -> list[Node]:
+    """The nodes for the values of an option. Raises InvalidObject.
 
     Args:
         specs: `FILE=N` or `8cpu,32Gi=N`.
         taken: names of existing nodes.
+        known: nodes that may be named as a template; their names are taken.
+        option: that the values were given for.
     """
-    names = set(taken)
+    known = known or {}
+    names = {*taken, *known}
     nodes: list[Node] = []
     faults: list[Fault] = []
     for spec in specs:
-        source, number = _parsed(spec)
-        for template in _templates(source, spec):
+        source, number = _parsed(spec, option)
+        for template in [_fresh(known[source])] if source in known else _templates(source, spec, option):
             faults += _template_faults(source, template)
             copies = _copies(template, number)
             faults += _name_faults(source, copies, names)
@@ -58,24 +68,30 @@ def nodes_like(specs: Iterable[str], taken: Iterable[str] = ()) -> list[Node]:
     return nodes
 
 
-def _parsed(spec: str) -> tuple[str, int]:
+def _parsed(spec: str, option: str) -> tuple[str, int]:
     """The file or the plain node, and how many."""
     source, _, number = spec.rpartition("=")
     if not source or not _WHOLE.fullmatch(number) or not 0 < int(number) <= NODES_MAX:
-        raise _refused(spec, f"expected FILE=N, or a node such as 8cpu,32Gi=N, with N from 1 to {NODES_MAX:,}")
+        raise _refused(option, spec, f"expected FILE=N, or a node such as 8cpu,32Gi=N, with N from 1 to {NODES_MAX:,}")
     return source, int(number)
 
 
-def _refused(spec: str, message: str) -> InvalidObject:
-    return InvalidObject([Fault("", "", "--nodes", f"{spec!r}: {message}")])
+def _refused(option: str, spec: str, message: str) -> InvalidObject:
+    return InvalidObject([Fault("", "", option, f"{spec!r}: {message}")])
 
 
-def _templates(source: str, spec: str) -> list[Node]:
+def _fresh(node: Node) -> Node:
+    """As it would be if it had just joined."""
+    taints = [taint for taint in node.spec.taints if not taint.key.startswith(NODE_STATE_TAINTS)]
+    return replace(node, spec=replace(node.spec, unschedulable=False, taints=taints))
+
+
+def _templates(source: str, spec: str, option: str) -> list[Node]:
     if any(_PART.fullmatch(part) for part in source.split(",")):
         try:
             return [_plain_node(source)]
         except ValueError as error:
-            raise _refused(spec, f"{error}; {_FORM}") from error
+            raise _refused(option, spec, f"{error}; {_FORM}") from error
     templates = [obj for obj in read([source]).objects if isinstance(obj, Node)]
     if not templates:
         raise InvalidObject([Fault(source, "", "", "there is no Node in this file")])

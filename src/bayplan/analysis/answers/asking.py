@@ -1,0 +1,59 @@
+"""What every question needs: a cluster, the scheduler's configuration, and a cache to try things in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from bayplan.analysis.cluster import Cluster, own_schedulers_of, profile_of
+from bayplan.analysis.placement import Placer
+from bayplan.config.feature_gates import GateSettings
+from bayplan.config.loading import ConfigSource, Configuration, load_configuration
+from bayplan.config.registry import build_profiles
+from bayplan.core.cache import Cache
+from bayplan.core.framework.profile import Profile
+from bayplan.model.pod import Pod
+from bayplan.model.well_known import DEFAULT_NAMESPACE
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A cluster under a configuration of the scheduler. Extenders are not asked."""
+
+    cluster: Cluster
+    configuration: Configuration
+    profiles: Mapping[str, Profile]
+    own_schedulers: frozenset[str] | None  # those whose pods may be preempted; None: all
+
+    @classmethod
+    def about(
+        cls,
+        cluster: Cluster,
+        config: ConfigSource = None,
+        feature_gates: GateSettings = None,
+        foreign_victims: str | None = None,
+    ) -> Asking:
+        """Raises InvalidObject for a configuration that kube-scheduler would reject."""
+        configuration = load_configuration(config, feature_gates)
+        own_schedulers = own_schedulers_of(configuration, foreign_victims)
+        return cls(cluster, configuration, build_profiles(configuration), own_schedulers)
+
+    def of(self, cluster: Cluster) -> Asking:
+        """The same about another cluster."""
+        return replace(self, cluster=cluster)
+
+    def cache(self, without: str = "") -> Cache:
+        """The cluster as the scheduler sees it, leaving one pod out."""
+        return self.cluster.build_cache(without, self.profiles, self.configuration.gates, self.own_schedulers)
+
+    def placer(self, cache: Cache, *, tries_gated: bool = False) -> Placer:
+        """Places pods into the cache, and remembers nothing but what makes the next decision fast."""
+        return Placer(cache, self.profiles, keeps_ties=False, tries_gated=tries_gated)
+
+    def pending(self, text: str, cache: Cache, namespace: str = DEFAULT_NAMESPACE) -> Pod:
+        """The pod that a reference means, as if it were pending; see `Cluster.pending_pod`."""
+        return self.cluster.pending_pod(text, cache, namespace)
+
+    def profile_of(self, pod: Pod) -> Profile:
+        """Raises InvalidObject if no profile has the pod's scheduler name."""
+        return profile_of(self.profiles, pod)

@@ -1,0 +1,73 @@
+"""A cluster in, findings out: all families of rules, the worst first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from bayplan.analysis.answers.asking import Asking
+from bayplan.analysis.answers.audit.audited import Audited
+from bayplan.analysis.answers.audit.budget_rules import budget_findings
+from bayplan.analysis.answers.audit.eviction_rules import eviction_findings
+from bayplan.analysis.answers.audit.impossible import impossible_findings
+from bayplan.analysis.answers.audit.node_failures import node_failure_findings
+from bayplan.analysis.answers.audit.priority_rules import priority_findings
+from bayplan.analysis.answers.audit.request_rules import request_findings
+from bayplan.analysis.answers.audit.rules import RULES, Finding, Level
+
+Family = Callable[[Audited], Iterator[Finding]]
+_FAMILIES: tuple[Family, ...] = (
+    priority_findings,
+    request_findings,
+    budget_findings,
+    impossible_findings,
+    node_failure_findings,
+    eviction_findings,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """All findings, the worst first."""
+
+    findings: tuple[Finding, ...]
+    pods: int
+    nodes: int
+
+    def count(self, level: Level) -> int:
+        return sum(finding.level is level for finding in self.findings)
+
+    def reaches(self, level: Level) -> bool:
+        """Whether something is that bad, or worse."""
+        return any(finding.level.reaches(level) for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        counted = Counter(finding.level.value for finding in self.findings)
+        return {
+            "findings": [finding.to_dict() for finding in self.findings],
+            "counts": {level.value: counted[level.value] for level in Level},
+            "pods": self.pods,
+            "nodes": self.nodes,
+        }
+
+
+def audit(asking: Asking, *, ignored: Collection[str] = ()) -> Audit:
+    """Raises ValueError for a rule to ignore that does not exist."""
+    unknown = sorted(set(ignored) - set(RULES))
+    if unknown:
+        raise ValueError(f"no rule {unknown[0]!r}; there are: {', '.join(RULES)}")
+    audited = Audited(asking)
+    found = [finding for family in _FAMILIES for finding in family(audited) if finding.rule not in ignored]
+    sources = asking.cluster.sources
+    places = (replace(finding, source=_source_of(finding.object, sources)) for finding in found)
+    rules, levels = list(RULES), list(Level)
+    ordered = sorted(places, key=lambda each: (levels.index(each.level), rules.index(each.rule), each.object))
+    return Audit(tuple(ordered), len(audited.pods), len(audited.nodes))
+
+
+def _source_of(name: str, sources: Mapping[tuple[str, str, str], str]) -> str:
+    kind, _, key = name.partition(" ")
+    namespace, _, own_name = key.rpartition("/")
+    return sources.get((kind, namespace, own_name), "")

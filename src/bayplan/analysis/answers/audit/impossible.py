@@ -1,0 +1,132 @@
+"""Constraints that no node can meet, however empty: tried by placing each workload alone into the empty cluster.
+
+Whatever does not fit there never will: a node selector or affinity that no node matches, a taint that is not
+tolerated, a request larger than any node, a volume in the wrong zone, more replicas than their spreading or
+anti-affinity leaves room for. Required affinity to other pods is judged on its own, by who is there to be near to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import copy
+
+from bayplan.analysis.answers.audit.audited import Audited, is_recreated, name_of
+from bayplan.analysis.answers.audit.rules import Finding, in_short
+from bayplan.analysis.answers.audit.settling import can_be_decided, renewed
+from bayplan.analysis.answers.baseline import Baseline
+from bayplan.analysis.placement import Placer
+from bayplan.controllers.ownership import Workload, controller_reference, is_active
+from bayplan.core.cache import Cache
+from bayplan.core.columns.terms import AffinityTerm, compile_affinity
+from bayplan.model.cluster import Namespace
+from bayplan.model.kinds import object_key
+from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
+from bayplan.model.workloads import DaemonSet
+
+
+def impossible_findings(audited: Audited) -> Iterator[Finding]:
+    """Needs nodes."""
+    if not audited.nodes:
+        return
+    groups = list(_groups(audited))
+    cache = _empty(audited)
+    baseline, placer = Baseline(cache, {}, {}), audited.asking.placer(cache, tries_gated=True)
+    for name, pods in groups:
+        new = [audited.with_new_claims(_without_affinity(pod)) for pod in pods]
+        for _, claims in new:
+            for claim in claims:
+                cache.add(claim)
+        yield from _alone_in_the_cluster(placer, baseline, name, [pod for pod, _ in new])
+    yield from _near_to_nobody(audited, groups)
+
+
+def _groups(audited: Audited) -> Iterator[tuple[str, list[Pod]]]:
+    """The pods of each workload, those that are there and those to come, and pods that wait without one."""
+    for workload in audited.workloads:
+        if not isinstance(workload, DaemonSet):
+            pods = _pods_of(audited, workload)
+            if pods:
+                yield name_of(workload), pods
+    for pod in audited.pods:
+        if (
+            controller_reference(pod.metadata) is None
+            and not pod.spec.node_name
+            and can_be_decided(audited.asking, pod)
+        ):
+            yield name_of(pod), [pod]
+
+
+def _pods_of(audited: Audited, workload: Workload) -> list[Pod]:
+    there = [renewed(pod) for pod in audited.ownership.pods_of(workload) if is_active(pod) and is_recreated(pod)]
+    keys = audited.planned.by_workload.get(id(workload), ())
+    pods = [*there, *(audited.planned.by_key[key].pod for key in keys)]
+    return [pod for pod in pods if can_be_decided(audited.asking, pod)]
+
+
+def _empty(audited: Audited) -> Cache:
+    """The cluster without its pods, with what workloads would create besides pods."""
+    configuration = audited.asking.configuration
+    cache = Cache(configuration.gates, audited.asking.own_schedulers)
+    for obj in audited.cluster.objects:
+        if not isinstance(obj, Pod):
+            cache.add(obj)
+    for new in {id(new.origin): new.origin for new in audited.planned.by_key.values()}.values():
+        for brought in new.along:
+            cache.add(brought)
+    return cache
+
+
+def _alone_in_the_cluster(placer: Placer, baseline: Baseline, name: str, pods: Sequence[Pod]) -> Iterator[Finding]:
+    placed: list[str] = []
+    for number, pod in enumerate(pods):
+        outcome = placer.place(pod)
+        if outcome.node is not None:
+            placed.append(outcome.node)
+        elif not number:
+            yield Finding("never-fits", name, in_short(outcome.message))
+            break
+        else:
+            fitting = f"only {number:,} of its {len(pods):,} pods fit into the empty cluster"
+            why = f"{fitting}; then: {in_short(outcome.message)}"
+            yield Finding("too-many-replicas", name, why)
+            break
+    baseline.restore(placed)
+
+
+def _without_affinity(pod: Pod) -> Pod:
+    """The pod without the wish to be near others, who are not there."""
+    affinity = pod.spec.affinity
+    if affinity is None or affinity.pod_affinity is None:
+        return pod
+    apart = copy(affinity)
+    apart.pod_affinity = None
+    return replace(pod, spec=replace(pod.spec, affinity=apart))
+
+
+def _near_to_nobody(audited: Audited, groups: Sequence[tuple[str, Sequence[Pod]]]) -> Iterator[Finding]:
+    others = {
+        (pod.metadata.namespace, tuple(sorted(pod.metadata.labels.items())))
+        for pods in (audited.pods, [new.pod for new in audited.planned.by_key.values()])
+        for pod in pods
+    }
+    namespaces = {
+        obj.metadata.name: obj.metadata.labels for obj in audited.cluster.objects if isinstance(obj, Namespace)
+    }
+
+    def is_met(term: AffinityTerm) -> bool:
+        return any(
+            (namespace in term.namespaces or term.namespace_selector.matches(namespaces.get(namespace, {})))
+            and term.selector.matches(dict(labels))
+            for namespace, labels in others
+        )
+
+    for name, pods in groups:
+        pod = pods[0]
+        for position, term in enumerate(compile_affinity(pod.spec.affinity, pod.metadata.namespace).required):
+            if not is_met(term):
+                why = (
+                    f"no pod, not even {object_key(pod)} itself, matches its required pod affinity term {position + 1}"
+                )
+                yield Finding("affinity-to-nobody", name, why)
+                break

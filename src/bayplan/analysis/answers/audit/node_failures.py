@@ -1,0 +1,133 @@
+"""What happens if a node fails, tried for every node: does everything that ran there find another place?
+
+The node goes with all its pods. Those that a controller creates again, on any node, are placed anew in the order of the
+queue, and so are pods that they evict, until everybody is settled; then all is put back. Nodes whose pods certainly fit
+elsewhere (see `elsewhere`) need no trial. Daemons and pods that nobody creates again are gone with their node.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from bayplan.analysis.answers.audit.audited import TIED_TO_NODES, Audited, is_recreated, name_of
+from bayplan.analysis.answers.audit.elsewhere import Elsewhere
+from bayplan.analysis.answers.audit.rules import Finding, in_short
+from bayplan.analysis.answers.audit.settling import Settled, Settling, can_be_decided, renewed
+from bayplan.analysis.answers.baseline import Baseline
+from bayplan.controllers.ownership import controller_reference, is_active
+from bayplan.model.kinds import object_key
+from bayplan.model.pod import Pod
+
+_EXAMPLES_MAX = 3
+
+
+@dataclass(slots=True)
+class _Loss:
+    """What the failure of some nodes means for one workload."""
+
+    nodes: list[str] = field(default_factory=list)
+    pods: int = 0  # at the first of them
+    message: str = ""  # of the first pod
+    victims: list[str] = field(default_factory=list)  # at the first of them
+
+
+def node_failure_findings(audited: Audited) -> Iterator[Finding]:
+    """Needs at least two nodes: with one there is no other place."""
+    yield from _alone(audited)
+    yield from _all_on_one(audited)
+    if len(audited.nodes) > 1:
+        yield from _tried(audited)
+
+
+def _alone(audited: Audited) -> Iterator[Finding]:
+    for pod in audited.pods:
+        if controller_reference(pod.metadata) is None and pod.spec.node_name:
+            yield Finding("pod-without-controller", name_of(pod), f"it runs on {pod.spec.node_name} and has no owner")
+
+
+def _all_on_one(audited: Audited) -> Iterator[Finding]:
+    on_nodes: defaultdict[str, list[str]] = defaultdict(list)
+    for pod in audited.pods:
+        reference = controller_reference(pod.metadata)
+        if reference is not None and reference.kind not in TIED_TO_NODES and pod.spec.node_name and is_active(pod):
+            on_nodes[audited.owner_name(pod)].append(pod.spec.node_name)
+    for owner, nodes in on_nodes.items():
+        if len(nodes) > 1 and len(set(nodes)) == 1 and len(audited.nodes) > 1:
+            why = f"its {len(nodes)} pods all run on {nodes[0]}"
+            yield Finding("one-node-holds-all", owner, why, (nodes[0],))
+
+
+def _tried(audited: Audited) -> Iterator[Finding]:
+    trial = _Trial(audited)
+    for name in audited.nodes:
+        trial.fail(name)
+    for owner, loss in trial.stranded.items():
+        fitting = "a pod of it fits" if loss.pods == 1 else f"{loss.pods:,} pods of it fit"
+        why = f"if {_some(loss.nodes)} fails, {fitting} nowhere: {loss.message}"
+        yield Finding("node-failure-strands", owner, why, tuple(loss.nodes))
+    for owner, loss in trial.evicting.items():
+        if owner not in trial.stranded:
+            why = f"if {_some(loss.nodes)} fails, it gets a place by evicting {_some(loss.victims)}"
+            yield Finding("node-failure-evicts", owner, why, tuple(loss.nodes))
+
+
+class _Trial:
+    """Lets one node after another fail."""
+
+    def __init__(self, audited: Audited) -> None:
+        self._audited = audited
+        self._cache = audited.asking.cache()
+        self._baseline = Baseline(self._cache, audited.cluster.pods, audited.nodes)
+        self._settling = Settling(audited, self._cache, renewed)
+        self._elsewhere = Elsewhere(audited.asking, self._cache)
+        self.stranded: defaultdict[str, _Loss] = defaultdict(_Loss)  # by owner
+        self.evicting: defaultdict[str, _Loss] = defaultdict(_Loss)
+
+    def fail(self, node: str) -> None:
+        """Let the node fail, note what comes of it, and put everything back."""
+        pods = self._to_be_placed(node)
+        infos = sorted(map(self._cache.info, pods), key=lambda info: -info.priority)
+        may_be_sure = self._elsewhere.may_be_sure(infos)
+        sure = self._elsewhere.is_sure_before(node, infos) if may_be_sure else False
+        if sure:
+            return
+        cache, baseline = self._cache, self._baseline
+        for key in reversed(baseline.on_node(node)):
+            cache.remove_pod(key)
+        cache.remove_node(node)
+        if sure is None and self._elsewhere.is_sure_after(infos):
+            baseline.restore([node])
+            return
+        settled = self._settling.settle(pods)
+        baseline.restore([node, *settled.touched], settled.placed)
+        self._note(node, settled)
+
+    def _to_be_placed(self, node: str) -> list[Pod]:
+        pods = (self._audited.cluster.pods[key] for key in self._baseline.on_node(node))
+        return [renewed(pod) for pod in pods if is_recreated(pod) and can_be_decided(self._audited.asking, pod)]
+
+    def _note(self, node: str, settled: Settled) -> None:
+        for pod, message in settled.stranded:
+            loss = self.stranded[self._audited.owner_name(pod)]
+            _count(loss, node)
+            loss.pods += len(loss.nodes) == 1
+            loss.message = loss.message or in_short(message)
+        for preemptor, victim in settled.evictions:
+            loss = self.evicting[self._audited.owner_name(preemptor)]
+            _count(loss, node)
+            if len(loss.nodes) == 1:
+                loss.victims.append(object_key(victim))
+
+
+def _count(loss: _Loss, node: str) -> None:
+    if not loss.nodes or loss.nodes[-1] != node:
+        loss.nodes.append(node)
+
+
+def _some(names: list[str]) -> str:
+    """`a`, `a or b`, `a, b, c or any of 9 others`."""
+    if len(names) > _EXAMPLES_MAX:
+        return f"{', '.join(names[:_EXAMPLES_MAX])} or any of {len(names) - _EXAMPLES_MAX:,} others"
+    return " or ".join(names)

@@ -1,0 +1,184 @@
+"""The rules of an audit: their names, how bad it is to break them, and what to do about it.
+
+One table for everybody: findings, the guide and SARIF take their words from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Level(StrEnum):
+    """How bad it is; SARIF has the same words."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+    def reaches(self, other: Level) -> bool:
+        """Whether it is at least as bad."""
+        order = list(Level)
+        return order.index(self) <= order.index(other)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    level: Level
+    title: str  # what is wrong where it is broken
+    fix: str
+
+
+RULES: dict[str, Rule] = {
+    "two-default-classes": Rule(
+        Level.ERROR,
+        "More than one PriorityClass is the global default.",
+        "Set globalDefault to false in all of them but one; until then the lowest value counts.",
+    ),
+    "unknown-class": Rule(
+        Level.ERROR,
+        "A workload names a PriorityClass that does not exist.",
+        "Create the class or name another; an API server rejects every pod of this workload.",
+    ),
+    "system-class-for-users": Rule(
+        Level.WARNING,
+        "A workload outside the system namespaces has a priority of the system's range.",
+        "Give it a class of your own, at most 1000000000: in the system's range it evicts everything else.",
+    ),
+    "equal-classes": Rule(
+        Level.WARNING,
+        "PriorityClasses have the same value, so that neither goes before the other.",
+        "Delete one of them, or create one with another value and move the workloads there; values are immutable.",
+    ),
+    "no-room-between-classes": Rule(
+        Level.NOTE,
+        "Two PriorityClasses are so close that no other fits between them.",
+        "Leave gaps of hundreds between classes: values are immutable, and one day a class is needed in between.",
+    ),
+    "unused-class": Rule(
+        Level.NOTE,
+        "No pod and no workload uses the PriorityClass.",
+        "Delete it, or use it.",
+    ),
+    "stale-priority": Rule(
+        Level.WARNING,
+        "Pods run with another priority than new pods of the same workload would get.",
+        "Restart the workload, so that all of its pods have the priority of its class.",
+    ),
+    "no-requests": Rule(
+        Level.WARNING,
+        "Containers request no cpu or no memory.",
+        "Add requests: without them the scheduler takes the pod to need nothing and fills the node beyond its means.",
+    ),
+    "limits-only": Rule(
+        Level.NOTE,
+        "Containers have limits and no requests.",
+        "Write the requests down; an API server takes the limits for them, which is often more than is needed.",
+    ),
+    "budget-selects-nothing": Rule(
+        Level.WARNING,
+        "The PodDisruptionBudget selects no pod.",
+        "Correct its selector, or delete it.",
+    ),
+    "budget-allows-nothing": Rule(
+        Level.WARNING,
+        "The PodDisruptionBudget never allows a pod to be evicted.",
+        "Allow at least one pod to be unavailable, or add a replica; otherwise no node with such a pod can be drained.",
+    ),
+    "budget-cannot-be-kept": Rule(
+        Level.ERROR,
+        "The PodDisruptionBudget demands more than there will ever be.",
+        "Lower minAvailable below the number of replicas, or use maxUnavailable.",
+    ),
+    "budgets-overlap": Rule(
+        Level.WARNING,
+        "Several PodDisruptionBudgets select the same pods.",
+        "Leave each pod to one budget: the eviction API rejects every eviction of a pod that has several.",
+    ),
+    "node-failure-strands": Rule(
+        Level.ERROR,
+        "If a node fails, pods of the workload fit nowhere else.",
+        "Add a node, lower requests, or relax the constraints that keep the pods off other nodes.",
+    ),
+    "node-failure-evicts": Rule(
+        Level.WARNING,
+        "If a node fails, pods of the workload get a place only by evicting others.",
+        "Add a node or lower requests, unless these evictions are what the priorities are for.",
+    ),
+    "one-node-holds-all": Rule(
+        Level.WARNING,
+        "All pods of a workload with several run on one node.",
+        "Spread them with topologySpreadConstraints or pod anti-affinity over kubernetes.io/hostname.",
+    ),
+    "pod-without-controller": Rule(
+        Level.NOTE,
+        "Nobody creates the pod again when its node fails or it is evicted.",
+        "Let a Deployment, StatefulSet or Job run it.",
+    ),
+    "never-fits": Rule(
+        Level.ERROR,
+        "No node could run the pod, even if the cluster were empty.",
+        "Correct its node selector, affinity, tolerations or requests, or uncordon or add a node that meets them.",
+    ),
+    "too-many-replicas": Rule(
+        Level.ERROR,
+        "Not all replicas could run, even if the cluster were empty.",
+        "Ask for fewer replicas, relax the constraints between them, or add nodes or zones.",
+    ),
+    "affinity-to-nobody": Rule(
+        Level.ERROR,
+        "The pod must run near pods of which there are none.",
+        "Correct the selector of the pod affinity, or deploy what it selects.",
+    ),
+    "preemption-loop": Rule(
+        Level.ERROR,
+        "Two workloads would evict each other.",
+        "Restart the workload whose pods still have an old priority, so that the order is the same everywhere.",
+    ),
+    "foreign-victims": Rule(
+        Level.ERROR,
+        "A pending pod would evict pods of another scheduler, which may put them back.",
+        "Use --foreign-victims never (foreignVictims in the configuration), or let one scheduler place both.",
+    ),
+    "evictable-daemon": Rule(
+        Level.WARNING,
+        "Pods of a DaemonSet can be evicted for other pods, and have nowhere else to go.",
+        "Give the DaemonSet a PriorityClass at least as high, such as system-node-critical.",
+    ),
+}
+
+
+def in_short(message: str) -> str:
+    """What the scheduler says of the nodes, without what it says of preemption."""
+    return message.partition(". ")[0].removesuffix(".")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One object that breaks one rule."""
+
+    rule: str
+    object: str  # `Deployment shop/web`
+    why: str
+    nodes: tuple[str, ...] = ()  # those it is about
+    source: str = ""  # the file with the object, if it is known
+
+    @property
+    def level(self) -> Level:
+        return RULES[self.rule].level
+
+    @property
+    def fix(self) -> str:
+        return RULES[self.rule].fix
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "rule": self.rule,
+            "level": self.level.value,
+            "object": self.object,
+            "file": self.source or None,
+            "why": self.why,
+            "fix": self.fix,
+            "nodes": list(self.nodes),
+        }

@@ -1,0 +1,103 @@
+"""Pods that have lost their place get another, and so do those that they evict, until everybody is settled.
+
+Takes pods to place and places them in the order of the queue; a victim that somebody would create again joins the
+queue. Every decision is the scheduler's own. The queue is ordered by priority, so that nobody is evicted twice, unless
+recreated pods have another priority than those that were evicted. Then a pod may be evicted by one that it has evicted
+itself: that is a loop, in which nobody is created again.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import count
+
+from bayplan.analysis.answers.asking import Asking
+from bayplan.analysis.answers.audit.audited import Audited, is_recreated
+from bayplan.config.registry import queue_order
+from bayplan.core.cache import Cache
+from bayplan.model.kinds import object_key
+from bayplan.model.meta import ObjectMeta
+from bayplan.model.pod import Pod, PodStatus
+from bayplan.model.structs import replace
+
+
+@dataclass(slots=True)
+class Settled:
+    """What became of everybody."""
+
+    stranded: list[tuple[Pod, str]] = field(default_factory=list)  # without a node, and why
+    evictions: list[tuple[Pod, Pod]] = field(default_factory=list)  # preemptor and victim
+    loops: list[tuple[Pod, Pod]] = field(default_factory=list)  # evictions with which a loop closes
+    placed: set[str] = field(default_factory=set)  # keys of pods that got a node, if only for a while
+    touched: set[str] = field(default_factory=set)  # nodes whose pods changed
+
+
+class Settling:
+    """Places pods into one cache."""
+
+    def __init__(self, audited: Audited, cache: Cache, renew: Callable[[Pod], Pod]) -> None:
+        """`renew` makes the new pod that takes the place of one that is gone."""
+        self._audited = audited
+        self._cache = cache
+        self._renew = renew
+        self._order = queue_order(audited.asking.profiles)
+
+    def settle(self, pods: Iterable[Pod]) -> Settled:
+        """All of these pods are new, and none of them is in the cache."""
+        result, placer = Settled(), self._audited.asking.placer(self._cache)
+        arrivals = count()
+        waiting: list[tuple[object, int, Pod]] = []
+        pairs: set[tuple[str, str]] = set()
+
+        def enqueue(pod: Pod) -> None:
+            arrival = next(arrivals)
+            heapq.heappush(waiting, (self._order(self._cache.info(pod), arrival), arrival, self._with_claims(pod)))
+
+        def evict(preemptor: Pod, victim: Pod) -> None:
+            result.touched.add(victim.spec.node_name)
+            result.evictions.append((preemptor, victim))
+            one, other = object_key(preemptor), object_key(victim)
+            pairs.add((one, other))
+            if (other, one) in pairs:
+                result.loops.append((preemptor, victim))
+            elif is_recreated(victim) and can_be_decided(self._audited.asking, victim):
+                enqueue(self._renew(victim))
+
+        here: dict[str, Pod] = {}
+        for pod in pods:
+            enqueue(pod)
+        while waiting:
+            pod = heapq.heappop(waiting)[2]
+            outcome = placer.place(pod)
+            if outcome.node is None:
+                result.stranded.append((pod, outcome.message))
+                continue
+            result.touched.add(outcome.node)
+            result.placed.add(outcome.pod)
+            here[outcome.pod] = replace(pod, spec=replace(pod.spec, node_name=outcome.node))
+            for key in outcome.victims:
+                evict(pod, here.pop(key) if key in here else self._audited.cluster.pods[key])
+        return result
+
+    def _with_claims(self, pod: Pod) -> Pod:
+        """The new pod knows its claims, which are new as well; those of its predecessor are gone."""
+        knowing, claims = self._audited.with_new_claims(pod)
+        for claim in claims:
+            self._cache.add(claim)
+        return knowing
+
+
+def renewed(pod: Pod) -> Pod:
+    """The pod that a controller would create in place of this one, before it has a node."""
+    meta = pod.metadata
+    fresh = ObjectMeta(
+        name=meta.name, namespace=meta.namespace, labels=meta.labels, owner_references=meta.owner_references
+    )
+    return Pod(metadata=fresh, spec=replace(pod.spec, node_name=""), status=PodStatus())
+
+
+def can_be_decided(asking: Asking, pod: Pod) -> bool:
+    """Whether the pod is left to one of the schedulers that are configured."""
+    return pod.spec.scheduler_name in asking.profiles

@@ -1,0 +1,64 @@
+"""The answer about a pod or a workload that a user named."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bayplan.analysis.answers.asking import Asking
+from bayplan.analysis.answers.exposure.answer import Exposure
+from bayplan.analysis.answers.exposure.exposing import Exposing, most_exposed_first
+from bayplan.analysis.answers.exposure.preemptors import preemptors_among
+from bayplan.analysis.answers.owners import short_name, workload_of
+from bayplan.analysis.references import POD, Reference, parse_reference
+from bayplan.controllers.ownership import Ownership, controller_reference, is_terminal
+from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.kinds import Object, object_key
+from bayplan.model.pod import Pod
+from bayplan.model.well_known import DEFAULT_NAMESPACE
+
+#: Pods of a workload that are looked at: the most exposed ones.
+PODS_MAX = 20
+
+
+def exposure_of(
+    asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE, against: Sequence[Object] = ()
+) -> Exposure:
+    """Of the pod or the pods of the workload that the text names. Raises InvalidObject."""
+    exposing = Exposing(asking)
+    reference, pods = _named(asking, text, namespace, exposing.ownership)
+    running = exposing.ranked([pod for pod in pods if pod.spec.node_name])[:PODS_MAX]
+    found = most_exposed_first([exposing.look_at(pod) for pod in running])
+    if found:
+        found[0] = exposing.look_at(asking.cluster.pods[found[0].pod], by_class=True)
+    return Exposure(
+        subject=short_name(reference),
+        pods=tuple(found),
+        pod_count=sum(bool(pod.spec.node_name) for pod in pods),
+        waiting=tuple(object_key(pod) for pod in pods if not pod.spec.node_name),
+        against=tuple(preemptors_among(asking, against, running)) if against else (),
+    )
+
+
+def _named(asking: Asking, text: str, namespace: str, ownership: Ownership) -> tuple[Reference, list[Pod]]:
+    """What the text names, and its pods that are not over."""
+    reference = parse_reference(text, namespace)
+    if reference.kind == POD:
+        pod = asking.cluster.find_pod(reference.key)
+        if is_terminal(pod):
+            message = f"{pod.status.phase}: the pod has finished"
+            raise InvalidObject([Fault("", f"Pod {object_key(pod)}", "status.phase", message)])
+        return reference, [pod]
+    pods = [pod for pod in asking.cluster.pods.values() if not is_terminal(pod) and _is_of(pod, reference, ownership)]
+    if not pods:
+        asking.pending(text, asking.cache(), namespace)  # raises if there is no such workload
+    return reference, pods
+
+
+def _is_of(pod: Pod, reference: Reference, ownership: Ownership) -> bool:
+    """Whether the workload controls the pod, itself or through another."""
+    controller = controller_reference(pod.metadata)
+    if controller is None or pod.metadata.namespace != reference.namespace:
+        return False
+    if (controller.kind, controller.name) == (reference.kind, reference.name):
+        return True
+    return workload_of(pod, ownership) == reference

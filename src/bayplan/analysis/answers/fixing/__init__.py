@@ -1,0 +1,6 @@
+"""The nearest changes that would let a pending pod run, each one decided.
+
+`answer` is what comes out, and what each kind of change costs. `edits` are changes of the pod itself, of which
+`requests` lowers what it asks for; `surroundings` are changes of the cluster around it. `searching` tries them, alone
+and then in pairs, and `patches` writes them down for kubectl.
+"""

@@ -1,0 +1,138 @@
+"""What would let a pod run, as plain data, with the price list that ranks it.
+
+Amounts are milli-cores for cpu and whole units for all else. A change is the smaller the lower its price.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Kind(StrEnum):
+    """What is changed."""
+
+    GATES = "schedulingGates"
+    REQUEST = "request"
+    TOLERATION = "toleration"
+    NODE_SELECTOR = "nodeSelector"
+    NODE_AFFINITY = "nodeAffinity"
+    POD_AFFINITY = "podAffinity"
+    POD_ANTI_AFFINITY = "podAntiAffinity"
+    SKEW = "maxSkew"
+    SPREAD = "topologySpread"
+    HOST_PORT = "hostPort"
+    PRIORITY = "priorityClass"
+    UNCORDON = "uncordon"
+    UNTAINT = "untaint"
+    FREE = "freeNode"
+    ADD_NODE = "addNode"
+
+
+#: What a change costs, whatever its extent.
+PRICES = {
+    Kind.GATES: 0.05,
+    Kind.REQUEST: 0.0,
+    Kind.SKEW: 0.1,
+    Kind.TOLERATION: 0.2,
+    Kind.UNCORDON: 0.3,
+    Kind.SPREAD: 0.3,
+    Kind.UNTAINT: 0.35,
+    Kind.NODE_SELECTOR: 0.4,
+    Kind.NODE_AFFINITY: 0.4,
+    Kind.POD_AFFINITY: 0.4,
+    Kind.POD_ANTI_AFFINITY: 0.4,
+    Kind.HOST_PORT: 0.4,
+    Kind.PRIORITY: 0.5,
+    Kind.FREE: 0.6,
+    Kind.ADD_NODE: 0.9,
+}
+#: What each pod that has to go, and each step of a skew beyond the first, adds.
+PER_STEP = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing to do. What `before` and `after` mean depends on the kind."""
+
+    kind: Kind
+    what: str  # the resource, taint, label, constraint, class or node
+    before: int | str | None = None
+    after: int | str | None = None
+    extent: float = 0.0  # what it costs beyond the price of its kind
+
+    @property
+    def price(self) -> float:
+        return PRICES[self.kind] + self.extent
+
+    def to_dict(self) -> dict[str, Any]:
+        plain: dict[str, Any] = {"kind": self.kind.value, "what": self.what}
+        if self.before is not None:
+            plain["before"] = self.before
+        if self.after is not None:
+            plain["after"] = self.after
+        return plain
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """How to do it: a command, or what to do by hand."""
+
+    command: str
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"command": self.command or None, "note": self.note}
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Changes that let the pod run."""
+
+    changes: tuple[Change, ...]
+    node: str  # where it then runs
+    victims: tuple[str, ...] = ()  # pods that then have to go
+    patches: tuple[Patch, ...] = ()
+
+    @property
+    def price(self) -> float:
+        return sum(change.price for change in self.changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "changes": [change.to_dict() for change in self.changes],
+            "price": round(self.price, 3),
+            "node": self.node,
+            "victims": list(self.victims),
+            "patches": [patch.to_dict() for patch in self.patches],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Fixes:
+    """The answer: what would let the pod run, the smallest change first."""
+
+    pod: str  # namespace/name
+    workload: str  # what made it; the pod itself if nothing did
+    runs_on: str  # the node it has already
+    fits_on: str  # the node that takes it as it is, perhaps once its victims are gone
+    victims: tuple[str, ...]  # whom the scheduler would evict for it as it is
+    message: str  # why it does not run
+    fixes: tuple[Fix, ...] = ()
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether it needs no fix."""
+        return bool(self.runs_on or self.fits_on)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "pod": self.pod,
+            "workload": self.workload,
+            "runsOn": self.runs_on or None,
+            "fitsOn": self.fits_on or None,
+            "victims": list(self.victims),
+            "message": self.message,
+            "fixes": [fix.to_dict() for fix in self.fixes],
+        }

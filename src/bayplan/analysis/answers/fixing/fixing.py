@@ -1,0 +1,75 @@
+"""The answer to "what would let this pod run"."""
+
+from __future__ import annotations
+
+from bayplan.admission.priority import PriorityClasses
+from bayplan.analysis.answers.asking import Asking
+from bayplan.analysis.answers.exposure.probing import Outcome
+from bayplan.analysis.answers.fixing.answer import Fix, Fixes
+from bayplan.analysis.answers.fixing.edits import without_gates
+from bayplan.analysis.answers.fixing.patches import Origin, patches_for
+from bayplan.analysis.answers.fixing.searching import Searching
+from bayplan.analysis.answers.fixing.surroundings import Edits, Found
+from bayplan.analysis.answers.fixing.trying import Trying
+from bayplan.analysis.answers.owners import short_name, workload_of
+from bayplan.controllers.ownership import Ownership, is_terminal, key_of
+from bayplan.model.cluster import PriorityClass
+from bayplan.model.errors import Fault, InvalidObject
+from bayplan.model.kinds import object_key
+from bayplan.model.node import Node
+from bayplan.model.pod import Pod
+from bayplan.model.well_known import DEFAULT_NAMESPACE
+
+#: Fixes in an answer, the smallest ones.
+FIXES_MAX = 10
+
+
+def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> Fixes:
+    """For the pod, or the next pod of the workload, that the text names. Raises InvalidObject."""
+    cache = asking.cache()
+    pod = asking.pending(text, cache, namespace)
+    origin = _origin(asking, pod)
+    stored = asking.cluster.pods.get(object_key(pod))
+    name = short_name(origin.reference)
+    if stored is not None and is_terminal(stored):
+        message = f"{stored.status.phase}: the pod has finished"
+        raise InvalidObject([Fault("", f"Pod {object_key(pod)}", "status.phase", message)])
+    if stored is not None and stored.spec.node_name:
+        return Fixes(object_key(pod), name, stored.spec.node_name, "", (), "")
+    nodes = [obj for obj in asking.cluster.objects if isinstance(obj, Node)]
+    trying = Trying(cache, asking.profile_of(pod), pod, nodes, asking.cluster.pods)
+    base: Edits = (without_gates(pod.spec),) if pod.spec.scheduling_gates else ()
+    held_back = trying.held_back(base)
+    if held_back:
+        return Fixes(object_key(pod), name, "", "", (), held_back)
+    outcome = trying.decide(base)
+    found = _found(asking, trying, base, outcome)
+    return Fixes(
+        pod=object_key(pod),
+        workload=name,
+        runs_on="",
+        fits_on="" if base else outcome.node,
+        victims=() if base else outcome.victims,
+        message=trying.message(base),
+        fixes=tuple(
+            Fix(
+                each.changes, each.outcome.node, each.outcome.victims, patches_for(pod, origin, each.edits, each.around)
+            )
+            for each in found[:FIXES_MAX]
+        ),
+    )
+
+
+def _found(asking: Asking, trying: Trying, base: Edits, outcome: Outcome) -> list[Found]:
+    if outcome.node and not outcome.victims:
+        return [Found(base, outcome)] if base else []
+    as_it_is = [Found(base, outcome)] if base and outcome.node else []
+    classes = PriorityClasses(obj for obj in asking.cluster.objects if isinstance(obj, PriorityClass)).by_value()
+    return as_it_is + Searching(trying, base, classes, preempts=bool(outcome.node)).fixes()
+
+
+def _origin(asking: Asking, pod: Pod) -> Origin:
+    reference = workload_of(pod, Ownership(asking.cluster.objects))
+    wanted = (reference.kind, reference.namespace, reference.name)
+    workload = next((obj for obj in asking.cluster.objects if key_of(obj) == wanted), None)
+    return Origin(reference, None if isinstance(workload, Pod) else workload)

@@ -1,0 +1,231 @@
+"""Fixes as commands for kubectl.
+
+A pod that a workload made is changed through the workload's template, and only there: the pod itself would be replaced
+sooner or later. Of a pod without a workload little can be changed in place: tolerations can be added, gates opened, and
+requests of cpu and memory resized. For the rest it has to be made anew. Patches are JSON patches, worked out as the
+difference between the spec as it is and as it should be, so that fields unknown here stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from bayplan.admission.stored import looks_stored
+from bayplan.analysis.answers.fixing.answer import Change, Kind, Patch
+from bayplan.analysis.answers.fixing.edits import Edit
+from bayplan.analysis.answers.fixing.trying import edited_spec
+from bayplan.analysis.references import POD, Reference
+from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
+from bayplan.model.kinds import Object
+from bayplan.model.pod import Container, Pod, PodSpec
+from bayplan.model.structs import replace
+from bayplan.model.well_known import NOT_READY, UNREACHABLE
+from bayplan.model.workloads import CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+
+#: Written as a whole: a request that was taken over from a limit is not in the document.
+_REQUESTS = "requests"
+
+#: One operation of a JSON patch (RFC 6902).
+Operation = dict[str, Any]
+
+_TEMPLATED = (Deployment, StatefulSet, DaemonSet, ReplicaSet, ReplicationController, Job)
+#: Kinds whose template can be patched, each with what to do then.
+_PATCHABLE = {
+    "Deployment": "",
+    "DaemonSet": "",
+    "CronJob": "",
+    "StatefulSet": "If the pod stays pending, delete it: a StatefulSet may wait for it before it goes on.",
+    "ReplicaSet": "Then delete the pending pod: the ReplicaSet makes a new one from the template.",
+    "ReplicationController": "Then delete the pending pod: the controller makes a new one from the template.",
+}
+_JOB_NOTE = "The template of a Job cannot be changed: change the manifest, delete the Job and create it again."
+_OWNER_NOTE = "{owner} is not in the input: its template is taken to be what the pod is."
+_MANIFEST_NOTE = "The pod is not in a cluster yet: change its manifest."
+_RECREATE_NOTE = "This cannot be changed while the pod exists: the command deletes it and creates it again."
+_TEMPLATE_PATH, _CRON_JOB_PATH = "/spec/template/spec", "/spec/jobTemplate/spec/template/spec"
+#: What may be done to a pod that exists.
+_IN_PLACE = {Kind.TOLERATION, Kind.GATES}
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What made a pod: the workload's name and, if it is known, the workload itself."""
+
+    reference: Reference
+    workload: Object | None = None
+
+
+def patches_for(pod: Pod, origin: Origin, edits: Sequence[Edit], around: Iterable[Change]) -> tuple[Patch, ...]:
+    """What to do, in the order in which to do it."""
+    own = tuple(_pod_patches(pod, origin, edits)) if edits else ()
+    return (*own, *(patch for change in around for patch in _cluster_patches(change)))
+
+
+def _cluster_patches(change: Change) -> Iterator[Patch]:
+    if change.kind is Kind.UNCORDON:
+        yield Patch(f"kubectl uncordon {change.what}")
+    elif change.kind is Kind.UNTAINT:
+        yield Patch(shlex.join(["kubectl", "taint", "nodes", change.what, f"{change.before}-"]))
+
+
+def _pod_patches(pod: Pod, origin: Origin, edits: Sequence[Edit]) -> Iterator[Patch]:
+    gates = [edit for edit in edits if edit.change.kind is Kind.GATES]
+    others = [edit for edit in edits if edit.change.kind is not Kind.GATES]
+    if gates and looks_stored(pod):
+        # A gate is opened on the pod that has it: whoever put it there does so again on the next pod.
+        yield Patch(_patch_command(_pod_reference(pod), _operations(pod.spec, gates, "/spec")))
+    else:
+        others = list(edits)
+    if others and origin.reference.kind == POD:
+        yield from _bare_pod_patches(pod, others)
+    elif others:
+        yield _template_patch(pod, origin, others)
+
+
+def _template_patch(pod: Pod, origin: Origin, edits: Sequence[Edit]) -> Patch:
+    kind = origin.reference.kind
+    spec = _as_written(pod.spec) if origin.workload is None else template_of(origin.workload)
+    operations = _operations(spec, edits, _CRON_JOB_PATH if kind == "CronJob" else _TEMPLATE_PATH)
+    if kind not in _PATCHABLE:
+        note = _JOB_NOTE if kind == "Job" else f"Change the template in {origin.reference}."
+        return Patch(_local_command(operations), note)
+    unknown = _OWNER_NOTE.format(owner=origin.reference) if origin.workload is None else ""
+    note = " ".join(filter(None, (unknown, _PATCHABLE[kind])))
+    return Patch(_patch_command(origin.reference, operations), note)
+
+
+def template_of(workload: Object) -> PodSpec:
+    """The pod spec in the workload's template."""
+    if isinstance(workload, CronJob):
+        return workload.spec.job_template.spec.template.spec
+    assert isinstance(workload, _TEMPLATED)
+    return workload.spec.template.spec
+
+
+def _bare_pod_patches(pod: Pod, edits: Sequence[Edit]) -> Iterator[Patch]:
+    reference = _pod_reference(pod)
+    if not looks_stored(pod):
+        yield Patch(_local_command(_operations(_as_written(pod.spec), edits, "/spec")), _MANIFEST_NOTE)
+        return
+    operations = _operations(pod.spec, edits, "/spec")
+    if all(edit.change.kind in _IN_PLACE for edit in edits):
+        yield Patch(_patch_command(reference, operations))
+    elif all(_is_resize(edit.change, pod.spec) for edit in edits):
+        yield Patch(_patch_command(reference, operations, "--subresource", "resize"))
+    else:
+        get = ["kubectl", "get", "pod", reference.name, "--namespace", reference.namespace, "--output", "yaml"]
+        replace = ["kubectl", "replace", "--force", "--filename", "-"]
+        steps = [shlex.join(get), _local_command(operations, "-"), shlex.join(replace)]
+        yield Patch(" | ".join(steps), _RECREATE_NOTE)
+
+
+def _is_resize(change: Change, spec: PodSpec) -> bool:
+    """Whether the request can be changed in place. Not if that changes the pod's quality of service."""
+    if change.kind is not Kind.REQUEST or change.what not in (CPU_NAME, MEMORY_NAME) or not change.after:
+        return False
+    every: list[Container] = [*spec.containers, *spec.init_containers]
+    return spec.resources is None and not all(_is_guaranteed(container) for container in every)
+
+
+def _is_guaranteed(container: Container) -> bool:
+    resources = container.resources
+    return all(
+        name in resources.limits and resources.requests.get(name, resources.limits[name]) == resources.limits[name]
+        for name in (CPU_NAME, MEMORY_NAME)
+    )
+
+
+def _pod_reference(pod: Pod) -> Reference:
+    return Reference(POD, pod.metadata.namespace, pod.metadata.name)
+
+
+def _patch_command(reference: Reference, operations: Sequence[Operation], *options: str) -> str:
+    what = ["kubectl", "patch", reference.kind.lower(), reference.name, "--namespace", reference.namespace, *options]
+    return shlex.join([*what, "--type", "json", "--patch", json.dumps(operations)])
+
+
+def _local_command(operations: Sequence[Operation], file: str = "MANIFEST.yaml") -> str:
+    """Prints the patched object and changes nothing."""
+    patching = ["kubectl", "patch", "--local", "--filename", file, "--type", "json", "--patch", json.dumps(operations)]
+    return shlex.join([*patching, "--output", "yaml"])
+
+
+def _as_written(spec: PodSpec) -> PodSpec:
+    """The spec without what an API server adds to it."""
+    written = replace(spec, priority=None, preemption_policy=None)
+    written.tolerations = [
+        toleration
+        for toleration in spec.tolerations
+        if toleration.toleration_seconds is None or toleration.key not in (NOT_READY, UNREACHABLE)
+    ]
+    return written
+
+
+def _operations(spec: PodSpec, edits: Sequence[Edit], path: str) -> list[Operation]:
+    changed = edited_spec(spec, edits)
+    if changed.priority_class_name != spec.priority_class_name:
+        # Admission works these out from the class, and refuses a pod that says something else.
+        changed = replace(changed, priority=None, preemption_policy=None)
+    before, after = msgspec.to_builtins(spec), msgspec.to_builtins(changed)
+    return list(difference(before, after, path))
+
+
+# ---------------------------------------------------------------- JSON patches
+
+
+def difference(before: Any, after: Any, path: str) -> Iterator[Operation]:
+    """Operations that turn one document into the other."""
+    if before == after:
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from _of_objects(before, after, path)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _of_lists(before, after, path)
+    else:
+        yield {"op": "replace", "path": path, "value": after}
+
+
+def _of_objects(before: dict[str, Any], after: dict[str, Any], path: str) -> Iterator[Operation]:
+    for key in before:
+        if key not in after:
+            yield {"op": "remove", "path": f"{path}/{_escaped(key)}"}
+    for key, value in after.items():
+        at = f"{path}/{_escaped(key)}"
+        if key not in before or (key == _REQUESTS and before[key] != value):
+            yield {"op": "add", "path": at, "value": value}
+        else:
+            yield from difference(before[key], value, at)
+
+
+def _of_lists(before: list[Any], after: list[Any], path: str) -> Iterator[Operation]:
+    if len(before) == len(after):
+        for position, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from difference(old, new, f"{path}/{position}")
+    elif after[: len(before)] == before:
+        for added in after[len(before) :]:
+            yield {"op": "add", "path": f"{path}/-", "value": added}
+    else:
+        # The last one first, so that the others keep their places.
+        for position in reversed(_missing(before, after)):
+            yield {"op": "remove", "path": f"{path}/{position}"}
+
+
+def _missing(before: list[Any], after: list[Any]) -> list[int]:
+    """Positions of what is left out of a list."""
+    missing, kept = [], 0
+    for position, value in enumerate(before):
+        if kept < len(after) and value == after[kept]:
+            kept += 1
+        else:
+            missing.append(position)
+    return missing
+
+
+def _escaped(key: str) -> str:
+    return key.replace("~", "~0").replace("/", "~1")

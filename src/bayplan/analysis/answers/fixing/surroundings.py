@@ -1,0 +1,162 @@
+"""Changes of the cluster around a pod: a node uncordoned, untainted, freed or added, or the pod's priority raised.
+
+Each function takes a pod with some edits, and gives the changes with what becomes of the pod then, or None. Where to
+look is found with a pod that does not mind; what is given has been decided with the change made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy, deepcopy
+from dataclasses import dataclass
+
+from bayplan.admission.priority import PREEMPT_LOWER_PRIORITY, SYSTEM_PREFIX
+from bayplan.analysis.answers.exposure.probing import Outcome
+from bayplan.analysis.answers.fixing.answer import PER_STEP, Change, Kind
+from bayplan.analysis.answers.fixing.edits import Edit, with_class, written_taint
+from bayplan.analysis.answers.fixing.node_kinds import daemons_like, node_like, one_of_each_kind
+from bayplan.analysis.answers.fixing.trying import Trying
+from bayplan.controllers.ownership import controller_of_kind
+from bayplan.model.cluster import PriorityClass
+from bayplan.model.meta import INT32_MAX
+from bayplan.model.node import Node
+from bayplan.model.pod import PodSpec, Toleration
+from bayplan.model.well_known import UNSCHEDULABLE
+
+SYSTEM_NAMESPACE = "kube-system"
+
+Edits = tuple[Edit, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Changes that work, and what the scheduler then does."""
+
+    edits: Edits
+    outcome: Outcome
+    around: tuple[Change, ...] = ()  # changes of the cluster
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        return (*(edit.change for edit in self.edits), *self.around)
+
+    @property
+    def price(self) -> float:
+        return sum(change.price for change in self.changes)
+
+
+#: Tries one kind of change for a pod with some edits.
+Family = Callable[[Trying, Edits], Found | None]
+
+
+def uncordon(trying: Trying, edits: Edits) -> Found | None:
+    """A node that takes the pod once it is not cordoned any longer."""
+    if not trying.cache.nodes.unschedulable.any():
+        return None
+    undaunted = Edit(Change(Kind.TOLERATION, UNSCHEDULABLE), _mind_no_cordon)
+    node = trying.nodes.get(trying.decide((*edits, undaunted)).node)
+    if node is None or not node.spec.unschedulable:
+        return None
+    taints = [taint for taint in node.spec.taints if taint.key != UNSCHEDULABLE]
+    with trying.changed_node(_with_spec(node, unschedulable=False, taints=taints)):
+        outcome = trying.decide(edits)
+    name = node.metadata.name
+    return Found(edits, outcome, (Change(Kind.UNCORDON, name),)) if _fits_on(outcome, name) else None
+
+
+def untaint(trying: Trying, edits: Edits) -> Found | None:
+    """A node without the taint that the last edit would tolerate; the pod stays as it is."""
+    *others, tolerating = edits
+    node = trying.nodes.get(trying.decide(edits).node)
+    if node is None:
+        return None
+    taints = [taint for taint in node.spec.taints if written_taint(taint) != tolerating.change.what]
+    with trying.changed_node(_with_spec(node, unschedulable=node.spec.unschedulable, taints=taints)):
+        outcome = trying.decide(others)
+    name = node.metadata.name
+    change = Change(Kind.UNTAINT, name, before=tolerating.change.what)
+    return Found(tuple(others), outcome, (change,)) if _fits_on(outcome, name) else None
+
+
+def free(trying: Trying, edits: Edits) -> Found | None:
+    """A node that takes the pod once some of its pods are gone, whatever their priority."""
+    outranking = Edit(Change(Kind.PRIORITY, ""), _outrank_everybody)
+    cleared = trying.decide((*edits, outranking))
+    if not cleared.victims:
+        return None
+    with trying.pods_gone(cleared.node, cleared.victims):
+        outcome = trying.decide(edits)
+    if not _fits_on(outcome, cleared.node):
+        return None
+    change = Change(Kind.FREE, cleared.node, extent=_extent(len(cleared.victims)))
+    return Found(edits, Outcome(cleared.node, cleared.victims), (change,))
+
+
+def raising_priority(classes: Sequence[PriorityClass]) -> Family:
+    """The lowest class with which the pod gets a node."""
+
+    def raise_priority(trying: Trying, edits: Edits) -> Found | None:
+        spec = trying.spec(edits)
+        for priority_class in classes:
+            if not _is_a_raise(spec, priority_class, trying.pod.metadata.namespace):
+                continue
+            edit = with_class(spec, priority_class)
+            outcome = trying.decide((*edits, edit))
+            if outcome.node:
+                change = _with_extent(edit.change, _extent(len(outcome.victims)))
+                return Found((*edits, Edit(change, edit.apply)), outcome)
+        return None
+
+    return raise_priority
+
+
+def add_node(trying: Trying, edits: Edits) -> Found | None:
+    """The smallest kind of node of which one more takes the pod; the daemons of its kind are on it, too."""
+    for node in one_of_each_kind(trying.nodes.values()):
+        made = node_like(node, trying.nodes)
+        daemons = [trying.stored_pod(key) for key in trying.pods_on(node.metadata.name)]
+        daemons = [pod for pod in daemons if controller_of_kind(pod.metadata, "DaemonSet")]
+        with trying.new_node(made, daemons_like(daemons, made.metadata.name)):
+            outcome = trying.decide(edits)
+        if _fits_on(outcome, made.metadata.name):
+            return Found(edits, outcome, (Change(Kind.ADD_NODE, node.metadata.name),))
+    return None
+
+
+def _fits_on(outcome: Outcome, node: str) -> bool:
+    return outcome.node == node and not outcome.victims
+
+
+def _extent(pods: int) -> float:
+    return min(0.9, PER_STEP * pods)
+
+
+def _with_extent(change: Change, extent: float) -> Change:
+    return Change(change.kind, change.what, change.before, change.after, extent)
+
+
+def _is_a_raise(spec: PodSpec, priority_class: PriorityClass, namespace: str) -> bool:
+    """A class that lets the pod preempt more than now; those of the system are for its own namespace."""
+    if priority_class.metadata.name.startswith(SYSTEM_PREFIX) and namespace != SYSTEM_NAMESPACE:
+        return False
+    if (priority_class.preemption_policy or PREEMPT_LOWER_PRIORITY) != PREEMPT_LOWER_PRIORITY:
+        return False
+    priority = spec.priority or 0
+    return priority_class.value > priority or (priority_class.value == priority and spec.preemption_policy == "Never")
+
+
+def _mind_no_cordon(changed: PodSpec) -> None:
+    changed.tolerations.append(Toleration(key=UNSCHEDULABLE, operator="Exists"))
+
+
+def _outrank_everybody(changed: PodSpec) -> None:
+    changed.priority = INT32_MAX
+    changed.preemption_policy = PREEMPT_LOWER_PRIORITY
+
+
+def _with_spec(node: Node, **fields: object) -> Node:
+    changed = copy(node)
+    changed.spec = deepcopy(node.spec)
+    for name, value in fields.items():
+        setattr(changed.spec, name, value)
+    return changed

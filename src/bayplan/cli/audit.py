@@ -1,0 +1,52 @@
+"""`bayplan audit`: what is wrong with a cluster before it hurts?"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from bayplan.analysis.answers.audit.rules import RULES, Level
+from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.main import EXIT_NO, EXIT_YES
+from bayplan.cli.options import CommandWithFiles
+from bayplan.report.answers.audit import audit_parts
+from bayplan.report.answers.sarif import sarif
+from bayplan.report.json_output import write_json
+
+_SARIF = "sarif"
+
+
+@click.command(
+    "audit",
+    cls=CommandWithFiles,
+    epilog="Exit codes: 0 nothing as bad as --fail-on; 1 something is; 2 bad input or usage.",
+)
+@answer_options(_SARIF)
+@click.option(
+    "--fail-on",
+    type=click.Choice([level.value for level in Level]),
+    default=Level.ERROR.value,
+    show_default=True,
+    help="The exit code is 1 if there is a finding of this level, or a worse one.",
+)
+@click.option(
+    "--ignore",
+    "ignored",
+    type=click.Choice(list(RULES)),
+    metavar="RULE",
+    multiple=True,
+    help="A rule to leave out. Can be repeated; the guide lists them all.",
+)
+def command(asked: Asked, fail_on: str, ignored: tuple[str, ...]) -> int:
+    """Find what is wrong before it hurts: PriorityClasses, requests, budgets, constraints that no node can meet.
+
+    What can be tried is tried: whether everything finds another place if a node fails (for every node), whether each
+    workload could run in the empty cluster, and whom the pending pods would evict.
+    """
+    answer = asked.cluster().audit(ignored=ignored, **asked.settings())
+    if asked.output == _SARIF:
+        write_json(sarif(answer), sys.stdout)
+    else:
+        write_answer(asked, "Audit", audit_parts(answer), answer.to_dict())
+    return EXIT_NO if answer.reaches(Level(fail_on)) else EXIT_YES

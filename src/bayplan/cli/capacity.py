@@ -1,0 +1,74 @@
+"""`bayplan capacity`: how many more pods of a kind fit, where, and what runs out first?"""
+
+from __future__ import annotations
+
+import click
+
+from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.main import EXIT_NO, EXIT_YES
+from bayplan.cli.options import CommandWithFiles
+from bayplan.report.answers.capacity import capacity_parts
+
+
+@click.command(
+    "capacity",
+    cls=CommandWithFiles,
+    epilog="Exit codes: 0 they fit (without --replicas: at least one does); 1 they do not; 2 bad input or usage.",
+)
+@answer_options()
+@click.option(
+    "--pod",
+    "pods",
+    metavar="SPEC[=N]",
+    multiple=True,
+    help="The pods to count: a file with one pod or workload, or requests such as cpu=500m,memory=1Gi. "
+    "Several are counted together, N of each (1 if not given) for every N of the others.",
+)
+@click.option(
+    "--workload",
+    "workloads",
+    metavar="KIND/NAME[=N]",
+    multiple=True,
+    help="Count more pods of a workload in the cluster, or more like one of its pods.",
+)
+@click.option(
+    "--replicas",
+    type=click.IntRange(1, 1_000_000),
+    help="Ask whether so many fit (of several: so many times their shares) and, if not, which nodes it takes.",
+)
+@click.option(
+    "--node",
+    "nodes",
+    metavar="KIND",
+    multiple=True,
+    help="With --replicas: the kind of node to add, 8cpu,32Gi or a file with nodes. Default: kinds that exist.",
+)
+@click.option("--no-evictions", is_flag=True, help="Do not count again with pods of lower priority evicted.")
+def command(
+    asked: Asked,
+    pods: tuple[str, ...],
+    workloads: tuple[str, ...],
+    replicas: int | None,
+    nodes: tuple[str, ...],
+    no_evictions: bool,
+) -> int:
+    """Count how many more pods fit: node by node, what runs out first, and what evictions would add.
+
+    -f is the cluster; the pods to count come from --pod or --workload. Each one is decided on as the scheduler would,
+    one after another. Pods that are pending now are not placed first, and scheduling gates are taken to be open.
+    """
+    if not pods and not workloads:
+        raise click.UsageError("Missing option '--pod' or '--workload': there is nothing to count.")
+    if nodes and replicas is None:
+        raise click.UsageError("'--node' says which nodes to add for '--replicas', which is missing.")
+    answer = asked.cluster().capacity(
+        pods,
+        workloads,
+        namespace=asked.namespace,
+        replicas=replicas,
+        nodes=nodes,
+        evicting=not no_evictions,
+        **asked.settings(),
+    )
+    write_answer(asked, "Capacity", capacity_parts(answer), answer.to_dict())
+    return EXIT_YES if answer.is_enough else EXIT_NO

@@ -1,0 +1,33 @@
+"""`bayplan drain`: would everything on these nodes fit elsewhere, and may it leave?"""
+
+from __future__ import annotations
+
+import click
+
+from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.main import EXIT_NO, EXIT_YES
+from bayplan.cli.options import CommandWithFiles
+from bayplan.report.answers.drain import drain_parts
+
+
+@click.command(
+    "drain",
+    cls=CommandWithFiles,
+    epilog="Exit codes: 0 the nodes can be drained and every pod finds a place; 1 not so; 2 bad input or usage.",
+)
+@click.argument("nodes", nargs=-1)
+@click.option("-l", "--selector", default="", metavar="LABELS", help="All nodes with these labels, such as pool=a.")
+@click.option("--rolling", is_flag=True, help="One node after another, each one back before the next is drained.")
+@answer_options()
+def command(asked: Asked, nodes: tuple[str, ...], selector: str, rolling: bool) -> int:
+    """Find out whether NODES can be drained: which pods go where in which order, and which budgets stop it.
+
+    Nothing is drained. Pods are evicted as kubectl drain does it, their controllers make new ones, and these are
+    placed on the nodes that are left, which may evict pods of lower priority there.
+    """
+    if not nodes and not selector:
+        raise click.UsageError("Missing argument 'NODES...' or option '-l' / '--selector': there is nothing to drain.")
+    cluster = asked.cluster()
+    answer = cluster.drain(nodes, selector=selector, rolling=rolling, **asked.settings())
+    write_answer(asked, "Drain", drain_parts(answer), answer.to_dict())
+    return EXIT_YES if answer.works else EXIT_NO

@@ -1,0 +1,47 @@
+"""`bayplan exposure`: what could evict this pod, and which workloads are most exposed?"""
+
+from __future__ import annotations
+
+import click
+
+from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.main import EXIT_NO, EXIT_YES
+from bayplan.cli.options import CommandWithFiles
+from bayplan.report.answers.exposure import exposure_parts, ranking_parts
+
+_TOP = 20
+
+
+@click.command(
+    "exposure",
+    cls=CommandWithFiles,
+    epilog="Exit codes: 0 answered; 1 a pod of --against evicts one of the pods; 2 bad input or usage.",
+)
+@click.argument("pod", required=False)
+@answer_options()
+@click.option("--all", "every", is_flag=True, help="Rank all workloads; the same as naming no pod.")
+@click.option(
+    "--against",
+    metavar="FILE",
+    multiple=True,
+    help="Would the pods and workloads in this file evict it? Each is decided alone. Can be repeated.",
+)
+@click.option("--top", type=click.IntRange(min=1), default=_TOP, show_default=True, help="Number of workloads to rank.")
+def command(asked: Asked, pod: str | None, every: bool, against: tuple[str, ...], top: int) -> int:
+    """Find out what could evict POD: from which priority and which request on.
+
+    POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web), which means all its running
+    pods. Without it, all workloads are ranked by how easily a pod of theirs is evicted. A preemptor is supposed to need
+    the pod's node; what it would do with a free choice of nodes is reported as well.
+    """
+    if pod is not None and every:
+        raise click.UsageError("--all and a pod exclude each other.")
+    if pod is None:
+        if against:
+            raise click.UsageError("--against needs a pod or a workload.")
+        ranking = asked.cluster().exposure_ranking(top=top, **asked.settings())
+        write_answer(asked, "Exposure", ranking_parts(ranking), ranking.to_dict())
+        return EXIT_YES
+    answer = asked.cluster().exposure(pod, namespace=asked.namespace, against=against, **asked.settings())
+    write_answer(asked, f"Exposure of {answer.subject}", exposure_parts(answer), answer.to_dict())
+    return EXIT_NO if answer.is_evicted else EXIT_YES

@@ -1,0 +1,28 @@
+"""`bayplan fix`: which changes would let this pending pod run?"""
+
+from __future__ import annotations
+
+import click
+
+from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.main import EXIT_NO, EXIT_YES
+from bayplan.cli.options import CommandWithFiles
+from bayplan.report.answers.fix import fix_parts
+
+
+@click.command(
+    "fix",
+    cls=CommandWithFiles,
+    epilog="Exit codes: 0 there is a fix, or the pod needs none; 1 no fix was found; 2 bad input or usage.",
+)
+@click.argument("pod")
+@answer_options()
+def command(asked: Asked, pod: str) -> int:
+    """Find the smallest changes that would let POD run, each one decided, with commands for kubectl.
+
+    POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web), which means the next pod it
+    would create. Single changes come first; where they are few, pairs of changes are tried, too.
+    """
+    answer = asked.cluster().fix(pod, namespace=asked.namespace, **asked.settings())
+    write_answer(asked, f"Fix for {answer.pod}", fix_parts(answer), answer.to_dict())
+    return EXIT_YES if answer.is_fine or answer.fixes else EXIT_NO

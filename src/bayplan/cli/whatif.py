@@ -1,0 +1,69 @@
+"""`bayplan whatif`: which pods get a node, are evicted or stay pending if a change is made?"""
+
+from __future__ import annotations
+
+import click
+
+from bayplan.analysis.answers.gates import gates_failed, parse_gates
+from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.main import EXIT_NO, EXIT_YES
+from bayplan.cli.options import CommandWithFiles
+from bayplan.report.answers.whatif import whatif_parts
+
+
+@click.command(
+    "whatif",
+    cls=CommandWithFiles,
+    epilog="Exit codes: 0 the change was worked out, and it passes --fail-on; 1 it does not; 2 bad input or usage.",
+)
+@click.option(
+    "--apply",
+    "applied",
+    metavar="FILES",
+    multiple=True,
+    help="Files or directories to apply, as kubectl apply would. Can be repeated.",
+)
+@click.option("--delete", "deleted", metavar="KIND/NAME", multiple=True, help="An object to delete. Can be repeated.")
+@click.option("--drain", "drained", metavar="NODE", multiple=True, help="A node to drain. Can be repeated.")
+@click.option(
+    "--add-nodes",
+    metavar="TEMPLATE=N",
+    multiple=True,
+    help="Nodes to add: copies of a node of the cluster, of those in a file, or such as 8cpu,32Gi=3.",
+)
+@click.option(
+    "--fail-on",
+    metavar="GATE,...",
+    multiple=True,
+    help="Exit with 1 if the change evicts pods (evicts, or evicts=CLASS: of that PriorityClass), breaks a disruption "
+    "budget (pdb) or leaves pods without a node (pending).",
+)
+@answer_options()
+def command(
+    asked: Asked,
+    applied: tuple[str, ...],
+    deleted: tuple[str, ...],
+    drained: tuple[str, ...],
+    add_nodes: tuple[str, ...],
+    fail_on: tuple[str, ...],
+) -> int:
+    """Compare the cluster with and without a change: who gets a node, who is evicted by whom, who stays pending.
+
+    Only what follows from the change is shown. Victims are followed: what their controllers make instead is placed
+    again, and may evict others.
+    """
+    if not (applied or deleted or drained or add_nodes):
+        raise click.UsageError("There is no change: use --apply, --delete, --drain or --add-nodes.")
+    cluster = asked.cluster()
+    gates = parse_gates(fail_on, cluster)
+    answer = cluster.whatif(
+        applied,
+        delete=deleted,
+        drain=drained,
+        add_nodes=add_nodes,
+        namespace=asked.namespace,
+        **asked.settings(),
+    )
+    failed = gates_failed(answer, gates)
+    write_answer(asked, "What if", whatif_parts(answer, failed), {**answer.to_dict(), "failed": failed})
+    return EXIT_NO if failed else EXIT_YES

@@ -1,0 +1,44 @@
+"""Findings of an audit, as parts of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.analysis.answers.audit.auditing import Audit
+from bayplan.analysis.answers.audit.rules import RULES, Finding, Level
+from bayplan.report.answers.parts import Cell, Heading, Part, Sentence, Table, Tone
+from bayplan.report.words import counted, listed
+
+_SHOWN_OF_A_RULE = 10
+_TONES = {Level.ERROR: Tone.BAD, Level.WARNING: Tone.WARN, Level.NOTE: Tone.FAINT}
+
+
+def audit_parts(answer: Audit) -> Iterator[Part]:
+    """The worst first; of a rule that many objects break only some."""
+    yield _answer(answer)
+    if not answer.nodes:
+        yield Sentence("There are no nodes in the input, so nothing could be tried.", Tone.WARN)
+    several_files = len({finding.source for finding in answer.findings}) > 1
+    for rule in dict.fromkeys(finding.rule for finding in answer.findings):
+        yield from _broken(rule, [each for each in answer.findings if each.rule == rule], in_files=several_files)
+
+
+def _answer(answer: Audit) -> Sentence:
+    seen = f"{counted(answer.pods, 'pod')} on {counted(answer.nodes, 'node')}"
+    if not answer.findings:
+        return Sentence(f"Nothing is wrong with {seen}, as far as {len(RULES)} rules can tell.", Tone.GOOD)
+    counts = [counted(answer.count(level), level.value) for level in Level if answer.count(level)]
+    tone = next(tone for level, tone in _TONES.items() if answer.count(level))
+    return Sentence(f"{listed(counts)} in {seen}.", tone if tone is not Tone.FAINT else Tone.PLAIN)
+
+
+def _broken(rule: str, findings: list[Finding], *, in_files: bool) -> Iterator[Part]:
+    yield Heading(f"{RULES[rule].title} ({RULES[rule].level}, {rule})")
+    shown = findings[:_SHOWN_OF_A_RULE]
+    tone = _TONES[RULES[rule].level]
+    rows = [(Cell(each.object, tone), each.why, *((each.source,) if in_files else ())) for each in shown]
+    columns = ("Object", "Why", *(("File",) if in_files else ()))
+    yield Table(columns, rows, flexible=frozenset({"Why", "File"}))
+    if len(findings) > len(shown):
+        yield Sentence(f"and {counted(len(findings) - len(shown), 'other')} (-o json lists them all)", Tone.FAINT)
+    yield Sentence(f"→ {RULES[rule].fix}")

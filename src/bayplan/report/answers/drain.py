@@ -1,0 +1,170 @@
+"""The answer of `drain` as parts: whether nodes get empty, in which order pods go, and what keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bayplan.analysis.answers.course import Departure
+from bayplan.analysis.answers.drain import Blocked, DrainedNode, Draining, Eviction
+from bayplan.report.answers.parts import Cell, Code, Heading, Part, Sentence, Tone
+from bayplan.report.answers.tables import short_table
+from bayplan.report.words import counted, examples, listed
+
+_NAMED = 3
+_SAYS = "what the API server says"
+
+
+def drain_parts(answer: Draining) -> Iterator[Part]:
+    """The whole answer."""
+    yield from draining_parts(answer)
+    if answer.works:
+        yield Heading("With kubectl")
+        options = "".join(f" {option}" for option in answer.options)
+        back = "\nkubectl uncordon {0}" if answer.rolling else ""
+        commands = (f"kubectl drain {node.node}{options}{back.format(node.node)}" for node in answer.nodes)
+        yield Code("\n".join(commands), "sh")
+
+
+def draining_parts(answer: Draining) -> Iterator[Part]:
+    """The answer without the commands, for those who have something to say about the rest of the cluster, too."""
+    yield _summary(answer)
+    yield from _remarks(answer)
+    if len(answer.nodes) + len(answer.unreached) > 1:
+        yield from _overview(answer)
+    yield from _evictions(answer)
+    yield from _blocked(answer)
+    yield from _preempted(answer)
+
+
+def first_reason(message: str) -> str:
+    """What the scheduler says about nodes, without what it says about preemption."""
+    return message.partition(". ")[0].removesuffix(".")
+
+
+def _summary(answer: Draining) -> Sentence:
+    names = listed([node.node for node in answer.nodes], _NAMED)
+    in_turn = " one after another" if answer.rolling and len(answer.nodes) > 1 else ""
+    blocked = [pod for node in answer.nodes for pod in node.blocked]
+    if blocked:
+        budgets = listed(answer.blocking_budgets, _NAMED)
+        stopped = listed([node.node for node in answer.nodes if node.blocked], _NAMED)
+        stay = f"{counted(len(blocked), 'pod')} may not leave because of disruption budget {budgets}"
+        return Sentence(f"No: {stopped} cannot be drained, for {stay}.", Tone.BAD)
+    if answer.pending:
+        number = len(answer.pending)
+        place = "finds no place" if number == 1 else "find no place"
+        return Sentence(f"No: if {names} {_is(answer)} drained{in_turn}, {counted(number, 'pod')} {place}.", Tone.BAD)
+    if answer.lost:
+        lost = counted(len(answer.lost), "bare pod")
+        return Sentence(f"No: if {names} {_is(answer)} drained{in_turn}, {lost} would be gone for good.", Tone.BAD)
+    tone = Tone.WARN if answer.preempted else Tone.GOOD
+    return Sentence(f"Yes: {names} can be drained{in_turn}: {_found(answer)}.", tone)
+
+
+def _found(answer: Draining) -> str:
+    """Of a drain that works: where its pods are in the end."""
+    moving = {each.pod for node in answer.nodes for each in node.evictions if each.returns}
+    waiting = {pod for node in answer.nodes for pod in node.pending}
+    if not moving:
+        return "nothing has to find another place"
+    everyone = {1: "its pod finds", 2: "both pods find"}.get(len(moving), f"all {counted(len(moving), 'pod')} find")
+    found = f"{everyone} a place"
+    if waiting:
+        found += f", {len(waiting)} of them only when a node is back" if len(moving) > 1 else " when the node is back"
+    return f"{found}, and {counted(len(answer.preempted), 'other pod')} must make room" if answer.preempted else found
+
+
+def _is(answer: Draining) -> str:
+    return "is" if len(answer.nodes) == 1 else "are"
+
+
+def _remarks(answer: Draining) -> Iterator[Part]:
+    """What kubectl wants to be told."""
+    daemons = [pod for node in answer.nodes for pod in node.daemons]
+    mirrors = [pod for node in answer.nodes for pod in node.mirrors]
+    if answer.lost:
+        text = "Nothing brings back a pod without a controller, so kubectl asks for --force"
+        yield Sentence(f"{text}: {listed(answer.lost, _NAMED)}.", Tone.BAD)
+    if daemons:
+        stay = "stays" if len(daemons) == 1 else "stay"
+        yield Sentence(f"{counted(len(daemons), 'pod')} of DaemonSets {stay} (--ignore-daemonsets).", Tone.FAINT)
+    if mirrors:
+        stay = "stays" if len(mirrors) == 1 else "stay"
+        yield Sentence(f"{counted(len(mirrors), 'pod')} that the kubelet runs from a file {stay}.", Tone.FAINT)
+
+
+def _overview(answer: Draining) -> Iterator[Part]:
+    yield Heading("Node by node")
+    rows = [
+        (
+            node.node,
+            str(len(node.evictions)),
+            str(len({each.step for each in node.evictions})),
+            str(len(node.preempted)),
+            str(len(node.pending)),
+            _result(node, answer),
+        )
+        for node in answer.nodes
+    ]
+    rows += [(name, "", "", "", "", Cell("not reached", Tone.BAD)) for name in answer.unreached]
+    columns = ("node", "pods that go", "steps", "others evicted", "without a place", "result")
+    yield from short_table(columns, rows, numeric=columns[1:-1])
+
+
+def _result(node: DrainedNode, answer: Draining) -> Cell:
+    if node.blocked:
+        return Cell("stopped by a budget", Tone.BAD)
+    if not node.pending:
+        return Cell("empty", Tone.GOOD)
+    if all(pod in answer.ends_on for pod in node.pending):
+        return Cell("empty; pods wait until it is back", Tone.WARN)
+    return Cell("empty, but pods are left without a place", Tone.BAD)
+
+
+def _evictions(answer: Draining) -> Iterator[Part]:
+    several = len(answer.nodes) > 1
+    rows = [
+        (node.node if several else "", *_eviction_row(each, answer)) for node in answer.nodes for each in node.evictions
+    ]
+    if not rows:
+        return
+    yield Heading("Pods that go, in this order")
+    columns = ("node", "step", "pod", "goes to", "evicts")
+    yield from short_table(columns, rows, numeric={"step"}, flexible={"goes to", "evicts"})
+
+
+def _eviction_row(each: Eviction, answer: Draining) -> tuple[str | Cell, ...]:
+    if each.node:
+        goes_to = Cell(each.node, Tone.GOOD)
+    elif answer.rolling and each.pod in answer.ends_on:
+        goes_to = Cell("waits until the node is back", Tone.WARN)
+    elif not each.returns:
+        goes_to = Cell("gone for good" if each.bare else "gone", Tone.BAD if each.bare else Tone.FAINT)
+    else:
+        goes_to = Cell(f"nowhere: {first_reason(each.message)}", Tone.BAD)
+    return str(each.step), each.pod, goes_to, examples(each.victims, _NAMED)
+
+
+def _blocked(answer: Draining) -> Iterator[Part]:
+    blocked: list[Blocked] = [each for node in answer.nodes for each in node.blocked]
+    if blocked:
+        yield Heading("Pods that may not leave")
+        rows = [(each.pod, each.budget, each.message) for each in blocked]
+        yield from short_table(("pod", "budget", _SAYS), rows, flexible={_SAYS})
+
+
+def _preempted(answer: Draining) -> Iterator[Part]:
+    if answer.preempted:
+        yield Heading("Other pods that are evicted, in this order")
+        rows = [_preempted_row(each, answer) for each in answer.preempted]
+        yield from short_table(("pod", "priority", "from", "by", "then"), rows, flexible={"then"})
+
+
+def _preempted_row(each: Departure, answer: Draining) -> tuple[str | Cell, ...]:
+    if not each.comes_back:
+        then = Cell("gone for good", Tone.BAD)
+    elif each.pod in answer.ends_on:
+        then = Cell(f"runs on {answer.ends_on[each.pod]}", Tone.GOOD)
+    else:
+        then = Cell("pending", Tone.BAD)
+    return each.pod, str(each.priority), each.node, each.by, then

@@ -1,0 +1,230 @@
+"""What could evict a pod, as parts of a report: one pod, the pods of a workload, or all workloads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bayplan.analysis.answers.exposure.answer import (
+    Danger,
+    Exposure,
+    PodExposure,
+    Preemptor,
+    Ranking,
+    Threshold,
+    WorkloadExposure,
+)
+from bayplan.core.columns.resources import PODS_NAME
+from bayplan.report.answers.amounts import amount_in_words, percent
+from bayplan.report.answers.parts import Bar, Bars, Cell, Heading, Part, Sentence, Table, Tone
+from bayplan.report.words import counted, listed
+
+_NAMED = 3
+_NONE = "–"
+
+
+def exposure_parts(answer: Exposure) -> Iterator[Part]:
+    """The answer about a pod or a workload."""
+    if answer.against:
+        yield from _against_parts(answer)
+    if not answer.pods:
+        why = "it has no node yet" if answer.waiting else "it has no running pod"
+        yield Sentence(f"Nothing can evict {answer.subject}: {why}.", Tone.GOOD)
+        return
+    most = answer.pods[0]
+    yield Sentence(_headline(most), Tone.GOOD if most.reason else Tone.WARN)
+    if not most.reason:
+        yield from _circumstances(most)
+        yield from _class_parts(most)
+    if len(answer.pods) > 1:
+        shown = "all" if len(answer.pods) == answer.pod_count else f"the {len(answer.pods)} most exposed of"
+        yield Heading(f"Pods of {answer.subject}: {shown} {counted(answer.pod_count, 'running pod')}")
+        yield _pod_table(answer.pods)
+
+
+def ranking_parts(answer: Ranking) -> Iterator[Part]:
+    """The workloads of a cluster, most exposed first."""
+    if not answer.workloads:
+        yield Sentence("Nothing can be evicted: no pod runs in this cluster.", Tone.GOOD)
+        return
+    first = answer.workloads[0]
+    if first.most.reason:
+        yield Sentence("Nothing can evict any of the running pods.", Tone.GOOD)
+    else:
+        yield Sentence(f"Most exposed is {first.workload}. {_headline(first.most)}", Tone.WARN)
+    yield Sentence(
+        f"{counted(answer.pod_count, 'pod')} of {counted(answer.workload_count, 'workload')} are running. First come "
+        "those that more PriorityClasses outrank, then those for which a preemptor needs less of their node.",
+        Tone.FAINT,
+    )
+    yield Heading("Share of its node that a preemptor must ask for: the shorter, the more exposed")
+    yield Bars([_bar(workload) for workload in answer.workloads], full=1.0)
+    if any(workload.most.protected for workload in answer.workloads):
+        yield Sentence(
+            "In yellow: a PodDisruptionBudget is used up, so other pods go first where they can.", Tone.FAINT
+        )
+    yield Heading(f"The {len(answer.workloads)} most exposed of {counted(answer.workload_count, 'workload')}")
+    yield _ranking_table(answer.workloads)
+
+
+def _headline(pod: PodExposure) -> str:
+    if pod.reason:
+        return f"Nothing can evict {pod.pod}: {pod.reason}."
+    threshold, priority = pod.lowest.thresholds[0], pod.lowest.priority
+    if threshold.resource == PODS_NAME:
+        asks = f"that must run on {pod.node} evicts {pod.pod}: the node has as many pods as it may have"
+    else:
+        asks = f"that asks for {_more_than(threshold)} on {pod.node} evicts {pod.pod}"
+    return f"A pod of priority {priority:,} or higher {asks}."
+
+
+def _more_than(threshold: Threshold) -> str:
+    if threshold.resource == PODS_NAME:
+        return "anything"
+    if threshold.amount == 1:
+        return f"any {threshold.resource}"
+    return f"more than {amount_in_words(threshold.resource, threshold.amount - 1)}"
+
+
+def _circumstances(pod: PodExposure) -> Iterator[Part]:
+    others = [f"{_more_than(threshold)} ({percent(threshold.share)})" for threshold in pod.lowest.thresholds[1:]]
+    if others:
+        yield Sentence(f"So does one that asks for {listed(others)}; its own priority is {pod.priority:,}.")
+    else:
+        yield Sentence(f"Its own priority is {pod.priority:,}.")
+    if pod.spared_after:
+        go = "goes" if pod.spared_after == 1 else "go"
+        yield Sentence(f"On {pod.node}, {counted(pod.spared_after, 'other pod')} {go} before it.")
+    else:
+        yield Sentence(f"No other pod on {pod.node} goes before it.")
+    yield from _budget_sentences(pod)
+
+
+def _budget_sentences(pod: PodExposure) -> Iterator[Part]:
+    if not pod.budgets:
+        yield Sentence("No PodDisruptionBudget covers it.")
+    for budget in pod.budgets:
+        left = counted(budget.disruptions_allowed, "more disruption")
+        if budget.disruptions_allowed:
+            yield Sentence(f"PodDisruptionBudget {budget.name} allows {left}: it protects the pod only after that.")
+        else:
+            yield Sentence(
+                f"PodDisruptionBudget {budget.name} allows no disruption: the pod goes only where nothing else helps, "
+                "but then it goes."
+            )
+
+
+def _class_parts(pod: PodExposure) -> Iterator[Part]:
+    able = [danger for danger in pod.classes if danger.thresholds]
+    yield Heading(f"PriorityClasses that can evict {pod.pod} today: {len(able)}")
+    if able:
+        yield Table(
+            ("Class", "Priority", f"On {pod.node} it asks for", "Then goes", "If it may run anywhere"),
+            [
+                (
+                    danger.priority_class,
+                    f"{danger.priority:,}",
+                    " or ".join(map(_more_than, danger.thresholds)),
+                    listed(danger.thresholds[0].victims, _NAMED),
+                    _unpinned(danger, pod.pod),
+                )
+                for danger in able
+            ],
+            numeric=frozenset({"Priority"}),
+            flexible=frozenset({f"On {pod.node} it asks for", "Then goes", "If it may run anywhere"}),
+        )
+
+
+def _unpinned(danger: Danger, pod: str) -> Cell:
+    outcome = danger.unpinned
+    if outcome is None or not outcome.node:
+        return Cell("fits nowhere", Tone.FAINT)
+    if not outcome.victims:
+        return Cell(f"fits on {outcome.node}", Tone.GOOD)
+    if pod in outcome.victims:
+        return Cell("evicts it", Tone.BAD)
+    return Cell(f"evicts others on {outcome.node}", Tone.WARN)
+
+
+def _pod_table(pods: Sequence[PodExposure]) -> Table:
+    return Table(
+        ("Pod", "Node", "Priority", "Evicted by a request of", "Of the node", "Go before it"),
+        [
+            (
+                pod.pod,
+                pod.node,
+                f"{pod.priority:,}",
+                _more_than(pod.lowest.thresholds[0]) if pod.lowest.thresholds else pod.reason,
+                percent(pod.share) if pod.lowest.thresholds else _NONE,
+                str(pod.spared_after),
+            )
+            for pod in pods
+        ],
+        numeric=frozenset({"Priority", "Of the node", "Go before it"}),
+        flexible=frozenset({"Evicted by a request of"}),
+    )
+
+
+def _bar(workload: WorkloadExposure) -> Bar:
+    most = workload.most
+    if most.reason:
+        return Bar(workload.workload, 1.0, "nothing evicts it", Tone.GOOD)
+    threshold = most.lowest.thresholds[0]
+    tone = Tone.WARN if most.protected else Tone.BAD
+    classes = counted(workload.outranked_by, "class", "classes")
+    text = f"{_more_than(threshold)} ({percent(most.share)}), {classes} above"
+    return Bar(workload.workload, most.share, text, tone)
+
+
+def _ranking_table(workloads: Sequence[WorkloadExposure]) -> Table:
+    return Table(
+        ("Workload", "Pods", "Priority", "Most exposed pod", "Node", "Go before it", "Disruptions left"),
+        [
+            (
+                each.workload,
+                f"{each.pod_count:,}",
+                f"{each.most.priority:,}",
+                each.most.pod,
+                each.most.node,
+                str(each.most.spared_after),
+                _budget_cell(each.most),
+            )
+            for each in workloads
+        ],
+        numeric=frozenset({"Pods", "Priority", "Go before it"}),
+        flexible=frozenset({"Workload", "Most exposed pod"}),
+    )
+
+
+def _budget_cell(pod: PodExposure) -> Cell:
+    if not pod.budgets:
+        return Cell("no budget", Tone.FAINT)
+    allowed = min(budget.disruptions_allowed for budget in pod.budgets)
+    return Cell(str(allowed), Tone.GOOD if pod.protected else Tone.PLAIN)
+
+
+def _against_parts(answer: Exposure) -> Iterator[Part]:
+    culprits = [preemptor for preemptor in answer.against if preemptor.evicts]
+    if culprits:
+        first = culprits[0]
+        evicted = listed(first.evicts, _NAMED)
+        yield Sentence(f"Yes: {first.pod} evicts {evicted} to run on {first.outcome.node}.", Tone.BAD)
+    else:
+        names = listed([preemptor.pod for preemptor in answer.against], _NAMED)
+        yield Sentence(f"No: {answer.subject} is not evicted by {names}.", Tone.GOOD)
+    yield Table(
+        ("Pod", "Priority", "Goes to", "Evicts", f"Evicts {answer.subject} if it must run there"),
+        [_preemptor_row(preemptor) for preemptor in answer.against],
+        numeric=frozenset({"Priority"}),
+        flexible=frozenset({"Evicts"}),
+    )
+
+
+def _preemptor_row(preemptor: Preemptor) -> tuple[str | Cell, ...]:
+    pinned = Cell("yes", Tone.WARN) if preemptor.evicts_if_pinned else Cell("no", Tone.GOOD)
+    return (
+        preemptor.pod,
+        f"{preemptor.priority:,}",
+        preemptor.outcome.node or "no node",
+        listed(preemptor.outcome.victims, _NAMED) or "nobody",
+        pinned,
+    )

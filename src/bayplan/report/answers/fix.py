@@ -1,0 +1,101 @@
+"""What would let a pod run, as parts of a report: the answer, a table, and the commands to copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from bayplan.analysis.answers.fixing.answer import Change, Fix, Fixes, Kind
+from bayplan.report.answers.amounts import bare_amount
+from bayplan.report.answers.parts import Code, Heading, Part, Sentence, Table, Tone
+from bayplan.report.words import counted, listed
+
+_NAMED = 3
+_PHRASES = {
+    Kind.GATES: "open its scheduling gates ({what})",
+    Kind.TOLERATION: "let it tolerate the taint {what}",
+    Kind.NODE_SELECTOR: "drop {what} from its node selector",
+    Kind.NODE_AFFINITY: "drop {what} from its node affinity",
+    Kind.POD_AFFINITY: "drop its affinity to pods in the same {what}",
+    Kind.POD_ANTI_AFFINITY: "drop its anti-affinity to pods in the same {what}",
+    Kind.SKEW: "raise maxSkew from {before} to {after} in its spread over {what}",
+    Kind.SPREAD: "make its spread over {what} a preference ({after})",
+    Kind.HOST_PORT: "give up host port {what}",
+    Kind.PRIORITY: "raise its priority from {before:,} to {after:,} (class {what})",
+    Kind.UNCORDON: "uncordon {what}",
+    Kind.UNTAINT: "remove the taint {before} from {what}",
+    Kind.ADD_NODE: "add a node like {what}",
+}
+
+
+def fix_parts(answer: Fixes) -> Iterator[Part]:
+    if answer.runs_on:
+        yield Sentence(f"{answer.pod} needs no fix: it runs on {answer.runs_on}.", Tone.GOOD)
+        return
+    yield from _headline(answer)
+    if answer.fixes:
+        yield Heading(_table_title(answer))
+        yield _table(answer.fixes)
+        for number, fix in enumerate(answer.fixes, start=1):
+            yield from _instructions(number, fix)
+
+
+def _headline(answer: Fixes) -> Iterator[Part]:
+    if answer.fits_on and not answer.victims:
+        yield Sentence(f"{answer.pod} needs no fix: it fits on {answer.fits_on} as it is.", Tone.GOOD)
+        return
+    if answer.fits_on:
+        gone = listed(answer.victims, _NAMED)
+        text = f"{answer.pod} needs no fix: the scheduler evicts {gone} to run it on {answer.fits_on}."
+        yield Sentence(text, Tone.WARN)
+    elif answer.fixes:
+        first = answer.fixes[0]
+        yield Sentence(f"{answer.pod} would run on {first.node} if you {_phrase(first)}.", Tone.GOOD)
+    else:
+        text = f"Nothing was found that would let {answer.pod} run: no change of the pod or of a node is enough."
+        yield Sentence(text, Tone.BAD)
+    if answer.message:
+        yield Sentence(f"Now: {answer.message}", Tone.FAINT)
+
+
+def _table_title(answer: Fixes) -> str:
+    if answer.victims:
+        return "To run it without evicting anybody, the smallest change first"
+    return f"{counted(len(answer.fixes), 'fix', 'fixes')}, decided as the scheduler would; the smallest change first"
+
+
+def _table(fixes: Sequence[Fix]) -> Table:
+    return Table(
+        ("#", "Change", "Then it runs on", "Pods that have to go"),
+        [
+            (str(number), _phrase(fix), fix.node, listed(fix.victims, _NAMED) or "none")
+            for number, fix in enumerate(fixes, start=1)
+        ],
+        numeric=frozenset({"#"}),
+        flexible=frozenset({"Change", "Pods that have to go"}),
+    )
+
+
+def _instructions(number: int, fix: Fix) -> Iterator[Part]:
+    if not fix.patches:
+        return
+    yield Heading(f"{number}. {_phrase(fix)}")
+    for patch in fix.patches:
+        if patch.note:
+            yield Sentence(patch.note)
+        if patch.command:
+            yield Code(patch.command, "sh")
+
+
+def _phrase(fix: Fix) -> str:
+    return listed([_change_phrase(change, fix) for change in fix.changes])
+
+
+def _change_phrase(change: Change, fix: Fix) -> str:
+    if change.kind is Kind.REQUEST:
+        if not change.after:
+            return f"drop its request for {change.what}"
+        before, after = (bare_amount(change.what, int(each or 0)) for each in (change.before, change.after))
+        return f"lower its request for {change.what} from {before} to {after}"
+    if change.kind is Kind.FREE:
+        return f"move {counted(len(fix.victims), 'pod')} away from {change.what}"
+    return _PHRASES[change.kind].format(what=change.what, before=change.before, after=change.after)

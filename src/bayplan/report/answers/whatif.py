@@ -1,0 +1,203 @@
+"""The answer of `whatif` as parts: what a change does to pods, budgets and nodes, and which gates it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bayplan.analysis.answers.course import Cause, Departure
+from bayplan.analysis.answers.node_usage import NodeChange, NodeUsage
+from bayplan.analysis.answers.whatif import Fate, WhatIf
+from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
+from bayplan.report.answers.drain import draining_parts, first_reason
+from bayplan.report.answers.parts import Cell, Heading, Part, Sentence, Tone
+from bayplan.report.answers.tables import short_table
+from bayplan.report.words import counted, examples, listed
+
+_NAMED = 3
+_WHY = {
+    Cause.PREEMPTED: "preempted",
+    Cause.DRAINED: "node drained",
+    Cause.TAINTED: "NoExecute taint",
+    Cause.NODE_DELETED: "node deleted",
+    Cause.DELETED: "deleted",
+    Cause.SCALED_DOWN: "scaled down",
+    Cause.UPDATED: "replaced by the update",
+}
+
+
+def whatif_parts(answer: WhatIf, failed: Mapping[str, Sequence[str]]) -> Iterator[Part]:
+    """`failed` are the gates that the change does not pass, with what is to blame."""
+    yield _summary(answer)
+    yield from _failures(failed)
+    yield from _budgets(answer)
+    yield from _updates(answer)
+    fates = {fate.pod: fate for fate in (*answer.placed, *answer.pending, *answer.moved, *answer.lost)}
+    yield from _evicted(answer, fates)
+    yield from _pending(answer.pending)
+    yield from _placed(answer.placed)
+    yield from _moved(answer)
+    yield from _removed(answer.removed)
+    if answer.draining is not None:
+        yield Heading("Draining")
+        yield from draining_parts(answer.draining)
+    yield from _nodes(answer.nodes)
+
+
+def _summary(answer: WhatIf) -> Sentence:
+    done = []
+    if answer.placed:
+        done.append(f"{counted(len(answer.placed), 'pod')} {_get(len(answer.placed))} a node")
+    if answer.evicted:
+        distinct = len({each.pod for each in answer.evicted})
+        done.append(f"{counted(distinct, 'running pod')} {_is(distinct)} evicted")
+    if answer.pending:
+        done.append(f"{counted(len(answer.pending), 'pod')} {_is(len(answer.pending))} left without a node")
+    if answer.removed:
+        done.append(f"{counted(len({each.pod for each in answer.removed}), 'pod')} must leave as you asked")
+    if answer.draining is not None and answer.draining.blocking_budgets:
+        done.append(f"a drain is stopped by disruption budget {listed(answer.draining.blocking_budgets, _NAMED)}")
+    if not done:
+        others = "some pods land on other nodes" if answer.moved else "nothing changes for the pods of this cluster"
+        return Sentence(f"With this change {others}.", Tone.GOOD)
+    bad = answer.pending or answer.broken_budgets or (answer.draining is not None and not answer.draining.works)
+    tone = Tone.BAD if bad else Tone.WARN if answer.evicted else Tone.GOOD
+    return Sentence(f"With this change {listed(done)}.", tone)
+
+
+def _get(number: int) -> str:
+    return "gets" if number == 1 else "get"
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _failures(failed: Mapping[str, Sequence[str]]) -> Iterator[Part]:
+    for gate, names in failed.items():
+        yield Sentence(f"Fails on {gate}: {listed(list(dict.fromkeys(names)), _NAMED)}.", Tone.BAD)
+
+
+def _budgets(answer: WhatIf) -> Iterator[Part]:
+    for budget, pods in answer.broken_budgets.items():
+        evictions = counted(len(pods), "eviction")
+        yield Sentence(f"Disruption budget {budget} is broken by {evictions}: {listed(pods, _NAMED)}.", Tone.BAD)
+
+
+def _updates(answer: WhatIf) -> Iterator[Part]:
+    for update in answer.updates:
+        if update.left:
+            total = update.replaced + update.left
+            left = f"{update.left:,} of {total:,} old pods cannot be replaced: a new one gets no node"
+            text = f"The update of {update.workload} stops: {left}."
+            yield Sentence(text, Tone.BAD)
+        else:
+            pods = "its pod" if update.replaced == 1 else f"all {update.replaced:,} pods"
+            yield Sentence(f"The update of {update.workload} replaces {pods}.")
+
+
+def _evicted(answer: WhatIf, fates: Mapping[str, Fate]) -> Iterator[Part]:
+    if not answer.evicted:
+        return
+    yield Heading("Evicted, in this order")
+    rows = [
+        (
+            str(number),
+            each.pod,
+            _priority(each),
+            each.node,
+            each.by if each.cause is Cause.PREEMPTED else _WHY[each.cause],
+            Cell(", ".join(each.breaks), Tone.BAD),
+            _then(each, fates.get(each.pod)),
+        )
+        for number, each in enumerate(answer.evicted, 1)
+    ]
+    columns = ("#", "pod", "priority", "from", "by", "breaks budget", "then")
+    yield from short_table(columns, rows, numeric={"#"}, flexible={"then"})
+
+
+def _priority(each: Departure) -> str:
+    return f"{each.priority_class} ({each.priority})" if each.priority_class else str(each.priority)
+
+
+def _then(each: Departure, fate: Fate | None) -> Cell:
+    if not each.comes_back:
+        return Cell("gone for good", Tone.BAD)
+    if fate is None:
+        return Cell(f"runs on {each.node} again", Tone.GOOD)
+    if fate.node_after:
+        evicting = f", evicting {counted(len(fate.victims), 'pod')}" if fate.victims else ""
+        return Cell(f"runs on {fate.node_after}{evicting}", Tone.GOOD)
+    return Cell("pending", Tone.BAD) if fate.message else Cell("gone", Tone.BAD)
+
+
+def _pending(pending: Sequence[Fate]) -> Iterator[Part]:
+    if pending:
+        yield Heading("Without a node because of the change")
+        rows = [(fate.pod, _before(fate), first_reason(fate.message)) for fate in pending]
+        yield from short_table(("pod", "before", "why"), rows, flexible={"why"})
+
+
+def _before(fate: Fate) -> str:
+    if fate.node_before:
+        return f"on {fate.node_before}"
+    return "pending" if fate.pending_before else "new"
+
+
+def _placed(placed: Sequence[Fate]) -> Iterator[Part]:
+    if placed:
+        yield Heading("Get a node")
+        rows = [(fate.pod, _before(fate), fate.node_after, examples(fate.victims, _NAMED)) for fate in placed]
+        yield from short_table(("pod", "before", "node", "evicts"), rows, flexible={"evicts"})
+
+
+def _moved(answer: WhatIf) -> Iterator[Part]:
+    """Those who are on another node and are in no other table."""
+    named = {each.pod for each in (*answer.evicted, *answer.removed)}
+    rows = [(fate.pod, fate.node_before, fate.node_after) for fate in answer.moved if fate.pod not in named]
+    if rows:
+        yield Heading("On another node")
+        yield from short_table(("pod", "before", "after"), rows)
+
+
+def _removed(removed: Sequence[Departure]) -> Iterator[Part]:
+    rows = [
+        (each.pod, each.node or "pending", f"{_WHY[each.cause]}: {each.by}")
+        for each in removed
+        if each.cause is not Cause.DRAINED  # said where it is about draining
+    ]
+    if rows:
+        yield Heading("Leave as you asked")
+        yield from short_table(("pod", "from", "why"), rows, flexible={"why"})
+
+
+def _nodes(nodes: Sequence[NodeChange]) -> Iterator[Part]:
+    if not nodes:
+        return
+    yield Heading("Nodes that are fuller or emptier")
+    rows = [
+        (change.node, _pods(change), _share(change, CPU_NAME), _share(change, MEMORY_NAME))
+        for change in sorted(nodes, key=_by_size)
+    ]
+    yield from short_table(("node", "pods", "cpu", "memory"), rows, numeric={"pods", "cpu", "memory"})
+
+
+def _by_size(change: NodeChange) -> tuple[float, str]:
+    """The largest differences first."""
+    before, after = (usage.share(CPU_NAME) if usage is not None else 0.0 for usage in (change.before, change.after))
+    return -abs(after - before), change.node
+
+
+def _pods(change: NodeChange) -> str:
+    return _arrow(*(str(usage.pods) if usage is not None else "-" for usage in (change.before, change.after)))
+
+
+def _share(change: NodeChange, resource: str) -> str:
+    return _arrow(*(_percent(usage, resource) for usage in (change.before, change.after)))
+
+
+def _percent(usage: NodeUsage | None, resource: str) -> str:
+    return f"{usage.share(resource):.0%}" if usage is not None else "-"
+
+
+def _arrow(before: str, after: str) -> str:
+    return before if before == after else f"{before} → {after}"

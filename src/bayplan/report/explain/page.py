@@ -1,0 +1,130 @@
+"""An explanation as one page that opens offline: the nodes drawn, scores as bars, candidates against each other.
+
+Takes the document of an explanation and the occupancy of the nodes that are drawn. Everything that the table says is on
+the page, too, in the same words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from bayplan.analysis.occupancy import Occupancy
+from bayplan.core.preemption.select import CRITERIA, PRIORITY_OFFSET, PRIORITY_SUM
+from bayplan.report.answers.html import answer_page, element
+from bayplan.report.answers.parts import Cell, Code, Heading, Part, Sentence, Table, Tone
+from bayplan.report.explain.claims import claim_parts
+from bayplan.report.explain.explanation import answer, remarks
+from bayplan.report.explain.failures import all_reason_parts, failure_parts
+from bayplan.report.explain.node_drawing import node_cards
+from bayplan.report.explain.preemption import preemption_parts
+from bayplan.report.explain.scores import score_parts
+from bayplan.report.explain.shortages import shortage_parts, written_amount
+from bayplan.report.words import counted, listed
+
+Plain = Mapping[str, Any]
+_SCORED_NODES = 15
+#: A color for each plugin of a stacked bar, from Okabe and Ito's palette: most readers can tell them apart.
+_COLORS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442", "#6b7280")
+
+
+def explanation_page(plain: Plain, nodes: Sequence[Occupancy], resources: Sequence[str]) -> str:
+    """The whole page."""
+    title = f"bayplan explain {plain['pod']['key']}"
+    return answer_page(title, "\n".join(_body(plain, nodes, resources)))
+
+
+def _body(plain: Plain, nodes: Sequence[Occupancy], resources: Sequence[str]) -> Iterator[str]:
+    yield element(answer(plain), is_answer=True)
+    yield f'<p class="facts">{escape(_facts(plain))}</p>'
+    yield from _elements(Sentence(remark) for remark in remarks(plain))
+    if nodes:
+        everything = len(plain["feasible"]) + len(plain["filter"])
+        shown = f"{len(nodes):,} of {everything:,} nodes" if len(nodes) < everything else counted(everything, "node")
+        yield f"<section><h2>{shown}</h2>{node_cards(plain, nodes, resources)}</section>"
+    yield _section("Scores", [_score_bars(plain), *_elements(score_parts(plain, _SCORED_NODES))])
+    yield _section("Nodes that do not fit", list(_elements(_failure_parts(plain))))
+    yield _section("Devices", list(_elements(claim_parts(plain))))
+    yield _section("Preemption", [_criteria(plain), *_elements(preemption_parts(plain, all_nodes=False))])
+    if plain["message"]:
+        yield _section("Scheduler message", [element(Code(plain["message"], "text"))])
+
+
+def _facts(plain: Plain) -> str:
+    pod = plain["pod"]
+    amounts = [f"{written_amount(name, amount)} {name}" for name, amount in pod["requests"].items()]
+    return f"Priority {pod['priority']:,}; requests {listed(amounts) or 'nothing'}."
+
+
+def _section(title: str, elements: Sequence[str]) -> str:
+    body = "\n".join(each for each in elements if each)
+    return f"<section><h2>{escape(title)}</h2>{body}</section>" if body else ""
+
+
+def _elements(parts: Iterator[Part]) -> Iterator[str]:
+    return (element(part) for part in parts)
+
+
+def _failure_parts(plain: Plain) -> Iterator[Part]:
+    if "allReasons" in plain:
+        yield from all_reason_parts(plain["allReasons"], all_nodes=False)
+    else:
+        yield from failure_parts(plain, all_nodes=False)
+    yield from shortage_parts(plain["shortages"])
+
+
+def _score_bars(plain: Plain) -> str:
+    """A stacked bar for each of the best nodes."""
+    totals: Mapping[str, int] = plain["totals"]
+    if not totals:
+        return ""
+    best = sorted(totals, key=lambda node: (-totals[node], node))[:_SCORED_NODES]
+    plugins = [name for name in plain["scores"][best[0]] if any(plain["scores"][node][name] for node in best)]
+    colors = {name: _COLORS[place % len(_COLORS)] for place, name in enumerate(plugins)}
+    legend = "".join(f'<span><i style="background:{color}"></i>{escape(name)}</span>' for name, color in colors.items())
+    full = max(totals.values()) or 1
+    rows = "".join(_score_bar(node, plain["scores"][node], colors, totals[node], full) for node in best)
+    return f'<p class="legend">{legend}</p><div class="bars">{rows}</div>'
+
+
+def _score_bar(node: str, scores: Mapping[str, int], colors: Mapping[str, str], total: int, full: int) -> str:
+    segments = "".join(
+        f'<i class="seg" style="width:{max(0, scores[name]) / full:.3%};background:{color}" '
+        f'title="{escape(name)}: {scores[name]:,}"></i>'
+        for name, color in colors.items()
+    )
+    return f'<span>{escape(node)}</span><div class="stack">{segments}</div><span>{total:,}</span>'
+
+
+def _criteria(plain: Plain) -> str:
+    """Candidates against each other: a row for each, a column for each criterion, and who is out where."""
+    record = (plain["preemption"] or {}).get("record")
+    if not record or not record["choice"]:
+        return ""
+    steps = record["choice"]
+    names = [name for name, _ in CRITERIA][: len(steps)]
+    rows = [_criteria_row(node["node"], steps, record) for node in record["candidates"]]
+    rows.sort(key=lambda row: -sum(bool(cell.text) for cell in row))
+    parts: list[Part] = [
+        Heading("Which node is cheapest: criteria in order, each rules out the nodes that are not best"),
+        Table(("node", *names), rows, numeric=frozenset(names)),
+    ]
+    return "".join(map(element, parts))
+
+
+def _criteria_row(node: str, steps: Sequence[Plain], record: Plain) -> list[Cell]:
+    victims = next(len(each["victims"]) for each in record["candidates"] if each["node"] == node)
+    cells = [Cell(node)]
+    for step in steps:
+        if node not in step["values"]:
+            cells.append(Cell(""))
+            continue
+        value = step["values"][node]
+        shown = f"{value:,}" if isinstance(value, int) else str(value or "unknown")
+        if step["criterion"] == PRIORITY_SUM:
+            # What was compared has an offset for each victim, so that their number counts.
+            shown = f"{value - victims * PRIORITY_OFFSET:,} of {counted(victims, 'victim')}"
+        kept = node in step["kept"]
+        cells.append(Cell(shown if kept else f"✗ {shown}", Tone.GOOD if kept else Tone.BAD))
+    return cells

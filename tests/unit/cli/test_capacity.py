@@ -1,0 +1,75 @@
+"""`bayplan capacity`: its options, exit codes and formats."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from bayplan.testing import builders as make
+
+from .conftest import Bayplan
+
+FileOf = Callable[..., str]
+
+
+@pytest.fixture
+def cluster(file_of: FileOf) -> str:
+    web = make.deployment("web", "shop").replicas(1).template(make.pod("t").labels(app="web").cpu("1"))
+    return file_of(make.node("a"), make.node("b").taint("gpu"), web)
+
+
+def test_the_first_line_is_the_answer(bayplan: Bayplan, cluster: str) -> None:
+    said = bayplan("capacity", "-f", cluster, "--pod", "cpu=1500m")
+    assert (said.code, said.err) == (0, "")
+    first, second, third = said.out.splitlines()[:3]
+    assert first == "2 more pods like cpu=1500m fit."
+    assert second.startswith("The next one fits on none of 2 nodes: Insufficient cpu (1 node) and ")
+    assert third == "cpu runs out: a pod requests 1500m, and a has the most left, 1."
+
+
+def test_none_fits(bayplan: Bayplan, cluster: str) -> None:
+    said = bayplan("capacity", "-f", cluster, "--pod", "cpu=99")
+    assert (said.code, said.out.splitlines()[0]) == (1, "Not one more pod like cpu=99 fits.")
+
+
+@pytest.mark.parametrize(
+    ("replicas", "code", "answer"),
+    [
+        ("4", 0, "Yes, 4 replicas fit: there is room for 4."),
+        ("9", 1, "No, 9 replicas do not fit, only 4. 2 more nodes (like a) would be enough."),
+    ],
+)
+def test_a_number_is_a_question(bayplan: Bayplan, cluster: str, replicas: str, code: int, answer: str) -> None:
+    said = bayplan("capacity", "-f", cluster, "-n", "shop", "--workload", "deployment/web", "--replicas", replicas)
+    assert (said.code, said.out.splitlines()[0]) == (code, answer)
+
+
+def test_json_is_to_dict(bayplan: Bayplan, cluster: str) -> None:
+    document = bayplan("capacity", "-f", cluster, "--pod", "cpu=1=2", "--pod", "cpu=2", "-o", "json").json()
+    assert document["fits"] == 1
+    assert [(pod["name"], pod["share"], pod["fits"]) for pod in document["pods"]] == [("cpu=1", 2, 2), ("cpu=2", 1, 1)]
+    assert document["byNode"] == [{"node": "a", "zone": "-", "fits": [2, 1]}]
+
+
+@pytest.mark.parametrize("output", ["markdown", "html"])
+def test_other_formats(bayplan: Bayplan, cluster: str, output: str) -> None:
+    said = bayplan("capacity", "-f", cluster, "--pod", "cpu=1", "-o", output)
+    assert "4 more pods like cpu=1 fit." in said.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Missing option '--pod' or '--workload'"),
+        (("--pod", "cpu=1", "--node", "8cpu,32Gi"), "'--replicas', which is missing"),
+        (("--pod", "cpu=1", "--replicas", "0"), "0 is not in the range"),
+        (("--pod", "nope.yaml"), "error: nope.yaml: no such file or directory"),
+        (("--pod", "cpu=x"), "--pod cpu=x: Pod default/pod"),
+        (("--workload", "deployment/nope"), "error: Deployment default/nope: not found in the input"),
+    ],
+)
+def test_bad_input(bayplan: Bayplan, cluster: str, arguments: tuple[str, ...], message: str) -> None:
+    said = bayplan("capacity", "-f", cluster, *arguments)
+    assert (said.code, said.out) == (2, "")
+    assert message in said.err

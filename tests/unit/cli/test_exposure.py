@@ -1,0 +1,78 @@
+"""`bayplan exposure`: exit codes, formats, and bad input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bayplan import Cluster
+from bayplan.testing import builders as make
+
+from .conftest import Bayplan
+
+FileOf = Callable[..., str]
+CLUSTER = (make.node("n").capacity(cpu="4"), make.pod("a").cpu("1").running("n"))
+
+
+@pytest.mark.parametrize("arguments", [("a",), (), ("--all",)])
+@pytest.mark.parametrize("output", ["table", "json", "markdown", "html"])
+def test_all_formats(bayplan: Bayplan, file_of: FileOf, arguments: tuple[str, ...], output: str) -> None:
+    said = bayplan("exposure", *arguments, "-f", file_of(*CLUSTER), "-o", output)
+    assert (said.code, said.err) == (0, "")
+    assert "default/a" in said.out
+
+
+def test_json_is_the_answer_of_the_method(bayplan: Bayplan, file_of: FileOf) -> None:
+    file = file_of(*CLUSTER)
+    cluster = Cluster.load(file)
+    assert bayplan("exposure", "a", "-f", file, "-o", "json").json() == cluster.exposure("a").to_dict()
+    assert bayplan("exposure", "-f", file, "-o", "json").json() == cluster.exposure_ranking().to_dict()
+
+
+@pytest.mark.parametrize(("cpu", "code"), [("4", 1), ("3", 0)])
+def test_against_a_preemptor(bayplan: Bayplan, file_of: FileOf, cpu: str, code: int) -> None:
+    new = file_of(make.pod("x").cpu(cpu).priority(9), name="new.json")
+    said = bayplan("exposure", "a", "-f", file_of(*CLUSTER), "--against", new)
+    assert (said.code, said.first_line.partition(":")[0]) == (code, "Yes" if code else "No")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("b",), "error: Pod default/b: not found in the input"),
+        (("deployment/web",), "error: Deployment default/web: not found in the input"),
+        (("node/n",), "error: Pod node/n: not found in the input"),
+        (("a", "--all"), "Error: --all and a pod exclude each other."),
+        (("--against", "x.yaml"), "Error: --against needs a pod or a workload."),
+        (("a", "--against", "missing.yaml"), "missing.yaml"),
+    ],
+)
+def test_bad_input(bayplan: Bayplan, file_of: FileOf, arguments: tuple[str, ...], message: str) -> None:
+    said = bayplan("exposure", *arguments, "-f", file_of(*CLUSTER))
+    assert (said.code, said.out) == (2, "")
+    assert message in said.err
+
+
+def test_a_file_without_a_preemptor(bayplan: Bayplan, file_of: FileOf) -> None:
+    new = file_of(make.namespace("x"), name="new.json")
+    said = bayplan("exposure", "a", "-f", file_of(*CLUSTER), "--against", new)
+    assert (said.code, said.out) == (2, "")
+    assert "no pod that wants a node" in said.err
+
+
+def test_all_manifests_and_dumps(bayplan: Bayplan, shared: Path) -> None:
+    """Whatever is in them."""
+    data = shared / "data"
+    dumps = sorted((data / "nodes").glob("*.json"))
+    for file in [*(data / "manifests").glob("*.yaml"), data / "manifests", *dumps]:
+        said = bayplan("exposure", "-f", str(file))
+        assert said.code == 0, (file, said.err)
+    running = [
+        key for key, pod in Cluster.load(data / "nodes" / "honeycomb-pods.json").pods.items() if pod.spec.node_name
+    ]
+    nodes = data / "nodes" / "honeycomb-nodes.json"
+    for pod in running[:3]:
+        said = bayplan("exposure", pod, "-f", str(data / "nodes" / "honeycomb-pods.json"), "-f", str(nodes))
+        assert said.code == 0, (pod, said.err)

@@ -1,0 +1,75 @@
+"""What a reader sees first, how each kind of change is worded, and what there is to copy."""
+
+from __future__ import annotations
+
+import pytest
+
+from bayplan.analysis.answers.fixing.answer import Change, Fix, Fixes, Kind, Patch
+from bayplan.report.answers.fix import fix_parts
+from bayplan.report.answers.parts import Code, Heading, Part, Sentence, Table
+
+WAITING = Fixes("default/x", "default/x", "", "", (), "no room")
+
+
+def with_fixes(*fixes: Fix) -> list[Part]:
+    return list(fix_parts(Fixes("default/x", "default/x", "", "", (), "no room", fixes)))
+
+
+def first_line(answer: Fixes) -> str:
+    (part, *_) = fix_parts(answer)
+    assert isinstance(part, Sentence)
+    return part.text
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (Change(Kind.REQUEST, "cpu", 9000, 8000), "lower its request for cpu from 9 cores to 8 cores"),
+        (Change(Kind.REQUEST, "memory", 2 << 30, 1 << 30), "lower its request for memory from 2Gi to 1Gi"),
+        (Change(Kind.TOLERATION, "gpu:NoSchedule"), "let it tolerate the taint gpu:NoSchedule"),
+        (Change(Kind.SKEW, "zone", 1, 3), "raise maxSkew from 1 to 3 in its spread over zone"),
+        (Change(Kind.PRIORITY, "high", 0, 1000), "raise its priority from 0 to 1,000 (class high)"),
+        (Change(Kind.FREE, "n"), "move 1 pod away from n"),
+        (Change(Kind.UNTAINT, "n", "gpu:NoSchedule"), "remove the taint gpu:NoSchedule from n"),
+    ],
+)
+def test_the_first_line_says_what_to_do(change: Change, expected: str) -> None:
+    parts = with_fixes(Fix((change,), "n", ("default/y",)))
+    assert parts[0] == Sentence(f"default/x would run on n if you {expected}.", tone=parts[0].tone)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_every_kind_has_its_words(kind: Kind) -> None:
+    assert "if you " in first_line(
+        Fixes("default/x", "default/x", "", "", (), "", (Fix((Change(kind, "it", 2, 1),), "n"),))
+    )
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (Fixes("default/x", "", "n", "", (), ""), "default/x needs no fix: it runs on n."),
+        (Fixes("default/x", "", "", "n", (), ""), "default/x needs no fix: it fits on n as it is."),
+        (
+            Fixes("default/x", "", "", "n", ("default/y",), ""),
+            "default/x needs no fix: the scheduler evicts default/y to run it on n.",
+        ),
+        (
+            WAITING,
+            "Nothing was found that would let default/x run: no change of the pod or of a node is enough.",
+        ),
+    ],
+)
+def test_answers_without_a_fix(answer: Fixes, expected: str) -> None:
+    assert first_line(answer) == expected
+
+
+def test_commands_are_there_to_copy() -> None:
+    fix = Fix((Change(Kind.UNCORDON, "n"),), "n", patches=(Patch("kubectl uncordon n", "Careful."),))
+    by_hand = Fix((Change(Kind.ADD_NODE, "n"),), "n-copy")
+    parts = with_fixes(fix, by_hand)
+    assert [part.text for part in parts if isinstance(part, Code)] == ["kubectl uncordon n"]
+    assert Sentence("Careful.") in parts
+    assert [part.text for part in parts if isinstance(part, Heading)][1:] == ["1. uncordon n"]
+    (table,) = [part for part in parts if isinstance(part, Table)]
+    assert [row[1] for row in table.rows] == ["uncordon n", "add a node like n"]
