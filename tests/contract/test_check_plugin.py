@@ -21,6 +21,7 @@ from bayplan.plugin import (
     EventResource,
     IntArray,
     NodeView,
+    OtherNodes,
     PerNodePlugin,
     PodInfo,
     PodParts,
@@ -227,6 +228,31 @@ class ReadsTolerationsInSecret(Few):
 
     def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
         return super().filter(state, view, rows) * (1 + len(state.spec.tolerations))
+
+
+class ComparesNodesInSecret(Few):
+    other_nodes = OtherNodes.NOTHING
+
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        return super().filter(state, view, rows) * (1 + int(view.nodes.unschedulable.sum()))
+
+
+class KeepsNodesInItsState(Few):
+    other_nodes = OtherNodes.IMAGES
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(view.nodes.unschedulable.copy())
+
+    def filter(self, state: Any, view: View, rows: Rows) -> IntArray:
+        closed: IntArray = state[rows].astype(np.int64)
+        return at_least_two(view.usage.pod_counts[rows]) + closed
+
+
+class SkipsByNodes(Few):
+    other_nodes = OtherNodes.NOTHING
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(pod) if view.nodes.unschedulable.sum() % 2 else SKIP
 
 
 class ReadsTheClusterInSecret(Few):
@@ -438,6 +464,9 @@ BROKEN = [
     (NormalisesUsage, "form", "it normalizes scores that depend on usage"),
     (DoesNotFork, "what-if", "changes the original state"),
     (ShiftsEverywhere, "what-if", "change the answer for another node"),
+    (ComparesNodesInSecret, "other nodes", "it answers differently at filter for n"),
+    (KeepsNodesInItsState, "other nodes", ", with the state made before"),
+    (SkipsByNodes, "other nodes", "whether it skips at filter depends on node n"),
     (ShiftsOnce, "moved pods", "when that has really happened: it passes"),
     (LooksAtPodsThatMoved, "moved pods", "A state that depends on pods needs fork and shift"),
     (ForeseesThatNothingChanges, "foresight", "foresee says 1 for n"),

@@ -26,7 +26,7 @@ PUBLIC = {
         PerNodePlugin NodeView
         PodInfo View NodeTable
         IntArray BoolArray RowArray Rows ALL_ROWS ABSENT row_array every_row distinct
-        Reads PodParts SKIP Skip Ready PreFiltered State
+        Reads PodParts OtherNodes SKIP Skip Ready PreFiltered State
         Status Code SUCCESS unschedulable unresolvable CycleError
         MAX_NODE_SCORE default_normalize Wait
         ClusterEvent EventResource ActionType ClusterEventWithHint Hint EnqueueExtensions
