@@ -11,8 +11,10 @@ import pytest
 
 from bayplan.plugin import (
     ALL_ROWS,
+    OWN_PODS_DECIDE,
     SKIP,
     SUCCESS,
+    UNFORESEEN,
     ActionType,
     ClusterEvent,
     ClusterEventWithHint,
@@ -301,6 +303,48 @@ class LooksAtPodsThatMoved(PerNodePlugin):
         return "" if len(node.pod_keys) < 2 else "node(s) had two pods"
 
 
+class Foresees(Counting):
+    """Knows what it says of nodes that nobody can leave, as it should be."""
+
+    def foresee(self, state: Any, view: View, priority: int) -> IntArray:
+        codes = self.filter(state, view, ALL_ROWS)
+        below = view.pods.priorities < priority
+        codes[np.unique(view.pods.node_rows[below & (view.pods.node_rows >= 0)])] = UNFORESEEN
+        return codes
+
+
+class ForeseesThatNothingChanges(Counting):
+    def foresee(self, state: Any, view: View, priority: int) -> IntArray:
+        return self.filter(state, view, ALL_ROWS)
+
+
+class ForeseesNoVisitors(Foresees):
+    def foresee(self, state: Any, view: View, priority: int) -> IntArray:
+        return super().foresee(view.nodes.pod_counts, view, priority)
+
+
+class ForeseesItselfAlone(Foresees):
+    """Counts all pods of the cluster, and takes them for the node's own."""
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(np.full(view.nodes.count, view.usage.pod_counts.sum() - 4))
+
+    def foresee(self, state: Any, view: View, priority: int) -> IntArray:
+        return np.full(view.nodes.count, OWN_PODS_DECIDE)
+
+
+class ForeseesByPriority(Foresees):
+    """Looks at more than a pod's shape."""
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(view.usage.pod_counts + pod.priority % 3)
+
+
+class ForeseesInTheWrongForm(Foresees):
+    def foresee(self, state: Any, view: View, priority: int) -> Any:
+        return super().foresee(state, view, priority) == 0
+
+
 class OneRowAtATime(Counting):
     """Answers for single rows as well, as it should be."""
 
@@ -396,6 +440,11 @@ BROKEN = [
     (ShiftsEverywhere, "what-if", "change the answer for another node"),
     (ShiftsOnce, "moved pods", "when that has really happened: it passes"),
     (LooksAtPodsThatMoved, "moved pods", "A state that depends on pods needs fork and shift"),
+    (ForeseesThatNothingChanges, "foresight", "foresee says 1 for n"),
+    (ForeseesNoVisitors, "foresight", "if no pod left it after others have come"),
+    (ForeseesItselfAlone, "foresight", "own pods decide on n"),
+    (ForeseesByPriority, "foresight", "for a pod of another name and priority"),
+    (ForeseesInTheWrongForm, "form", "foresee gives no int64 array"),
     (AllowsAThirdOnOneRow, "one row", "filter_one gives 0 for row"),
     (JudgesARowByPodsThatLeft, "one row", "in a what-if world without the pods of n"),
     (ScoresARowByHowItWas, "one row", ", with the state made before"),
@@ -423,7 +472,7 @@ def test_every_rule_has_a_plugin_that_breaks_it() -> None:
     assert {rule for _, rule, _ in BROKEN} == set(RULES)
 
 
-@pytest.mark.parametrize("plugin", [Counting, OneRowAtATime])
+@pytest.mark.parametrize("plugin", [Counting, Foresees, OneRowAtATime])
 def test_a_state_that_follows_pods_passes(plugin: Any) -> None:
     check_plugin(plugin, seeds=SEEDS)
 

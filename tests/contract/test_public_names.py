@@ -33,7 +33,8 @@ PUBLIC = {
         Object Node Pod Action Emit
         PreEnqueuePlugin QueueSortPlugin PreFilterPlugin FilterPlugin PreScorePlugin ScorePlugin
         ReservePlugin PermitPlugin PreBindPlugin BindPlugin PostBindPlugin
-        SelectivePlugin UnpreparedPlugin WhatIfPlugin NormalizePlugin OneRowFilter OneRowScore
+        SelectivePlugin UnpreparedPlugin WhatIfPlugin ForesightPlugin UNFORESEEN OWN_PODS_DECIDE
+        NormalizePlugin OneRowFilter OneRowScore
     """,
     "bayplan.testing": """
         check_plugin RULES compare_plugins small_scene Scene POD_PATTERNS NODE_PATTERNS GPU builders would_wake

@@ -21,12 +21,15 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "bayplan"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-#: Picture -> the command whose output it shows.
+CHANGES = ROOT / "examples" / "whatif"
+#: Picture -> the command whose output it shows, on the demo's files unless it names others.
 PICTURES = {
     "explain": ("explain", demo.URGENT_POD),
     "exposure": ("exposure",),
     "capacity": ("capacity", "--pod", "cpu=500m,memory=1Gi"),
     "fix": ("fix", demo.URGENT_POD),
+    "whatif": ("whatif", "--apply", f"{CHANGES}/search.yaml", "-f", f"{CHANGES}/cluster.yaml"),
+    "drain": ("drain", "-l", "pool=a", "--rolling", "-f", f"{CHANGES}/cluster.yaml"),
 }
 
 #: Lines, at most.
@@ -180,7 +183,8 @@ def test_transcripts_are_what_is_printed(page: Path, capsys: pytest.CaptureFixtu
 def test_picture_is_what_is_printed(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Draw it anew with docs/images/draw.py when this fails."""
     demo.write_files(tmp_path)
-    run([*PICTURES[name], "-f", str(tmp_path)])
+    command = PICTURES[name]
+    run([*command, *(() if "-f" in command else ("-f", str(tmp_path)))])
     printed = _without_blanks(capsys.readouterr().out)
     picture = text_of(ROOT / "docs" / "images" / f"{name}.svg")
     drawn = _without_blanks(html.unescape(re.sub(r"<[^>]+>", "", picture)))

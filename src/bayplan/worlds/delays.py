@@ -30,6 +30,7 @@ class Draws:
     def __init__(self, seed: int, latencies: Latencies) -> None:
         self.latencies = latencies
         self.random = Random(seed)
+        self._random, self._jitter = self.random.random, latencies.jitter
 
     def api(self) -> int:
         return self._around(self.latencies.api_ns)
@@ -50,7 +51,7 @@ class Draws:
         return self._around(self.latencies.provision_ns)
 
     def _around(self, typical: int) -> int:
-        jitter = self.latencies.jitter
+        jitter = self._jitter
         if not jitter or not typical:
             return typical
-        return int(typical * (1 + jitter * (2 * self.random.random() - 1)))
+        return int(typical * (1 + jitter * (2 * self._random() - 1)))

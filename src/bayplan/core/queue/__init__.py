@@ -269,7 +269,7 @@ class SchedulingQueue:
             return  # nobody rests elsewhere
         if len(self._parked):
             self.flush_parked(self._flush_after(now) - FLUSH_PERIOD_NS)
-        if len(self._backoff):
+        if len(self.resting) > len(self._active.live) + len(self._parked):
             self.flush_backoff(now)
 
     def flush_backoff(self, now: int) -> None:

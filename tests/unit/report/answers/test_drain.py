@@ -108,6 +108,7 @@ def test_a_pod_that_waits_for_its_node() -> None:
         Tone.GOOD,
     )
     assert [row[-1] for row in rows(shown)[0]] == ["empty; pods wait until it is back"] * 2
+    assert [row[-1] for row in rows(shown)[1]] == ["waits until the node is back"] * 2
 
 
 def test_nodes_behind_one_that_cannot_be_drained() -> None:

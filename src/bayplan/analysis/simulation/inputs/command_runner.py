@@ -68,15 +68,19 @@ class PlannedCommands:
             self._runner.world.at(self._started_at + round(seconds * SECOND), partial(self._arrive, pod, rest))
 
     def _arrive(self, pod: Pod, rest: Iterator[TraceArrival], now: int) -> None:
-        self._do(Plan(now - self._started_at, Apply((pod,)), "trace"), now)
+        self._request((f"apply {reference_to(pod)}", partial(self._runner.hand_over, pod, now)), "trace", now)
         self._await_next(rest)
 
     def _do(self, plan: Plan, now: int) -> None:
-        for what, request in self._runner.requests(plan.command, now):
-            try:
-                request()
-            except ApiError as error:
-                self.notes.append(Note((now - self._started_at) / SECOND, plan.source, f"{what}: {error}"))
+        for request in self._runner.requests(plan.command, now):
+            self._request(request, plan.source, now)
+
+    def _request(self, request: Request, source: str, now: int) -> None:
+        what, do = request
+        try:
+            do()
+        except ApiError as error:
+            self.notes.append(Note((now - self._started_at) / SECOND, source, f"{what}: {error}"))
 
 
 class CommandRunner:
@@ -112,8 +116,12 @@ class CommandRunner:
                 return [(f"recover Node {name}", partial(self._recover, name, now)) for name in nodes]
 
     def _apply(self, wanted: Object, now: int) -> None:
+        # The store completes parts of it in place, and the plan may be played again.
+        self.hand_over(deepcopy(wanted), now)
+
+    def hand_over(self, wanted: Object, now: int) -> None:
+        """Creates the object, or updates the one of its name; it is the store's from then on."""
         store, target = self.world.store, reference_to(wanted)
-        wanted = deepcopy(wanted)  # the store completes parts of it in place, and the plan may be played again
         if not target.name or store.find(target.kind, target.namespace, target.name) is None:
             store.create(wanted, now)
         else:

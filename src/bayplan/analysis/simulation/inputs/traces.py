@@ -8,6 +8,7 @@ Nothing is random: the same arguments give the same trace.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -47,12 +48,15 @@ class Arrivals:
         return len(self._recorded) * self._repeat
 
     def __iter__(self) -> Iterator[TraceArrival]:
+        # Who takes the pods completes them in place, and the trace may be played again.
+        recorded_patterns = {id(arrival.pattern): arrival.pattern for arrival in self._recorded}
+        patterns = {key: deepcopy(pattern) for key, pattern in recorded_patterns.items()}
         for turn in range(self._repeat):
             for recorded in self._recorded:
                 run_seconds = self._run_seconds(recorded)
                 name = f"{recorded.name}-r{turn + 1}" if turn else recorded.name
                 seconds = (recorded.seconds + turn * self._span) * self._stretch
-                yield seconds, recorded.pattern.pod(name, run_seconds), run_seconds
+                yield seconds, patterns[id(recorded.pattern)].pod(name, run_seconds), run_seconds
 
     @property
     def last_seconds(self) -> float:

@@ -330,6 +330,14 @@ def test_taking_the_arrivals_twice_gives_new_pods(tmp_path: Path) -> None:
     assert first[1].spec.priority is None
 
 
+def test_what_becomes_of_the_pods_leaves_the_trace_alone(tmp_path: Path) -> None:
+    trace = load_trace(openb(tmp_path))
+    before = trace.arrivals.digest()
+    for pod in pods_of(trace):
+        pod.spec.containers[0].resources.requests["cpu"] = "7"
+    assert trace.arrivals.digest() == before
+
+
 @pytest.mark.parametrize("spec", ["", "openb", "csv:", "swim:x"])
 def test_unknown_kind_of_trace(spec: str) -> None:
     assert "trace: expected openb:DIR, csv:FILE or azure:FILE" in faults_of(spec)[0]
