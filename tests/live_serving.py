@@ -197,7 +197,7 @@ class ScriptedServer:
         """The paths that were asked, all or those of one method."""
         return [request.path for request in self.received if method in ("", request.method)]
 
-    async def until_received(self, count: int, timeout_s: float = 5.0) -> list[Received]:
+    async def until_received(self, count: int, timeout_s: float = 60.0) -> list[Received]:
         """Waits for so many requests in all."""
         async with asyncio.timeout(timeout_s):
             while len(self.received) < count:

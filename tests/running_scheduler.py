@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-_PATIENCE_S = 20.0
+_PATIENCE_S = 120.0
 _PROGRAM = str(Path(sys.executable).with_name("bayplan"))
 
 
@@ -46,7 +46,7 @@ class RunningScheduler:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         try:
-            with urllib.request.urlopen(request, timeout=5, context=context) as response:
+            with urllib.request.urlopen(request, timeout=30, context=context) as response:
                 return Reply(response.status, response.read().decode())
         except urllib.error.HTTPError as error:
             with error:

@@ -11,14 +11,17 @@ import pytest
 
 from bayplan.plugin import (
     ALL_ROWS,
+    OWN_PODS_DECIDE,
     SKIP,
     SUCCESS,
+    UNFORESEEN,
     ActionType,
     ClusterEvent,
     ClusterEventWithHint,
     EventResource,
     IntArray,
     NodeView,
+    OtherNodes,
     PerNodePlugin,
     PodInfo,
     PodParts,
@@ -227,6 +230,31 @@ class ReadsTolerationsInSecret(Few):
         return super().filter(state, view, rows) * (1 + len(state.spec.tolerations))
 
 
+class ComparesNodesInSecret(Few):
+    other_nodes = OtherNodes.NOTHING
+
+    def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
+        return super().filter(state, view, rows) * (1 + int(view.nodes.unschedulable.sum()))
+
+
+class KeepsNodesInItsState(Few):
+    other_nodes = OtherNodes.IMAGES
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(view.nodes.unschedulable.copy())
+
+    def filter(self, state: Any, view: View, rows: Rows) -> IntArray:
+        closed: IntArray = state[rows].astype(np.int64)
+        return at_least_two(view.usage.pod_counts[rows]) + closed
+
+
+class SkipsByNodes(Few):
+    other_nodes = OtherNodes.NOTHING
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(pod) if view.nodes.unschedulable.sum() % 2 else SKIP
+
+
 class ReadsTheClusterInSecret(Few):
     def filter(self, state: PodInfo, view: View, rows: Rows) -> IntArray:
         return at_least_two(view.usage.pod_counts[rows] + 2 * (view.usage.pod_counts.sum() % 2))
@@ -299,6 +327,48 @@ class LooksAtPodsThatMoved(PerNodePlugin):
 
     def fits(self, pod: PodInfo, node: NodeView) -> str:
         return "" if len(node.pod_keys) < 2 else "node(s) had two pods"
+
+
+class Foresees(Counting):
+    """Knows what it says of nodes that nobody can leave, as it should be."""
+
+    def foresee(self, state: Any, view: View, priority: int) -> IntArray:
+        codes = self.filter(state, view, ALL_ROWS)
+        below = view.pods.priorities < priority
+        codes[np.unique(view.pods.node_rows[below & (view.pods.node_rows >= 0)])] = UNFORESEEN
+        return codes
+
+
+class ForeseesThatNothingChanges(Counting):
+    def foresee(self, state: Any, view: View, priority: int) -> IntArray:
+        return self.filter(state, view, ALL_ROWS)
+
+
+class ForeseesNoVisitors(Foresees):
+    def foresee(self, state: Any, view: View, priority: int) -> IntArray:
+        return super().foresee(view.nodes.pod_counts, view, priority)
+
+
+class ForeseesItselfAlone(Foresees):
+    """Counts all pods of the cluster, and takes them for the node's own."""
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(np.full(view.nodes.count, view.usage.pod_counts.sum() - 4))
+
+    def foresee(self, state: Any, view: View, priority: int) -> IntArray:
+        return np.full(view.nodes.count, OWN_PODS_DECIDE)
+
+
+class ForeseesByPriority(Foresees):
+    """Looks at more than a pod's shape."""
+
+    def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        return Ready(view.usage.pod_counts + pod.priority % 3)
+
+
+class ForeseesInTheWrongForm(Foresees):
+    def foresee(self, state: Any, view: View, priority: int) -> Any:
+        return super().foresee(state, view, priority) == 0
 
 
 class OneRowAtATime(Counting):
@@ -394,8 +464,16 @@ BROKEN = [
     (NormalisesUsage, "form", "it normalizes scores that depend on usage"),
     (DoesNotFork, "what-if", "changes the original state"),
     (ShiftsEverywhere, "what-if", "change the answer for another node"),
+    (ComparesNodesInSecret, "other nodes", "it answers differently at filter for n"),
+    (KeepsNodesInItsState, "other nodes", ", with the state made before"),
+    (SkipsByNodes, "other nodes", "whether it skips at filter depends on node n"),
     (ShiftsOnce, "moved pods", "when that has really happened: it passes"),
     (LooksAtPodsThatMoved, "moved pods", "A state that depends on pods needs fork and shift"),
+    (ForeseesThatNothingChanges, "foresight", "foresee says 1 for n"),
+    (ForeseesNoVisitors, "foresight", "if no pod left it after others have come"),
+    (ForeseesItselfAlone, "foresight", "own pods decide on n"),
+    (ForeseesByPriority, "foresight", "for a pod of another name and priority"),
+    (ForeseesInTheWrongForm, "form", "foresee gives no int64 array"),
     (AllowsAThirdOnOneRow, "one row", "filter_one gives 0 for row"),
     (JudgesARowByPodsThatLeft, "one row", "in a what-if world without the pods of n"),
     (ScoresARowByHowItWas, "one row", ", with the state made before"),
@@ -423,7 +501,7 @@ def test_every_rule_has_a_plugin_that_breaks_it() -> None:
     assert {rule for _, rule, _ in BROKEN} == set(RULES)
 
 
-@pytest.mark.parametrize("plugin", [Counting, OneRowAtATime])
+@pytest.mark.parametrize("plugin", [Counting, Foresees, OneRowAtATime])
 def test_a_state_that_follows_pods_passes(plugin: Any) -> None:
     check_plugin(plugin, seeds=SEEDS)
 

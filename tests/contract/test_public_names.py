@@ -26,14 +26,15 @@ PUBLIC = {
         PerNodePlugin NodeView
         PodInfo View NodeTable
         IntArray BoolArray RowArray Rows ALL_ROWS ABSENT row_array every_row distinct
-        Reads PodParts SKIP Skip Ready PreFiltered State
+        Reads PodParts OtherNodes SKIP Skip Ready PreFiltered State
         Status Code SUCCESS unschedulable unresolvable CycleError
         MAX_NODE_SCORE default_normalize Wait
         ClusterEvent EventResource ActionType ClusterEventWithHint Hint EnqueueExtensions
         Object Node Pod Action Emit
         PreEnqueuePlugin QueueSortPlugin PreFilterPlugin FilterPlugin PreScorePlugin ScorePlugin
         ReservePlugin PermitPlugin PreBindPlugin BindPlugin PostBindPlugin
-        SelectivePlugin UnpreparedPlugin WhatIfPlugin NormalizePlugin OneRowFilter OneRowScore
+        SelectivePlugin UnpreparedPlugin WhatIfPlugin ForesightPlugin UNFORESEEN OWN_PODS_DECIDE
+        NormalizePlugin OneRowFilter OneRowScore
     """,
     "bayplan.testing": """
         check_plugin RULES compare_plugins small_scene Scene POD_PATTERNS NODE_PATTERNS GPU builders would_wake

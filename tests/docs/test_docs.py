@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bayplan.analysis.answers.audit.rules import RULES as AUDIT_RULES
 from bayplan.cli import demo
 from bayplan.cli.main import run
 from bayplan.testing.check_plugin import RULES
@@ -20,7 +21,16 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "src" / "bayplan"
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("*.md"))
-PICTURE = ROOT / "docs" / "images" / "explain.svg"
+CHANGES = ROOT / "examples" / "whatif"
+#: Picture -> the command whose output it shows, on the demo's files unless it names others.
+PICTURES = {
+    "explain": ("explain", demo.URGENT_POD),
+    "exposure": ("exposure",),
+    "capacity": ("capacity", "--pod", "cpu=500m,memory=1Gi"),
+    "fix": ("fix", demo.URGENT_POD),
+    "whatif": ("whatif", "--apply", f"{CHANGES}/search.yaml", "-f", f"{CHANGES}/cluster.yaml"),
+    "drain": ("drain", "-l", "pool=a", "--rolling", "-f", f"{CHANGES}/cluster.yaml"),
+}
 
 #: Lines, at most.
 LIMITS = {"README.md": 149, "ARCHITECTURE.md": 280, **{f"docs/decisions/{page.name}": 40 for page in DECISIONS}}
@@ -39,6 +49,7 @@ EXAMPLES = {
     "tests/unit/core/plugins/test_my_plugin.py",
     "tests/oracle/test_my_plugin_oracle.py",
     "conftest.py",
+    "MANIFEST.yaml",
     *("checkout.yaml", "priorities.yaml", "reports.yaml"),  # written by who follows the tutorial
 }
 
@@ -150,6 +161,12 @@ def test_the_guide_lists_the_rules_for_plugins() -> None:
     assert [rule for rule, says in RULES.items() if f"| `{rule}` | {says} |" not in page] == []
 
 
+def test_the_guide_lists_the_rules_of_an_audit() -> None:
+    page = text_of(ROOT / "docs" / "guide" / "audit.md")
+    rows = (f"| `{name}` | {rule.level} | {rule.title} | {rule.fix} |" for name, rule in AUDIT_RULES.items())
+    assert [row for row in rows if row not in page] == []
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name_of)
 @pytest.mark.usefixtures("beside_the_demo")
 def test_transcripts_are_what_is_printed(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -162,12 +179,15 @@ def test_transcripts_are_what_is_printed(page: Path, capsys: pytest.CaptureFixtu
         assert [line for line in shown if line not in printed] == [], f"{command}: not printed, or not in this order"
 
 
-def test_picture_is_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", PICTURES)
+def test_picture_is_what_is_printed(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Draw it anew with docs/images/draw.py when this fails."""
     demo.write_files(tmp_path)
-    run(["explain", demo.URGENT_POD, "-f", str(tmp_path)])
+    command = PICTURES[name]
+    run([*command, *(() if "-f" in command else ("-f", str(tmp_path)))])
     printed = _without_blanks(capsys.readouterr().out)
-    drawn = _without_blanks(html.unescape(re.sub(r"<[^>]+>", "", text_of(PICTURE))))
+    picture = text_of(ROOT / "docs" / "images" / f"{name}.svg")
+    drawn = _without_blanks(html.unescape(re.sub(r"<[^>]+>", "", picture)))
     assert printed in drawn
 
 

@@ -20,7 +20,7 @@ from tests.live.random_cluster import TOKEN
 from bayplan.worlds.kubeconfig import kubeconfig
 
 _PROGRAM = str(Path(sys.executable).with_name("bayplan"))
-_ENDS_WITHIN_S = 10.0
+_ENDS_WITHIN_S = 60.0
 
 Settings = Mapping[str, Any]
 """Fields of a KubeSchedulerConfiguration."""

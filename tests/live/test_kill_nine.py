@@ -124,7 +124,7 @@ def _is_running(k: LiveCluster, pod: str) -> bool:
     return phase == "Running"
 
 
-async def _until(holds: Callable[[], bool], within_s: float = 60.0) -> None:
+async def _until(holds: Callable[[], bool], within_s: float = 300.0) -> None:
     async with asyncio.timeout(within_s):
         while not await asyncio.to_thread(holds):
             await asyncio.sleep(0.01)

@@ -18,7 +18,7 @@ async def what_arrives(server: ScriptedServer, sent: bytes = GET) -> bytes:
     writer.write(sent)
     arrived = b""
     try:
-        async with asyncio.timeout(0.2):
+        async with asyncio.timeout(0.5):
             while chunk := await reader.read(4096):
                 arrived += chunk
             arrived += b"."

@@ -81,6 +81,12 @@ PATTERNS: tuple[Pattern, ...] = (
     lambda p: p.cpu("64").node_affinity("metadata.name=n1"),
     lambda p: p.cpu("1").node_affinity("metadata.name=n0, metadata.name=n1"),  # no node has two names
     lambda p: p.cpu("2").node("n2"),  # of the same shape as one above, which names no node
+    # Those that take much and look at other pods.
+    lambda p: p.cpu("3").labels(app="x", tier="s").spread(ZONE, "tier=s", max_skew=2),
+    lambda p: p.cpu("2").labels(app="y").pod_anti_affinity(HOST, "app=y").spread(ZONE, "app=y", min_domains=2),
+    lambda p: p.cpu("3").labels(app="z").pod_affinity(ZONE, "app=x").pod_anti_affinity(ZONE, "app=z"),
+    lambda p: p.cpu("2").labels(app="z").spread(HOST, "app=z", node_taints_policy="Honor").spread(ZONE, "app in (x,z)"),
+    lambda p: p.cpu("1").labels(app="y").pod_anti_affinity(HOST, "app", namespace_selector="team=t"),
 )
 
 
@@ -270,6 +276,10 @@ def _put_service(world: Changing, first: int, second: int, third: int) -> None:
     world.put(service(f"s{first % 2}", app=("x", "y", "z")[second % 3]).obj())
 
 
+def _label_namespace(world: Changing, first: int, second: int, third: int) -> None:
+    world.put(namespace("other").labels(team="tu"[third % 2]).obj())
+
+
 def _limit_volumes(world: Changing, first: int, second: int, third: int) -> None:
     world.put(csi_node(NODE_NAMES[first % len(NODE_NAMES)]).driver(DRIVER, count=second % 3).obj())
 
@@ -285,6 +295,7 @@ CHANGES: dict[str, Callable[[Changing, int, int, int], None]] = {
     "budget": _put_budget,
     "service": _put_service,
     "volumes": _limit_volumes,
+    "namespace": _label_namespace,
 }
 
 DECIDE, AGAIN, RETRY = "decide", "again", "retry"  # again: on one more pod like the last; retry: on a nominated one
@@ -331,6 +342,23 @@ _WAITING_STEPS = st.tuples(st.sampled_from(_WAITING_KINDS), _LARGE_PATTERNS, _NU
 #: Three pods that leave little room anywhere, then the rest.
 WAITING_SEQUENCES = st.lists(_WAITING_STEPS, min_size=15, max_size=50).map(
     lambda steps: [("run", 2, 0, 0), ("run", 1, 1, 1), ("run", 1, 1, 2), *steps]
+)
+
+
+#: Pods that look at others and are important, on nodes that are full; who may be evicted, and who counts, changes.
+_PREEMPTING_KINDS = (
+    *(DECIDE,) * 8,
+    *(AGAIN,) * 12,
+    *(RETRY,) * 2,
+    *("nominate",) * 3,
+    *("run",) * 5,
+    *("remove", "change", "budget") * 2,
+    *("node", "remove node", "service", "namespace"),
+)
+_LOOKING_PATTERNS = st.sampled_from((7, 8, 10, 11, 12, 13, 13, *range(30, len(PATTERNS)), *range(30, len(PATTERNS)), 0))
+_PREEMPTING_STEPS = st.tuples(st.sampled_from(_PREEMPTING_KINDS), _LOOKING_PATTERNS, _NUMBERS, _NUMBERS)
+PREEMPTING_SEQUENCES = st.lists(_PREEMPTING_STEPS, min_size=15, max_size=50).map(
+    lambda steps: [*(("node", number, 4, number % 3) for number in range(4)), ("run", 2, 0, 2), *steps]
 )
 
 

@@ -8,29 +8,46 @@ from __future__ import annotations
 
 from collections import defaultdict
 from copy import deepcopy
+from unittest.mock import patch
 
 from hypothesis import event, given, settings
+from hypothesis import strategies as st
 from tests.oracle.placing_slowly import PROFILE, Slowly, world_objects
-from tests.oracle.preemption_clusters import World, key_of, worlds
+from tests.oracle.preemption_clusters import (
+    EXCLUSIVE_CLAIM,
+    HOST,
+    SHARED_CLAIMS,
+    ZONE,
+    World,
+    key_of,
+    storage,
+    worlds,
+)
 from tests.support import cache_of
 
+from bayplan.analysis.answers.asking import Asking
+from bayplan.analysis.answers.audit.audited import Audited
+from bayplan.analysis.answers.audit.elsewhere import Elsewhere
+from bayplan.analysis.answers.audit.node_failures import node_failure_findings
 from bayplan.analysis.cluster import Cluster
 from bayplan.core.cycle import attempt
 from bayplan.model.kinds import Object
 from bayplan.model.meta import OwnerReference
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodStatus
+from bayplan.testing.builders import node, pod
+from bayplan.testing.pods import PodBuilder
 
 OWNERS = 5  # of the pods; every fifth has none
 
 
 def with_owners(world: World) -> list[Object]:
     objects = world_objects(world)
-    for number, pod in enumerate(world.running()):
+    for number, each in enumerate(world.running()):
         if number % OWNERS:
             reference = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name=f"rs{number % OWNERS}")
             reference.controller = True
-            pod.metadata.owner_references = [reference]
+            each.metadata.owner_references = [reference]
     return objects
 
 
@@ -49,13 +66,13 @@ def new(pod: Pod) -> Pod:
     return made
 
 
-def fail_slowly(objects: list[Object], node: str) -> tuple[set[str], set[str]]:
+def fail_slowly(objects: list[Object], failing: str) -> tuple[set[str], set[str]]:
     """The owners of pods that are left over once everybody has settled, and of those that have evicted others."""
-    gone = [obj for obj in objects if isinstance(obj, Pod) and obj.spec.node_name == node]
+    gone = [obj for obj in objects if isinstance(obj, Pod) and obj.spec.node_name == failing]
     left = [
         obj
         for obj in objects
-        if not (isinstance(obj, Pod) and obj in gone) and not (isinstance(obj, Node) and obj.metadata.name == node)
+        if not (isinstance(obj, Pod) and obj in gone) and not (isinstance(obj, Node) and obj.metadata.name == failing)
     ]
     slowly, stranded, evicting = Slowly(left), set(), set()
     waiting = [new(pod) for pod in gone if is_recreated(pod)]
@@ -78,12 +95,12 @@ def test_who_is_left_over_when_a_node_fails(world: World) -> None:
     cluster = Cluster(deepcopy(with_owners(world)))
     expected: dict[str, defaultdict[str, list[str]]] = {"strands": defaultdict(list), "evicts": defaultdict(list)}
     if len(world.nodes) > 1:
-        for node in world.nodes:
-            stranded, evicting = fail_slowly(cluster.objects, node.metadata.name)
+        for failing in world.nodes:
+            stranded, evicting = fail_slowly(cluster.objects, failing.metadata.name)
             for owner in stranded:
-                expected["strands"][owner].append(node.metadata.name)
+                expected["strands"][owner].append(failing.metadata.name)
             for owner in evicting:
-                expected["evicts"][owner].append(node.metadata.name)
+                expected["evicts"][owner].append(failing.metadata.name)
     for owner in expected["strands"]:
         expected["evicts"].pop(owner, None)  # the worse of the two is said
     found: dict[str, dict[str, list[str]]] = {"strands": {}, "evicts": {}}
@@ -92,6 +109,47 @@ def test_who_is_left_over_when_a_node_fails(world: World) -> None:
             found[finding.rule.removeprefix("node-failure-")][finding.object] = list(finding.nodes)
     assert found == expected
     event(f"stranded: {len(found['strands'])}, evicting: {len(found['evicts'])}")
+
+
+def _add_dependence(draw: st.DrawFn, built: PodBuilder) -> None:
+    """One of the ways in which a pod may depend on others."""
+    key, apps = draw(st.sampled_from([ZONE, ZONE, HOST])), draw(st.sampled_from(["app=x", "app=y", "app"]))
+    kind = draw(st.sampled_from(["none", "spread", "affinity", "affinity", "anti-affinity", "claim"]))
+    if kind == "spread":
+        built.spread(key, apps, min_domains=draw(st.sampled_from([None, 2, 3])))
+    elif kind == "affinity":
+        built.pod_affinity(key, apps)
+    elif kind == "anti-affinity":
+        built.pod_anti_affinity(key, apps)
+    elif kind == "claim":
+        built.claim(draw(st.sampled_from([*SHARED_CLAIMS, EXCLUSIVE_CLAIM])))
+
+
+@st.composite
+def roomy_clusters(draw: st.DrawFn) -> list[Object]:
+    """Nodes enough for pods to be sure of another place, if they did not depend on each other."""
+    names = [f"n{number}" for number in range(draw(st.integers(3, 6)))]
+    zones = draw(st.sampled_from(["ab", "ab", "abc"]))
+    nodes = [node(name).capacity(cpu="2").zone(zones[at % len(zones)]) for at, name in enumerate(names)]
+    pods = []
+    for number in range(draw(st.integers(2, 6))):
+        built = pod(f"p{number}").cpu(draw(st.sampled_from(["0", "500m", "1"]))).owner("ReplicaSet", f"rs{number}")
+        built.labels(app=draw(st.sampled_from("xy"))).running(draw(st.sampled_from([names[0], names[0], *names])))
+        _add_dependence(draw, built)
+        pods.append(built)
+    return [*(each.obj() for each in nodes), *(each.obj() for each in pods), *storage()]
+
+
+@settings(max_examples=150)
+@given(roomy_clusters())
+def test_nodes_that_need_no_trial_would_have_found_nothing(objects: list[Object]) -> None:
+    audited = Audited(Asking.about(Cluster(objects)))
+    quickly = list(node_failure_findings(audited))
+    with patch.object(Elsewhere, "may_be_sure", return_value=False) as asked:
+        tried = list(node_failure_findings(audited))
+    assert asked.called
+    assert quickly == tried
+    event(f"findings: {min(len(tried), 3)}")
 
 
 @settings(max_examples=60)

@@ -8,7 +8,9 @@ of other schedulers.
 from __future__ import annotations
 
 from copy import deepcopy
+from typing import Any
 
+import msgspec
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tests.oracle.preemption_clusters import World, key_of, worlds
@@ -45,6 +47,11 @@ def evicts(world: World, subject: Pod, priority: int, resource: str, amount: int
     made = preemptor(subject, priority, resource, amount)
     placement = cluster_of(world, made).place([key_of(made)], foreign_victims=foreign_victims(world))
     return key_of(subject) in placement.decisions[0].victims
+
+
+def document_of(one: Pod) -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.to_builtins(one)
+    return document | {"apiVersion": "v1"}
 
 
 @settings(max_examples=60)
@@ -88,7 +95,7 @@ def test_a_given_preemptor_evicts_whom_place_says(world: World, data: st.DataObj
         return
     subject = data.draw(st.sampled_from(running))
     setting = foreign_victims(world)
-    answer = cluster_of(world).exposure(key_of(subject), against=[deepcopy(world.wanting)], foreign_victims=setting)
+    answer = cluster_of(world).exposure(key_of(subject), against=[document_of(world.wanting)], foreign_victims=setting)
     placed = cluster_of(world, world.wanting).place([key_of(world.wanting)], foreign_victims=setting).decisions[0]
     (said,) = answer.against
     assert (said.outcome.node or None, said.outcome.victims) == (placed.node, placed.victims)

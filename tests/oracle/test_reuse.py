@@ -6,7 +6,9 @@ followed every change against columns built from what is there now. Ties, totals
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from hypothesis import event, example, given, settings
 from tests.oracle.changing_clusters import (
     AGAIN,
     DECIDE,
+    PREEMPTING_SEQUENCES,
     PRIORITIES,
     RELABELLING_SEQUENCES,
     RETRY,
@@ -197,17 +200,27 @@ def claim_users(cache: Cache) -> dict[tuple[str, str], set[str]]:
 def assert_same_counts(kept: Cache, rebuilt: Cache) -> None:
     """Every counter that was ever asked for, against one made on the spot."""
     for key, counter in kept.counters._pod_counters.items():
-        fresh = rebuilt.counters.pods_matching(key.matches, skip_terminating=key.skip_terminating)
+        fresh = rebuilt.counters.pods_matching(**key._asdict())
         assert_same_count(kept, counter.nodes, rebuilt, fresh.nodes)
     for term_id, counts in kept.counters._carriers.items():
-        known = rebuilt.counters.terms.find(kept.counters.terms.values[term_id])
-        if known >= 0:
-            assert_same_count(kept, counts, rebuilt, rebuilt.counters.carriers(known))
-        else:
-            assert not counts.counts(kept.nodes.count).any()
+        assert_same_carriers(kept, term_id, counts, rebuilt, rebuilt.counters.carriers)
+    for term_id, by_priority in kept.counters._carriers_below.items():
+        for priority, counts in by_priority.items():
+            below = partial(rebuilt.counters.carriers_below, priority=priority)
+            assert_same_carriers(kept, term_id, counts, rebuilt, below)
     for term_id, total in kept.counters._carrier_totals.items():
         known = rebuilt.counters.terms.find(kept.counters.terms.values[term_id])
         assert total == (rebuilt.counters._carrier_totals[known] if known >= 0 else 0)
+
+
+def assert_same_carriers(
+    kept: Cache, term_id: int, counts: NodeCounts, rebuilt: Cache, carriers: Callable[[int], NodeCounts]
+) -> None:
+    known = rebuilt.counters.terms.find(kept.counters.terms.values[term_id])
+    if known >= 0:
+        assert_same_count(kept, counts, rebuilt, carriers(known))
+    else:
+        assert not counts.counts(kept.nodes.count).any()
 
 
 def assert_same_count(kept: Cache, counts: NodeCounts, rebuilt: Cache, fresh: NodeCounts) -> None:
@@ -280,7 +293,7 @@ def test_reuse_changes_nothing(steps: list[Step]) -> None:
 
 
 @QUICK
-@given(SEQUENCES)
+@given(SEQUENCES | PREEMPTING_SEQUENCES)
 def test_little_is_kept(steps: list[Step]) -> None:
     """The same where logs are short, standings are forgotten soon, and victims are looked for in the whole table."""
     with pytest.MonkeyPatch.context() as patched:
@@ -333,7 +346,7 @@ def test_what_is_meant_for_many_nodes_is_right_for_few(steps: list[Step]) -> Non
 
 
 @QUICK
-@given(SEQUENCES)
+@given(SEQUENCES | PREEMPTING_SEQUENCES)
 def test_pods_of_others_are_spared_with_and_without_reuse(steps: list[Step]) -> None:
     play(steps, frozenset(PROFILES))
 
@@ -416,6 +429,34 @@ def test_a_diagnosis_is_repeated_while_nothing_changes() -> None:
         before = unschedulable()
         take_step(world, cluster_event)
         assert unschedulable() is not before, cluster_event
+
+
+#: Two evict others, one after the other, while a node is kept for a third that counts for both.
+KEPT_FOR_ONE_THAT_COUNTS: list[Step] = [
+    *(("node", number, 4, 0) for number in range(4)),
+    ("run", 1, 0, 0),
+    ("run", 1, 0, 1),
+    ("nominate", 31, 3, 0),
+    (DECIDE, 31, 3, 1),
+    (AGAIN, 0, 0, 1),
+    (AGAIN, 0, 0, 2),
+]
+
+
+@QUICK
+@given(PREEMPTING_SEQUENCES)
+@example(KEPT_FOR_ONE_THAT_COUNTS)
+def test_preempting_with_an_eye_on_others_changes_nothing(steps: list[Step]) -> None:
+    """The same for pods that evict others and are spread, or kept together or apart."""
+    play(steps)
+
+
+@pytest.mark.slow
+@LONG
+@given(PREEMPTING_SEQUENCES)
+def test_preempting_with_an_eye_on_others_changes_nothing_at_length(steps: list[Step]) -> None:
+    """The same, with many more sequences."""
+    play(steps)
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ Refusal: TypeAlias = tuple[str, str]
 """Path of the field, and the message an API server gives."""
 
 PREEMPT_LOWER_PRIORITY = "PreemptLowerPriority"
+PREEMPT_NEVER = "Never"
 HIGHEST_USER_VALUE = 1_000_000_000
 SYSTEM_PREFIX = "system-"
 VALUE_CHANGED = "may not be changed in an update."

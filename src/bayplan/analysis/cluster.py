@@ -321,15 +321,21 @@ class Cluster:
         config: ConfigSource = None,
         *,
         namespace: str = DEFAULT_NAMESPACE,
-        against: Sequence[Object] = (),
+        against: Sequence[str | Path | Mapping[str, Any]] = (),
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
     ) -> Exposure:
-        """What could evict this running pod, or the pods of this workload, and do the pods in `against` do it?"""
+        """What could evict this running pod, or the pods of this workload?
+
+        `against` takes files, directories and objects as plain dicts: would the pods and workloads in them do it? Each
+        is decided alone. Raises InvalidObject.
+        """
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
+        from bayplan.analysis.answers.changes import objects_in  # noqa: PLC0415
         from bayplan.analysis.answers.exposure.subjects import exposure_of  # noqa: PLC0415
 
-        return exposure_of(Asking.about(self, config, feature_gates, foreign_victims), pod, namespace, against)
+        asking = Asking.about(self, config, feature_gates, foreign_victims)
+        return exposure_of(asking, pod, namespace, objects_in(against))
 
     def exposure_ranking(
         self,

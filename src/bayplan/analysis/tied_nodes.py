@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray, distinct, row_mask
+from bayplan.core.columns import BoolArray, IntArray, RowArray, row_mask
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.decision import Fits, NeedsPreemption
 from bayplan.core.ranking import Ranking
@@ -75,6 +75,7 @@ class TieRecorder:
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
         self._names = tuple(nodes.names)
+        self._places: RowArray = np.zeros(len(self._names), dtype=np.intp)
         self._followed: WeakKeyDictionary[Ranking, _Followed] = WeakKeyDictionary()
 
     def record(self, choice: Fits | NeedsPreemption) -> TiedNodes:
@@ -105,14 +106,16 @@ class TieRecorder:
             return self._few(rows.tolist())
         if len(self._followed) * len(self._names) > _FOLLOWED_BYTES_MAX:
             self._followed.clear()
-        followed = self._followed[ranking] = _Followed(choice, rows, self._nodes)
+        followed = self._followed[ranking] = _Followed(choice, rows, self._nodes, self._places)
         return TiedNodes(followed.run, 0, followed.count, self._names)
 
 
 class _Followed:
     """A run that goes on: what ties in a ranking, kept up to date."""
 
-    def __init__(self, choice: Fits, rows: RowArray, nodes: NodeTable) -> None:
+    def __init__(self, choice: Fits, rows: RowArray, nodes: NodeTable, places: RowArray) -> None:
+        """`places` (nodes,) is for scratch, whatever is in it."""
+        self._places = places
         tied = row_mask(rows, len(choice.order))
         self.run = _Run(_bits(tied))
         self.count = len(rows)
@@ -120,6 +123,7 @@ class _Followed:
         self.better: set[int] = set()  # rows that have become better than the best was when the run began
         self._best = choice.order.item(choice.row)
         self._tied = bytearray(tied)  # 1 for each row that ties now
+        self._tied_rows: BoolArray = np.frombuffer(self._tied, dtype=np.bool_)  # the same memory
         self._logs = (nodes.usage_changes, nodes.spec_changes)
         self._positions = tuple(log.position for log in self._logs)
 
@@ -160,19 +164,26 @@ class _Followed:
             for row in changed.tolist():
                 self._follow_one(row, order)
             return
-        values = order[changed]
-        tied = np.frombuffer(self._tied, dtype=np.bool_)  # the same memory
-        turned = changed[(values >= self.tied_from) != tied[changed]]
+        values, tied = order[changed], self._tied_rows
+        ties = values >= self.tied_from
+        turned = changed[ties != tied[changed]]
         if len(turned):
-            turned = distinct(turned)
-            self.count += len(turned) - 2 * int(np.count_nonzero(tied[turned]))
-            tied[turned] ^= True
+            tied[changed] = ties
+            turned = self._each_once(turned)
+            self.count += 2 * int(np.count_nonzero(tied[turned])) - len(turned)
             self.run.turned.frombytes(turned.astype(np.int32).tobytes())
-        better = values > self._best
         if self.better:
             self.better.difference_update(changed.tolist())
+        better = values > self._best
         if np.count_nonzero(better):
             self.better.update(changed[better].tolist())
+
+    def _each_once(self, rows: RowArray) -> RowArray:
+        """Without sorting them, which would take twice as long as all the rest."""
+        places = np.arange(len(rows))
+        self._places[rows] = places
+        counts = self._places[rows] == places  # of equal rows the last one has its place there
+        return rows if np.count_nonzero(counts) == len(rows) else rows[counts]
 
 
 def _bits(tied: BoolArray) -> bytes:

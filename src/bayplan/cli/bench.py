@@ -25,14 +25,14 @@ from bayplan.analysis.bench.scaling import (
     growths,
     measure_scaling,
 )
-from bayplan.analysis.bench.workloads import WORKLOADS
+from bayplan.analysis.bench.workloads import USUAL, WORKLOADS
 from bayplan.cli.options import note, output_option
-from bayplan.report.bench import LEGEND, TARGET_NODES, measurement_table
+from bayplan.report.bench import LEGEND, measurement_table
 from bayplan.report.json_output import write_json
 from bayplan.report.scaling_plot import write_plots
 from bayplan.report.terminal import Part, sentence, show
 
-TARGETS = {workload.name: workload.target for workload in WORKLOADS.values()}
+ON_REQUEST = tuple(name for name in WORKLOADS if name not in USUAL)
 _PLOT_BY_DEFAULT = "bayplan-scaling"
 
 
@@ -43,7 +43,7 @@ _PLOT_BY_DEFAULT = "bayplan-scaling"
     metavar="W",
     multiple=True,
     type=click.Choice(list(WORKLOADS)),
-    help=f"Workload to run: {', '.join(WORKLOADS)}. Default: all. Can be repeated.",
+    help=f"Workload to run: {', '.join(WORKLOADS)}. Default: all but {', '.join(ON_REQUEST)}. Can be repeated.",
 )
 @click.option(
     "--nodes",
@@ -51,7 +51,7 @@ _PLOT_BY_DEFAULT = "bayplan-scaling"
     metavar="N",
     multiple=True,
     type=click.IntRange(min=1),
-    help="Number of nodes. Default: 5000. Can be repeated.",
+    help="Number of nodes. The default depends on the workload: mostly 5000. Can be repeated.",
 )
 @click.option(
     "--pods",
@@ -85,7 +85,7 @@ def command(
 def _bench(
     workloads: tuple[str, ...], node_counts: tuple[int, ...], pods: int | None, output: str, out: str | None
 ) -> None:
-    found = list(_measured(workloads or tuple(WORKLOADS), node_counts or (TARGET_NODES,), pods))
+    found = list(_measured(workloads or USUAL, node_counts, pods))
     _show(this_machine(), found, output, Path(out) if out else None)
 
 
@@ -104,20 +104,21 @@ def document(machine: Machine, measurements: Iterable[Measurement]) -> dict[str,
     """The result as JSON."""
     return {
         "machine": machine.to_dict(),
-        "targets": {name: target for name, target in TARGETS.items() if target},
+        "targets": {workload.name: workload.target for workload in WORKLOADS.values() if workload.target},
         "measurements": [measured.to_dict() for measured in measurements],
     }
 
 
 def _measured(workloads: Sequence[str], node_counts: Sequence[int], pods: int | None) -> Iterator[Measurement]:
-    for node_count in node_counts:
+    for given in node_counts or (None,):
         for workload in workloads:
+            node_count = given or WORKLOADS[workload].node_count
             note(f"{workload}, {node_count:,} nodes")
             yield measure_apart(workload, node_count, pods or WORKLOADS[workload].count)
 
 
 def _parts(machine: Machine, measurements: Sequence[Measurement]) -> Iterator[Part]:
-    yield measurement_table(measurements, TARGETS)
+    yield measurement_table(measurements, WORKLOADS)
     yield sentence(f"\n{machine.processor}, {machine.cores} cores, Python {machine.python}, NumPy {machine.numpy}")
     yield sentence(LEGEND.replace("`", ""), "dim")
 

@@ -7,7 +7,6 @@ import click
 from bayplan.cli.answering import Asked, answer_options, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
-from bayplan.model.reading import read
 from bayplan.report.answers.exposure import exposure_parts, ranking_parts
 
 _TOP = 20
@@ -43,7 +42,6 @@ def command(asked: Asked, pod: str | None, every: bool, against: tuple[str, ...]
         ranking = asked.cluster().exposure_ranking(top=top, **asked.settings())
         write_answer(asked, "Exposure", ranking_parts(ranking), ranking.to_dict())
         return EXIT_YES
-    preemptors = read(against).objects if against else []
-    answer = asked.cluster().exposure(pod, namespace=asked.namespace, against=preemptors, **asked.settings())
+    answer = asked.cluster().exposure(pod, namespace=asked.namespace, against=against, **asked.settings())
     write_answer(asked, f"Exposure of {answer.subject}", exposure_parts(answer), answer.to_dict())
     return EXIT_NO if answer.is_evicted else EXIT_YES

@@ -16,8 +16,8 @@ from bayplan.client.contract import Response, TransportError
 from bayplan.client.event_series import FINISH_NS, REFRESH_NS, EventSeries, Said
 from bayplan.client.lanes import Job, Lane, Lanes
 from bayplan.client.loggers import structlog
+from bayplan.client.refusals import read_status
 from bayplan.client.sending import CONFLICT, NOT_FOUND, Sender
-from bayplan.client.watch_lines import read_status
 from bayplan.core.actions import Emit
 from bayplan.model.media_types import STRATEGIC_MERGE_PATCH
 from bayplan.model.structs import Struct

@@ -12,7 +12,8 @@ from bayplan.client.contract import Response
 from bayplan.client.known_pods import KnownPods
 from bayplan.client.lanes import Lane
 from bayplan.client.patches import failure_patch, nomination_patch, victim_patch
-from bayplan.client.sending import CONFLICT, NOT_FOUND, RefusedError, Sender, message_of
+from bayplan.client.refusals import message_of
+from bayplan.client.sending import CONFLICT, NOT_FOUND, RefusedError, Sender
 from bayplan.core.actions import Bind, ClearNomination, Evict, Nominate, SetCondition
 from bayplan.model.media_types import JSON, STRATEGIC_MERGE_PATCH
 from bayplan.model.structs import Struct

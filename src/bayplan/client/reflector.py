@@ -16,7 +16,8 @@ from typing import Protocol
 from bayplan.client.backoff import Backoff
 from bayplan.client.contract import ApiClient, LostError, NotSentError, TransportError
 from bayplan.client.extender_documents import KeptDocuments
-from bayplan.client.watch_lines import KindReader, Page, Status, UnintelligibleError, Unreadable, read_status
+from bayplan.client.refusals import Status, read_status
+from bayplan.client.watch_lines import KindReader, Page, UnintelligibleError, Unreadable
 from bayplan.client.watched_kinds import WatchedKind
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object, object_key

@@ -12,11 +12,10 @@ import random
 from collections.abc import Collection
 from typing import Final
 
-import msgspec
-
 from bayplan.client.contract import ApiClient, LostError, NotSentError, Response
 from bayplan.client.lanes import Lane
 from bayplan.client.limits import Throttle
+from bayplan.client.refusals import message_of
 from bayplan.model.media_types import JSON
 
 #: Waits between tries, and by how much each may be longer. Upstream: client-go/util/retry DefaultBackoff (v1.36).
@@ -43,25 +42,6 @@ class RefusedError(Exception):
     def __init__(self, response: Response, context: str = "") -> None:
         self.status = response.status
         super().__init__(f"{context}{message_of(response)}")
-
-
-class _Status(msgspec.Struct):
-    message: str = ""
-
-
-_STATUS: Final = msgspec.json.Decoder(_Status)
-
-
-def message_of(response: Response) -> str:
-    """What the server says about a refusal."""
-    try:
-        message = _STATUS.decode(response.body).message
-    except msgspec.DecodeError:
-        message = ""
-    if message:
-        return message
-    body = response.body.decode(errors="replace").strip() or "unknown"
-    return f'an error on the server ("{body[:200]}") has prevented the request from succeeding'
 
 
 class Sender:

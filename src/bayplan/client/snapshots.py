@@ -16,6 +16,7 @@ import msgspec
 
 from bayplan.client.contract import ApiClient, Response, TransportError
 from bayplan.client.paths import list_path
+from bayplan.client.refusals import read_status
 from bayplan.client.watched_kinds import INDISPENSABLE
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import KINDS, KindInfo
@@ -42,10 +43,6 @@ class _ListMeta(msgspec.Struct, rename={"next_page": "continue", "version": "res
 
 class _List(msgspec.Struct):
     metadata: _ListMeta = msgspec.field(default_factory=_ListMeta)
-
-
-class _Status(msgspec.Struct):
-    message: str = ""
 
 
 class _Expired(Exception):  # noqa: N818 - says what happened to the version that was to be read
@@ -111,10 +108,7 @@ def _refusal(info: KindInfo, response: Response, *, is_exact: bool) -> str:
     if response.status == _NOT_FOUND and info.kind not in INDISPENSABLE:
         # What is not stable yet is off in most clusters.
         return f"the server has no {info.kind} ({info.api_version})" if info.version == "v1" else ""
-    try:
-        message = msgspec.json.decode(response.body, type=_Status).message
-    except msgspec.DecodeError:
-        message = ""
+    message = read_status(response.body).message
     text = f"cannot list {info.kind} ({info.api_version}): {message or f'status {response.status}'}"
     if response.status == _FORBIDDEN and info.kind not in INDISPENSABLE:
         return f"{text}; answers may be wrong without them"

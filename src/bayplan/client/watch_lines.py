@@ -12,19 +12,12 @@ from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
+from bayplan.client.refusals import Status
 from bayplan.client.sharing import SharedParts
 from bayplan.model.checks import check
 from bayplan.model.conversion import convert
 from bayplan.model.kinds import KindInfo, Object, object_key
 from bayplan.model.watch_types import ADDED, ERROR, MODIFIED
-
-
-class Status(msgspec.Struct):
-    """The answer of a server that refuses."""
-
-    message: str = ""
-    reason: str = ""
-    code: int = 0
 
 
 class UnintelligibleError(Exception):
@@ -65,15 +58,6 @@ class _List(msgspec.Struct):
 
 
 _decode_list = msgspec.json.Decoder(_List).decode
-_decode_status = msgspec.json.Decoder(Status, strict=False).decode
-
-
-def read_status(body: bytes) -> Status:
-    """What a refusal says; its own text where it is no Status."""
-    try:
-        return _decode_status(body)
-    except msgspec.DecodeError:
-        return Status(message=body[:200].decode(errors="replace").strip())
 
 
 class _RawLine(msgspec.Struct):

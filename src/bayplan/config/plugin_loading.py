@@ -46,6 +46,7 @@ POINT_PROTOCOLS: Final[Mapping[str, type]] = MappingProxyType(
 SIDE_PROTOCOLS: Final[tuple[type, ...]] = (
     contract.SelectivePlugin,
     contract.WhatIfPlugin,
+    contract.ForesightPlugin,
     contract.NormalizePlugin,
     contract.OneRowFilter,
     contract.OneRowScore,

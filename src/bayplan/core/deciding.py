@@ -2,7 +2,7 @@
 
 A `Decider` keeps a standing for each shape it has seen lately. Plugins that read the whole cluster are asked anew for
 each pod, on the nodes that the local filters leave. Whatever does not fit this pattern (a PreFilter that rejects
-or narrows, a full diagnosis with such plugins in play) goes through the straight line of `cycle`.
+or narrows, a pod that fits nowhere where such plugins foresee nothing) goes through the straight line of `cycle`.
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, distinct, row_array
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.crowding import CrowdedOut, Crowds
 from bayplan.core.cycle import Attempt, attempt
 from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
 from bayplan.core.diagnosis import NO_NODES, Diagnosis, diagnose
@@ -39,7 +41,8 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import SUCCESS, CycleError, unresolvable
 from bayplan.core.preemption.candidacy import Candidacy
-from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, run_post_filters
+from bayplan.core.preemption.foresight import Foreseen, FurtherFilters
+from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, Search, run_post_filters
 from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
 from bayplan.core.standing import RANKS, Ground, NothingToReuse, Standing, ground_for, standing_for, tied_from
@@ -66,6 +69,7 @@ class Decider:
         self._reuse = reuse
         self._standings_made = 0
         self._seen: set[tuple[str, int]] = set()  # what pods were about so far
+        self._crowds = Crowds()
         self._next_start = 0  # one for all profiles, as upstream
         self._kept: OrderedDict[tuple[str, int], _Kept | NothingToReuse] = OrderedDict()  # by shape
         self._locals: OrderedDict[tuple[str, int], _Local | NothingToReuse] = OrderedDict()  # by what they are about
@@ -154,7 +158,7 @@ class Decider:
             self._standings_made += 1
             ground = self._ground_for(profile, pod, view)
             made = ground if isinstance(ground, NothingToReuse) else standing_for(profile, pod, view, ground)
-            local = _Local(made) if isinstance(made, Standing) else made
+            local = _Local(made, self._crowds) if isinstance(made, Standing) else made
         _put(self._locals, key, local, view.nodes.count)
         return local
 
@@ -233,24 +237,49 @@ def _first_by_name(rows: RowArray, view: View) -> int:
 class _Local:
     """A standing with what else follows from local filters alone."""
 
-    def __init__(self, standing: Standing) -> None:
+    def __init__(self, standing: Standing, crowds: Crowds) -> None:
         profile = standing.profile
         self.standing = standing
+        self._crowds = crowds
+        self._crowded_out: CrowdedOut | None = None  # for the priority asked about last
         self.follow = standing.follow
         self._candidacies: dict[int, Candidacy] = {}  # by priority
+        #: Of nodes that were tried with all filters, for the pods that did so last: their shape and priority, and when.
+        self._tried: tuple[tuple[int, ...], Candidacy] | None = None
         self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
         # The standing's verdicts as an outcome; it follows them.
         pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
         states = [*standing.states, *[SKIP] * len(profile.later_filters)]
         self._filtered = Filtered(profile.filter, states, pre, standing.verdicts, unresolvable(), row_array([]))
 
-    def preempt(self, pod: PodInfo, view: View, nominated: tuple[RowArray, RowArray] | None) -> Choice:
-        """Nothing fits, with nothing but local filters in play."""
+    def crowded_out(self, pod: PodInfo, view: View) -> CrowdedOut | None:
+        """Where a pod that is not nominated itself fits only without those that are; None if that is not known here."""
+        if not self.standing.sees_usage_alone:
+            return None
+        usage, known = self._crowds.seen_by(pod, view), self._crowded_out
+        if known is None or known.usage is not usage or not known.follow(view):
+            known = self._crowded_out = CrowdedOut(self.standing, usage, view)
+        return known
+
+    def preempt(
+        self, pod: PodInfo, view: View, nominated: tuple[RowArray, RowArray] | None, later_states: list[State] | None
+    ) -> Choice:
+        """Nothing fits. `later_states` are those of the filters behind the local ones; None: they all skip."""
         profile = self.standing.profile
         if profile.preemption is not None or DEFAULT_PREEMPTION not in profile.post_filter:
             return _choice_of(attempt(profile, pod, view), view)
-        filtered = self._filtered if nominated is None else self._filtered_with(view, nominated)
-        result = run_post_filters(profile, pod, view, filtered, self._search)
+        local = self._filtered if nominated is None else self._filtered_with(view, nominated)
+        if later_states is None:
+            return self._look_for_victims(pod, view, local, self._search)
+        further = FurtherFilters(self._filtered, self.standing.feasible_rows, later_states, view, nominated)
+
+        def search(*_: object) -> Foreseen:
+            return further.search(self._search(pod, view, local), partial(self._tried_for, pod, view), pod, view)
+
+        return self._look_for_victims(pod, view, further.filtered, search)
+
+    def _look_for_victims(self, pod: PodInfo, view: View, filtered: Filtered, search: Search) -> Choice:
+        result = run_post_filters(self.standing.profile, pod, view, filtered, search)
         return _nothing_fits(result, view, lambda: self._diagnose(filtered, view, result.message))
 
     def _diagnose(self, filtered: Filtered, view: View, post_filter_message: str) -> Diagnosis:
@@ -273,6 +302,7 @@ class _Local:
         return replace(plain, verdicts=verdicts)
 
     def _search(self, pod: PodInfo, view: View, filtered: Filtered) -> Candidacy:
+        """Candidates as far as local filters go."""
         candidacy = self._candidacies.get(pod.priority)
         if _is_nominated(pod, view):  # it alone need not make room for itself: of no use to others
             candidacy = Candidacy(view)
@@ -280,6 +310,15 @@ class _Local:
             candidacy = self._candidacies[pod.priority] = Candidacy(view)
         candidacy.follow(pod, view, filtered)
         return candidacy
+
+    def _tried_for(self, pod: PodInfo, view: View) -> Candidacy:
+        """Candidates with all filters in play, of nodes that were tried for pods of this shape and priority."""
+        if _is_nominated(pod, view):
+            return Candidacy(view)
+        key = (pod.shape.id, pod.priority, view.objects.version, view.nodes.spec_changes.position)
+        if self._tried is None or self._tried[0] != key:
+            self._tried = (key, Candidacy(view))
+        return self._tried[1]
 
 
 class _Kept:
@@ -316,10 +355,14 @@ class _Kept:
         if states is None:
             return None
         standing = self.local.standing
+        only_local = states is self._all_skip
+        if only_local and standing.passed_count and view.nominated and not _is_nominated(pod, view):
+            choice = self._best_beside_nominated(pod, view)
+            if choice is not None:
+                return choice
         nominated = nominated_pods(pod, view) if view.nominated else None
         if nominated is not None and not len(nominated[0]):
             nominated = None
-        only_local = states is self._all_skip
         if standing.passed_count:
             if only_local and nominated is None:
                 return self._best_of_all(pod, view)
@@ -327,7 +370,16 @@ class _Kept:
             rows = passed.nonzero()[0]
             if len(rows):
                 return self._best(pod, view, rows)
-        return self._remember(pod, view, self.local.preempt(pod, view, nominated)) if only_local else None
+        if only_local:
+            return self._remember(pod, view, self.local.preempt(pod, view, nominated, None))
+        if self._foresees(states):
+            return self._remember(pod, view, self.local.preempt(pod, view, nominated, states))
+        return None
+
+    def _foresees(self, states: list[State]) -> bool:
+        """Whether all filters behind the local ones that have a say foresee what they say."""
+        foresighted, later = self.profile.foresighted, self.profile.later_filters
+        return all(state is SKIP or plugin.name in foresighted for plugin, state in zip(later, states, strict=True))
 
     def _unschedulable_before(self, pod: PodInfo, view: View) -> Unschedulable | None:
         """What became of an identical pod, when it was unschedulable and nothing has changed since.
@@ -341,7 +393,7 @@ class _Kept:
         return known[1]
 
     def _remember(self, pod: PodInfo, view: View, choice: Choice) -> Choice:
-        """Keep the answer where only local filters have a say: they see nothing of a pod but its shape."""
+        """Keep the answer: filters that are local, or foresee what they say, see nothing of a pod but its shape."""
         if isinstance(choice, Unschedulable) and not _is_nominated(pod, view):
             self._unschedulable[pod.priority, pod.preemption_policy] = (_instant(view), choice)
         return choice
@@ -384,6 +436,16 @@ class _Kept:
         if nominated is not None:
             self._make_room_for(nominated, passed, states, view)
         return passed
+
+    def _best_beside_nominated(self, pod: PodInfo, view: View) -> Fits | None:
+        """The best of all nodes that have room for the pods nominated there as well; None if there is none."""
+        crowded_out = self.local.crowded_out(pod, view)
+        if crowded_out is None:
+            return None
+        rows = crowded_out.rows_left()
+        if rows is None:
+            return self._best_of_all(pod, view)
+        return self._best(pod, view, rows) if len(rows) else None
 
     def _best_of_all(self, pod: PodInfo, view: View) -> Fits:
         """The best of all nodes that pass the local filters."""

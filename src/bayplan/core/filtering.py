@@ -119,7 +119,7 @@ class WhatIf:
         self.states = list(states)
         self._shifting: list[tuple[WhatIfPlugin, State]] = []
         for position, (plugin, state) in enumerate(zip(plugins, states, strict=True)):
-            if state is not SKIP and _is_what_if(type(plugin)):
+            if state is not SKIP and is_what_if(type(plugin)):
                 shifting = cast(WhatIfPlugin, plugin)
                 self.states[position] = shifting.fork(state, view)
                 self._shifting.append((shifting, self.states[position]))
@@ -139,7 +139,7 @@ class WhatIf:
 
 
 @cache
-def _is_what_if(plugin_class: type) -> bool:
+def is_what_if(plugin_class: type) -> bool:
     """What `isinstance(plugin, WhatIfPlugin)` says; asking a protocol each time would take longer than a dry run."""
     return hasattr(plugin_class, "fork") and hasattr(plugin_class, "shift")
 
@@ -327,7 +327,8 @@ def _row_by_row(
         except CycleError as error:
             status = Status(Code.ERROR, (error.at(_filtering(plugin)).message,), plugin.name)
             known = next((code for (at, code), kept in errors.items() if at == position and kept == status), None)
-            code = known if known is not None else -1 - len(errors)
+            lowest = min((code for at, code in errors if at == position), default=0)
+            code = known if known is not None else min(lowest, 0) - 1
             errors[position, code] = status
             codes.append(code)
     return np.array(codes, dtype=np.int64)

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, Rows, every_row, row_array
 from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.filtering import PASSED, Verdicts, run_filters
+from bayplan.core.filtering import PASSED, Verdicts, is_what_if, run_filters
 from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, FilterPlugin, Ready, ScorePlugin, State
 from bayplan.core.framework.profile import OneRow, Profile
 from bayplan.core.ranking import Ranking
@@ -256,6 +257,19 @@ class Standing:
         self._refresh(view, np.concatenate((changed, row_array(rows))))
         self._spec_position, self._usage_position = nodes.spec_changes.position, nodes.usage_changes.position
         return True
+
+    def fails_in(self, world: View, rows: RowArray) -> BoolArray:
+        """(rows,) what does not pass the local filters that follow usage, where usage is another."""
+        failed: BoolArray | None = None
+        for _, plugin, _, state in self._moving:
+            rejected = plugin.filter(state, world, rows) != 0
+            failed = rejected if failed is None else failed | rejected
+        return np.zeros(len(rows), dtype=np.bool_) if failed is None else failed
+
+    @cached_property
+    def sees_usage_alone(self) -> bool:
+        """Whether nothing but usage makes local filters change their verdicts when pods come or go."""
+        return not any(is_what_if(type(plugin)) for _, plugin, _, _ in self._moving)
 
     @property
     def feasible_rows(self) -> RowArray:

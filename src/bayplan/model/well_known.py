@@ -23,6 +23,7 @@ UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 MEMORY_PRESSURE: Final = "node.kubernetes.io/memory-pressure"
 DISK_PRESSURE: Final = "node.kubernetes.io/disk-pressure"
 PID_PRESSURE: Final = "node.kubernetes.io/pid-pressure"
+NODE_STATE_TAINTS: Final = "node.kubernetes.io/"  # the prefix of taints that tell of a node's state
 NETWORK_UNAVAILABLE: Final = "node.kubernetes.io/network-unavailable"
 
 # Annotations of claims.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.table import Table
 
 from bayplan.analysis.bench.measure import Measurement
+from bayplan.analysis.bench.workloads import Workload
 from bayplan.report.terminal import table
 
 COLUMNS = (
@@ -23,21 +24,19 @@ COLUMNS = (
     "calibration",
     "ratio",
 )
-#: The size of cluster that targets are stated for.
-TARGET_NODES = 5_000
 LEGEND = (
     "All nodes evaluated, one thread. `per cpu s` counts CPU time only; other programs affect it less. "
     "`calibration` is iterations per second of a fixed array loop, measured in the same run; `ratio` is decisions per "
-    "thousand iterations. Targets are for 5,000 nodes."
+    "thousand iterations. Targets are for 5,000 nodes, unless the workload's name says otherwise."
 )
 
 
-def measurement_table(measurements: Iterable[Measurement], targets: dict[str, int]) -> Table:
-    return table(*COLUMNS, rows=[_cells(measured, targets) for measured in measurements], numeric=COLUMNS[1:])
+def measurement_table(measurements: Iterable[Measurement], workloads: Mapping[str, Workload]) -> Table:
+    return table(*COLUMNS, rows=[_cells(measured, workloads) for measured in measurements], numeric=COLUMNS[1:])
 
 
-def measurement_markdown(measurements: Iterable[Measurement], targets: dict[str, int]) -> str:
-    return "\n".join(_lines(COLUMNS, [_cells(measured, targets) for measured in measurements]))
+def measurement_markdown(measurements: Iterable[Measurement], workloads: Mapping[str, Workload]) -> str:
+    return "\n".join(_lines(COLUMNS, [_cells(measured, workloads) for measured in measurements]))
 
 
 def _lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -45,8 +44,9 @@ def _lines(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(cells)} |" for cells in (head, rule, *rows)]
 
 
-def _cells(measured: Measurement, targets: dict[str, int]) -> tuple[str, ...]:
-    target = targets.get(measured.workload, 0)
+def _cells(measured: Measurement, workloads: Mapping[str, Workload]) -> tuple[str, ...]:
+    workload = workloads[measured.workload]
+    has_target = workload.target and measured.nodes == workload.node_count
     return (
         measured.workload,
         f"{measured.nodes:,}",
@@ -54,7 +54,7 @@ def _cells(measured: Measurement, targets: dict[str, int]) -> tuple[str, ...]:
         f"{measured.pods:,}",
         f"{measured.decisions_per_second:,.0f}",
         f"{measured.decisions_per_cpu_second:,.0f}",
-        f"{target:,}" if target and measured.nodes == TARGET_NODES else "",
+        f"{workload.target:,}" if has_target else "",
         f"{measured.p50_us:,.0f}",
         f"{measured.p99_us:,.0f}",
         f"{measured.peak_mib:,.0f}",

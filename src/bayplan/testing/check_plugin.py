@@ -14,7 +14,14 @@ from typing import Any, Final
 
 from bayplan.config.plugin_loading import PluginError, checked_points
 from bayplan.core.framework.verdict import CycleError
-from bayplan.testing import change_rules, one_row_rules, plugin_rules, pod_part_rules
+from bayplan.testing import (
+    change_rules,
+    foresight_rules,
+    one_row_rules,
+    other_node_rules,
+    plugin_rules,
+    pod_part_rules,
+)
 from bayplan.testing.asking import Breach
 from bayplan.testing.clusters import Scene, small_scene
 from bayplan.testing.plugin_rules import Seen, Trial
@@ -35,8 +42,10 @@ RULES: Final = MappingProxyType(
         "concerns": "it skips pods that `concerns` rules out",
         "reads": "reusable answers change only as declared by `reads` and `score_reads`",
         "pod parts": "pods that differ in nothing that `pod_parts` names get the same answers",
+        "other nodes": "answers for a node outlast changes of other nodes, but for what `other_nodes` names",
         "what-if": "each node has its own what-if world, and changing a fork does not affect the original",
         "moved pods": "a what-if world gives the same answer as really moving the pods",
+        "foresight": "what `foresee` says of a node holds whichever pods leave it, for all pods of the shape",
         "one row": "`filter_one` and `score_one` say of a row what `filter` and `score` say of it, as plain ints",
         "wakes": "it registers for every event that can make a rejected pod fit",
         "exercised": "the test clusters make it pass and reject nodes, or give different scores",
@@ -54,8 +63,10 @@ _CHECKS: Final[tuple[tuple[str, Callable[[Trial], None]], ...]] = (
     ("concerns", plugin_rules.skips_what_does_not_concern_it),
     ("reads", change_rules.reads_what_it_says),
     ("pod parts", pod_part_rules.looks_at_the_parts_it_says),
+    ("other nodes", other_node_rules.looks_at_other_nodes_as_it_says),
     ("what-if", change_rules.keeps_worlds_apart),
     ("moved pods", change_rules.follows_pods_that_move),
+    ("foresight", foresight_rules.foresees_what_it_says),
     ("one row", one_row_rules.answers_for_one_row_as_for_all),
     ("wakes", change_rules.misses_no_wake_up),
 )

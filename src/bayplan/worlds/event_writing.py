@@ -1,7 +1,7 @@
 """Kubernetes Events as objects of the API, as kube-scheduler writes them.
 
-Takes what the scheduler emits; creates an Event, or counts one up that says the same about the same pod within a few
-minutes. An Event that cannot be written is let go: nothing depends on it.
+Takes what the scheduler emits; creates an Event, or counts one up that was written in the last minutes, for the same
+reason and about the same version of the pod. An Event that cannot be written is let go: nothing depends on it.
 """
 
 from __future__ import annotations
@@ -28,13 +28,16 @@ REMEMBERED_MAX: Final = 4_096
 
 
 class _Same(NamedTuple):
-    """What two Events must have in common to be one: also the version of the pod that they are about."""
+    """What two Events must have in common to be one: also the version of the pod, but not what they say of it.
+
+    Upstream: client-go/tools/events/event_broadcaster.go getKey (v1.36).
+    """
 
     uid: str
     version: str
     type: str
     reason: str
-    note: str
+    action: str
 
 
 class _Written(NamedTuple):
@@ -55,7 +58,7 @@ class EventWriter:
     def write(self, event: EmittedEvent) -> None:
         """Creates the Event, or counts up the one that is there."""
         version = self._version_of(event)
-        same = _Same(event.uid, version, event.type, event.reason, event.note)
+        same = _Same(event.uid, version, event.type, event.reason, event.action)
         known = self._written.pop(same, None)
         with suppress(ApiError):
             if known is not None and event.at - known.last < _SERIES_NS:

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from bayplan.analysis.bench.building import build_cache, nodes_of, pods_of
+from bayplan.analysis.bench import building
+from bayplan.analysis.bench.building import Arrivals, build_cache, nodes_of, pods_of
 from bayplan.analysis.bench.machine import this_machine
 from bayplan.analysis.bench.measure import decide_all
 from bayplan.analysis.bench.workloads import WORKLOADS
@@ -29,6 +30,21 @@ def test_outcome(name: str, placed: int, preempted: int) -> None:
     nanoseconds, placed_count, preempted_count = decide_all(build_cache(workload, NODES, pods), pods, workload)
     assert (placed_count, preempted_count) == (placed, preempted)
     assert (nanoseconds > 0).all()
+
+
+@pytest.mark.parametrize("name", ["volumes", "devices", "services"])
+def test_pods_that_arrive_in_batches_are_the_same_and_bring_the_same(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workload = WORKLOADS[name]
+    pods = pods_of(workload, PODS)
+    at_once = build_cache(workload, NODES, pods).objects
+    monkeypatch.setattr(building, "PODS_AT_ONCE", 5)
+    cache = build_cache(workload, NODES, [])
+    arrivals = Arrivals(workload, PODS, cache)
+    assert (list(arrivals), len(arrivals)) == (pods, PODS)
+    assert (cache.objects.claims, cache.objects.volumes) == (at_once.claims, at_once.volumes)
+    assert cache.objects.resource_claims == at_once.resource_claims
 
 
 def test_each_preemption_evicts_three() -> None:

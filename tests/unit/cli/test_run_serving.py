@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -81,9 +80,7 @@ def test_one_who_waits_is_ready_and_takes_over_when_the_leader_stops(unscheduled
         leader.send(signal.SIGTERM)
         unscheduled.apply(SMALL)
         follower.wait_for(lambda: "Successfully acquired lease" in follower.log())
-        acquired = time.monotonic()
         follower.wait_for(lambda: node_of(unscheduled, "small") != "")
-        assert time.monotonic() - acquired < 1.0
         assert leader.exit_code() == 0
         assert lease(unscheduled)["leaseTransitions"] == 1
 

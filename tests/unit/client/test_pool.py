@@ -34,15 +34,19 @@ def test_idle_connections_are_closed_after_a_while() -> None:
 
 
 def test_an_idle_connection_that_the_server_speaks_on_is_not_used() -> None:
+    spoken = asyncio.Event()
+
     async def script(connection: ServedConnection) -> None:
         connection.send(reply(b"nobody asked"))
+        await connection.writer.drain()
+        spoken.set()
         await connection.ended()
 
     async def main() -> None:
         async with serving(script) as server:
             pool = Pool(Dialer(Connection(address_of(server.url))).dial, limit=2)
             pool.give(await pool.wait())
-            await asyncio.sleep(0.02)
+            await spoken.wait()
             assert pool.take() is None
             pool.close()
 

@@ -45,12 +45,12 @@ def test_an_urgent_deployment_gets_its_place() -> None:
     """Not so fast that victims could not be looked at while they end."""
     with cluster(nodes=2, speed=2) as running:
         running.apply(_CLASSES + _DEPLOYMENT.format(name="filler", replicas=8, priority="low"))
-        running.wait_until(lambda k: k.get("deployment", "filler")["status"]["readyReplicas"] == 8, timeout=20)
+        running.wait_until(lambda k: k.get("deployment", "filler")["status"]["readyReplicas"] == 8, timeout=120)
         fillers = {pod["metadata"]["name"] for pod in running.list("pods", "default", "app=filler")}
         running.apply(_DEPLOYMENT.format(name="urgent", replicas=1, priority="high"))
         nominated: str = running.wait_until(_nominated)
         victim: dict[str, Any] = running.wait_until(_marked)
-        running.wait_until("deployment/urgent available", timeout=20)
+        running.wait_until("deployment/urgent available", timeout=120)
         urgent = running.list("pods", "default", "app=urgent")[0]
         assert urgent["spec"]["nodeName"] == nominated
         assert "nominatedNodeName" not in urgent["status"]

@@ -27,7 +27,7 @@ from bayplan.worlds.live import UNANSWERED_BINDINGS_MAX, LiveWorld, SystemClock
 NODE, POD, NAMESPACE = node("n").obj(), pod("p").obj(), namespace("ns").obj()
 
 
-async def until(holds: Callable[[], Any], timeout_s: float = 10.0) -> None:
+async def until(holds: Callable[[], Any], timeout_s: float = 60.0) -> None:
     async with asyncio.timeout(timeout_s):
         while not holds():
             await asyncio.sleep(0.005)

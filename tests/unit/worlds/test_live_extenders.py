@@ -137,7 +137,7 @@ def test_a_hanging_extender_delays_only_until_its_timeout(api: LiveCluster) -> N
             "urlPrefix": server.url,
             "filterVerb": "filter",
             "nodeCacheCapable": True,
-            "httpTimeout": "400ms",
+            "httpTimeout": "2s",
         }
         with Running(api, extender) as running:
             api.apply(pod("first"))
@@ -146,8 +146,8 @@ def test_a_hanging_extender_delays_only_until_its_timeout(api: LiveCluster) -> N
             api.apply(pod("stuck"))
             api.wait_until(lambda _: len(server.requests) == 2)
             api.apply(pod("behind"))
-            api.wait_until(lambda k: node_of(k, "behind"), timeout=5)
-            assert running.longest_pause_s < 0.3, "leases, watches and pages go on meanwhile"
+            api.wait_until(lambda k: node_of(k, "behind"), timeout=60)
+            assert running.longest_pause_s < 1.5, "leases, watches and pages go on meanwhile"
             api.wait_until(lambda k: "context deadline exceeded" in said_of(k, "stuck"))
             assert not node_of(api, "stuck")
             hangs.clear()

@@ -34,7 +34,7 @@ from bayplan.worlds.shadow_findings import AGREED, Findings
 
 pytestmark = pytest.mark.slow
 
-SYNCED_WITHIN_S = 30.0
+WAITS_S = 120.0
 
 
 @dataclass
@@ -62,17 +62,25 @@ class ShadowThread:
     def __init__(self, kubeconfig: Path, configuration: Configuration) -> None:
         self.methods: set[str] = set()
         self.found = Findings()
+        self._world: LiveWorld | None = None
         self._kubeconfig, self._configuration = kubeconfig, configuration
         self._synced, self._stopping = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
 
     def start(self) -> None:
         self._thread.start()
-        assert self._synced.wait(SYNCED_WITHIN_S)
+        assert self._synced.wait(WAITS_S)
 
     def stop(self) -> None:
         self._stopping.set()
         self._thread.join()
+
+    def has_seen(self, running: LiveCluster) -> bool:
+        """Whether all pods are known as they are."""
+        known = {} if self._world is None else self._world.objects("Pod")
+        return {key: pod.metadata.resource_version for key, pod in list(known.items())} == {
+            f"default/{pod['metadata']['name']}": pod["metadata"]["resourceVersion"] for pod in running.list("pods")
+        }
 
     async def _run(self) -> None:
         clock, configuration = SystemClock(), self._configuration
@@ -86,6 +94,7 @@ class ShadowThread:
             observers=[shadow],
             incoming=shadow.incoming,
         )
+        self._world = world
         shadow.answer_to(world.answer)
         work = asyncio.create_task(world.run(shadow))
         while not self._stopping.is_set():
@@ -145,8 +154,8 @@ def test_it_agrees_and_writes_nothing() -> None:
     with shadowed() as (running, beside):
         create_pods(running, draw, 40, ("low",))
         create_pods(running, draw, 20, ("low", "high"))
-        running.wait_until(is_idle, timeout=30)
-        time.sleep(0.2)  # what was seen last reaches the shadow
+        running.wait_until(is_idle, timeout=WAITS_S)
+        running.wait_until(beside.has_seen, timeout=WAITS_S)
     found = beside.found
     assert found.placements.total() > 30
     assert sum(found.placements[kind] for kind in AGREED) >= 0.95 * found.placements.total()
@@ -159,8 +168,8 @@ def test_another_profile_is_found_out_and_explained() -> None:
     draw = random.Random(2)
     with shadowed(MOST_ALLOCATED) as (running, beside):
         create_pods(running, draw, 25, ("low",))
-        running.wait_until(is_idle, timeout=30)
-        time.sleep(0.2)
+        running.wait_until(is_idle, timeout=WAITS_S)
+        running.wait_until(beside.has_seen, timeout=WAITS_S)
     assert len(beside.found.placement_differences) >= 5
     assert any("NodeResourcesFit" in difference.why for difference in beside.found.placement_differences)
 
@@ -178,11 +187,11 @@ def test_the_command(tmp_path: Path) -> None:
             assert "Watching in the shadow; nothing is written" in process.stderr.readline()
             time.sleep(3)
             create_pods(running, random.Random(3), 3, ("",))
-            running.wait_until(is_idle, timeout=30)
+            running.wait_until(is_idle, timeout=WAITS_S)
             time.sleep(1)
         finally:
             process.terminate()
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=WAITS_S)
         assert process.returncode == 0
         assert running.list("leases.coordination.k8s.io") == []
     assert out.startswith("bayplan agrees with 3 of 3 placements (100.0%).")

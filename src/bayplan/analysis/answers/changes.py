@@ -66,12 +66,16 @@ def read_change(
     namespace: str,
 ) -> Change:
     """As a user writes it: files and plain objects, KIND/NAME, and nodes to copy. Raises InvalidObject."""
-    files = [given for given in apply if isinstance(given, str | Path)]
-    plain = [given for given in apply if isinstance(given, Mapping)]
-    objects = [*(read(files).objects if files else ()), *from_dicts(plain).objects]
     nodes = {obj.metadata.name: obj for obj in cluster.objects if isinstance(obj, Node)}
     added = nodes_like(add_nodes, known=nodes, option="--add-nodes")
-    return Change(tuple(objects), tuple(parsed_names(delete, namespace)), tuple(added))
+    return Change(tuple(objects_in(apply)), tuple(parsed_names(delete, namespace)), tuple(added))
+
+
+def objects_in(given: Sequence[str | Path | Mapping[str, Any]]) -> list[Object]:
+    """What is in these files, and these plain objects. Raises InvalidObject."""
+    files = [each for each in given if isinstance(each, str | Path)]
+    plain = [each for each in given if isinstance(each, Mapping)]
+    return [*(read(files).objects if files else ()), *from_dicts(plain).objects]
 
 
 def changed(cluster: Cluster, change: Change) -> Changed:

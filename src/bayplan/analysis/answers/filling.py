@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from bayplan.admission.priority import PREEMPT_NEVER
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.pod_patterns import PodPattern
 from bayplan.analysis.placement import PlacedPod
@@ -24,7 +25,6 @@ from bayplan.core.framework.verdict import SUCCESS
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace as replace_struct
 
-_NEVER = "Never"
 _EXAMPLES_MAX = 3
 
 
@@ -144,5 +144,5 @@ class Filling:
 
 
 def _without_preemption(pattern: PodPattern) -> PodPattern:
-    pod = replace_struct(pattern.pod, spec=replace_struct(pattern.pod.spec, preemption_policy=_NEVER))
+    pod = replace_struct(pattern.pod, spec=replace_struct(pattern.pod.spec, preemption_policy=PREEMPT_NEVER))
     return replace(pattern, pod=pod)

@@ -7,6 +7,7 @@ resources, taints and instance type) or nodes that the user describes. Everythin
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle
@@ -24,12 +25,10 @@ from bayplan.model.kinds import Object
 from bayplan.model.node import Node, NodeSpec, Taint
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
-from bayplan.model.well_known import BETA_ZONE, HOSTNAME, ZONE
+from bayplan.model.well_known import BETA_ZONE, HOSTNAME, NODE_STATE_TAINTS, ZONE
 from bayplan.model.workloads import DaemonSet
 
 INSTANCE_TYPE = "node.kubernetes.io/instance-type"
-#: Taints that tell of a node's state and not of its kind.
-_STATE_TAINTS = "node.kubernetes.io/"
 KINDS_MAX = 6
 NODES_MAX = 10_000
 
@@ -77,7 +76,8 @@ def node_kinds(cluster: Cluster, described: Iterable[str] = ()) -> list[NodeKind
         if isinstance(node, Node) and not node.spec.unschedulable:
             by_looks.setdefault(_looks(node), []).append(node)
     largest = sorted(by_looks.values(), key=len, reverse=True)[:KINDS_MAX]
-    return [_kind_of(nodes) for nodes in largest]
+    types = Counter(nodes[0].metadata.labels.get(INSTANCE_TYPE, "") for nodes in largest)
+    return [_kind_of(nodes, types) for nodes in largest]
 
 
 def nodes_needed(
@@ -152,20 +152,24 @@ def _described(text: str) -> NodeKind:
 
 
 def _looks(node: Node) -> object:
-    taints = tuple(sorted((taint.key, taint.value, taint.effect) for taint in _lasting_taints(node)))
+    taints = tuple(sorted((taint.key, taint.value, taint.effect) for taint in lasting_taints(node)))
     amounts = tuple(sorted((name, str(amount)) for name, amount in node.status.allocatable.items()))
     return node.metadata.labels.get(INSTANCE_TYPE, ""), amounts, taints
 
 
-def _lasting_taints(node: Node) -> list[Taint]:
-    return [taint for taint in node.spec.taints if not taint.key.startswith(_STATE_TAINTS)]
+def lasting_taints(node: Node) -> list[Taint]:
+    """Those that another node of its kind would have, too."""
+    return [taint for taint in node.spec.taints if not taint.key.startswith(NODE_STATE_TAINTS)]
 
 
-def _kind_of(nodes: Sequence[Node]) -> NodeKind:
+def _kind_of(nodes: Sequence[Node], types: Counter[str]) -> NodeKind:
+    """A kind is called by its type of instance; where nodes of one type differ, by the first of them as well."""
     by_zone: dict[str, Node] = {}
     for node in sorted(nodes, key=lambda node: node.metadata.name):
         labels = node.metadata.labels
         by_zone.setdefault(labels.get(ZONE) or labels.get(BETA_ZONE) or "", node)
-    templates = tuple(replace(node, spec=NodeSpec(taints=_lasting_taints(node))) for node in by_zone.values())
+    templates = tuple(replace(node, spec=NodeSpec(taints=lasting_taints(node))) for node in by_zone.values())
     first = nodes[0].metadata
-    return NodeKind(first.labels.get(INSTANCE_TYPE) or f"like {first.name}", templates, len(nodes))
+    instance_type, like = first.labels.get(INSTANCE_TYPE, ""), f"like {first.name}"
+    name = instance_type if instance_type and types[instance_type] == 1 else f"{instance_type} {like}".strip()
+    return NodeKind(name, templates, len(nodes))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -67,6 +68,7 @@ from bayplan.model.well_known import HOSTNAME, ZONE
 
 NAMESPACE = "bench"
 DEVICE_DRIVER = "devices.bench"
+PODS_AT_ONCE = 10_000
 
 
 def nodes_of(workload: Workload, count: int, first: int = 0) -> Iterator[Node]:
@@ -98,13 +100,34 @@ def running_pods(workload: Workload, node_count: int) -> Iterator[Pod]:
             yield pod
 
 
-def pods_of(workload: Workload, count: int) -> list[Pod]:
+def pods_of(workload: Workload, count: int, first: int = 0) -> list[Pod]:
     """The pods to decide on, templates in turn."""
     template = workload.pods
     return [
         make_pod(template, f"{workload.name}-{number:06}", number // template.replicas % template.variants)
-        for number in range(count)
+        for number in range(first, first + count)
     ]
+
+
+class Arrivals:
+    """The pods to decide on, made some thousands at a time, so that a million of them take no room."""
+
+    def __init__(self, workload: Workload, count: int, cache: Cache) -> None:
+        self._workload = workload
+        self._count = count
+        self._cache = cache
+        self.cpu_seconds = 0.0  # spent on making them
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Pod]:
+        for first in range(0, self._count, PODS_AT_ONCE):
+            started = time.process_time()
+            pods = pods_of(self._workload, min(PODS_AT_ONCE, self._count - first), first)
+            add_belongings(self._cache, self._workload, pods, first)
+            self.cpu_seconds += time.process_time() - started
+            yield from pods
 
 
 def nominated_pods(workload: Workload, node_count: int) -> Iterator[Pod]:
@@ -140,16 +163,20 @@ def build_cache(workload: Workload, node_count: int, pods: list[Pod]) -> Cache:
     if workload.pods.behind_services:
         for variant in range(workload.pods.variants):
             cache.add(_service(variant))
-    for device_object in (
-        *_devices(workload, node_count),
-        *(_device_claim(pod) for pod in pods if pod.spec.resource_claims),
-    ):
+    for device_object in _devices(workload, node_count):
         cache.add(device_object)
-    if workload.pods.own_volume:
-        for number, pod in enumerate(pods):
+    add_belongings(cache, workload, pods)
+    return cache
+
+
+def add_belongings(cache: Cache, workload: Workload, pods: Sequence[Pod], first: int = 0) -> None:
+    """What the pods bring with them: claims, of devices and of volumes."""
+    for number, pod in enumerate(pods, start=first):
+        if pod.spec.resource_claims:
+            cache.add(_device_claim(pod))
+        if workload.pods.own_volume:
             for obj in _bound_claim(pod.metadata.name, ZONES[number % len(ZONES)]):
                 cache.add(obj)
-    return cache
 
 
 def make_pod(template: PodTemplate, name: str, variant: int) -> Pod:

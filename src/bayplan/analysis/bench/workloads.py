@@ -57,7 +57,9 @@ class Workload:
     count: int  # pods to decide on, by default
     nodes: NodeTemplate = field(default_factory=NodeTemplate)
     running: tuple[PodTemplate, ...] = ()  # on every node, one of each
-    target: int = 0  # decisions a second to reach at 5,000 nodes
+    target: int = 0  # decisions a second to reach with `node_count` nodes
+    node_count: int = 5_000  # by default
+    on_request: bool = False  # takes minutes and gigabytes: measured only where it is asked for by name
     relabel_every: int = 0  # a node's labels change, or its taints, each time so many pods have been decided on
     nominated: int = 0  # pods that wait for their victims to leave while others are decided on
 
@@ -187,5 +189,26 @@ WORKLOADS: dict[str, Workload] = {
             nodes=NodeTemplate(devices=8),
             target=200,
         ),
+        Workload(
+            "mixed-100k",
+            "mixed, on 100,000 nodes",
+            PodTemplate(100, 256, variants=120),
+            20_000,
+            target=5_000,
+            node_count=100_000,
+            on_request=True,
+        ),
+        Workload(
+            "million",
+            "one template, a million pods on a million nodes",
+            PodTemplate(100, 500),
+            1_000_000,
+            target=16_700,
+            node_count=1_000_000,
+            on_request=True,
+        ),
     )
 }
+
+#: What is measured where nobody says what.
+USUAL = tuple(workload.name for workload in WORKLOADS.values() if not workload.on_request)

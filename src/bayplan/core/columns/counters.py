@@ -20,7 +20,7 @@ from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, with_room
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.shapes import Identity, PodShape, Shapes
-from bayplan.core.columns.term_index import TermIndex
+from bayplan.core.columns.term_index import SelectorIndex, TermIndex, telling_requirement
 from bayplan.core.columns.terms import AffinityTerm, CarriedTerm
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.model.selectors import CompiledSelector
@@ -43,6 +43,7 @@ class CounterKey(NamedTuple):
 
     matches: tuple[PodMatch, ...]
     skip_terminating: bool
+    below: int | None = None  # only pods of a lower priority than this
 
 
 class NodeCounts:
@@ -83,6 +84,9 @@ class NodeCounts:
                     sums[domain] += amount
 
 
+_NOBODY: Mapping[int, NodeCounts] = {}
+
+
 class PodCounter:
     """Pods on each node that a key counts."""
 
@@ -90,6 +94,8 @@ class PodCounter:
         self.key = key
         self._identities = identities
         self._matches: list[bool] = []
+        telling = telling_requirement(match.selector for match in key.matches)
+        self._wanted = (telling.key, telling.values[0]) if telling is not None and len(telling.values) == 1 else None
         self.nodes = NodeCounts(np.zeros(0, dtype=np.int32))
 
     def matches(self, identity_id: int) -> bool:
@@ -102,9 +108,11 @@ class PodCounter:
         return np.array([*self._matches, False], dtype=np.bool_)
 
     def _catch_up(self) -> None:
-        values = self._identities.values
+        values, wanted = self._identities.values, self._wanted
         for identity in values[len(self._matches) :]:
-            self._matches.append(all(match.accepts(identity) for match in self.key.matches))
+            # Most identities lack the label; to see that takes less than to test them.
+            may_match = wanted is None or wanted in identity.labels
+            self._matches.append(may_match and all(match.accepts(identity) for match in self.key.matches))
 
 
 class Counters:
@@ -114,21 +122,28 @@ class Counters:
         self._shapes = shapes
         self._pods = pods
         self._pod_counters: dict[CounterKey, PodCounter] = {}
+        self._counter_index: SelectorIndex[PodCounter] = SelectorIndex()
         self._followers: dict[int, list[PodCounter]] = {}  # identity -> counters it belongs to
         self.terms: Vocabulary[CarriedTerm] = Vocabulary()
         self._term_index = TermIndex(self.terms)
         self._shapes_carrying: defaultdict[int, list[PodShape]] = defaultdict(list)  # by term
         self._carriers: dict[int, NodeCounts] = {}
+        self._carriers_below: dict[int, dict[int, NodeCounts]] = {}  # by term, then by the priority they are below
         self._carrier_totals: defaultdict[int, int] = defaultdict(int)  # pods that carry a term, ghosts' included
 
-    def pods_matching(self, matches: tuple[PodMatch, ...], *, skip_terminating: bool) -> PodCounter:
-        """The counter of pods that meet all of them; made now if nobody asked before."""
-        key = CounterKey(matches, skip_terminating)
+    def pods_matching(
+        self, matches: tuple[PodMatch, ...], *, skip_terminating: bool, below: int | None = None
+    ) -> PodCounter:
+        """The counter of pods that meet all of them, of any priority or below one; made now if nobody asked before."""
+        key = CounterKey(matches, skip_terminating, below)
         counter = self._pod_counters.get(key)
         if counter is None:
             counter = self._pod_counters[key] = PodCounter(key, self._shapes.identities)
-            counter.nodes = NodeCounts(self._count_where(counter.matching(), skip_terminating))
-            self._followers.clear()
+            counter.nodes = NodeCounts(self._count_where(counter.matching(), key))
+            self._counter_index.add(counter, *(match.selector for match in matches))
+            for identity_id, followers in self._followers.items():
+                if counter.matches(identity_id):
+                    followers.append(counter)
         return counter
 
     def carriers(self, term_id: int) -> NodeCounts:
@@ -136,6 +151,14 @@ class Counters:
         counts = self._carriers.get(term_id)
         if counts is None:
             counts = self._carriers[term_id] = NodeCounts(self._count_carriers(term_id))
+        return counts
+
+    def carriers_below(self, term_id: int, priority: int) -> NodeCounts:
+        """The same for pods of a lower priority."""
+        by_priority = self._carriers_below.setdefault(term_id, {})
+        counts = by_priority.get(priority)
+        if counts is None:
+            counts = by_priority[priority] = NodeCounts(self._count_carriers(term_id, priority))
         return counts
 
     def terms_reaching(
@@ -168,37 +191,47 @@ class Counters:
 
     def on_pod(self, pod_row: int, node_row: int, sign: int) -> None:
         """A pod came to (+1) or left (-1) a node."""
-        shape = self._shapes.shapes[self._pods.shape_ids.item(pod_row)]
+        pods = self._pods
+        shape = self._shapes.shapes[pods.shape_ids.item(pod_row)]
         followers = self._followers_of(shape.identity_id)
         if followers:
-            terminating = self._pods.terminating.item(pod_row)
+            terminating, priority = pods.terminating.item(pod_row), pods.priorities.item(pod_row)
             for counter in followers:
-                if not (terminating and counter.key.skip_terminating):
+                _, skip_terminating, below = counter.key
+                if not (terminating and skip_terminating) and (below is None or priority < below):
                     counter.nodes.add(node_row, sign)
         for term_id in shape.carried_ids:
             self._carrier_totals[term_id] += sign
             counts = self._carriers.get(term_id)
             if counts is not None:
                 counts.add(node_row, sign)
+            for below, counts in self._carriers_below.get(term_id, _NOBODY).items():
+                if pods.priorities.item(pod_row) < below:
+                    counts.add(node_row, sign)
 
     def _followers_of(self, identity_id: int) -> list[PodCounter]:
         followers = self._followers.get(identity_id)
         if followers is None:
-            followers = [counter for counter in self._pod_counters.values() if counter.matches(identity_id)]
+            labels = self._shapes.identities.values[identity_id].labels
+            followers = [it for it in self._counter_index.candidates(labels) if it.matches(identity_id)]
             self._followers[identity_id] = followers
         return followers
 
-    def _count_where(self, identity_matches: BoolArray, skip_terminating: bool) -> IdArray:
+    def _count_where(self, identity_matches: BoolArray, key: CounterKey) -> IdArray:
         pods = self._pods
         counted = identity_matches[pods.identity_ids] & (pods.node_rows != ABSENT)
-        if skip_terminating:
+        if key.skip_terminating:
             counted &= ~pods.terminating
+        if key.below is not None:
+            counted &= pods.priorities < key.below
         return np.bincount(pods.node_rows[counted]).astype(np.int32)
 
-    def _count_carriers(self, term_id: int) -> IdArray:
+    def _count_carriers(self, term_id: int, below: int | None = None) -> IdArray:
         pods = self._pods
         carried = self.times_carried(term_id)[pods.shape_ids]
         running = (pods.node_rows != ABSENT) & (carried > 0)
+        if below is not None:
+            running &= pods.priorities < below
         counts = np.bincount(pods.node_rows[running], weights=carried[running])
         return counts.astype(np.int32)
 

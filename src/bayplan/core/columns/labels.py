@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IdArray, with_room
+from bayplan.core.columns import ABSENT, BoolArray, IdArray, RowArray, with_room
 from bayplan.core.columns.vocabulary import Vocabulary
 
 NO_LABELS: Mapping[str, str] = {}
@@ -20,7 +20,7 @@ NO_LABELS: Mapping[str, str] = {}
 class LabelColumn:
     """The values of one label key."""
 
-    __slots__ = ("_buffer", "_existing", "_holders", "_present", "ids", "values", "version")
+    __slots__ = ("_buffer", "_domain_count", "_existing", "_holders", "_places", "_present", "ids", "values", "version")
 
     def __init__(self, count: int) -> None:
         self.values: Vocabulary[str] = Vocabulary()
@@ -30,6 +30,8 @@ class LabelColumn:
         self.version = 0  # grows when any node's value changes
         self._present: tuple[int, BoolArray] | None = None
         self._existing: tuple[int, BoolArray] | None = None
+        self._places: tuple[int, RowArray] | None = None
+        self._domain_count: tuple[int, RowArray, int] | None = None
 
     @property
     def domains(self) -> int:
@@ -52,6 +54,23 @@ class LabelColumn:
         if self._present is None or self._present[0] != self.version:
             self._present = (self.version, self.ids != ABSENT)
         return self._present[1]
+
+    @property
+    def places(self) -> RowArray:
+        """(nodes,) ids in which nodes without the key share that of the empty value, or `domains`; read-only."""
+        if self._places is None or self._places[0] != self.version:
+            empty = self.values.find("")
+            absent = self.domains if empty == ABSENT else empty
+            self._places = (self.version, np.where(self.ids == ABSENT, absent, self.ids.astype(np.intp)))
+        return self._places[1]
+
+    def domain_count(self, rows: RowArray) -> int:
+        """In how many `places` these nodes stand. Remembered for the rows asked about last, which stay as they are."""
+        known = self._domain_count
+        if known is None or known[0] != self.version or known[1] is not rows:
+            held = np.bincount(self.places[rows])
+            known = self._domain_count = (self.version, rows, int(np.count_nonzero(held)))
+        return known[2]
 
     @property
     def existing(self) -> BoolArray:

@@ -1,4 +1,4 @@
-"""How full every node is, in floats: what scoring all nodes at once starts from.
+"""How full every node is, mostly in floats: what judging many nodes at once starts from.
 
 The tables hold whole numbers, and dividing those takes several times as long as dividing floats. Here is what they say
 as floats, read anew only in rows that have changed. Good for nothing where an amount is so large that a quotient of
@@ -11,7 +11,7 @@ from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from bayplan.core.columns import FloatArray, IntArray, RowArray
+from bayplan.core.columns import BoolArray, FloatArray, IntArray, RowArray
 from bayplan.core.columns.nodes import NodeTable
 
 #: Percentages of smaller amounts come out of floats as out of whole numbers. A hundredfold part is below 2**52, so it
@@ -23,7 +23,7 @@ FEW_ROWS = 16
 
 
 class Levels:
-    """Amounts by resource and node. Rows without a node object hold anything."""
+    """Amounts by resource and node. In floats, rows without a node object hold anything."""
 
     def __init__(self, nodes: NodeTable) -> None:
         self._nodes = nodes
@@ -32,9 +32,11 @@ class Levels:
         self._are_exact = False
         self.capacities: FloatArray = np.zeros((0, 0))  # (resources, nodes)
         self.used: FloatArray = self.capacities  # (resources, nodes)
+        self.free: IntArray = np.zeros((0, 0), dtype=np.int64)  # (resources, nodes) in whole numbers
         #: (resources, nodes) a hundred times what is free; of cpu and memory by the minima that the scheduler supposes
         self.room: FloatArray = self.capacities
-        self.offered_by_all: list[bool] = []  # (resources,) whether every node has some, and always had
+        self._offered_by_all: list[bool] = []  # (resources,) whether every node has some, and always had
+        self._offered: dict[tuple[int, ...], bool] = {}
         self._kept: dict[Hashable, tuple[IntArray, Callable[[int], int]]] = {}
 
     def now(self) -> Levels | None:
@@ -52,6 +54,13 @@ class Levels:
         self._usage_position = log.position
         return self if self._are_exact else None
 
+    def all_offer(self, resources: tuple[int, ...]) -> bool:
+        """Whether every node has some of each of the resources."""
+        known = self._offered.get(resources)
+        if known is None:
+            known = self._offered[resources] = all(self._offered_by_all[resource] for resource in resources)
+        return known
+
     def _follow_nodes(self, position: tuple[int, int, int]) -> None:
         """Node objects have changed, and perhaps pods have come or gone."""
         nodes, known = self._nodes, self._position
@@ -64,11 +73,17 @@ class Levels:
         for row in set(changed.tolist()):
             capacities = nodes.allocatable[row] if nodes.alive[row] else np.ones(len(self.capacities))
             self.capacities[:, row] = capacities
-            self.offered_by_all = [
-                every and bool(own > 0) for every, own in zip(self.offered_by_all, capacities, strict=True)
-            ]
             self._are_exact &= bool(capacities.max() < EXACT_BELOW)
+            self._offer(capacities > 0)
         self._read_some(np.concatenate((changed, moved)))
+
+    def _offer(self, offered: BoolArray) -> None:
+        """A node has some of these resources. What is kept was worked out where every node had some of all it needs."""
+        by_all = [every and own for every, own in zip(self._offered_by_all, offered.tolist(), strict=True)]
+        if by_all != self._offered_by_all:
+            self._offered_by_all = by_all
+            self._offered.clear()
+            self._kept.clear()
 
     def _read_some(self, changed: RowArray | None) -> None:
         if changed is None:
@@ -89,21 +104,25 @@ class Levels:
         alive = nodes.alive
         self.capacities = np.where(alive, nodes.allocatable.T, 1).astype(np.float64)
         self.used = nodes.requested.T.astype(np.float64)
+        self.free = np.ascontiguousarray((nodes.allocatable - nodes.requested).T)
         self.room = self.capacities - self.used
         self.room[:2] = self.capacities[:2] - nodes.nonzero_requested.T
         self.room *= 100.0
-        self.offered_by_all = [bool(capacities.min(initial=1.0) > 0) for capacities in self.capacities]
+        self._offered_by_all = [bool(capacities.min(initial=1.0) > 0) for capacities in self.capacities]
         amounts = (self.capacities, self.used, nodes.nonzero_requested)
         self._are_exact = all(each.max(initial=0) < EXACT_BELOW for each in amounts)
+        self._offered.clear()
         self._kept.clear()
 
     def _read(self, row: int) -> None:
-        nodes, capacities = self._nodes, self.capacities
+        """With plain numbers: a row is short."""
+        nodes = self._nodes
         requested: list[int] = nodes.requested[row].tolist()
-        supposed: list[int] = nodes.nonzero_requested[row].tolist()
-        self.used[:, row] = requested
-        for resource, amount in enumerate((*supposed, *requested[2:])):
-            self.room[resource, row] = 100.0 * (capacities.item(resource, row) - amount)
+        supposed: list[int] = nodes.nonzero_requested[row].tolist() + requested[2:]
+        for resource, taken in enumerate(requested):
+            self.used[resource, row] = taken
+            self.free[resource, row] = nodes.allocatable.item(row, resource) - taken
+            self.room[resource, row] = 100.0 * (self.capacities.item(resource, row) - supposed[resource])
         if max(*requested, *supposed) >= EXACT_BELOW:
             self._are_exact = False
         for values, for_one in self._kept.values():

@@ -97,11 +97,11 @@ class PodTable(Table):
         if (
             self.shape_ids.item(row) != shape.id
             or self.terminating.item(row) != terminating
+            or self.priorities.item(row) != (pod.spec.priority or 0)  # some count pods by it
             or self._requests_in_use(pod, shape) is not shape.requests
             or row in self._resized
         ):
             return False
-        self.priorities[row] = pod.spec.priority or 0
         self.started_at[row] = _start_time(pod.status.start_time) if pod.status.start_time else NOT_STARTED
         self.preempted[row] = terminating and _preempted_by_scheduler(pod)
         self.uids[row] = pod.metadata.uid

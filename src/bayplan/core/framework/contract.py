@@ -151,6 +151,31 @@ class WhatIfPlugin(Protocol):
         """
 
 
+#: What `foresee` says of a node whose answer depends on which of its pods leave.
+UNFORESEEN = -(1 << 63)
+#: The same where no pod of any other node makes a difference.
+OWN_PODS_DECIDE = UNFORESEEN + 1
+
+
+@runtime_checkable
+class ForesightPlugin(Protocol):
+    """A filter plugin that reads the CLUSTER, yet knows of most nodes that its answer stays, whichever pods leave them.
+
+    Preemption tries a node again only if its own pods have changed, or if the plugin cannot foresee its answer and says
+    that pods elsewhere may change it. The plugin promises that its state depends on the pod's shape (not on its name or
+    priority) and on the cluster alone.
+    """
+
+    name: ClassVar[str]
+
+    def foresee(self, state: State, view: View, priority: int) -> IntArray:
+        """(nodes,) what `filter` says in every world in which pods of a lower priority have left the node, or none.
+
+        Where that differs, or is not known: OWN_PODS_DECIDE if it changes only with the pods on that node, or that come
+        to it in a fork, as long as all objects but pods stay; else UNFORESEEN. The given state may be a fork.
+        """
+
+
 @runtime_checkable
 class PreScorePlugin(Protocol):
     name: ClassVar[str]

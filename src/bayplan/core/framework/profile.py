@@ -12,6 +12,7 @@ from bayplan.core.framework.args import DefaultPreemptionArgs
 from bayplan.core.framework.contract import (
     BindPlugin,
     FilterPlugin,
+    ForesightPlugin,
     NormalizePlugin,
     OneRowFilter,
     OneRowScore,
@@ -79,6 +80,11 @@ class Profile:
     def local_filters(self) -> tuple[FilterPlugin, ...]:
         """The leading filters whose answers for a node last until that node or its pods change."""
         return self.filter[: next((i for i, p in enumerate(self.filter) if Reads.CLUSTER in p.reads), len(self.filter))]
+
+    @cached_property
+    def foresighted(self) -> frozenset[str]:
+        """Filters that foresee what they say whichever pods leave a node."""
+        return frozenset(plugin.name for plugin in self.filter if isinstance(plugin, ForesightPlugin))
 
     @cached_property
     def later_filters(self) -> tuple[FilterPlugin, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.columns.device_pools import PoolError, node_matches, visible_to
 from bayplan.core.columns.devices import FAILS, MATCHES, DeviceEntry
+from bayplan.core.framework.args import ResourceWeight
 from bayplan.core.plugins.dynamic_resources.extended import may_be_backed
 from bayplan.core.plugins.dynamic_resources.requests import expressions_of
 from bayplan.core.snapshot import View
@@ -34,11 +35,12 @@ class DeviceCounts(NamedTuple):
     taken: IntArray  # (nodes,)
 
 
-def device_backed(names: Iterable[str], columns: Sequence[int], view: View) -> tuple[DeviceBacked, ...]:
-    """Which of the resources, given by name and by the columns that are scored, a device class stands for."""
+def device_backed(configured: Iterable[ResourceWeight], columns: Sequence[int], view: View) -> tuple[DeviceBacked, ...]:
+    """Which of the configured resources that are scored, given by their columns, a device class stands for."""
     inventory, resources = view.objects.devices, view.nodes.resources
     if not inventory.classes:
         return ()
+    names = [entry.name for entry in configured]
     backed = [name for name in names if may_be_backed(name) and inventory.class_of_resource(name) is not None]
     return tuple(
         DeviceBacked(columns.index(resources.find(name)), name) for name in backed if resources.find(name) in columns

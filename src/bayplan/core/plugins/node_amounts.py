@@ -7,7 +7,7 @@ change their own intermediate results in place (`+=`), never what they were give
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -29,20 +29,23 @@ def are_given(rows: Rows, count: int) -> TypeGuard[RowArray]:
 
 def amounts_at(rows: Rows, resource: int, table: IntArray) -> IntArray:
     """(rows,) one resource out of a (nodes, resources) table. Of all rows it is the table's own column: read-only."""
-    column: IntArray = table[:, resource]
+    return column_at(rows, table[:, resource])
+
+
+def column_at(rows: Rows, column: IntArray) -> IntArray:
+    """(rows,) out of (nodes,), which may be the column itself: read-only."""
     # No row lies outside; checking takes longer.
-    return column.take(rows, mode="clip") if are_given(rows, len(table)) else column
+    return column.take(rows, mode="clip") if are_given(rows, len(column)) else column
 
 
-def levels_of(view: View, resources: Sequence[int]) -> Levels | None:
+def levels_of(view: View, resources: tuple[int, ...]) -> Levels | None:
     """The levels of nodes as they are; None where a node has none of a resource, or floats will not do."""
     levels = view.levels.now() if view.levels is not None else None
-    if levels is None or not all(levels.offered_by_all[resource] for resource in resources):
-        return None
-    return levels
+    return levels if levels is not None and levels.all_offer(resources) else None
 
 
-def columns_of(resources: Sequence[int]) -> Columns:
+@lru_cache(maxsize=64)
+def columns_of(resources: tuple[int, ...]) -> Columns:
     """Where levels have these resources."""
     start, count = min(resources, default=0), len(resources)
     return slice(start, start + count) if [*resources] == [*range(start, start + count)] else [*resources]

@@ -20,7 +20,6 @@ from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, OtherNodes, Po
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import (
     Amounts,
-    Columns,
     amounts_at,
     are_given,
     columns_of,
@@ -39,7 +38,7 @@ class BalanceState(NamedTuple):
     """What counts in the score of this pod."""
 
     resources: tuple[ScoredResource, ...]
-    columns: Columns  # of the resources, in levels
+    columns: tuple[int, ...]  # of the resources
     requests: FloatArray  # (resources, 1)
     devices: tuple[DeviceBacked, ...] = ()  # resources that may come as devices
 
@@ -64,17 +63,17 @@ class NodeResourcesBalancedAllocation:
         scored = scored_resources(self.args.resources, pod.shape.requests.used, view.nodes.resources)
         if not any(entry.request for entry in scored):
             return SKIP
-        resources = [entry.resource for entry in scored]
+        columns = tuple([entry.resource for entry in scored])
         return BalanceState(
             scored,
-            columns_of(resources),
+            columns,
             requests=np.array([[float(entry.request)] for entry in scored]),
-            devices=device_backed((entry.name for entry in self.args.resources), resources, view),
+            devices=device_backed(self.args.resources, columns, view),
         )
 
     def score(self, state: BalanceState, view: View, rows: Rows) -> IntArray:
         if len(state.resources) > 1 and not state.devices:
-            levels = levels_of(view, [entry.resource for entry in state.resources])
+            levels = levels_of(view, state.columns)
             if levels is not None:
                 return _scores_by_levels(state, levels, rows)
         tables = (view.nodes.allocatable, view.usage.requested)
@@ -105,9 +104,9 @@ class NodeResourcesBalancedAllocation:
 
 def _scores_by_levels(state: BalanceState, levels: Levels, rows: Rows) -> IntArray:
     """(rows,) scores of nodes that have some of every resource. How even nodes are without the pod is kept."""
-    resources, columns = [entry.resource for entry in state.resources], state.columns
+    resources, columns = state.columns, columns_of(state.columns)
     before = levels.kept(
-        ("evenness", *resources),
+        ("evenness", resources),
         lambda: _evenness_of_nodes(levels.used[columns], levels.capacities[columns]),
         lambda row: _evenness_of_node(levels, resources, row),
     )

@@ -42,8 +42,8 @@ from bayplan.core.framework.verdict import CycleError, Status, unresolvable, uns
 from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, device_backed
 from bayplan.core.plugins.node_amounts import (
     Amounts,
-    Columns,
     amounts_at,
+    column_at,
     columns_of,
     levels_at,
     levels_of,
@@ -104,7 +104,7 @@ class ScoreState(NamedTuple):
     """What counts in the score of this pod."""
 
     resources: tuple[ScoredResource, ...]
-    columns: Columns  # of the resources, in levels
+    columns: tuple[int, ...]  # of the resources
     hundredfold_requests: FloatArray  # (resources, 1)
     weights: FloatArray | None  # (resources, 1); None where all are 1
     devices: tuple[DeviceBacked, ...] = ()  # those among them that may come as devices
@@ -137,12 +137,11 @@ class NodeResourcesFit:
         nodes, usage = view.nodes, view.usage
         codes: IntArray = (usage.pod_counts[rows] >= nodes.allowed_pods[rows]).astype(np.int64)  # TOO_MANY_PODS_BIT
         for demand in state.demands:
-            capacity, taken = (amounts_at(rows, demand.resource, it) for it in (nodes.allocatable, usage.requested))
-            short = capacity - taken < demand.amount
-            if not np.count_nonzero(short):
-                continue
-            failures: IntArray = shortage_codes(demand, short, capacity)
-            codes |= failures * (capacity > 0) if demand.may_be_devices else failures
+            short = free_at(view, rows, demand.resource) < demand.amount
+            if np.count_nonzero(short):
+                capacity = amounts_at(rows, demand.resource, nodes.allocatable)
+                failures: IntArray = shortage_codes(demand, short, capacity)
+                codes |= failures * (capacity > 0) if demand.may_be_devices else failures
         return codes
 
     def filter_one(self, state: FilterState, view: View, row: int) -> int:
@@ -174,20 +173,21 @@ class NodeResourcesFit:
     ) -> ScoreState:
         configured = self.args.scoring_strategy.resources
         resources = scored_resources(configured, pod.shape.requests.scored, view.nodes.resources)
+        columns = tuple([entry.resource for entry in resources])
         weighed = any(entry.weight != 1 for entry in resources)
         return ScoreState(
             resources,
-            columns_of([entry.resource for entry in resources]),
+            columns,
             hundredfold_requests=np.array([[100.0 * entry.request] for entry in resources]),
             weights=np.array([[float(entry.weight)] for entry in resources]) if weighed else None,
-            devices=device_backed((entry.name for entry in configured), [entry.resource for entry in resources], view),
+            devices=device_backed(configured, columns, view),
         )
 
     def score(self, state: ScoreState, view: View, rows: Rows) -> IntArray:
         if not state.resources:
             return np.zeros(view.nodes.alive[rows].shape, dtype=np.int64)
         if self._percentages is not None and not state.devices:
-            levels = levels_of(view, [entry.resource for entry in state.resources])
+            levels = levels_of(view, state.columns)
             if levels is not None:
                 return scores_by_levels(self._percentages, state, levels, rows)
         capacities, taken = amounts_of(state, view, rows)
@@ -274,6 +274,14 @@ class NodeResourcesFit:
         )
 
 
+def free_at(view: View, rows: Rows, resource: int) -> IntArray:
+    """(rows,) what pods leave of a resource."""
+    levels = view.levels.now() if view.levels is not None else None
+    if levels is not None:
+        return column_at(rows, levels.free[resource])
+    return amounts_at(rows, resource, view.nodes.allocatable) - amounts_at(rows, resource, view.usage.requested)
+
+
 def shortage_codes(demand: Demand, short: Amounts, capacity: Amounts) -> Amounts:
     """The code of nodes that are short of one resource; what exceeds the whole node is always short."""
     return short * demand.bit | (capacity < demand.amount) * UNRESOLVABLE_BIT
@@ -294,8 +302,9 @@ def amounts_of(state: ScoreState, view: View, rows: Rows) -> tuple[list[IntArray
 
 def scores_by_levels(percentages: Percentages, state: ScoreState, levels: Levels, rows: Rows) -> IntArray:
     """(rows,) the weighted mean of what a strategy makes of levels; all resources at once: (resources, rows)."""
-    capacities = levels_at(rows, state.columns, levels.capacities)
-    free = levels_at(rows, state.columns, levels.room) - state.hundredfold_requests
+    columns = columns_of(state.columns)
+    capacities = levels_at(rows, columns, levels.capacities)
+    free = levels_at(rows, columns, levels.room) - state.hundredfold_requests
     if free.min(initial=0.0) < 0.0:
         np.maximum(free, 0.0, out=free)
     scores = percentages(capacities, free)
@@ -310,9 +319,13 @@ def scored_resources(
     configured: Sequence[ResourceWeight], requests: Mapping[str, int], resources: ResourceVocabulary
 ) -> tuple[ScoredResource, ...]:
     """The configured resources by which this pod's nodes are judged: not by a scalar it does not ask for."""
-    found = (ScoredResource(resources.find(it.name), requests.get(it.name, 0), it.weight) for it in configured)
-    # A name nobody has used is one that no node offers.
-    return tuple(it for it in found if it.resource != ABSENT and (it.resource <= EPHEMERAL_STORAGE or it.request))
+    found = []
+    for entry in configured:
+        resource, request = resources.find(entry.name), requests.get(entry.name, 0)
+        # A name nobody has used is one that no node offers.
+        if resource != ABSENT and (resource <= EPHEMERAL_STORAGE or request):
+            found.append(ScoredResource(resource, request, entry.weight))
+    return tuple(found)
 
 
 def least_allocated(capacities: IntArray, needed: IntArray) -> IntArray:

@@ -30,8 +30,9 @@ def protect(view: View, pod_rows: RowArray, node_starts: RowArray) -> Protection
     violating = np.zeros(len(pod_rows), dtype=np.bool_)
     by_budget: dict[str, BoolArray] = {}
     identities = np.unique(view.pods.identity_ids[pod_rows], return_inverse=True)
+    namespaces = {view.shapes.identities.values[each].namespace for each in identities[0].tolist()}
     for (namespace, name), budget in view.objects.budgets.items():
-        covered = _covered(view, budget, pod_rows, identities)
+        covered = _covered(view, budget, pod_rows, identities) if namespace in namespaces else None
         if covered is None:
             continue
         spent = np.cumsum(covered)

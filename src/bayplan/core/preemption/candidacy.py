@@ -2,7 +2,9 @@
 
 A dry run on a node looks at that node alone as long as only local filters are in play. After a preemption one node has
 changed, so one node is tried again; the choice is then made over the numbers kept for all nodes. The answers equal
-those of a full search. The record of how they came about is not kept: `search` makes it when somebody asks.
+those of a full search. Where other filters are in play, `foresight` makes the choice from what is kept here; for its
+sake nodes that pass the local filters are tried, too. The record of how answers came about is not kept: `search` makes
+it when somebody asks.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray, distinct, every_row, row_array
+from bayplan.core.columns import BoolArray, IntArray, RowArray, distinct, every_row, row_array
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import FEW_ROWS, count_verdicts
@@ -37,13 +39,15 @@ class Candidacy:
     def __init__(self, view: View) -> None:
         node_count = view.nodes.count
         self.budgets_version = view.objects.budgets_version
-        self._outcomes = np.zeros(node_count, dtype=np.int8)  # (nodes,)
-        self._still_failing = Verdicts(np.full(node_count, PASSED, dtype=np.int8), np.zeros(node_count, dtype=np.int64))
-        self._values: IntArray = np.full((len(CRITERIA), node_count), WORST)  # (criteria, nodes) lowest is best
+        self.outcomes = np.zeros(node_count, dtype=np.int8)  # (nodes,)
+        #: (nodes,) of those that are STILL_FAILING
+        self.still_failing = Verdicts(np.full(node_count, PASSED, dtype=np.int8), np.zeros(node_count, dtype=np.int64))
+        self.values: IntArray = np.full((len(CRITERIA), node_count), WORST)  # (criteria, nodes) lowest is best
         self._victims: dict[int, RowArray] = {}
         self._failures: list[tuple[Status, int]] | None = None
         self._positions: tuple[int, int, int] | None = None  # how far the nodes' logs were read
-        self.tied_rows: RowArray = np.zeros(0, dtype=np.intp)
+        self._lasting = np.zeros(node_count, dtype=np.bool_)  # (nodes,) see `follow_some`
+        self._tied_rows: RowArray | None = None
 
     def follow(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
         """Bring every row up to date."""
@@ -53,6 +57,22 @@ class Candidacy:
             rows = every_row(nodes.count)
         if len(rows):
             self._try_again(pod, view, filtered, distinct(rows))
+        self._positions = _positions(nodes)
+
+    def follow_some(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray, lasting: BoolArray) -> None:
+        """Bring these rows up to date with filters in play that look beyond a node: most are tried each time.
+
+        Those that are `lasting` (rows,) change with the pods on their node alone: they are kept from one time that this
+        is so to the next.
+        """
+        nodes = view.nodes
+        changed = self._changed_rows(nodes)
+        self._lasting[slice(None) if changed is None else changed] = False
+        again = rows[~(self._lasting[rows] & lasting)]
+        self._lasting[rows] = lasting
+        if len(again):
+            self._try_again(pod, view, filtered, again)
+            self._lasting[again[self.still_failing.codes[again] < 0]] = False  # errors, known to this outcome alone
         self._positions = _positions(nodes)
 
     def _changed_rows(self, nodes: NodeTable) -> RowArray | None:
@@ -71,66 +91,83 @@ class Candidacy:
     def _try_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         """New answers for these rows, and the choice that follows from all answers."""
         before = self._answers(rows) if len(rows) <= FEW_ROWS else None
-        self._outcomes[rows] = NOT_TRIED
-        self._values[:, rows] = WORST
-        potential = potential_rows(filtered, view, rows)
+        self.outcomes[rows] = NOT_TRIED
+        self.values[:, rows] = WORST
+        potential = potential_rows(filtered, view, rows, or_passing=True)
         if len(potential):
             self._try(pod, view, filtered, potential)
-        self.tied_rows = self._choose()
+        self._tied_rows = None
         self._view, self._filtered = view, filtered
         if before is None or before != self._answers(rows):
             self._failures = None
 
     def _answers(self, rows: RowArray) -> tuple[list[int], list[int], list[int]]:
         """What failures are counted from."""
-        failing = self._still_failing
-        return self._outcomes[rows].tolist(), failing.rejected_by[rows].tolist(), failing.codes[rows].tolist()
+        failing = self.still_failing
+        return self.outcomes[rows].tolist(), failing.rejected_by[rows].tolist(), failing.codes[rows].tolist()
+
+    @property
+    def tied_rows(self) -> RowArray:
+        if self._tied_rows is None:
+            candidate_rows = (self.outcomes == CANDIDATE).nonzero()[0]
+            self._tied_rows = cheapest(candidate_rows, self.values, others_are_worst=True)
+        return self._tied_rows
+
+    def share_errors(self, filtered: Filtered) -> None:
+        """Tell another outcome of filtering what the errors among the verdicts here say."""
+        filtered.explained.update(
+            {verdict: said for verdict, said in self._filtered.explained.items() if verdict[1] < 0}
+        )
 
     def victims_on(self, node_row: int) -> RowArray:
         return self._victims[node_row]
 
     def failures(self) -> Iterable[tuple[Status, int]]:
         if self._failures is None:
-            self._failures = list(self._count_failures())
+            every = every_row(len(self.outcomes))
+            self._failures = list(self.failures_on(every, self._filtered, self._view))
         return self._failures
 
-    def _count_failures(self) -> Iterator[tuple[Status, int]]:
-        without_victims = int(np.count_nonzero(self._outcomes == NO_PODS_BELOW))
+    def failures_on(self, rows: RowArray, filtered: Filtered, view: View) -> Iterator[tuple[Status, int]]:
+        """The same for these rows, in the words of an outcome of filtering that knows the errors."""
+        outcomes = self.outcomes[rows]
+        without_victims = int(np.count_nonzero(outcomes == NO_PODS_BELOW))
         if without_victims:
             yield NO_VICTIMS, without_victims
-        failing = (self._outcomes == STILL_FAILING).nonzero()[0]
-        for position, code, count in count_verdicts(self._still_failing, failing):
-            yield self._filtered.explain(self._view, position, code), count
-        for row in (self._outcomes == UNHARMED).nonzero()[0]:
-            yield expected_a_victim(self._view, int(row)), 1
+        for position, code, count in count_verdicts(self.still_failing, rows[outcomes == STILL_FAILING]):
+            yield filtered.explain(view, position, code), count
+        for row in rows[outcomes == UNHARMED].tolist():
+            yield expected_a_victim(view, row), 1
 
     def _try(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         tried = dry_run(pod, view, filtered, rows)
-        self._outcomes[tried.without_victims] = NO_PODS_BELOW
-        self._outcomes[tried.unharmed] = UNHARMED
-        self._outcomes[tried.failing_rows] = STILL_FAILING
-        self._still_failing.rejected_by[tried.failing_rows] = tried.still_failing.rejected_by
-        self._still_failing.codes[tried.failing_rows] = tried.still_failing.codes
+        self.outcomes[tried.without_victims] = NO_PODS_BELOW
+        self.outcomes[tried.unharmed] = UNHARMED
+        self.outcomes[tried.failing_rows] = STILL_FAILING
+        self.still_failing.rejected_by[tried.failing_rows] = tried.still_failing.rejected_by
+        self.still_failing.codes[tried.failing_rows] = tried.still_failing.codes
         if not len(tried.candidate_rows):
             return
         candidates = candidates_of(tried, view)
-        self._outcomes[candidates.rows] = CANDIDATE
-        self._values[:, candidates.rows] = criteria_of(candidates, view) * SIGNS
+        self.outcomes[candidates.rows] = CANDIDATE
+        self.values[:, candidates.rows] = criteria_of(candidates, view) * SIGNS
         for position, row in enumerate(candidates.rows.tolist()):
             self._victims[row] = candidates.victims_of(position)
 
-    def _choose(self) -> RowArray:
-        candidates: RowArray = (self._outcomes == CANDIDATE).nonzero()[0]
-        left = candidates
-        for values in self._values:
-            if len(left) < 2:
-                break
-            # Mostly all are equal for a while; not to gather their values then is worth looking at all nodes.
-            compared = values if left is candidates else values[left]
-            best = compared == compared.min()
-            if np.count_nonzero(best) < len(left):
-                left = best.nonzero()[0] if left is candidates else left[best]
-        return left
+
+def cheapest(candidate_rows: RowArray, values: IntArray, *, others_are_worst: bool) -> RowArray:
+    """The candidates that the criteria leave; `values` are (criteria, nodes)."""
+    left, compares_all = candidate_rows, others_are_worst
+    for of_nodes in values:
+        if len(left) < 2:
+            break
+        # Mostly all are equal for a while; not to gather their values then is worth looking at all nodes.
+        compared = of_nodes if compares_all else of_nodes.take(left)
+        best = compared == compared.min()
+        if np.count_nonzero(best) < len(left):
+            left = best.nonzero()[0] if compares_all else left[best]
+            compares_all = False
+    return left
 
 
 def _positions(nodes: NodeTable) -> tuple[int, int, int]:

@@ -107,7 +107,7 @@ def _overview(answer: Draining) -> Iterator[Part]:
         for node in answer.nodes
     ]
     rows += [(name, "", "", "", "", Cell("not reached", Tone.BAD)) for name in answer.unreached]
-    columns = ("node", "pods that go", "steps", "evict others", "without a place", "result")
+    columns = ("node", "pods that go", "steps", "others evicted", "without a place", "result")
     yield from short_table(columns, rows, numeric=columns[1:-1])
 
 
@@ -123,7 +123,9 @@ def _result(node: DrainedNode, answer: Draining) -> Cell:
 
 def _evictions(answer: Draining) -> Iterator[Part]:
     several = len(answer.nodes) > 1
-    rows = [(node.node if several else "", *_eviction_row(each)) for node in answer.nodes for each in node.evictions]
+    rows = [
+        (node.node if several else "", *_eviction_row(each, answer)) for node in answer.nodes for each in node.evictions
+    ]
     if not rows:
         return
     yield Heading("Pods that go, in this order")
@@ -131,9 +133,11 @@ def _evictions(answer: Draining) -> Iterator[Part]:
     yield from short_table(columns, rows, numeric={"step"}, flexible={"goes to", "evicts"})
 
 
-def _eviction_row(each: Eviction) -> tuple[str | Cell, ...]:
+def _eviction_row(each: Eviction, answer: Draining) -> tuple[str | Cell, ...]:
     if each.node:
         goes_to = Cell(each.node, Tone.GOOD)
+    elif answer.rolling and each.pod in answer.ends_on:
+        goes_to = Cell("waits until the node is back", Tone.WARN)
     elif not each.returns:
         goes_to = Cell("gone for good" if each.bare else "gone", Tone.BAD if each.bare else Tone.FAINT)
     else:

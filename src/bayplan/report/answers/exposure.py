@@ -27,8 +27,8 @@ def exposure_parts(answer: Exposure) -> Iterator[Part]:
     if answer.against:
         yield from _against_parts(answer)
     if not answer.pods:
-        waiting = f"{listed(answer.waiting, _NAMED)} waits for a node" if answer.waiting else "it has no running pod"
-        yield Sentence(f"Nothing can evict {answer.subject}: {waiting}.", Tone.GOOD)
+        why = "it has no node yet" if answer.waiting else "it has no running pod"
+        yield Sentence(f"Nothing can evict {answer.subject}: {why}.", Tone.GOOD)
         return
     most = answer.pods[0]
     yield Sentence(_headline(most), Tone.GOOD if most.reason else Tone.WARN)
@@ -58,6 +58,10 @@ def ranking_parts(answer: Ranking) -> Iterator[Part]:
     )
     yield Heading("Share of its node that a preemptor must ask for: the shorter, the more exposed")
     yield Bars([_bar(workload) for workload in answer.workloads], full=1.0)
+    if any(workload.most.protected for workload in answer.workloads):
+        yield Sentence(
+            "In yellow: a PodDisruptionBudget is used up, so other pods go first where they can.", Tone.FAINT
+        )
     yield Heading(f"The {len(answer.workloads)} most exposed of {counted(answer.workload_count, 'workload')}")
     yield _ranking_table(answer.workloads)
 
@@ -143,7 +147,7 @@ def _unpinned(danger: Danger, pod: str) -> Cell:
 
 def _pod_table(pods: Sequence[PodExposure]) -> Table:
     return Table(
-        ("Pod", "Node", "Priority", "Evicted by a request of", "Of the node", "Others first"),
+        ("Pod", "Node", "Priority", "Evicted by a request of", "Of the node", "Go before it"),
         [
             (
                 pod.pod,
@@ -155,7 +159,7 @@ def _pod_table(pods: Sequence[PodExposure]) -> Table:
             )
             for pod in pods
         ],
-        numeric=frozenset({"Priority", "Of the node", "Others first"}),
+        numeric=frozenset({"Priority", "Of the node", "Go before it"}),
         flexible=frozenset({"Evicted by a request of"}),
     )
 
@@ -166,18 +170,19 @@ def _bar(workload: WorkloadExposure) -> Bar:
         return Bar(workload.workload, 1.0, "nothing evicts it", Tone.GOOD)
     threshold = most.lowest.thresholds[0]
     tone = Tone.WARN if most.protected else Tone.BAD
-    return Bar(workload.workload, most.share, f"{_more_than(threshold)} ({percent(most.share)})", tone)
+    classes = counted(workload.outranked_by, "class", "classes")
+    text = f"{_more_than(threshold)} ({percent(most.share)}), {classes} above"
+    return Bar(workload.workload, most.share, text, tone)
 
 
 def _ranking_table(workloads: Sequence[WorkloadExposure]) -> Table:
     return Table(
-        ("Workload", "Pods", "Priority", "Classes above", "Most exposed pod", "Node", "Others first", "Budget"),
+        ("Workload", "Pods", "Priority", "Most exposed pod", "Node", "Go before it", "Disruptions left"),
         [
             (
                 each.workload,
                 f"{each.pod_count:,}",
                 f"{each.most.priority:,}",
-                str(each.outranked_by),
                 each.most.pod,
                 each.most.node,
                 str(each.most.spared_after),
@@ -185,16 +190,16 @@ def _ranking_table(workloads: Sequence[WorkloadExposure]) -> Table:
             )
             for each in workloads
         ],
-        numeric=frozenset({"Pods", "Priority", "Classes above", "Others first"}),
-        flexible=frozenset({"Workload", "Most exposed pod", "Budget"}),
+        numeric=frozenset({"Pods", "Priority", "Go before it"}),
+        flexible=frozenset({"Workload", "Most exposed pod"}),
     )
 
 
 def _budget_cell(pod: PodExposure) -> Cell:
     if not pod.budgets:
-        return Cell("none", Tone.FAINT)
+        return Cell("no budget", Tone.FAINT)
     allowed = min(budget.disruptions_allowed for budget in pod.budgets)
-    return Cell(f"{counted(allowed, 'disruption')} left", Tone.GOOD if pod.protected else Tone.PLAIN)
+    return Cell(str(allowed), Tone.GOOD if pod.protected else Tone.PLAIN)
 
 
 def _against_parts(answer: Exposure) -> Iterator[Part]:

@@ -51,7 +51,7 @@ def _headline(answer: Fixes) -> Iterator[Part]:
         first = answer.fixes[0]
         yield Sentence(f"{answer.pod} would run on {first.node} if you {_phrase(first)}.", Tone.GOOD)
     else:
-        text = f"Nothing was found that would let {answer.pod} run: no single change, and no pair of changes."
+        text = f"Nothing was found that would let {answer.pod} run: no change of the pod or of a node is enough."
         yield Sentence(text, Tone.BAD)
     if answer.message:
         yield Sentence(f"Now: {answer.message}", Tone.FAINT)

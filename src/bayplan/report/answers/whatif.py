@@ -51,13 +51,15 @@ def _summary(answer: WhatIf) -> Sentence:
         distinct = len({each.pod for each in answer.evicted})
         done.append(f"{counted(distinct, 'running pod')} {_is(distinct)} evicted")
     if answer.pending:
-        done.append(f"{counted(len(answer.pending), 'pod')} {_is(len(answer.pending))} left without one")
+        done.append(f"{counted(len(answer.pending), 'pod')} {_is(len(answer.pending))} left without a node")
     if answer.removed:
         done.append(f"{counted(len({each.pod for each in answer.removed}), 'pod')} must leave as you asked")
+    if answer.draining is not None and answer.draining.blocking_budgets:
+        done.append(f"a drain is stopped by disruption budget {listed(answer.draining.blocking_budgets, _NAMED)}")
     if not done:
         others = "some pods land on other nodes" if answer.moved else "nothing changes for the pods of this cluster"
         return Sentence(f"With this change {others}.", Tone.GOOD)
-    bad = answer.pending or answer.broken_budgets
+    bad = answer.pending or answer.broken_budgets or (answer.draining is not None and not answer.draining.works)
     tone = Tone.BAD if bad else Tone.WARN if answer.evicted else Tone.GOOD
     return Sentence(f"With this change {listed(done)}.", tone)
 
@@ -84,13 +86,13 @@ def _budgets(answer: WhatIf) -> Iterator[Part]:
 def _updates(answer: WhatIf) -> Iterator[Part]:
     for update in answer.updates:
         if update.left:
-            text = (
-                f"The update of {update.workload} stops: {counted(update.left, 'old pod')} of "
-                f"{update.replaced + update.left} cannot be replaced, for a new one gets no node."
-            )
+            total = update.replaced + update.left
+            left = f"{update.left:,} of {total:,} old pods cannot be replaced: a new one gets no node"
+            text = f"The update of {update.workload} stops: {left}."
             yield Sentence(text, Tone.BAD)
         else:
-            yield Sentence(f"The update of {update.workload} replaces all {counted(update.replaced, 'pod')}.")
+            pods = "its pod" if update.replaced == 1 else f"all {update.replaced:,} pods"
+            yield Sentence(f"The update of {update.workload} replaces {pods}.")
 
 
 def _evicted(answer: WhatIf, fates: Mapping[str, Fate]) -> Iterator[Part]:

@@ -84,11 +84,15 @@ def test_a_node_that_offers_nothing_of_a_resource_is_noticed() -> None:
     cache = two_nodes()
     levels = Levels(cache.nodes).now()
     assert levels is not None
-    assert levels.offered_by_all[:3] == [True, True, False]
+    assert (levels.all_offer((0, 1)), levels.all_offer((0, 2))) == (True, False)
     cache.remove_node("b")
     levels = levels.now()
     assert levels is not None
-    assert levels.offered_by_all[:3] == [True, True, False]  # nobody is judged by a node that is gone
+    assert levels.all_offer((0, 1))  # nobody is judged by a node that is gone
+    cache.add_node(node("b").capacity(cpu=4).allocatable(memory=0).obj())
+    levels = levels.now()
+    assert levels is not None
+    assert (levels.all_offer((0,)), levels.all_offer((0, 1))) == (True, False)
 
 
 @st.composite

@@ -131,3 +131,20 @@ def test_scores_come_in_the_order_in_which_nodes_are_asked_about(rows: list[int]
     state = DEFAULT.pre_score(info, view, row_array(rows))
     assert isinstance(state, BalanceState)
     assert DEFAULT.score(state, view, row_array(rows)).tolist() == [[71, 72, 78][row] for row in rows]
+
+
+def test_a_node_may_lose_all_of_a_resource_between_two_pods() -> None:
+    """What is kept of nodes that have some of everything is of no use from then on."""
+    cache = cache_of(middling().obj(), node("m").capacity({"cpu": "4", "memory": "8Gi"}).obj())
+
+    def scores() -> list[int]:
+        info, view = cache.info(WANTED.obj()), cache.view()
+        state = DEFAULT.pre_score(info, view, row_array([0, 1]))
+        assert isinstance(state, BalanceState)
+        found: list[int] = DEFAULT.score(state, view, row_array([0, 1])).tolist()
+        return found
+
+    assert scores() == [71, 71]
+    cache.add_node(middling().allocatable(memory=0).obj())
+    cache.add_pod(old("1", "0").obj())
+    assert scores() == [75, 71]

@@ -93,7 +93,7 @@ def test_a_workload_has_a_table_of_its_pods() -> None:
 @pytest.mark.parametrize(
     ("things", "expected"),
     [
-        ([NODE, pod("a")], "Nothing can evict default/a: default/a waits for a node."),
+        ([NODE, pod("a")], "Nothing can evict default/a: it has no node yet."),
         (
             [NODE, pod("a").running("n")],
             "Nothing can evict default/a: it takes nothing that a preemptor could be short of.",
@@ -106,9 +106,9 @@ def test_what_nothing_can_evict(things: list[Builder[Any]], expected: str) -> No
 
 def test_a_given_preemptor_comes_first() -> None:
     subject = cluster(NODE, POD)
-    evicting = subject.exposure("a", against=[pod("x").cpu("4").priority(5).obj()])
+    evicting = subject.exposure("a", against=[pod("x").cpu("4").priority(5).dict()])
     assert sentences(list(exposure_parts(evicting)))[0] == "Yes: default/x evicts default/a to run on n."
-    harmless = subject.exposure("a", against=[pod("x").cpu("1").priority(5).obj()])
+    harmless = subject.exposure("a", against=[pod("x").cpu("1").priority(5).dict()])
     assert sentences(list(exposure_parts(harmless)))[0] == "No: default/a is not evicted by default/x."
 
 
@@ -117,7 +117,7 @@ def test_a_ranking_has_a_bar_for_each_workload() -> None:
     assert sentences(parts)[0].startswith("Most exposed is default/a. A pod of priority 1 or higher ")
     (bars,) = [part for part in parts if isinstance(part, Bars)]
     assert [(bar.label, bar.text) for bar in bars.rows] == [
-        ("default/a", "more than 3 cores (75 %)"),
+        ("default/a", "more than 3 cores (75 %), 2 classes above"),
         ("default/idle", "nothing evicts it"),
     ]
 

@@ -56,7 +56,7 @@ def test_every_kind_has_its_words(kind: Kind) -> None:
         ),
         (
             WAITING,
-            "Nothing was found that would let default/x run: no single change, and no pair of changes.",
+            "Nothing was found that would let default/x run: no change of the pod or of a node is enough.",
         ),
     ],
 )

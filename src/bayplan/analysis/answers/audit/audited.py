@@ -10,15 +10,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from bayplan.admission import admit
 from bayplan.admission.priority import PriorityClasses
+from bayplan.admission.stored import looks_stored
 from bayplan.analysis.answers.asking import Asking
+from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
 from bayplan.analysis.workload_pods import WorkloadPods, expand_workloads
 from bayplan.controllers.ownership import WORKLOADS, Ownership, Workload, controller_reference
+from bayplan.controllers.workloads.pods_from_templates import ephemeral_claims
 from bayplan.core.columns.pods import owner_of
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod, PodSpec
+from bayplan.model.storage import StorageClass
 from bayplan.model.workloads import CronJob, DaemonSet, Deployment, ReplicaSet
 
 #: Kinds of controllers whose pods are not created again on another node: daemons, and what a kubelet runs by itself.
@@ -88,11 +93,29 @@ class Audited:
         found = self.owner(pod)
         return name_of(found) if found is not None else owner_of(pod.metadata)
 
+    def with_new_claims(self, pod: Pod) -> tuple[Pod, list[Object]]:
+        """A new pod as it is once controllers have made its claims, and these; they replace those of a predecessor."""
+        if looks_stored(pod):
+            return pod, []
+        made: list[Object] = list(ephemeral_claims(pod))
+        if made:
+            admit(made, beside=self._storage_classes)
+        knowing, resource_claims = with_claims_made(pod, self._claim_templates)
+        return knowing, [*made, *resource_claims]
+
     def new_priority(self, spec: PodSpec) -> int:
         """What a pod that is made of the template now would get."""
         name = spec.priority_class_name
         found = self.priorities.get(name) if name else self.priorities.default
         return found.value if found is not None else 0
+
+    @cached_property
+    def _storage_classes(self) -> list[Object]:
+        return [obj for obj in self.cluster.objects if isinstance(obj, StorageClass)]
+
+    @cached_property
+    def _claim_templates(self) -> Templates:
+        return templates_among(self.cluster.objects)
 
     @cached_property
     def _strays(self) -> dict[str, Deployment]:

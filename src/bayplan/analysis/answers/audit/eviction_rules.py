@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from bayplan.admission.priority import PREEMPT_NEVER
 from bayplan.analysis.answers.audit.audited import Audited, is_recreated, name_of
 from bayplan.analysis.answers.audit.rules import Finding
 from bayplan.analysis.answers.audit.settling import Settled, Settling, can_be_decided, renewed
@@ -22,8 +23,6 @@ from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import Container, Pod, PodSpec, ResourceRequirements, Toleration
 from bayplan.model.structs import replace
 from bayplan.model.workloads import DaemonSet
-
-_NEVER = "Never"
 
 
 def eviction_findings(audited: Audited) -> Iterator[Finding]:
@@ -98,12 +97,12 @@ def _strongest(audited: Audited) -> tuple[int, str] | None:
     found: tuple[int, str] | None = None
     for template in audited.templates():
         spec = template.spec
-        if isinstance(template.object, DaemonSet) or spec.preemption_policy == _NEVER:
+        if isinstance(template.object, DaemonSet) or spec.preemption_policy == PREEMPT_NEVER:
             continue
         own = template.object
         priority = (own.spec.priority or 0) if isinstance(own, Pod) else audited.new_priority(spec)
         policy = audited.priorities.get(spec.priority_class_name)
-        may_preempt = policy is None or policy.preemption_policy != _NEVER
+        may_preempt = policy is None or policy.preemption_policy != PREEMPT_NEVER
         if may_preempt and (found is None or priority > found[0]):
             found = (priority, template.name)
     return found

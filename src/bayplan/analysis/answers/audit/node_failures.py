@@ -1,8 +1,8 @@
 """What happens if a node fails, tried for every node: does everything that ran there find another place?
 
 The node goes with all its pods. Those that a controller creates again, on any node, are placed anew in the order of the
-queue, and so are pods that they evict, until everybody is settled; then all is put back. Daemons and pods that nobody
-creates again are gone with their node.
+queue, and so are pods that they evict, until everybody is settled; then all is put back. Nodes whose pods certainly fit
+elsewhere (see `elsewhere`) need no trial. Daemons and pods that nobody creates again are gone with their node.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from bayplan.analysis.answers.audit.audited import TIED_TO_NODES, Audited, is_recreated, name_of
+from bayplan.analysis.answers.audit.elsewhere import Elsewhere
 from bayplan.analysis.answers.audit.rules import Finding, in_short
 from bayplan.analysis.answers.audit.settling import Settled, Settling, can_be_decided, renewed
 from bayplan.analysis.answers.baseline import Baseline
@@ -80,25 +81,32 @@ class _Trial:
         self._cache = audited.asking.cache()
         self._baseline = Baseline(self._cache, audited.cluster.pods, audited.nodes)
         self._settling = Settling(audited, self._cache, renewed)
+        self._elsewhere = Elsewhere(audited.asking, self._cache)
         self.stranded: defaultdict[str, _Loss] = defaultdict(_Loss)  # by owner
         self.evicting: defaultdict[str, _Loss] = defaultdict(_Loss)
 
     def fail(self, node: str) -> None:
         """Let the node fail, note what comes of it, and put everything back."""
         pods = self._to_be_placed(node)
-        if not pods:
+        infos = sorted(map(self._cache.info, pods), key=lambda info: -info.priority)
+        may_be_sure = self._elsewhere.may_be_sure(infos)
+        sure = self._elsewhere.is_sure_before(node, infos) if may_be_sure else False
+        if sure:
             return
         cache, baseline = self._cache, self._baseline
         for key in reversed(baseline.on_node(node)):
             cache.remove_pod(key)
         cache.remove_node(node)
-        settled = self._settling.settle([renewed(pod) for pod in pods])
+        if sure is None and self._elsewhere.is_sure_after(infos):
+            baseline.restore([node])
+            return
+        settled = self._settling.settle(pods)
         baseline.restore([node, *settled.touched], settled.placed)
         self._note(node, settled)
 
     def _to_be_placed(self, node: str) -> list[Pod]:
         pods = (self._audited.cluster.pods[key] for key in self._baseline.on_node(node))
-        return [pod for pod in pods if is_recreated(pod) and can_be_decided(self._audited.asking, pod)]
+        return [renewed(pod) for pod in pods if is_recreated(pod) and can_be_decided(self._audited.asking, pod)]
 
     def _note(self, node: str, settled: Settled) -> None:
         for pod, message in settled.stranded:

@@ -15,7 +15,6 @@ from itertools import count
 
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.audit.audited import Audited, is_recreated
-from bayplan.analysis.device_claims import templates_among, with_claims_made
 from bayplan.config.registry import queue_order
 from bayplan.core.cache import Cache
 from bayplan.model.kinds import object_key
@@ -32,7 +31,7 @@ class Settled:
     evictions: list[tuple[Pod, Pod]] = field(default_factory=list)  # preemptor and victim
     loops: list[tuple[Pod, Pod]] = field(default_factory=list)  # evictions with which a loop closes
     placed: set[str] = field(default_factory=set)  # keys of pods that got a node, if only for a while
-    touched: set[str] = field(default_factory=set)  # nodes whose pods changed
+    touched: dict[str, None] = field(default_factory=dict)  # nodes whose pods changed, in order
 
 
 class Settling:
@@ -44,7 +43,6 @@ class Settling:
         self._cache = cache
         self._renew = renew
         self._order = queue_order(audited.asking.profiles)
-        self._templates = templates_among(audited.cluster.objects)
 
     def settle(self, pods: Iterable[Pod]) -> Settled:
         """All of these pods are new, and none of them is in the cache."""
@@ -58,7 +56,7 @@ class Settling:
             heapq.heappush(waiting, (self._order(self._cache.info(pod), arrival), arrival, self._with_claims(pod)))
 
         def evict(preemptor: Pod, victim: Pod) -> None:
-            result.touched.add(victim.spec.node_name)
+            result.touched[victim.spec.node_name] = None
             result.evictions.append((preemptor, victim))
             one, other = object_key(preemptor), object_key(victim)
             pairs.add((one, other))
@@ -76,7 +74,7 @@ class Settling:
             if outcome.node is None:
                 result.stranded.append((pod, outcome.message))
                 continue
-            result.touched.add(outcome.node)
+            result.touched[outcome.node] = None
             result.placed.add(outcome.pod)
             here[outcome.pod] = replace(pod, spec=replace(pod.spec, node_name=outcome.node))
             for key in outcome.victims:
@@ -85,9 +83,7 @@ class Settling:
 
     def _with_claims(self, pod: Pod) -> Pod:
         """The new pod knows its claims, which are new as well; those of its predecessor are gone."""
-        if not pod.spec.resource_claims:
-            return pod
-        knowing, claims = with_claims_made(pod, self._templates)
+        knowing, claims = self._audited.with_new_claims(pod)
         for claim in claims:
             self._cache.add(claim)
         return knowing

@@ -13,6 +13,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 from bayplan.analysis.answers.fixing.answer import Change, Kind
+from bayplan.analysis.answers.nodes_needed import lasting_taints
 from bayplan.core.plugins.pod_topology_spread.constraints import HARD, SOFT
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.meta import LabelSelectorRequirement
@@ -20,8 +21,7 @@ from bayplan.model.node import Node, Taint
 from bayplan.model.pod import NodeSelector, PodSpec, Toleration
 from bayplan.model.tolerations import NO_EXECUTE, NO_SCHEDULE, any_tolerates
 
-#: Taints that say what is the matter with a node; to tolerate them would not make it any better.
-_OF_KUBERNETES = "node.kubernetes.io/"
+#: Like those of Kubernetes, these say what is the matter with a node; to tolerate them would not make it any better.
 _OF_CLOUDS = "node.cloudprovider.kubernetes.io/"
 #: Taints that are tried, the most common ones.
 TAINTS_MAX = 20
@@ -104,8 +104,8 @@ def written_taint(taint: Taint) -> str:
 def _tolerations(spec: PodSpec, nodes: Iterable[Node]) -> Iterator[Edit]:
     found: Counter[tuple[str, str, str]] = Counter()
     for node in nodes:
-        for taint in node.spec.taints:
-            if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not taint.key.startswith((_OF_KUBERNETES, _OF_CLOUDS)):
+        for taint in lasting_taints(node):
+            if taint.effect in (NO_SCHEDULE, NO_EXECUTE) and not taint.key.startswith(_OF_CLOUDS):
                 found[taint.key, taint.value, taint.effect] += 1
     for (key, value, effect), _ in found.most_common(TAINTS_MAX):
         taint = Taint(key=key, value=value, effect=effect)

@@ -1,7 +1,8 @@
 """Nodes of the same kind, and one more of them.
 
-Two nodes are of one kind if they offer the same and bear the same taints and labels, but for the host name. In a large
-cluster labels that no other node shares do not count either, or every node would be a kind of its own.
+Two nodes are of one kind if they offer the same and bear the same taints and labels, but for the host name and taints
+that tell of a node's state. In a large cluster labels that no other node shares do not count either, or every node
+would be a kind of its own.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from copy import deepcopy
 from itertools import count
 
+from bayplan.analysis.answers.nodes_needed import lasting_taints
 from bayplan.core.columns.nodes import taint_set
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME, allocatable_amounts
 from bayplan.model.node import Node
@@ -31,7 +33,7 @@ def one_of_each_kind(nodes: Iterable[Node]) -> list[Node]:
         pairs = (pair for pair in node.metadata.labels.items() if pair[0] != HOSTNAME)
         labels = frozenset(pair for pair in pairs if not many or shared[pair] > 1)
         offered = frozenset(node.status.allocatable.items())
-        kinds.setdefault((offered, labels, taint_set(node.spec.taints)), node)
+        kinds.setdefault((offered, labels, taint_set(lasting_taints(node))), node)
     return sorted(kinds.values(), key=_size)[:KINDS_MAX]
 
 
@@ -40,6 +42,7 @@ def node_like(node: Node, taken: Collection[str]) -> Node:
     made = deepcopy(node)
     made.metadata.name = next(name for name in _names(node.metadata.name) if name not in taken)
     made.metadata.uid = ""
+    made.spec.taints = lasting_taints(made)
     if HOSTNAME in made.metadata.labels:
         made.metadata.labels[HOSTNAME] = made.metadata.name
     return made

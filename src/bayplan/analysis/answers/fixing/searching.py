@@ -1,13 +1,15 @@
 """The search for fixes: single changes first and, where these are few, pairs.
 
 A change that has a measure (a request, a skew) is tried at its extreme; if that helps, the nearest value that still
-does is found by halving. A pair counts only if neither of its changes helps alone. Larger sets are not looked for.
+does is found by halving. A pair counts only if neither of its changes helps alone. If there is none either, a larger
+set of changes of the pod is looked for that cannot do without any of them; it need not be the smallest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 from bayplan.analysis.answers.fixing.answer import Change, Kind
@@ -82,7 +84,7 @@ class Searching:
         pairs = [*self._pairs(rest)]
         if len(single) + len(pairs) < FEW:
             pairs += self._pairs_with_surroundings(rest, single)
-        return [*single, *sorted(pairs, key=lambda found: found.price)]
+        return [*single, *sorted(pairs, key=lambda found: found.price)] or [*self._larger_set()]
 
     def _singles(self, helpful: Iterable[Knob]) -> Iterator[Found]:
         trying, base = self._trying, self._base
@@ -122,6 +124,24 @@ class Searching:
                 found = family(self._trying, (*self._base, knob.most))
                 if found is not None and found.changes[-1].kind not in enough:
                     yield found
+
+    def _larger_set(self) -> Iterator[Found]:
+        """All that could be changed, less whatever turns out not to matter, the largest changes first."""
+        trying, base, knobs = self._trying, self._base, list(self._knobs)
+        if not trying.fits((*base, *(knob.most for knob in knobs))):
+            return
+        for knob in sorted(self._knobs, key=lambda knob: -knob.most.change.price):
+            others = [other for other in knobs if other is not knob]
+            if trying.fits((*base, *(other.most for other in others))):
+                knobs = others
+        edits = [knob.most for knob in knobs]
+        for position, knob in enumerate(knobs):
+            before, after = edits[:position], edits[position + 1 :]
+            edits[position] = knob.nearest(partial(self._fits_between, before, after))
+        yield Found((*base, *edits), trying.decide((*base, *edits)))
+
+    def _fits_between(self, before: Sequence[Edit], after: Sequence[Edit], edit: Edit) -> bool:
+        return self._trying.fits((*self._base, *before, edit, *after))
 
 
 def _without_larger(helpful: Sequence[Knob]) -> list[Knob]:

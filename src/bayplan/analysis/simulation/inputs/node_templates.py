@@ -24,7 +24,7 @@ from bayplan.model.node import Node, NodeStatus
 from bayplan.model.quantity import NANO_PER_UNIT, parse_quantity
 from bayplan.model.reading import read
 from bayplan.model.structs import replace
-from bayplan.model.well_known import HOSTNAME
+from bayplan.model.well_known import HOSTNAME, NODE_STATE_TAINTS
 
 NODES_MAX = 100_000
 _PODS = "pods"
@@ -33,7 +33,6 @@ _MEMORY_MIN = "1Mi"  # less means that the unit is missing
 _WHOLE = re.compile(r"[0-9]{1,9}")
 #: A part that no file name has: an amount with its unit, or a resource with its amount. `./8cpu` is a file.
 _PART = re.compile(r"[0-9.]*[0-9][A-Za-z]*|[A-Za-z][\w./-]*:[0-9.]+[A-Za-z]*")
-_OF_KUBERNETES = "node.kubernetes.io/"
 _FORM = "expected a node such as 8cpu,32Gi or 8cpu,32Gi,nvidia.com/gpu:4"
 
 
@@ -83,7 +82,7 @@ def _refused(option: str, spec: str, message: str) -> InvalidObject:
 
 def _fresh(node: Node) -> Node:
     """As it would be if it had just joined."""
-    taints = [taint for taint in node.spec.taints if not taint.key.startswith(_OF_KUBERNETES)]
+    taints = [taint for taint in node.spec.taints if not taint.key.startswith(NODE_STATE_TAINTS)]
     return replace(node, spec=replace(node.spec, unschedulable=False, taints=taints))
 
 

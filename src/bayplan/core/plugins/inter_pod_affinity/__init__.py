@@ -64,6 +64,9 @@ class InterPodAffinity(SelectiveScorePlugin):
     def shift(self, state: FilterState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         filtering.shift(state, view, pod_rows, node_rows, sign)
 
+    def foresee(self, state: FilterState, view: View, priority: int) -> IntArray:
+        return filtering.foresee(state, view, priority)
+
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> IntArray | Skip:  # noqa: ARG002
         if not pod.shape.has_pod_affinity and not view.counters.terms.values:
             return SKIP

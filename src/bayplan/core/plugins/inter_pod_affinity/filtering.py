@@ -7,7 +7,7 @@ its own a node sees pods come to or leave that node alone, so of all domains onl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import and_
@@ -15,11 +15,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, RowArray, Rows
-from bayplan.core.columns.counters import PodCounter
+from bayplan.core.columns import ABSENT, ALL_ROWS, BoolArray, IdArray, IntArray, RowArray, Rows
+from bayplan.core.columns.counters import NodeCounts, PodCounter
 from bayplan.core.columns.labels import NodeLabels
 from bayplan.core.columns.shapes import PodShape
 from bayplan.core.columns.terms import TermKind
+from bayplan.core.framework.contract import OWN_PODS_DECIDE, UNFORESEEN
 from bayplan.core.plugins.inter_pod_affinity.counting import DomainCounts, meant_by
 from bayplan.core.snapshot import View
 
@@ -140,11 +141,9 @@ def _rules(shape: PodShape, view: View) -> Rules:
 
 
 def _existing_anti_affinity(rules: Rules, view: View) -> DomainCounts:
-    counters, existing = view.counters, DomainCounts(view.nodes.labels)
-    for term_id in counters.terms_reaching(rules.shape, rules.namespace_labels):
-        carried = counters.terms.values[term_id]
-        if carried.kind is TermKind.REQUIRED_ANTI:
-            existing.add(carried.term.topology_key, counters.carriers(term_id))
+    existing = DomainCounts(view.nodes.labels)
+    for key, term_id in _anti_affinity_reaching(rules, view):
+        existing.add(key, view.counters.carriers(term_id))
     return existing
 
 
@@ -199,6 +198,54 @@ def shift(state: FilterState, view: View, pod_rows: RowArray, node_rows: RowArra
         counted = counted[view.nodes.labels.column(key).ids[node_rows[counted]] != ABSENT]
         if len(counted):
             counts.shift(key, node_rows[counted], sign * times[counted].astype(np.int64))
+
+
+def foresee(state: FilterState, view: View, priority: int) -> IntArray:
+    """(nodes,) codes that stay whichever pods of a lower priority leave a node.
+
+    Where none of them counts for any rule a node's world is the cluster as it is.
+    """
+    codes = judge(state, view.nodes.labels, ALL_ROWS)
+    depends = np.zeros(view.nodes.count, dtype=np.bool_)
+    for pods in _counting_below(state.rules, view, priority):
+        depends |= pods.counts(view.nodes.count) > 0
+    if np.count_nonzero(depends):
+        codes[depends] = UNFORESEEN
+        codes[depends & _alone(state, view)] = OWN_PODS_DECIDE
+    return codes
+
+
+def _counting_below(rules: Rules, view: View, priority: int) -> Iterator[NodeCounts]:
+    """The pods of a lower priority that count for each of the rules."""
+    counters = view.counters
+    for pods in (rules.affinity_pods, *(pods for _, pods in rules.anti_affinity)):
+        if pods is not None:
+            yield counters.pods_matching(pods.key.matches, skip_terminating=False, below=priority).nodes
+    for _, term_id in _anti_affinity_reaching(rules, view):
+        yield counters.carriers_below(term_id, priority)
+
+
+def _alone(state: FilterState, view: View) -> BoolArray:
+    """(nodes,) nodes in whose domains no pod counts but those on the node itself."""
+    rules, count = state.rules, view.nodes.count
+    if rules.affinity_keys:
+        return np.zeros(count, dtype=np.bool_)  # the first of its kind counts pods everywhere
+    apart = [(key, pods.nodes) for key, pods in rules.anti_affinity]
+    existing = [(key, view.counters.carriers(term_id)) for key, term_id in _anti_affinity_reaching(rules, view)]
+    alone = np.ones(count, dtype=np.bool_)
+    for of_domains, on_nodes in ((state.anti_affinity.counts, apart), (state.existing.counts, existing)):
+        for key, elsewhere_too in of_domains.items():
+            alone &= sum(pods.counts(count) for at, pods in on_nodes if at == key) == elsewhere_too
+    return alone
+
+
+def _anti_affinity_reaching(rules: Rules, view: View) -> Iterator[tuple[str, int]]:
+    """Key and id of the terms by which running pods keep the incoming one away."""
+    counters = view.counters
+    for term_id in counters.terms_reaching(rules.shape, rules.namespace_labels):
+        carried = counters.terms.values[term_id]
+        if carried.kind is TermKind.REQUIRED_ANTI:
+            yield carried.term.topology_key, term_id
 
 
 def _effects(rules: Rules, view: View) -> Effects:

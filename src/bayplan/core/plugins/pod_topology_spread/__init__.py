@@ -72,6 +72,9 @@ class PodTopologySpread(SelectiveScorePlugin):
     def shift(self, state: HardState, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
         filtering.shift(state, view.pods.identity_ids[pod_rows], node_rows, sign)
 
+    def foresee(self, state: HardState, view: View, priority: int) -> IntArray:
+        return filtering.foresee(state, view, priority)
+
     def pre_score(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> SoftState | Skip:
         constraints = self._soft_constraints(pod, view)
         if not constraints:

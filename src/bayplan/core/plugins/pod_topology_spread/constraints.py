@@ -126,8 +126,9 @@ def counts_everywhere(constraint: SpreadConstraint, spec: PodSpec) -> bool:
 def included_nodes(constraints: Sequence[SpreadConstraint], spec: PodSpec, nodes: NodeTable) -> list[BoolArray]:
     """For each constraint (nodes,) the nodes whose pods its inclusion policies let count; never a ghost."""
     affine = tolerated = nodes.alive
-    if any(constraint.honors_affinity for constraint in constraints):
-        affine = match_required(nodes, required_nodes(spec))
+    required = required_nodes(spec)
+    if required.restricts and any(constraint.honors_affinity for constraint in constraints):
+        affine = match_required(nodes, required)
     if any(constraint.honors_taints for constraint in constraints):
         tolerated = nodes.alive & _tolerated(spec.tolerations, nodes, compares=constraints[0].compares)
     return [
@@ -186,10 +187,24 @@ def _given(args: PodTopologySpreadArgs) -> tuple[TopologySpreadConstraint, ...]:
 def _selected_by_services(shape: PodShape, objects: Objects) -> dict[str, str]:
     """The selectors of all services that select the pod; they cannot contradict each other."""
     selected: dict[str, str] = {}
-    for (namespace, _), service in objects.services.items():
-        if namespace == shape.namespace and service.spec.selector.items() <= shape.labels.items():
-            selected |= service.spec.selector
+    by_label, labels = _service_selectors(shape.namespace, objects), shape.labels.items()
+    for label in labels:
+        for selector in by_label.get(label, ()):
+            if selector.items() <= labels:
+                selected |= selector
     return selected
+
+
+def _service_selectors(namespace: str, objects: Objects) -> Mapping[tuple[str, str], Sequence[Mapping[str, str]]]:
+    """The selectors of the namespace's services, by their first label; an empty one adds nothing to any other."""
+    key = ("service selectors", namespace)
+    by_label: dict[tuple[str, str], list[Mapping[str, str]]] | None = objects.remembered.get(key)
+    if by_label is None:
+        by_label = objects.remembered[key] = {}
+        for (space, _), service in objects.services.items():
+            if space == namespace and service.spec.selector:
+                by_label.setdefault(next(iter(service.spec.selector.items())), []).append(service.spec.selector)
+    return by_label
 
 
 def _narrowed(written: LabelSelector | None, selected: Mapping[str, str]) -> CompiledSelector:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, RowArray, Rows
+from bayplan.core.columns import ABSENT, ALL_ROWS, BoolArray, IdArray, IntArray, RowArray, Rows
 from bayplan.core.columns.counters import PodCounter
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import UNFORESEEN
 from bayplan.core.plugins.pod_topology_spread.constraints import (
     SpreadConstraint,
     counts_everywhere,
@@ -112,6 +113,32 @@ def shift(state: HardState, identity_ids: IdArray, node_rows: RowArray, sign: in
     for delta, domains, matching in zip(state.deltas, state.domains, state.matching, strict=True):
         moving = matching[identity_ids] & domains.counting[node_rows]
         np.add.at(delta, node_rows[moving], sign)
+
+
+def foresee(state: HardState, view: View, priority: int) -> IntArray:
+    """(nodes,) codes that stay whichever pods of a lower priority leave a node; UNFORESEEN elsewhere.
+
+    The more of its pods leave, the less is a node's domain too full. So a code that is the same with all of them and
+    with none is the same with any.
+    """
+    codes = judge(state, ALL_ROWS)
+    leaving = _leaving(state, view, priority)
+    if np.count_nonzero(leaving):
+        deltas = -leaving if state.deltas is None else state.deltas - leaving
+        without = HardState(state.domains, state.counters, state.matching, deltas)
+        codes[judge(without, ALL_ROWS) != codes] = UNFORESEEN
+    return codes
+
+
+def _leaving(state: HardState, view: View, priority: int) -> IdArray:
+    """(constraints, nodes) pods of a lower priority whose leaving a node's own domain would notice."""
+    counts = [
+        view.counters.pods_matching(counter.key.matches, skip_terminating=False, below=priority)
+        for counter in state.counters
+    ]
+    return np.stack(
+        [it.nodes.counts(view.nodes.count) * at.counting for it, at in zip(counts, state.domains, strict=True)]
+    )
 
 
 def _domains(

@@ -9,21 +9,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, FloatArray, IdArray, IntArray, RowArray
+from bayplan.core.columns import BoolArray, FloatArray, IdArray, IntArray, RowArray
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import MAX_NODE_SCORE
 from bayplan.core.plugins.pod_topology_spread.constraints import (
     SpreadConstraint,
+    counts_everywhere,
     included_nodes,
     pod_counter,
     pod_counts,
     topology_columns,
 )
 from bayplan.core.snapshot import View
+from bayplan.model.selectors import CompiledSelector
 from bayplan.model.well_known import HOSTNAME
 
 
@@ -32,17 +35,26 @@ class ScoredConstraint:
     """What one constraint adds to a node's score."""
 
     present: BoolArray | None  # (nodes,) nodes that have the key; others get nothing added. None: all have it
-    counts: IntArray | IdArray  # (nodes,) pods in the node's domain
+    places: RowArray | None  # (nodes,) where in `counts` a node's domain is; None: a node is a domain of its own
+    counts: IntArray | IdArray  # (domains,) or (nodes,) pods
     weight: float
     max_skew: int
 
     def addends(self, rows: RowArray) -> FloatArray:
         """(rows,)"""
-        values = self.counts[rows].astype(np.float64)
-        values *= self.weight
-        values += float(self.max_skew - 1)
+        values: FloatArray
+        if self.places is None:
+            values = self._values(self.counts[rows])
+        else:
+            values = self._values(self.counts)[self.places[rows]]
         if self.present is not None:
             values *= self.present[rows]
+        return values
+
+    def _values(self, counts: IntArray | IdArray) -> FloatArray:
+        values = counts.astype(np.float64)
+        values *= self.weight
+        values += float(self.max_skew - 1)
         return values
 
 
@@ -58,24 +70,41 @@ def prepare(
     constraints: Sequence[SpreadConstraint], require_all: bool, pod: PodInfo, view: View, feasible_rows: RowArray
 ) -> SoftState:
     """Totals of the domains, and how much each constraint weighs."""
-    columns, complete = topology_columns(constraints, view.nodes)
-    considered = complete if require_all else view.nodes.alive
-    rows = feasible_rows[considered[feasible_rows]]
+    nodes = view.nodes
+    columns, complete = topology_columns(constraints, nodes)
+    all_are_complete = np.count_nonzero(complete) == nodes.alive_count
+    considered, rows = nodes.alive, feasible_rows
+    if require_all and not all_are_complete:
+        considered, rows = complete, feasible_rows[complete[feasible_rows]]
     none_is_ignored = len(rows) == len(feasible_rows)
     scored = []
+    node_counts = _counts_by_selector(constraints, pod, view)
     for constraint, column in zip(constraints, columns, strict=True):
-        node_counts = pod_counts(constraint, pod_counter(constraint, pod.namespace, view), view)
-        counts: IntArray | IdArray
+        counts = node_counts[constraint.selector]
+        present = None if all_are_complete or (require_all and none_is_ignored) else column.present
         if constraint.topology_key == HOSTNAME:
             # A host is a domain of its own: its pods count even where the inclusion policies leave it out.
-            counts, size = np.zeros_like(node_counts) if view.bare else node_counts, len(rows)
+            own_counts = np.zeros_like(counts) if view.bare else counts
+            weight = natural_log(len(rows) + 2)
+            scored.append(ScoredConstraint(present, None, own_counts, weight, constraint.max_skew))
         else:
-            (included,) = included_nodes([constraint], pod.spec, view.nodes)
-            counts, size = _domain_counts(column, node_counts, considered & included, rows)
-        weight = natural_log(size + 2)
-        present = None if require_all and none_is_ignored else column.present
-        scored.append(ScoredConstraint(present, counts, weight, constraint.max_skew))
+            counting = considered
+            if not counts_everywhere(constraint, pod.spec):
+                counting = considered & included_nodes([constraint], pod.spec, nodes)[0]
+            totals, weight = _totals(column, counts, counting), natural_log(column.domain_count(rows) + 2)
+            scored.append(ScoredConstraint(present, column.places, totals, weight, constraint.max_skew))
     return SoftState(scored, None if none_is_ignored else ~considered)
+
+
+def _counts_by_selector(
+    constraints: Sequence[SpreadConstraint], pod: PodInfo, view: View
+) -> dict[CompiledSelector, IdArray]:
+    """For each selector (nodes,) pods; often the constraints of a pod have one in common."""
+    counts: dict[CompiledSelector, IdArray] = {}
+    for constraint in constraints:
+        if constraint.selector not in counts:
+            counts[constraint.selector] = pod_counts(constraint, pod_counter(constraint, pod.namespace, view), view)
+    return counts
 
 
 def raw_scores(state: SoftState, rows: RowArray) -> IntArray:
@@ -107,6 +136,7 @@ def _scaled(scores: IntArray) -> IntArray:
     return MAX_NODE_SCORE * (highest + lowest - scores) // highest
 
 
+@lru_cache(maxsize=256)
 def natural_log(value: int) -> float:
     """The logarithm as Go computes it (fdlibm); the C library differs in the last bit for some arguments."""
     fraction, exponent = math.frexp(value)
@@ -133,17 +163,12 @@ _L6 = 1.531383769920937332e-01
 _L7 = 1.479819860511658591e-01
 
 
-def _domain_counts(
-    column: LabelColumn, node_counts: IdArray, counting: BoolArray, rows: RowArray
-) -> tuple[IntArray, int]:
-    """(nodes,) pods in each node's domain, and how many domains the feasible `rows` stand in."""
-    # Nodes without the key share the domain of the empty value, be there nodes that really have it or not.
-    empty = column.values.find("")
-    places = np.where(column.ids == ABSENT, column.domains if empty == ABSENT else empty, column.ids)
-    totals = np.bincount(places[counting], weights=node_counts[counting], minlength=column.domains + 1)
-    feasible = np.zeros(column.domains + 1, dtype=np.bool_)
-    feasible[places[rows]] = True
-    return totals.astype(np.int64)[places], int(np.count_nonzero(feasible))
+def _totals(column: LabelColumn, node_counts: IdArray, counting: BoolArray) -> IntArray:
+    """(domains + 1,) pods in each domain, as `places` of the column have them: few nodes have any."""
+    held = np.flatnonzero(node_counts)
+    held = held[counting[held]]
+    totals = np.bincount(column.places[held], weights=node_counts[held], minlength=column.domains + 1)
+    return totals.astype(np.int64)
 
 
 def _rounded(sums: FloatArray) -> IntArray:

@@ -8,6 +8,7 @@ import pytest
 
 from bayplan import Cluster
 from bayplan.analysis.answers.audit.rules import RULES, Level
+from bayplan.model.volumes import PersistentVolumeClaimSpec
 from bayplan.testing import builders as make
 from bayplan.testing.pods import PodBuilder
 
@@ -244,6 +245,29 @@ def test_a_volume_on_the_node_strands_its_pod() -> None:
     disk = make.volume("disk").bound_to(held).node_affinity(f"{HOST} in (a)")
     stuck = owned("db-0", "a", "db", "StatefulSet").claim("data")
     assert broken(*NODES, held, disk, stuck)["node-failure-strands"] == ["StatefulSet default/db"]
+
+
+def test_claims_that_go_with_a_pod_are_made_again() -> None:
+    volume = owned("web-1", "a").ephemeral("tmp", PersistentVolumeClaimSpec(storage_class_name="late"))
+    late = make.storage_class("late", mode="WaitForFirstConsumer")
+    made = make.claim("web-1-tmp").storage_class("late").bound("pv").owner(volume)
+    pinned = make.volume("pv").bound_to(made).node_affinity(f"{HOST} in (a)")
+    found = broken(*NODES, late, made, pinned, volume)
+    assert found.keys() & {"node-failure-strands", "never-fits"} == set()
+
+
+def test_claims_that_a_provisioner_will_bind_are_no_constraint() -> None:
+    soon = make.claim("data").storage_class("fast")
+    waiting = web(1, sized().claim("data"))
+    assert "never-fits" not in broken(*NODES, make.storage_class("fast"), soon, waiting)
+    assert broken(*NODES, waiting)["never-fits"] == ["Deployment default/web"]  # nobody has made the claim
+
+
+def test_a_class_that_is_not_in_the_input_says_nothing_of_priorities() -> None:
+    made = make.replica_set("web").replicas(1).template(sized().priority(5, class_name="gone").labels(app="web"))
+    found = broken(*NODES, made, owned("web-1", "a").priority(5, class_name="gone"))
+    assert "stale-priority" not in found
+    assert found["unknown-class"] == ["ReplicaSet default/web"]
 
 
 def test_a_daemon_that_takes_no_room_is_not_worth_evicting() -> None:

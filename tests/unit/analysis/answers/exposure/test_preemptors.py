@@ -22,7 +22,7 @@ THINGS = (
 
 def against(*new: Builder[Any]) -> list[tuple[str, tuple[str, ...], tuple[str, ...]]]:
     cluster = Cluster([thing.obj() for thing in THINGS])
-    answer = cluster.exposure("a", against=[each.obj() for each in new])
+    answer = cluster.exposure("a", against=[each.dict() for each in new])
     return [(each.outcome.node, each.evicts, each.evicts_if_pinned) for each in answer.against]
 
 

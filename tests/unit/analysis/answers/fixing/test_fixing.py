@@ -178,6 +178,16 @@ def test_an_edit_and_something_around_the_pod() -> None:
     assert (Kind.NODE_SELECTOR, Kind.UNCORDON) in kinds(answer)
 
 
+def test_a_larger_set_where_no_pair_helps() -> None:
+    things = (node("n").taint("gpu").label("a", "b"), pod("y").port(80).running("n"))
+    wanting = pod("x").cpu("5").port(80).node_selector(a="b", disk="ssd").pod_affinity(HOST, "app=z")
+    (fix,) = fixes_of(*things, wanting).fixes
+    needed = {Kind.REQUEST, Kind.TOLERATION, Kind.NODE_SELECTOR, Kind.HOST_PORT, Kind.POD_AFFINITY}
+    assert {change.kind for change in fix.changes} == needed
+    assert [(change.what, change.after) for change in fix.changes if change.after] == [("cpu", 4000)]
+    assert "a=b" not in {change.what for change in fix.changes}
+
+
 def test_a_pod_that_needs_no_fix() -> None:
     fits = fixes_of(node("n"), pod("x"))
     assert (fits.is_fine, fits.fits_on, fits.fixes) == (True, "n", ())

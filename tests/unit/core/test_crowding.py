@@ -1,0 +1,87 @@
+"""Crowding: nominated pods count as present, whatever happened since anybody looked, unless they matter less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from tests.preempting import default_profile
+from tests.support import cache_of
+
+from bayplan.core.cache import Cache
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.crowding import PRIORITIES_MAX, CrowdedUsage, Crowds
+from bayplan.core.deciding import Decider
+from bayplan.core.decision import Fits
+from bayplan.testing.builders import node, pod
+
+PROFILES = {"default-scheduler": default_profile()}
+
+
+def cluster() -> Cache:
+    cache = cache_of(*(node(name).capacity(cpu=4, memory="8Gi").obj() for name in "abc"))
+    cache.nominate(pod("waits").cpu(3).priority(10).obj(), "a")
+    return cache
+
+
+def wanting(cache: Cache, cpu: int = 2, priority: int = 5) -> PodInfo:
+    return cache.info(pod(f"p{priority}-{cpu}").cpu(cpu).priority(priority).obj())
+
+
+CHANGES: dict[str, Callable[[Cache], object]] = {
+    "nothing": lambda cache: cache,
+    "a pod comes to a crowded node": lambda cache: cache.add_pod(pod("x").cpu(1).running("a").obj()),
+    "a pod comes to another": lambda cache: cache.add_pod(pod("x").cpu(1).running("b").obj()),
+    "another is nominated": lambda cache: cache.nominate(pod("y").cpu(1).priority(5).obj(), "b"),
+    "one of less importance is nominated": lambda cache: cache.nominate(pod("y").cpu(1).priority(4).obj(), "b"),
+    "a second is nominated": lambda cache: cache.nominate(pod("y").cpu(1).priority(5).obj(), "a"),
+    "a nomination ends": lambda cache: cache.remove_pod("default/waits"),
+    "a node changes": lambda cache: cache.add_node(node("a").capacity(cpu=16).obj()),
+    "a node goes": lambda cache: cache.remove_node("a"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_crowded_usage_follows_what_happens(change: str) -> None:
+    cache = cluster()
+    crowds = Crowds()
+    crowds.seen_by(wanting(cache), cache.view())
+    CHANGES[change](cache)
+    followed, fresh = crowds.seen_by(wanting(cache), cache.view()), CrowdedUsage(wanting(cache), cache.view())
+    assert followed.crowded.tolist() == fresh.crowded.tolist()
+    crowded = fresh.crowded
+    for column in ("requested", "nonzero_requested", "pod_counts"):
+        found, expected = (getattr(it.world.usage, column)[crowded].tolist() for it in (followed, fresh))
+        assert found == expected, column
+
+
+@pytest.mark.parametrize("cpu", [1, 2])
+@pytest.mark.parametrize("change", CHANGES)
+def test_decisions_are_those_of_a_full_attempt(change: str, cpu: int) -> None:
+    """Before a change and after it; the pod takes no room, so that node a would be chosen if it were not crowded."""
+    cache = cluster()
+    decider = Decider(PROFILES)
+    for step in ("nothing", "nothing", change):
+        CHANGES[step](cache)
+        found = decider.decide(wanting(cache, cpu), cache.view())
+        expected = Decider(PROFILES, reuse=False).decide(wanting(cache, cpu), cache.view())
+        assert isinstance(found, Fits)
+        assert isinstance(expected, Fits)
+        assert (found.row, found.total) == (expected.row, expected.total)
+        assert sorted(found.tied_rows.tolist()) == sorted(expected.tied_rows.tolist())
+
+
+def test_a_pod_makes_room_for_none_of_less_importance() -> None:
+    cache = cluster()
+    decider = Decider(PROFILES)
+    for _ in range(2):
+        rows = [decider.decide(wanting(cache, 2, priority), cache.view()).row for priority in (10, 11)]  # type: ignore[union-attr]
+        assert [cache.nodes.names[row] for row in rows] == ["b", "a"]
+
+
+def test_usages_of_a_few_priorities_are_kept() -> None:
+    cache = cluster()
+    crowds = Crowds()
+    for priority in range(3 * PRIORITIES_MAX):
+        crowds.seen_by(wanting(cache, 1, priority), cache.view())
+        assert len(crowds._by_priority) <= PRIORITIES_MAX

@@ -1,0 +1,131 @@
+"""How the answer of drain reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.changing import cluster_of, owned
+
+from bayplan.analysis.answers.drain import MIRROR_ANNOTATION
+from bayplan.report.answers.drain import drain_parts, first_reason
+from bayplan.report.answers.parts import Code, Part, Sentence, Table, Tone, cell
+from bayplan.testing import builders as make
+from bayplan.testing.building import Builder
+from bayplan.testing.pods import PodBuilder
+
+A, B = make.node("a").capacity(cpu="2"), make.node("b").capacity(cpu="2")
+BUDGET = make.budget("guard").selects(app="web").allows(0)
+
+
+def web(name: str, node: str = "a", cpu: str = "1") -> PodBuilder:
+    return owned(name).labels(app="web").cpu(cpu).running(node)
+
+
+def parts(*things: Builder[Any], nodes: tuple[str, ...] = ("a",), rolling: bool = False) -> list[Part]:
+    return list(drain_parts(cluster_of(*things).drain(nodes, rolling=rolling)))
+
+
+def rows(shown: list[Part]) -> list[list[list[str]]]:
+    return [[[cell(content).text for content in row] for row in part.rows] for part in shown if isinstance(part, Table)]
+
+
+LOW, HIGH = owned("low").cpu("2").running("b"), owned("high").cpu("2").priority(9).running("a")
+SPARE = make.node("c").capacity(cpu="2").taint("spare")
+
+
+@pytest.mark.parametrize(
+    ("things", "says", "tone"),
+    [
+        ([A], "Yes: a can be drained: nothing has to find another place.", Tone.GOOD),
+        ([A, B, web("p")], "Yes: a can be drained: its pod finds a place.", Tone.GOOD),
+        ([A, B, web("p"), web("q")], "Yes: a can be drained: both pods find a place.", Tone.GOOD),
+        ([A, web("p")], "No: if a is drained, 1 pod finds no place.", Tone.BAD),
+        (
+            [A, B, BUDGET, web("p")],
+            "No: a cannot be drained, for 1 pod may not leave because of disruption budget default/guard.",
+            Tone.BAD,
+        ),
+        ([A, B, make.pod("bare").running("a")], "No: if a is drained, 1 bare pod would be gone for good.", Tone.BAD),
+        (
+            [A, B, SPARE, HIGH, owned("low").cpu("2").tolerates("spare").running("b")],
+            "Yes: a can be drained: its pod finds a place, and 1 other pod must make room.",
+            Tone.WARN,
+        ),
+    ],
+)
+def test_the_first_sentence_is_the_answer(things: list[Builder[Any]], says: str, tone: Tone) -> None:
+    assert parts(*things)[0] == Sentence(says, tone)
+
+
+def test_where_pods_go_and_whom_they_evict() -> None:
+    shown = parts(A, B, LOW, HIGH)
+    assert rows(shown) == [
+        [["1", "default/high", "b", "default/low"]],
+        [["default/low", "0", "b", "default/high", "pending"]],
+    ]
+
+
+def test_what_the_api_server_says() -> None:
+    shown = parts(A, B, BUDGET, web("p"))
+    ((pod, budget, message),) = rows(shown)[-1]
+    assert (pod, budget) == ("default/p", "default/guard")
+    assert message.startswith("Cannot evict pod as it would violate the pod's disruption budget.")
+
+
+def test_the_commands_name_the_options_that_kubectl_wants() -> None:
+    daemon = make.pod("d").owner(make.daemon_set("d")).running("a")
+    mirror = make.pod("m").annotations({MIRROR_ANNOTATION: "x"}).owner("Node", "a").running("a")
+    shown = parts(A, B, daemon, mirror)
+    assert [part.text for part in shown if isinstance(part, Sentence)][1:] == [
+        "1 pod of DaemonSets stays (--ignore-daemonsets).",
+        "1 pod that the kubelet runs from a file stays.",
+    ]
+    assert shown[-1] == Code("kubectl drain a --ignore-daemonsets", "sh")
+
+
+def test_no_command_for_what_does_not_work() -> None:
+    assert not any(isinstance(part, Code) for part in parts(A, web("p")))
+
+
+def test_a_pool_node_by_node() -> None:
+    shown = parts(A, B, owned("p").cpu("2").running("a"), nodes=("a", "b"), rolling=True)
+    assert shown[0] == Sentence("Yes: a and b can be drained one after another: its pod finds a place.", Tone.GOOD)
+    assert rows(shown)[0] == [["a", "1", "1", "0", "0", "empty"], ["b", "1", "1", "0", "0", "empty"]]
+    assert isinstance(shown[-1], Code)
+    assert shown[-1].text.splitlines() == [
+        "kubectl drain a",
+        "kubectl uncordon a",
+        "kubectl drain b",
+        "kubectl uncordon b",
+    ]
+
+
+def test_a_pod_that_waits_for_its_node() -> None:
+    shown = parts(A, B, web("p", cpu="2"), web("q", "b", cpu="2"), nodes=("a", "b"), rolling=True)
+    assert shown[0] == Sentence(
+        "Yes: a and b can be drained one after another: both pods find a place, 2 of them only when a node is back.",
+        Tone.GOOD,
+    )
+    assert [row[-1] for row in rows(shown)[0]] == ["empty; pods wait until it is back"] * 2
+    assert [row[-1] for row in rows(shown)[1]] == ["waits until the node is back"] * 2
+
+
+def test_nodes_behind_one_that_cannot_be_drained() -> None:
+    shown = parts(A, B, BUDGET, web("p"), nodes=("a", "b"), rolling=True)
+    assert [row[-1] for row in rows(shown)[0]] == ["stopped by a budget", "not reached"]
+
+
+@pytest.mark.parametrize(
+    ("message", "short"),
+    [
+        (
+            "0/3 nodes are available: 3 Insufficient example.com/gpu. preemption: 0/3 nodes are available.",
+            "0/3 nodes are available: 3 Insufficient example.com/gpu",
+        ),
+        ("0/0 nodes are available.", "0/0 nodes are available"),
+        ("no nodes available to schedule pods", "no nodes available to schedule pods"),
+    ],
+)
+def test_the_first_reason(message: str, short: str) -> None:
+    assert first_reason(message) == short
