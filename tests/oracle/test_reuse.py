@@ -303,14 +303,14 @@ def test_little_is_kept(steps: list[Step]) -> None:
         play(steps)
 
 
-#: The only node with a soft taint is full when the last pod comes: no score is scaled by it any more.
+#: The only node with two soft taints is full when the last pod but one comes: the scores of all others, which have one,
+#: are no longer measured by it. Then one loses its taint.
 TAINTED_AND_FULL: list[Step] = [
-    ("node", 0, 2, 1),
-    (DECIDE, 0, 0, 1),
-    (AGAIN, 0, 0, 1),
+    *(("node", number, 2, 1 + (number == 0)) for number in range(4)),
+    *((DECIDE, 0, 0, 1), (AGAIN, 0, 0, 0), (AGAIN, 0, 0, 0)),
     ("run", 2, 0, 0),
     (AGAIN, 0, 0, 1),
-    ("node", 0, 2, 0),
+    ("node", 3, 2, 0),
     (AGAIN, 0, 0, 1),
 ]
 #: A node that was closed to the pod opens, and is the only one with the label it prefers.
