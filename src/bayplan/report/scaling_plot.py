@@ -28,6 +28,8 @@ FAMILIES = {
         "mixed-nominated",
         "unique",
         "node-affinity",
+        "mixed-100k",
+        "million",
     ),
     "pods beside each other": ("services", "spread", "spread-soft", "anti-affinity", "affinity"),
     "preemption": ("preempt", "preempt-spread", "preempt-apart", "unschedulable"),
@@ -57,6 +59,7 @@ def _figure(points: Sequence[ScalePoint]) -> Any:
             _draw(panel, [point for point in points if point.varied == varied], names)
             panel.set(title=family, xlabel=label)
         row[0].set(ylabel="µs")
+        row[0].set_ylim(top=row[0].get_ylim()[1] * 3)  # room for the legends
     return figure
 
 
@@ -71,7 +74,7 @@ def _draw(panel: Any, points: Sequence[ScalePoint], names: Sequence[str]) -> Non
         few, many = (function(point.measured.nodes for point in points) for function in (min, max))
         panel.plot([few, many], [10, 10 * many / few], color="grey", linestyle=":", label="linear")
     panel.grid(alpha=0.3)
-    panel.legend(fontsize="small")
+    panel.legend(fontsize="x-small", ncols=2, loc="upper left")
     panel.xaxis.set_major_formatter("{x:,.0f}")
     panel.yaxis.set_major_formatter("{x:,.0f}")
 
