@@ -19,6 +19,8 @@ from rich.terminal_theme import MONOKAI
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.cli.demo import FILES, URGENT_POD, objects_of
+from bayplan.report.answers.audit import audit_parts
+from bayplan.report.answers.capacity import capacity_parts
 from bayplan.report.answers.drain import drain_parts
 from bayplan.report.answers.exposure import ranking_parts
 from bayplan.report.answers.fix import fix_parts
@@ -39,6 +41,8 @@ Commands: TypeAlias = dict[str, Callable[[Cluster], Iterable[Part]]]
 PICTURES: Commands = {
     f"explain {URGENT_POD}": lambda cluster: explanation_parts(cluster.explain(URGENT_POD).document()),
     "exposure": lambda cluster: ranking_parts(cluster.exposure_ranking()),
+    "capacity --pod cpu=500m,memory=1Gi": lambda cluster: capacity_parts(cluster.capacity(["cpu=500m,memory=1Gi"])),
+    "audit": lambda cluster: audit_parts(cluster.audit()),
     f"fix {URGENT_POD}": lambda cluster: fix_parts(cluster.fix(URGENT_POD)),
 }
 #: Of the example for changes.

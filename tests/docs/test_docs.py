@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bayplan.analysis.answers.audit.rules import RULES as AUDIT_RULES
 from bayplan.cli import demo
 from bayplan.cli.main import run
 from bayplan.testing.check_plugin import RULES
@@ -25,6 +26,7 @@ CHANGES = ROOT / "examples" / "whatif"
 PICTURES = {
     "explain": ("explain", demo.URGENT_POD),
     "exposure": ("exposure",),
+    "capacity": ("capacity", "--pod", "cpu=500m,memory=1Gi"),
     "fix": ("fix", demo.URGENT_POD),
     "whatif": ("whatif", "--apply", f"{CHANGES}/search.yaml", "-f", f"{CHANGES}/cluster.yaml"),
     "drain": ("drain", "-l", "pool=a", "--rolling", "-f", f"{CHANGES}/cluster.yaml"),
@@ -157,6 +159,12 @@ def test_the_guide_shows_the_plugins_that_are_in_the_example() -> None:
 def test_the_guide_lists_the_rules_for_plugins() -> None:
     page = text_of(ROOT / "docs" / "guide" / "plugins.md")
     assert [rule for rule, says in RULES.items() if f"| `{rule}` | {says} |" not in page] == []
+
+
+def test_the_guide_lists_the_rules_of_an_audit() -> None:
+    page = text_of(ROOT / "docs" / "guide" / "audit.md")
+    rows = (f"| `{name}` | {rule.level} | {rule.title} | {rule.fix} |" for name, rule in AUDIT_RULES.items())
+    assert [row for row in rows if row not in page] == []
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "console")], ids=name_of)

@@ -40,6 +40,10 @@ QUESTIONS = (
     ("explain", "default/wide", "-o", "json"),
     ("explain", "deployment/web", "--all-reasons"),
     ("explain", "default/drawing"),
+    ("exposure",),
+    ("exposure", "default/big"),
+    ("fix", "default/wide"),
+    ("fix", "deployment/web", "-o", "json"),
     ("place",),
     ("place", "-o", "json", "--ties", "seed:3"),
 )

@@ -130,7 +130,7 @@ def _bench_scaling(
     if find_spec("matplotlib") is None:
         raise click.UsageError("--scale needs matplotlib: pip install 'bayplan[plot]'")
     points: list[ScalePoint] = []
-    chosen = workloads or tuple(WORKLOADS)
+    chosen = workloads or USUAL
     for point in measure_scaling(chosen, pods or PODS_BY_DEFAULT, node_counts or NODE_COUNTS):
         found = point.measured
         note(f"{found.workload}, {found.nodes:,} nodes, {found.running:,} pods running: {found.p50_us:,.0f} µs")

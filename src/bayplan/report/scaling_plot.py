@@ -15,8 +15,8 @@ from bayplan.analysis.bench.machine import Machine
 from bayplan.analysis.bench.scaling import NODES_UNDER_PODS, ScalePoint
 
 _AXES = (
-    ("nodes", "nodes", "no other pods"),
-    ("running", "pods running already", f"{NODES_UNDER_PODS:,} nodes"),
+    ("nodes", "nodes"),
+    ("running", f"pods running already on {NODES_UNDER_PODS:,} nodes"),
 )
 #: Workloads that are drawn together, by what their decisions look at.
 FAMILIES = {
@@ -28,8 +28,10 @@ FAMILIES = {
         "mixed-nominated",
         "unique",
         "node-affinity",
+        "mixed-100k",
+        "million",
     ),
-    "other pods": ("services", "spread", "spread-soft", "anti-affinity", "affinity"),
+    "pods beside each other": ("services", "spread", "spread-soft", "anti-affinity", "affinity"),
     "preemption": ("preempt", "preempt-spread", "preempt-apart", "unschedulable"),
     "claims": ("volumes", "devices"),
 }
@@ -52,11 +54,12 @@ def _figure(points: Sequence[ScalePoint]) -> Any:
     figure = Figure(figsize=(4.2 * len(shown), 8), layout="constrained")
     figure.suptitle("Microseconds per decision (median)")
     panels = figure.subplots(len(_AXES), len(shown), sharey=True, squeeze=False)
-    for row, (varied, label, constant) in zip(panels, _AXES, strict=True):
+    for row, (varied, label) in zip(panels, _AXES, strict=True):
         for panel, (family, names) in zip(row, shown.items(), strict=True):
             _draw(panel, [point for point in points if point.varied == varied], names)
-            panel.set(title=f"{family}, {constant}", xlabel=label)
+            panel.set(title=family, xlabel=label)
         row[0].set(ylabel="µs")
+        row[0].set_ylim(top=row[0].get_ylim()[1] * 3)  # room for the legends
     return figure
 
 
@@ -71,7 +74,7 @@ def _draw(panel: Any, points: Sequence[ScalePoint], names: Sequence[str]) -> Non
         few, many = (function(point.measured.nodes for point in points) for function in (min, max))
         panel.plot([few, many], [10, 10 * many / few], color="grey", linestyle=":", label="linear")
     panel.grid(alpha=0.3)
-    panel.legend(fontsize="small")
+    panel.legend(fontsize="x-small", ncols=2, loc="upper left")
     panel.xaxis.set_major_formatter("{x:,.0f}")
     panel.yaxis.set_major_formatter("{x:,.0f}")
 

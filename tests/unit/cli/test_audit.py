@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -69,3 +70,15 @@ def test_bad_input(bayplan: Bayplan, careless: str, arguments: tuple[str, ...], 
     said = bayplan("audit", "-f", careless, *arguments)
     assert (said.code, said.out) == (2, "")
     assert message in said.err
+
+
+def test_all_manifests_and_dumps(bayplan: Bayplan, shared: Path) -> None:
+    """Alone, and together with the nodes of a dump."""
+    nodes = str(shared / "data" / "nodes" / "honeycomb-nodes.json")
+    files = sorted((shared / "data" / "manifests").glob("*.yaml")) + sorted((shared / "data" / "nodes").glob("*.json"))
+    assert len(files) > 30
+    for file in files:
+        for beside in ([], [nodes] if str(file) != nodes else []):
+            said = bayplan("audit", "-f", str(file), *beside)
+            assert said.code in (0, 1), f"{file.name}: {said.err}"
+            assert said.out

@@ -124,8 +124,10 @@ class Course:
         let_go(self.cache, [object_key(pod) for pod in lost])
         found = [self._leave(pod, cause, by, for_good=for_good) for pod in lost]
         for key in keys:
-            unplaced = self.waiting.pop(key, None)
-            if unplaced is not None:
+            unplaced = self.waiting.get(key)
+            # In place of a pod that waits its controller makes another one that does.
+            if unplaced is not None and (for_good or not comes_back(unplaced.pod)):
+                del self.waiting[key]
                 found.append(_departure(unplaced.pod, "", cause, by, returns=False))
         self.departures += found
         self._bring_back(lost, found)

@@ -7,6 +7,7 @@ resources, taints and instance type) or nodes that the user describes. Everythin
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count, cycle
@@ -75,7 +76,8 @@ def node_kinds(cluster: Cluster, described: Iterable[str] = ()) -> list[NodeKind
         if isinstance(node, Node) and not node.spec.unschedulable:
             by_looks.setdefault(_looks(node), []).append(node)
     largest = sorted(by_looks.values(), key=len, reverse=True)[:KINDS_MAX]
-    return [_kind_of(nodes) for nodes in largest]
+    types = Counter(nodes[0].metadata.labels.get(INSTANCE_TYPE, "") for nodes in largest)
+    return [_kind_of(nodes, types) for nodes in largest]
 
 
 def nodes_needed(
@@ -160,11 +162,14 @@ def lasting_taints(node: Node) -> list[Taint]:
     return [taint for taint in node.spec.taints if not taint.key.startswith(NODE_STATE_TAINTS)]
 
 
-def _kind_of(nodes: Sequence[Node]) -> NodeKind:
+def _kind_of(nodes: Sequence[Node], types: Counter[str]) -> NodeKind:
+    """A kind is called by its type of instance; where nodes of one type differ, by the first of them as well."""
     by_zone: dict[str, Node] = {}
     for node in sorted(nodes, key=lambda node: node.metadata.name):
         labels = node.metadata.labels
         by_zone.setdefault(labels.get(ZONE) or labels.get(BETA_ZONE) or "", node)
     templates = tuple(replace(node, spec=NodeSpec(taints=lasting_taints(node))) for node in by_zone.values())
     first = nodes[0].metadata
-    return NodeKind(first.labels.get(INSTANCE_TYPE) or f"like {first.name}", templates, len(nodes))
+    instance_type, like = first.labels.get(INSTANCE_TYPE, ""), f"like {first.name}"
+    name = instance_type if instance_type and types[instance_type] == 1 else f"{instance_type} {like}".strip()
+    return NodeKind(name, templates, len(nodes))

@@ -32,6 +32,9 @@ ALL_ROWS = slice(None)
 
 ABSENT = -1
 
+#: Rows are many where at least one in so many is among them.
+DENSE = 32
+
 
 def row_array(rows: Any) -> RowArray:
     """Rows given as any sequence, in the dtype NumPy indexes with."""
@@ -66,9 +69,14 @@ _FEW = 32
 
 
 def distinct(rows: RowArray) -> RowArray:
-    """The rows in order, each once. Fast where all are the same one, as after most decisions."""
-    if len(rows) and np.count_nonzero(rows == rows[0]) == len(rows):
+    """The rows in order, each once. Fast where all are the same one, as after most decisions, or very many."""
+    if not len(rows):
+        return rows
+    if np.count_nonzero(rows == rows[0]) == len(rows):
         return rows[:1]
+    # To count them takes little time, but for each row there could be; to sort them takes time for each row given.
+    if rows.max() < DENSE * len(rows):
+        return np.flatnonzero(np.bincount(rows))
     # As `np.unique` does it, without the table of hashes that it makes for whole numbers.
     ordered = np.sort(rows)
     is_first = np.ones(len(ordered), dtype=np.bool_)

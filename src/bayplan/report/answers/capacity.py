@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from bayplan.analysis.answers.capacity import Capacity, Counted
 from bayplan.analysis.answers.headroom import Headroom
 from bayplan.analysis.answers.nodes_needed import NodesNeeded
+from bayplan.core.columns.resources import CPU_NAME
 from bayplan.report.answers.parts import Bar, Bars, Cell, Heading, Part, Sentence, Table, Tone
 from bayplan.report.explain.shortages import written_amount
 from bayplan.report.words import counted, listed
@@ -149,18 +150,21 @@ def _headroom(answer: Capacity) -> Iterator[Part]:
     columns = ("Resource", "Zone", "Nodes", "Offered", "Requested", "Free", "Largest piece", "On", "Share", "Left over")
     numeric = frozenset(columns) - {"Resource", "Zone", "On"}
     yield Table(columns, rows, numeric=numeric, flexible=frozenset({"On"}))
+    yield Heading("How much of it is requested now")
     yield Bars([_used(each) for each in answer.headroom if not each.zone], full=1.0)
 
 
 def _used(each: Headroom) -> Bar:
     share = each.requested / each.allocatable if each.allocatable else 0.0
     tone = Tone.BAD if share > _NEARLY_FULL else Tone.WARN if share > _FILLING_UP else Tone.PLAIN
-    return Bar(f"{each.resource} requested", share, _percent(each.requested, each.allocatable), tone)
+    return Bar(each.resource, share, _percent(each.requested, each.allocatable), tone)
 
 
 def _headroom_row(each: Headroom) -> tuple[str, ...]:
     def amount(number: int) -> str:
-        return written_amount(each.resource, number)
+        if each.resource != CPU_NAME:
+            return written_amount(each.resource, number)
+        return f"{number / 1000:,.3f}".rstrip("0").rstrip(".")  # cores
 
     return (
         each.resource if not each.zone else "",

@@ -91,6 +91,13 @@ def test_what_is_removed_for_good_does_not_come_back() -> None:
     assert [each.node for each in course.departures] == ["a", ""]
 
 
+def test_a_pod_that_waits_is_made_again_if_somebody_does() -> None:
+    course = course_of(ONE, owned("p").cpu("9"), make.pod("bare").cpu("9"))
+    course.remove(["default/p", "default/bare"], Cause.DELETED, "", for_good=False)
+    assert list(course.waiting) == ["default/p"]
+    assert [each.pod for each in course.departures] == ["default/bare"]
+
+
 def test_a_pod_that_got_a_node_runs_and_is_ready() -> None:
     course = course_of(ONE, make.pod("p"))
     course.settle()

@@ -39,6 +39,11 @@ def test_the_type_of_an_instance_is_its_name() -> None:
     assert [(each.kind, each.existing, each.nodes, each.fits) for each in answer.needed] == [("m5", 2, 1, 3)]
 
 
+def test_nodes_of_one_type_that_differ_are_kinds_of_their_own() -> None:
+    plain, tainted = (make.node(name).label("node.kubernetes.io/instance-type", "m5") for name in "ab")
+    assert needed(cluster_of(plain, tainted.taint("gpu")), "cpu=4", 2) == {"m5 like a": 1, "m5 like b": None}
+
+
 def test_new_nodes_come_in_all_zones_of_their_kind() -> None:
     nodes = [make.node(name).zone(name) for name in "abc"]
     spread = make.pod("x").labels(app="x").cpu("4").spread("topology.kubernetes.io/zone", "app=x").manifest()

@@ -75,15 +75,16 @@ def test_a_plugin_that_skips_is_timed_and_not_counted_as_asked() -> None:
 
 
 def test_a_reused_result_costs_a_plugin_one_look_at_the_changed_node() -> None:
-    watched = Watched(*nodes(3), pod("a").cpu("1").obj(), pod("b").cpu("1").obj())
+    """The second pod of a kind finds nothing yet: only then does it look as if more would come."""
+    watched = Watched(*nodes(3), *(pod(name).cpu("1").obj() for name in "abc"))
     watched.run()
     asked = watched.samples(EVALUATIONS)
-    assert asked["NodeResourcesFit", "Filter", OURS] == 2
+    assert asked["NodeResourcesFit", "Filter", OURS] == 3
     assert asked["TaintToleration", "Filter", OURS] == 1, "nothing that it reads has changed"
-    assert watched.samples("scheduler_batch_attempts_total") == {(OURS, "no_hint"): 1, (OURS, "hint_used"): 1}
-    assert watched.samples("scheduler_store_schedule_results_duration_seconds_count") == {(OURS,): 1}
+    assert watched.samples("scheduler_batch_attempts_total") == {(OURS, "no_hint"): 2, (OURS, "hint_used"): 1}
+    assert watched.samples("scheduler_store_schedule_results_duration_seconds_count") == {(OURS,): 2}
     assert watched.samples("scheduler_get_node_hint_duration_seconds_count") == {
-        ("no_hint", OURS): 1,
+        ("no_hint", OURS): 2,
         ("hint_used", OURS): 1,
     }
 

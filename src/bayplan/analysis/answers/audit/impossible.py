@@ -15,12 +15,15 @@ from bayplan.analysis.answers.audit.rules import Finding, in_short
 from bayplan.analysis.answers.audit.settling import can_be_decided, renewed
 from bayplan.analysis.answers.baseline import Baseline
 from bayplan.analysis.placement import Placer
+from bayplan.analysis.references import POD
 from bayplan.controllers.ownership import Workload, controller_reference, is_active
 from bayplan.core.cache import Cache
 from bayplan.core.columns.terms import AffinityTerm, compile_affinity
+from bayplan.core.plugins.volume_binding import UNBOUND_IMMEDIATE
 from bayplan.model.cluster import Namespace
-from bayplan.model.kinds import object_key
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import replace
 from bayplan.model.workloads import DaemonSet
 
@@ -65,16 +68,21 @@ def _pods_of(audited: Audited, workload: Workload) -> list[Pod]:
 
 
 def _empty(audited: Audited) -> Cache:
-    """The cluster without its pods, with what workloads would create besides pods."""
+    """The cluster without its pods and the devices they have been given, with what workloads would create besides."""
     configuration = audited.asking.configuration
     cache = Cache(configuration.gates, audited.asking.own_schedulers)
     for obj in audited.cluster.objects:
-        if not isinstance(obj, Pod):
+        if not isinstance(obj, Pod) and not _is_made_for_a_pod(obj):
             cache.add(obj)
     for new in {id(new.origin): new.origin for new in audited.planned.by_key.values()}.values():
         for brought in new.along:
             cache.add(brought)
     return cache
+
+
+def _is_made_for_a_pod(obj: Object) -> bool:
+    """New pods get new claims."""
+    return isinstance(obj, ResourceClaim) and any(owner.kind == POD for owner in obj.metadata.owner_references)
 
 
 def _alone_in_the_cluster(placer: Placer, baseline: Baseline, name: str, pods: Sequence[Pod]) -> Iterator[Finding]:
@@ -83,6 +91,8 @@ def _alone_in_the_cluster(placer: Placer, baseline: Baseline, name: str, pods: S
         outcome = placer.place(pod)
         if outcome.node is not None:
             placed.append(outcome.node)
+        elif UNBOUND_IMMEDIATE in outcome.message:
+            break  # a provisioner will see to it, and until then nothing is known
         elif not number:
             yield Finding("never-fits", name, in_short(outcome.message))
             break

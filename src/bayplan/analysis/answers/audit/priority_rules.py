@@ -13,7 +13,6 @@ from itertools import pairwise
 from bayplan.admission.priority import SYSTEM_CLASSES
 from bayplan.analysis.answers.audit.audited import Audited, name_of
 from bayplan.analysis.answers.audit.rules import Finding
-from bayplan.controllers.ownership import controller_reference
 from bayplan.model.cluster import PriorityClass
 
 _SYSTEM_NAMESPACES = "kube-"
@@ -61,10 +60,14 @@ def _unused(audited: Audited) -> Iterator[Finding]:
 def _users(audited: Audited) -> Iterator[Finding]:
     for template in audited.templates():
         name = template.spec.priority_class_name
-        if name and audited.priorities.get(name) is None:
+        if not _is_known(audited, name):
             yield Finding("unknown-class", template.name, f"there is no PriorityClass {name}")
         elif name in SYSTEM_CLASSES and not template.object.metadata.namespace.startswith(_SYSTEM_NAMESPACES):
             yield Finding("system-class-for-users", template.name, f"it has the class {name}")
+
+
+def _is_known(audited: Audited, class_name: str) -> bool:
+    return not class_name or audited.priorities.get(class_name) is not None
 
 
 def _stale(audited: Audited) -> Iterator[Finding]:
@@ -72,7 +75,7 @@ def _stale(audited: Audited) -> Iterator[Finding]:
     found: defaultdict[tuple[str, int, int], list[str]] = defaultdict(list)
     for pod in audited.pods:
         maker = audited.ownership.controller_of(pod.metadata)
-        if maker is None or controller_reference(pod.metadata) is None:
+        if maker is None or not _is_known(audited, maker.spec.template.spec.priority_class_name):
             continue
         now, new = pod.spec.priority or 0, audited.new_priority(maker.spec.template.spec)
         if now != new:

@@ -31,7 +31,7 @@ class Settled:
     evictions: list[tuple[Pod, Pod]] = field(default_factory=list)  # preemptor and victim
     loops: list[tuple[Pod, Pod]] = field(default_factory=list)  # evictions with which a loop closes
     placed: set[str] = field(default_factory=set)  # keys of pods that got a node, if only for a while
-    touched: set[str] = field(default_factory=set)  # nodes whose pods changed
+    touched: dict[str, None] = field(default_factory=dict)  # nodes whose pods changed, in order
 
 
 class Settling:
@@ -56,7 +56,7 @@ class Settling:
             heapq.heappush(waiting, (self._order(self._cache.info(pod), arrival), arrival, self._with_claims(pod)))
 
         def evict(preemptor: Pod, victim: Pod) -> None:
-            result.touched.add(victim.spec.node_name)
+            result.touched[victim.spec.node_name] = None
             result.evictions.append((preemptor, victim))
             one, other = object_key(preemptor), object_key(victim)
             pairs.add((one, other))
@@ -74,7 +74,7 @@ class Settling:
             if outcome.node is None:
                 result.stranded.append((pod, outcome.message))
                 continue
-            result.touched.add(outcome.node)
+            result.touched[outcome.node] = None
             result.placed.add(outcome.pod)
             here[outcome.pod] = replace(pod, spec=replace(pod.spec, node_name=outcome.node))
             for key in outcome.victims:

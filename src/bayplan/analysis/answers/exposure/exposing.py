@@ -20,6 +20,7 @@ from bayplan.controllers.ownership import Ownership
 from bayplan.core.columns import row_array
 from bayplan.core.columns.resources import PODS_NAME
 from bayplan.core.preemption.budgets import is_covered
+from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
@@ -35,7 +36,10 @@ class Exposing:
     def __init__(self, asking: Asking) -> None:
         self._cache = asking.cache()
         self._view = self._cache.view()
-        self._probing = Probing(self._cache, next(iter(asking.profiles.values())))
+        profiles = list(asking.profiles.values())
+        preempting = [profile for profile in profiles if DEFAULT_PREEMPTION in profile.post_filter]
+        self._preempts = bool(preempting)
+        self._probing = Probing(self._cache, [*preempting, *profiles][0])
         objects = asking.cluster.objects
         self.ownership = Ownership(objects)
         classes = PriorityClasses(obj for obj in objects if isinstance(obj, PriorityClass)).by_value()
@@ -104,6 +108,8 @@ class Exposing:
         nodes, row = self._view.nodes, self._view.nodes.rows_by_name.get(pod.spec.node_name)
         if row is None or not nodes.alive[row]:
             return f"its node {pod.spec.node_name} is not in the input"
+        if not self._preempts:
+            return "no profile of this configuration preempts"
         if priority_of(pod) >= PRIORITY_MAX:
             return "no priority is higher than its own"
         if self._cache.pods.foreign[self._cache.pods.rows_by_key[object_key(pod)]]:

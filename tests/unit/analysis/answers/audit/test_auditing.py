@@ -256,6 +256,20 @@ def test_claims_that_go_with_a_pod_are_made_again() -> None:
     assert found.keys() & {"node-failure-strands", "never-fits"} == set()
 
 
+def test_claims_that_a_provisioner_will_bind_are_no_constraint() -> None:
+    soon = make.claim("data").storage_class("fast")
+    waiting = web(1, sized().claim("data"))
+    assert "never-fits" not in broken(*NODES, make.storage_class("fast"), soon, waiting)
+    assert broken(*NODES, waiting)["never-fits"] == ["Deployment default/web"]  # nobody has made the claim
+
+
+def test_a_class_that_is_not_in_the_input_says_nothing_of_priorities() -> None:
+    made = make.replica_set("web").replicas(1).template(sized().priority(5, class_name="gone").labels(app="web"))
+    found = broken(*NODES, made, owned("web-1", "a").priority(5, class_name="gone"))
+    assert "stale-priority" not in found
+    assert found["unknown-class"] == ["ReplicaSet default/web"]
+
+
 def test_a_daemon_that_takes_no_room_is_not_worth_evicting() -> None:
     agent = make.daemon_set("agent").template(make.pod("t").labels(app="agent"))
     running = make.pod("agent-a").labels(app="agent").running("a").owner(agent)

@@ -137,6 +137,25 @@ def test_what_nothing_can_evict(subject: Builder[Any], setting: str | None, reas
     assert (found.reason, found.lowest.thresholds) == (reason, ())
 
 
+@pytest.mark.parametrize(
+    ("profiles", "reason"),
+    [
+        (("default-scheduler", "gentle"), ""),
+        (("gentle", "default-scheduler"), ""),
+        (("gentle",), "no profile of this configuration preempts"),
+    ],
+)
+def test_some_profile_must_preempt(profiles: tuple[str, ...], reason: str) -> None:
+    gentle = {"plugins": {"postFilter": {"disabled": [{"name": "*"}]}}}
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"schedulerName": name, **(gentle if name == "gentle" else {})} for name in profiles],
+    }
+    cluster = Cluster([NODE.obj(), pod("a").cpu("1").running("n").obj()])
+    assert cluster.exposure("a", config).pods[0].reason == reason
+
+
 def test_where_more_than_room_decides_the_threshold_is_found_by_trying() -> None:
     """A pod that wants no other pod near it goes in any case, and leaves its room to the others."""
     loner = pod("loner").cpu("1").priority(-1).running("n").pod_anti_affinity("kubernetes.io/hostname", {})
