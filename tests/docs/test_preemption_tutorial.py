@@ -24,6 +24,8 @@ PROGRAM = Path(sys.executable).parent / "bayplan"
 BLOCK = re.compile(r"^```(yaml|shell)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 WITHIN_S = 60.0
 READS = ("kubectl get", "kubectl describe")
+#: What a person takes at least to read on. The scheduler puts a pod that it could not place off for a second.
+READING_S = 1.5
 
 
 class Reader:
@@ -94,6 +96,7 @@ def test_the_tutorial_works_word_by_word(tmp_path: Path) -> None:
             if language == "yaml":
                 reader.save(block)
                 continue
+            time.sleep(READING_S)
             for command, shown in _commands(block):
                 reader.type(command, shown)
     finally:

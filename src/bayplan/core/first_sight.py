@@ -15,8 +15,9 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Fits
 from bayplan.core.framework.contract import SKIP, SelectiveScorePlugin, State
 from bayplan.core.framework.profile import Profile
+from bayplan.core.ground import Ground, following_scorers, local_states, sum_of_scores
 from bayplan.core.snapshot import View
-from bayplan.core.standing import NOT_FEASIBLE, RANKS, Ground, following_scorers, local_states, sum_of_scores, tied_from
+from bayplan.core.standing import NOT_FEASIBLE, RANKS, tied_from
 
 
 def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Fits | None:

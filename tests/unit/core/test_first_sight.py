@@ -9,7 +9,7 @@ from tests.support import cache_of
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits
 from bayplan.core.first_sight import best_at_first_sight
-from bayplan.core.standing import Ground, ground_for
+from bayplan.core.ground import Ground, ground_for
 from bayplan.model.kinds import Object
 from bayplan.testing.builders import node, pod, service
 from bayplan.testing.pods import PodBuilder

@@ -1,0 +1,241 @@
+"""What node objects alone say about pods with the same constraints, whatever runs there.
+
+A `Ground` is shared by pods that differ in what they ask for; a `Standing` puts what follows usage on top of it. It
+follows changed nodes row by row, and is made anew when nodes come or go or a plugin looks at other nodes than its own
+(`OtherNodes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, Rows, every_row
+from bayplan.core.columns.changes import ChangeLog
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.filtering import PASSED, run_filters
+from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, FilterPlugin, Ready, ScorePlugin, State
+from bayplan.core.framework.profile import OneRow, Profile
+from bayplan.core.scales import Scaled, scaled_scores
+from bayplan.core.scoring import check_range, has_invalid
+from bayplan.core.snapshot import View
+
+#: After so many changes of node objects all rows are looked at again, as after changes that nobody can follow.
+NODES_FOLLOWED_MAX = 64
+
+
+@dataclass(slots=True)
+class Plain:
+    """A local score plugin whose scores stand as they are."""
+
+    plugin: ScorePlugin
+    state: State
+    weight: int
+    score_one: OneRow
+
+
+@dataclass(frozen=True, slots=True)
+class NothingToReuse:
+    """A local PreFilter rejects such pods or narrows the search, or the profile leaves a PreFilter out.
+
+    Nothing but another node object can change that.
+    """
+
+    spec_position: int
+
+    def follow(self, view: View) -> bool:
+        """Whether it still holds."""
+        return view.nodes.spec_changes.position == self.spec_position
+
+
+class Ground:
+    """What node objects alone say about pods with the same constraints, whatever runs there: verdicts and scores.
+
+    `states` are those of the profile's local filters, SKIP for those that follow usage and come after them.
+    """
+
+    def __init__(self, profile: Profile, pod: PodInfo, view: View, states: Sequence[State]) -> None:
+        nodes = view.nodes
+        self.profile = profile
+        self.states = states
+        self.version = 0  # grows when the scores of all nodes change, not just those of some
+        self._spec_position = nodes.spec_changes.position
+        self._instant = _instant(profile, view)
+        self._filters = [
+            (position, profile.one_row_filters[profile.local_filters[position].name], state)
+            for position, state in enumerate(states)
+            if state is not SKIP
+        ]
+        self.verdicts = run_filters(profile.local_filters, states, view, ALL_ROWS)
+        #: What is rejected here stays so while nodes stay as they are.
+        self.settled: BoolArray = (self.verdicts.rejected_by != PASSED) | ~nodes.alive
+        self.any_settled = bool(self.settled.any())
+        self._plain, self.scaled = _lasting_scorers(profile, pod, view)
+        lasting = sum_of_scores(self._plain, view, ~self.settled)
+        #: (nodes,) the part of the totals that does not follow usage; None where it is 0 everywhere, as without images.
+        self.lasting = lasting if np.count_nonzero(lasting) else None
+        self._sort_scaled()
+
+    def _sort_scaled(self) -> None:
+        self.varying = [scaled for scaled in self.scaled if scaled.varies]
+        #: What the normalised scores that are the same for all nodes add to each of them.
+        self.constant = sum(scaled.constant for scaled in self.scaled if not scaled.varies)
+
+    @property
+    def open_rows(self) -> Rows:
+        """Where what runs there decides."""
+        return np.flatnonzero(~self.settled) if self.any_settled else ALL_ROWS
+
+    def follow(self, view: View) -> bool:
+        """Bring every row up to date; False when that takes another ground."""
+        log = view.nodes.spec_changes
+        if log.position == self._spec_position and view.nodes.count == len(self.settled):
+            return True
+        rows = followable(log, self._spec_position)
+        if rows is None or not self.profile.follows_nodes or _instant(self.profile, view) != self._instant:
+            return False
+        for row in rows:
+            self._refresh_one(view, row)
+        self._spec_position = log.position
+        return True
+
+    def _refresh_one(self, view: View, row: int) -> None:
+        """New answers for a row whose node object changed."""
+        rejected_by, code = PASSED, 0
+        for position, judge, state in self._filters:
+            code = judge(state, view, row)
+            if code:
+                rejected_by = position
+                break
+        self.verdicts.rejected_by[row], self.verdicts.codes[row] = rejected_by, code
+        self.settled[row] = rejected_by != PASSED or not view.nodes.alive[row]
+        self.any_settled |= rejected_by != PASSED
+        lasting = sum(weighted_one(entry, view, row) for entry in self._plain) if rejected_by == PASSED else 0
+        if lasting and self.lasting is None:
+            self.lasting = np.zeros(len(self.settled), dtype=np.int64)
+        if self.lasting is not None:
+            self.lasting[row] = lasting
+        varying = len(self.varying)
+        for scaled in self.scaled:
+            scaled.refresh_one(view, row)
+        self._sort_scaled()
+        self.version += len(self.varying) != varying
+
+
+def _instant(profile: Profile, view: View) -> tuple[int, ...]:
+    """While this lasts, a change of a node object changes nothing but what local plugins say of that very node.
+
+    A resource that no node had before may be one of those that count.
+    """
+    nodes = view.nodes
+    images = nodes.image_version if profile.looks_at_images else 0
+    return nodes.count, nodes.order_version, len(nodes.resources), images
+
+
+def followable(log: ChangeLog, position: int) -> list[int] | None:
+    """The rows logged since, each once; None when they are too many to be gone through, or unknown."""
+    if log.position - position > NODES_FOLLOWED_MAX:
+        return None
+    rows = log.since(position)
+    return None if rows is None else list(dict.fromkeys(rows.tolist()))
+
+
+def ground_for(profile: Profile, pod: PodInfo, view: View) -> Ground | NothingToReuse:
+    """What node objects say about pods with that one's constraints."""
+    states = _lasting_states(profile, pod, view)
+    return NothingToReuse(view.nodes.spec_changes.position) if states is None else Ground(profile, pod, view, states)
+
+
+def _lasting_states(profile: Profile, pod: PodInfo, view: View) -> list[State] | None:
+    """What PreFilter leaves for the local filters that do not follow usage; None as in `_states_of`."""
+    filters = profile.local_filters
+    lasting = filters[: profile.lasting_filter_count]
+    states = None if profile.lacks_pre_filter else _states_of(lasting, profile, pod, view)
+    return None if states is None else [*states, *[SKIP] * (len(filters) - len(lasting))]
+
+
+def local_states(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> list[State] | None:
+    """What PreFilter leaves for the local filters; None as in `_states_of`."""
+    count = profile.lasting_filter_count
+    states = _states_of(profile.local_filters[count:], profile, pod, view)
+    return None if states is None else [*ground.states[:count], *states]
+
+
+def _states_of(filters: Sequence[FilterPlugin], profile: Profile, pod: PodInfo, view: View) -> list[State] | None:
+    """What PreFilter leaves for these filters; None when one rejects the pod or narrows the search."""
+    names = {plugin.name for plugin in filters}
+    states: dict[str, State] = {}
+    for plugin in profile.local_pre_filters:
+        if plugin.name not in names:
+            continue
+        outcome = plugin.pre_filter(pod, view)
+        if isinstance(outcome, Ready):
+            if outcome.nodes is not None:
+                return None
+            states[plugin.name] = outcome.state
+        elif outcome is SKIP:
+            states[plugin.name] = SKIP
+        else:
+            return None
+    return [states.get(plugin.name, pod) for plugin in filters]
+
+
+def _prepared_for_scoring(plugin: ScorePlugin, profile: Profile, pod: PodInfo, view: View) -> State:
+    pre = profile.pre_scorers.get(plugin.name)
+    return pre.pre_score(pod, view, every_row(view.nodes.count)) if pre is not None else pod
+
+
+def _lasting_scorers(profile: Profile, pod: PodInfo, view: View) -> tuple[list[Plain], list[Scaled]]:
+    """The local score plugins that look at node objects alone and have something to say of such pods."""
+    plain: list[Plain] = []
+    scaled: list[Scaled] = []
+    for plugin in profile.lasting_scorers:
+        state = _prepared_for_scoring(plugin, profile, pod, view)
+        if state is SKIP:
+            continue
+        weight = profile.weights[plugin.name]
+        normalizer = profile.normalizers.get(plugin.name)
+        if normalizer is None:
+            plain.append(Plain(plugin, state, weight, profile.one_row_scores[plugin.name]))
+        else:
+            every, one = every_row(view.nodes.count), profile.one_row_scores[plugin.name]
+            scaled.append(scaled_scores(plugin, normalizer, state, weight, one, view, every))
+    return plain, scaled
+
+
+def following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]:
+    """The local score plugins that follow usage and have something to say of such pods."""
+    following = []
+    for plugin in profile.following_scorers:
+        assert plugin.name not in profile.normalizers, f"{plugin.name}: normalised scores follow usage"
+        state = _prepared_for_scoring(plugin, profile, pod, view)
+        if state is not SKIP:
+            following.append(Plain(plugin, state, profile.weights[plugin.name], profile.one_row_scores[plugin.name]))
+    return following
+
+
+def sum_of_scores(entries: Sequence[Plain], view: View, passed: BoolArray) -> IntArray:
+    """(nodes,) weighted scores of all of the plugins."""
+    total: IntArray | None = None
+    for entry in entries:
+        scores = weighted(entry, view, every_row(view.nodes.count), passed)
+        total = scores if total is None else total + scores
+    if total is None:
+        return np.zeros(view.nodes.count, dtype=np.int64)
+    return total.copy() if len(entries) == 1 else total
+
+
+def weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray) -> IntArray:
+    scores = entry.plugin.score(entry.state, view, rows)
+    if has_invalid(scores):
+        check_range(entry.plugin.name, scores[passed[rows]])  # what it says of other nodes nobody asked for
+    return scores * entry.weight if entry.weight != 1 else scores
+
+
+def weighted_one(entry: Plain, view: View, row: int) -> int:
+    score = entry.score_one(entry.state, view, row)
+    if not 0 <= score <= MAX_NODE_SCORE:
+        check_range(entry.plugin.name, np.array([score]))
+    return entry.weight * score

@@ -1,0 +1,361 @@
+"""What is kept of the answers for pods of one shape, and how a choice is made from it.
+
+`LocalAnswers` are shared by all pods that the local plugins cannot tell apart, `KeptAnswers` by those of one shape, for
+which the plugins that read the whole cluster are asked anew. Who gets which, and for how long, is up to the `Decider`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TypeAlias
+
+import numpy as np
+
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, distinct, row_array
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.crowding import CrowdedOut, Crowds
+from bayplan.core.cycle import Attempt, attempt
+from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
+from bayplan.core.diagnosis import Diagnosis, diagnose
+from bayplan.core.filtering import (
+    Filtered,
+    PreFilterResult,
+    Verdicts,
+    WhatIf,
+    nominated_pods,
+    passing,
+    take_failures,
+)
+from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, State
+from bayplan.core.framework.verdict import SUCCESS, unresolvable
+from bayplan.core.preemption.candidacy import Candidacy
+from bayplan.core.preemption.foresight import Foreseen, FurtherFilters
+from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, Search, run_post_filters
+from bayplan.core.scoring import final_scores
+from bayplan.core.snapshot import View
+from bayplan.core.standing import RANKS, Standing, tied_from
+
+#: How far each log of changes has come: as long as no number grows, everything is as it was.
+Instant: TypeAlias = tuple[int, int, int, int]
+
+
+def choice_of(found: Attempt, view: View, start: int = 0) -> Choice:
+    """The choice a full attempt leads to. Raises the error it ended in."""
+    if found.error is not None:
+        raise found.error
+    if found.scored is not None:
+        if found.scored.totals is None:  # a lone feasible node
+            row = int(found.scored.rows[0])
+            return Fits(row, None, row_array([0]), 0, found.scored.rows)
+        totals, rows = found.scored.totals, found.scored.rows
+        best = int(totals.max())
+        return Fits(_first_by_name(found.scored.best_rows(), view), best, totals, best, rows)
+    filtered, post_filter = found.filtered, found.post_filter
+    assert filtered is not None, "there are nodes"
+    assert post_filter is not None, "nothing fits"
+    return _nothing_fits(post_filter, view, lambda: Diagnosis(found.message, filtered.rejectors(view)), start)
+
+
+def _nothing_fits(
+    result: PostFilterResult, view: View, diagnose: Callable[[], Diagnosis], start: int = 0
+) -> NeedsPreemption | Unschedulable:
+    """Perhaps there is a node that can be cleared."""
+    found = result.found
+    if found is None or not len(found.tied_rows):
+        return Unschedulable(diagnose, result.keeps_nomination, deallocation=result.deallocation)
+    row = _first_by_name(found.tied_rows, view)
+    return NeedsPreemption(diagnose, row, found.tied_rows, found, start, deallocation=result.deallocation)
+
+
+def _first_by_name(rows: RowArray, view: View) -> int:
+    return int(rows[np.argmin(view.nodes.name_ranks()[rows])])
+
+
+class LocalAnswers:
+    """A standing with what else follows from local filters alone."""
+
+    def __init__(self, standing: Standing, crowds: Crowds) -> None:
+        profile = standing.profile
+        self.standing = standing
+        self._crowds = crowds
+        self._crowded_out: CrowdedOut | None = None  # for the priority asked about last
+        self.follow = standing.follow
+        self._candidacies: dict[int, Candidacy] = {}  # by priority
+        #: Of nodes that were tried with all filters, for the pods that did so last: their shape and priority, and when.
+        self._tried: tuple[tuple[int, ...], Candidacy] | None = None
+        self._diagnosis: tuple[tuple[int, str], Diagnosis] | None = None
+        # The standing's verdicts as an outcome; it follows them.
+        pre = PreFilterResult(SUCCESS, ran={plugin.name for plugin in profile.pre_filter})
+        states = [*standing.states, *[SKIP] * len(profile.later_filters)]
+        self._filtered = Filtered(profile.filter, states, pre, standing.verdicts, unresolvable(), row_array([]))
+
+    def crowded_out(self, pod: PodInfo, view: View) -> CrowdedOut | None:
+        """Where a pod that is not nominated itself fits only without those that are; None if that is not known here."""
+        if not self.standing.sees_usage_alone:
+            return None
+        usage, known = self._crowds.seen_by(pod, view), self._crowded_out
+        if known is None or known.usage is not usage or not known.follow(view):
+            known = self._crowded_out = CrowdedOut(self.standing, usage, view)
+        return known
+
+    def preempt(
+        self, pod: PodInfo, view: View, nominated: tuple[RowArray, RowArray] | None, later_states: list[State] | None
+    ) -> Choice:
+        """Nothing fits. `later_states` are those of the filters behind the local ones; None: they all skip."""
+        profile = self.standing.profile
+        if profile.preemption is not None or DEFAULT_PREEMPTION not in profile.post_filter:
+            return choice_of(attempt(profile, pod, view), view)
+        local = self._filtered if nominated is None else self._filtered_with(view, nominated)
+        if later_states is None:
+            return self._look_for_victims(pod, view, local, self._search)
+        further = FurtherFilters(self._filtered, self.standing.feasible_rows, later_states, view, nominated)
+
+        def search(*_: object) -> Foreseen:
+            return further.search(self._search(pod, view, local), partial(self._tried_for, pod, view), pod, view)
+
+        return self._look_for_victims(pod, view, further.filtered, search)
+
+    def _look_for_victims(self, pod: PodInfo, view: View, filtered: Filtered, search: Search) -> Choice:
+        result = run_post_filters(self.standing.profile, pod, view, filtered, search)
+        return _nothing_fits(result, view, lambda: self._diagnose(filtered, view, result.message))
+
+    def _diagnose(self, filtered: Filtered, view: View, post_filter_message: str) -> Diagnosis:
+        """The same for as long as no verdict changes."""
+        if filtered is not self._filtered:
+            return diagnose(filtered, view, post_filter_message)
+        key = (self.standing.version, post_filter_message)
+        if self._diagnosis is None or self._diagnosis[0] != key:
+            self._diagnosis = (key, diagnose(filtered, view, post_filter_message))
+        return self._diagnosis[1]
+
+    def _filtered_with(self, view: View, nominated: tuple[RowArray, RowArray]) -> Filtered:
+        """What the local filters say where nodes must have room for the nominated pods as well."""
+        plain = self._filtered
+        verdicts = Verdicts(plain.verdicts.rejected_by.copy(), plain.verdicts.codes.copy())
+        full = WhatIf(plain.plugins, plain.states, view)
+        full.shift(*nominated, +1)
+        crowded = distinct(nominated[1])
+        take_failures(verdicts, crowded, full.filter(crowded))
+        return replace(plain, verdicts=verdicts)
+
+    def _search(self, pod: PodInfo, view: View, filtered: Filtered) -> Candidacy:
+        """Candidates as far as local filters go."""
+        candidacy = self._candidacies.get(pod.priority)
+        if _is_nominated(pod, view):  # it alone need not make room for itself: of no use to others
+            candidacy = Candidacy(view)
+        elif candidacy is None or candidacy.budgets_version != view.objects.budgets_version:
+            candidacy = self._candidacies[pod.priority] = Candidacy(view)
+        candidacy.follow(pod, view, filtered)
+        return candidacy
+
+    def _tried_for(self, pod: PodInfo, view: View) -> Candidacy:
+        """Candidates with all filters in play, of nodes that were tried for pods of this shape and priority."""
+        if _is_nominated(pod, view):
+            return Candidacy(view)
+        key = (pod.shape.id, pod.priority, view.objects.version, view.nodes.spec_changes.position)
+        if self._tried is None or self._tried[0] != key:
+            self._tried = (key, Candidacy(view))
+        return self._tried[1]
+
+
+class KeptAnswers:
+    """What is known of pods of one shape."""
+
+    def __init__(self, pod: PodInfo, local: LocalAnswers) -> None:
+        profile = self.profile = local.standing.profile
+        self.local = local
+        #: PreFilters that read the cluster and may have something to do for such pods.
+        self._later_pre_filters = tuple(
+            plugin
+            for plugin in profile.later_pre_filters
+            if plugin.name not in profile.selective or profile.selective[plugin.name].concerns(pod)
+        )
+        self._prepared = {plugin.name for plugin in profile.later_pre_filters}
+        #: Score plugins that read the cluster and may tell nodes apart for such pods.
+        self._later_scorers = tuple(
+            plugin
+            for plugin in profile.later_scorers
+            if not isinstance(plugin, SelectiveScorePlugin) or plugin.tells_nodes_apart(pod)
+        )
+        self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
+        self._unschedulable: dict[tuple[int, str], tuple[Instant, Unschedulable]] = {}  # by priority and policy
+
+    def follow(self, view: View) -> bool:
+        return self.local.follow(view)
+
+    def decide(self, pod: PodInfo, view: View) -> Choice | None:
+        """None when the straight line has to be taken."""
+        unschedulable = self._unschedulable_before(pod, view)
+        if unschedulable is not None:
+            return unschedulable
+        states = self._later_states(pod, view)
+        if states is None:
+            return None
+        standing = self.local.standing
+        only_local = states is self._all_skip
+        if only_local and standing.passed_count and view.nominated and not _is_nominated(pod, view):
+            choice = self._best_beside_nominated(pod, view)
+            if choice is not None:
+                return choice
+        nominated = nominated_pods(pod, view) if view.nominated else None
+        if nominated is not None and not len(nominated[0]):
+            nominated = None
+        if standing.passed_count:
+            if only_local and nominated is None:
+                return self._best_of_all(pod, view)
+            passed = self._filter_further(view, states, nominated)
+            rows = passed.nonzero()[0]
+            if len(rows):
+                return self._best(pod, view, rows)
+        if only_local:
+            return self._remember(pod, view, self.local.preempt(pod, view, nominated, None))
+        if self._foresees(states):
+            return self._remember(pod, view, self.local.preempt(pod, view, nominated, states))
+        return None
+
+    def _foresees(self, states: list[State]) -> bool:
+        """Whether all filters behind the local ones that have a say foresee what they say."""
+        foresighted, later = self.profile.foresighted, self.profile.later_filters
+        return all(state is SKIP or plugin.name in foresighted for plugin, state in zip(later, states, strict=True))
+
+    def _unschedulable_before(self, pod: PodInfo, view: View) -> Unschedulable | None:
+        """What became of an identical pod, when it was unschedulable and nothing has changed since.
+
+        Waiting pods are tried again in great numbers, mostly with nothing but such attempts in between. A pod that is
+        nominated itself is not like others: it makes room for all but itself.
+        """
+        known = self._unschedulable.get((pod.priority, pod.preemption_policy))
+        if known is None or known[0] != _instant(view) or _is_nominated(pod, view):
+            return None
+        return known[1]
+
+    def _remember(self, pod: PodInfo, view: View, choice: Choice) -> Choice:
+        """Keep the answer: filters that are local, or foresee what they say, see nothing of a pod but its shape."""
+        if isinstance(choice, Unschedulable) and not _is_nominated(pod, view):
+            self._unschedulable[pod.priority, pod.preemption_policy] = (_instant(view), choice)
+        return choice
+
+    def _later_states(self, pod: PodInfo, view: View) -> list[State] | None:
+        """States of the filters behind the local ones; None when one rejects the pod or narrows the search."""
+        states: dict[str, State] | None = None
+        for plugin in self._later_pre_filters:
+            outcome = plugin.pre_filter(pod, view)
+            if outcome is not SKIP:
+                if not isinstance(outcome, Ready) or outcome.nodes is not None:
+                    return None
+                states = states or {}
+                states[plugin.name] = outcome.state
+        if states is None and not self.profile.asks_later_about_each_pod:
+            return self._all_skip
+        # A filter without a PreFilter gets the pod itself, which may be unlike others of its shape to it.
+        left = states or {}
+        return [
+            left.get(plugin.name, SKIP) if plugin.name in self._prepared else pod
+            for plugin in self.profile.later_filters
+        ]
+
+    def _filter_further(
+        self, view: View, states: list[State], nominated: tuple[RowArray, RowArray] | None
+    ) -> BoolArray:
+        """(nodes,) what passes the filters that read the cluster, and all filters with nominated pods present."""
+        standing = self.local.standing
+        # Judging all rows, though some have failed already, saves gathering the others.
+        most = 2 * standing.passed_count > len(standing.passed)
+        rows = ALL_ROWS if most else standing.feasible_rows
+        fits = passing(self.profile.later_filters, states, view, rows)
+        if fits is None:
+            passed = standing.passed.copy()
+        elif most:
+            passed = fits & standing.passed
+        else:
+            passed = np.zeros(len(standing.passed), dtype=np.bool_)
+            passed[rows] = fits
+        if nominated is not None:
+            self._make_room_for(nominated, passed, states, view)
+        return passed
+
+    def _best_beside_nominated(self, pod: PodInfo, view: View) -> Fits | None:
+        """The best of all nodes that have room for the pods nominated there as well; None if there is none."""
+        crowded_out = self.local.crowded_out(pod, view)
+        if crowded_out is None:
+            return None
+        rows = crowded_out.rows_left()
+        if rows is None:
+            return self._best_of_all(pod, view)
+        return self._best(pod, view, rows) if len(rows) else None
+
+    def _best_of_all(self, pod: PodInfo, view: View) -> Fits:
+        """The best of all nodes that pass the local filters."""
+        standing = self.local.standing
+        # All rows are looked at only for a plugin that wants to see them.
+        if standing.knows_feasible_rows or self._any_speaks(pod, view):
+            return self._best(pod, view, standing.feasible_rows)
+        return _first_of(standing)
+
+    def _any_speaks(self, pod: PodInfo, view: View) -> bool:
+        """Whether a score plugin that reads the cluster may have something to say now."""
+        return any(not isinstance(one, SelectiveScorePlugin) or one.speaks(pod, view) for one in self._later_scorers)
+
+    def _make_room_for(
+        self, nominated: tuple[RowArray, RowArray], passed: BoolArray, states: list[State], view: View
+    ) -> None:
+        """Take nodes out of `passed` that do not pass with the pods nominated there."""
+        pod_rows, node_rows = nominated
+        matter = passed[node_rows]
+        if not matter.any():
+            return
+        crowded = distinct(node_rows[matter])
+        full = WhatIf(self.profile.filter, [*self.local.standing.states, *states], view)
+        full.shift(pod_rows[matter], node_rows[matter], +1)
+        passed[crowded] = full.filter(crowded).passed
+
+    def _best(self, pod: PodInfo, view: View, rows: RowArray) -> Fits:
+        """The best of the feasible `rows`."""
+        standing = self.local.standing
+        more = self._later_scores(pod, view, rows)
+        if more is None and len(rows) == standing.passed_count:
+            return _first_of(standing)
+        order = standing.order_among(rows)
+        if more is not None:
+            order += more * RANKS
+        best = int(order.argmax())
+        row = rows.item(best)
+        total = (order.item(best) + view.nodes.name_ranks().item(row)) // RANKS
+        return Fits(row, total + standing.ground.constant, order, tied_from(total), rows)
+
+    def _later_scores(self, pod: PodInfo, view: View, rows: RowArray) -> IntArray | None:
+        """(rows,) what the score plugins that read the cluster add; None when all of them skip."""
+        profile, sums = self.profile, None
+        for plugin in self._later_scorers:
+            pre = profile.pre_scorers.get(plugin.name)
+            state = pre.pre_score(pod, view, rows) if pre is not None else pod
+            if state is not SKIP:
+                scores = final_scores(plugin, profile.normalizers.get(plugin.name), state, view, rows)
+                weighted = scores * profile.weights[plugin.name]
+                sums = weighted if sums is None else sums + weighted
+        return sums
+
+
+def _first_of(standing: Standing) -> Fits:
+    """The node that comes first by what the local plugins say."""
+    ranking = standing.ranking
+    row = ranking.best()
+    total = standing.ranked_total(row)
+    return Fits(row, total + standing.ground.constant, ranking.values, tied_from(total), ranking=ranking)
+
+
+def _instant(view: View) -> Instant:
+    nodes = view.nodes
+    return (
+        nodes.spec_changes.position,
+        nodes.usage_changes.position,
+        nodes.importance_changes.position,
+        view.objects.version,
+    )
+
+
+def _is_nominated(pod: PodInfo, view: View) -> bool:
+    """Whether a node is kept for the pod; the cache knows no other pods that have no node."""
+    return bool(pod.nominated_node_name) or pod.key in view.pods.rows_by_key
