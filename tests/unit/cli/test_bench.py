@@ -12,7 +12,7 @@ import pytest
 from bayplan.analysis.bench import scaling
 from bayplan.analysis.bench.measure import Measurement
 from bayplan.analysis.bench.scaling import Growth, growths, measure_scaling
-from bayplan.analysis.bench.workloads import USUAL, WORKLOADS
+from bayplan.analysis.bench.workloads import WORKLOADS
 from bayplan.cli import bench
 from bayplan.report.scaling_plot import FAMILIES
 
@@ -118,7 +118,7 @@ def test_growth_is_from_the_fewest_nodes_to_the_most() -> None:
 
 def test_every_workload_is_drawn() -> None:
     drawn = [name for names in FAMILIES.values() for name in names]
-    assert sorted(drawn) == sorted(USUAL)
+    assert sorted(drawn) == sorted(WORKLOADS)
 
 
 def test_scale_draws(bayplan: Bayplan, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ FIELDS: Final = {
         " allocation_timestamp api_group resource extended_resource_name string_value string_values version_value"
         " version_values counter_set"
         " max_surge max_unavailable min_available maximum_volume_size value default valid_values min max step"
-        "",
+        " unhealthy_pod_eviction_policy",
     ),
 }
 """Field -> rule, for text, lists of text, and maps."""

@@ -14,7 +14,7 @@ from bayplan.admission.priority import PREEMPT_LOWER_PRIORITY, PriorityClasses
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.exposure.answer import BudgetCover, Danger, PodExposure, Threshold
 from bayplan.analysis.answers.exposure.probing import Amounts, Probing
-from bayplan.analysis.answers.exposure.turns import NEVER, Turns, turns
+from bayplan.analysis.answers.exposure.turns import NEVER, Turns, smallest_request, turns
 from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.controllers.ownership import Ownership
 from bayplan.core.columns import row_array
@@ -142,11 +142,16 @@ class Exposing:
             return (Threshold(PODS_NAME, 1, 1 / max(1, int(self._view.nodes.allowed_pods[node_row])), gone),)
         at = self._turns(priority, [pod.spec.node_name])
         place = at.place_of(self._cache.pods.rows_by_key[key])
+        keys = self._cache.pods.keys
+        leave_anyway = {turn for turn, row in enumerate(at.pod_rows.tolist()) if keys[row] in gone}
         found = []
-        for column, expected in enumerate(at.amounts[place].tolist()):
+        for column, asked in enumerate(at.requests[place].tolist()):
             offered = int(self._view.nodes.allocatable[node_row, column])
-            if expected == NEVER or not offered:
+            if not asked or not offered:
                 continue
+            expected = smallest_request(at, place, column, set() if at.crowded.any() else leave_anyway)
+            if expected == NEVER:
+                expected = offered
             resource = self._cache.resources.values[column]
             amount = _smallest(partial(evicts, resource), expected, offered)
             if amount is not None:

@@ -20,6 +20,8 @@ from bayplan.core.snapshot import View
 
 #: The request that evicts a pod which takes nothing of the resource.
 NEVER = np.iinfo(np.int64).max
+#: Where so many pods take turns as the request grows, it is not worth going on.
+STEPS_MAX = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +33,43 @@ class Turns:
     crowded: BoolArray  # (victims,) one more pod on the node is enough
     spared_after: RowArray  # (victims,) how many pods of the node are spared only after this one
     protected: BoolArray  # (victims,) its budget is used up: it is among those spared first
+    requests: IntArray  # (victims, resources)
+    room: IntArray  # (victims, resources) what the node has left with all of them gone
+    slots: IntArray  # (victims,) and how many pods it may have then
 
     def place_of(self, pod_row: int) -> int:
         """Where the pod stands, which is one that this preemptor may evict."""
         return int(np.flatnonzero(self.pod_rows == pod_row)[0])
+
+
+def smallest_request(at: Turns, place: int, resource: int, leave_anyway: set[int]) -> int:
+    """The smallest request that evicts the pod at this place, of the pods of one node; NEVER if none is found.
+
+    Those at the places `leave_anyway` go whatever is asked for. More asked for may spare a pod: one that is spared
+    before it, and larger, goes instead. So it is tried what happens as the request grows.
+    """
+    asked = 1
+    for _ in range(STEPS_MAX):
+        slack = _slack(at, place, resource, leave_anyway, asked)
+        if slack is None:
+            return asked
+        asked += slack + 1  # any less, and nothing changes
+        if asked > at.room[place, resource]:
+            break
+    return NEVER
+
+
+def _slack(at: Turns, place: int, resource: int, leave_anyway: set[int], asked: int) -> int | None:
+    """How much more may be asked for until other pods go; None if the pod at this place goes already."""
+    room, slots = int(at.room[place, resource]) - asked, int(at.slots[place]) - 1
+    slack = room
+    for position, size in enumerate(at.requests[: place + 1, resource].tolist()):
+        if position not in leave_anyway and size <= room and slots > 0:
+            room, slots = room - size, slots - 1
+            slack = min(slack, room)
+        elif position == place:
+            return None
+    return slack
 
 
 def turns(preemptor: PodInfo, view: View, node_rows: RowArray) -> Turns:
@@ -55,6 +90,9 @@ def turns(preemptor: PodInfo, view: View, node_rows: RowArray) -> Turns:
         crowded=places - starts + 2 > slots[nodes],  # it, those before it, and the preemptor
         spared_after=ends - places - 1,
         protected=violating[order],
+        requests=requests,
+        room=room[nodes],
+        slots=slots[nodes],
     )
 
 

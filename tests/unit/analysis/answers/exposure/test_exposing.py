@@ -40,6 +40,14 @@ def test_the_smallest_request_that_evicts(others: list[Builder[Any]], expected: 
     assert (found.lowest.priority, amounts(found)) == (1, {"cpu": expected})
 
 
+def test_where_more_is_asked_for_than_there_is_a_larger_request_may_spare_the_pod() -> None:
+    """Beside `large` there is room for `a` or for 1500m, but not for both; without `large` for both of them."""
+    older = [pod("large").cpu("3").running("n", since=10), pod("small").cpu("1500m").running("n", since=20)]
+    found = exposure_of("a", NODE, *older, pod("a").cpu("500m").running("n", since=30))
+    assert amounts(found) == {"cpu": 501}
+    assert found.lowest.thresholds[0].victims == ("default/small", "default/a")
+
+
 def test_each_resource_that_the_pod_takes_has_a_threshold() -> None:
     found = exposure_of("a", NODE, pod("a").cpu("1").memory("1Gi").running("n"))
     assert amounts(found) == {"cpu": 3001, "memory": (7 << 30) + 1}
