@@ -74,6 +74,10 @@ CASES = [
 ]
 
 
+#: So many rounds of random worlds may pass in which no change helps any pod; of devices one in a hundred does.
+ROUNDS_MAX = 5
+
+
 def helping_changes(plugin: Any, world: World) -> int:
     """Check every change of the world; how many let the pod go somewhere."""
     count = 0
@@ -102,8 +106,11 @@ def test_a_change_that_helps_wakes_the_pod(plugin: Any, drawn: st.SearchStrategy
         nonlocal count
         count += helping_changes(plugin, world)
 
-    holds()
-    assert count, "no change helped any pod, so nothing was tested"
+    for _ in range(ROUNDS_MAX):
+        holds()
+        if count:
+            return
+    pytest.fail("no change helped any pod, so nothing was tested")
 
 
 def test_every_plugin_that_can_reject_is_asked() -> None:
