@@ -23,6 +23,9 @@ from bayplan.model.storage import PersistentVolumeClaim, StorageClass
 
 __all__ = ["admit"]
 
+#: What to do about a refusal, by field: unlike a server's user, whoever writes files can add what is missing.
+_WAYS_OUT = {"spec.priorityClassName": "; add the class to the input, or name another one"}
+
 
 def admit(objects: list[Object], *, beside: Sequence[Object] = ()) -> list[Object]:
     """Admits the objects to a cluster that already has those `beside` them; raises InvalidObject.
@@ -56,7 +59,7 @@ def _admit_pod(pod: Pod, classes: PriorityClasses) -> list[Refusal]:
         default_object(pod)
     except ValueError as error:
         return [("spec.resources", str(error))]
-    return resolve_priority(pod, classes)
+    return [(field, message + _WAYS_OUT.get(field, "")) for field, message in resolve_priority(pod, classes)]
 
 
 def _storage_classes(objects: Iterable[Object]) -> Iterable[StorageClass]:

@@ -38,13 +38,14 @@ from bayplan.core.queue.entrance import may_enter
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import FINISHED_PHASES, Pod
-from bayplan.model.reading import ReadResult, from_dicts, read, without_garbage_collection
+from bayplan.model.reading import ReadResult, Sources, from_dicts, locating, read, without_garbage_collection
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 if TYPE_CHECKING:
     from bayplan.analysis.answers.audit.auditing import Audit
     from bayplan.analysis.answers.capacity import Capacity
+    from bayplan.analysis.answers.changes import Given
     from bayplan.analysis.answers.drain import Draining
     from bayplan.analysis.answers.exposure.answer import Exposure, Ranking
     from bayplan.analysis.answers.fixing.answer import Fixes
@@ -72,11 +73,15 @@ class _Wanted:
 class Cluster:
     """Nodes, pods and everything else that affects scheduling."""
 
-    def __init__(self, objects: list[Object], skipped: Counter[str] | None = None) -> None:
+    def __init__(
+        self, objects: list[Object], skipped: Counter[str] | None = None, sources: Sources | None = None
+    ) -> None:
+        """Raises InvalidObject for objects that an API server would not admit."""
         _name_pods(objects)
-        self.objects = admit(objects)
         self.skipped: Counter[str] = skipped or Counter()  # kinds that were ignored
-        self.sources: Mapping[tuple[str, str, str], str] = {}  # (kind, namespace, name) -> the file it came from
+        self.sources: Sources = sources or {}
+        with locating(self.sources):
+            self.objects = admit(objects)
         fill_budget_status(self.objects)
         self.pods: dict[str, Pod] = {object_key(obj): obj for obj in self.objects if isinstance(obj, Pod)}
 
@@ -93,9 +98,7 @@ class Cluster:
     @classmethod
     def of(cls, result: ReadResult) -> Cluster:
         """From what has been read."""
-        cluster = cls(result.objects, result.skipped)
-        cluster.sources = result.sources
-        return cluster
+        return cls(result.objects, result.skipped, result.sources)
 
     # Questions.
 
@@ -214,7 +217,7 @@ class Cluster:
 
     def whatif(
         self,
-        apply: Sequence[str | Path | Mapping[str, Any]] = (),
+        apply: Sequence[Given] = (),
         *,
         delete: Sequence[str] = (),
         drain: Sequence[str] = (),
@@ -321,7 +324,7 @@ class Cluster:
         config: ConfigSource = None,
         *,
         namespace: str = DEFAULT_NAMESPACE,
-        against: Sequence[str | Path | Mapping[str, Any]] = (),
+        against: Sequence[Given] = (),
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
     ) -> Exposure:
@@ -331,11 +334,11 @@ class Cluster:
         is decided alone. Raises InvalidObject.
         """
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
-        from bayplan.analysis.answers.changes import objects_in  # noqa: PLC0415
+        from bayplan.analysis.answers.changes import read_given  # noqa: PLC0415
         from bayplan.analysis.answers.exposure.subjects import exposure_of  # noqa: PLC0415
 
         asking = Asking.about(self, config, feature_gates, foreign_victims)
-        return exposure_of(asking, pod, namespace, objects_in(against))
+        return exposure_of(asking, pod, namespace, read_given(against) if against else None)
 
     def exposure_ranking(
         self,
@@ -370,8 +373,9 @@ class Cluster:
 
     def pending_pods(self) -> list[str]:
         """Keys of the pods without a node, including those that workloads would create, in order of arrival."""
-        if self._workload_pods.faults:
-            raise InvalidObject(self._workload_pods.faults)
+        with locating(self.sources):
+            if self._workload_pods.faults:
+                raise InvalidObject(self._workload_pods.faults)
         return self._arrivals()
 
     def _arrivals(self) -> list[str]:
@@ -450,7 +454,8 @@ class Cluster:
     def _wanted(self, text: str, namespace: str) -> _Wanted:
         reference = parse_reference(text, namespace)
         if reference.kind != POD:
-            new = next_of(self.objects, reference.kind, reference.namespace, reference.name)
+            with locating(self.sources):
+                new = next_of(self.objects, reference.kind, reference.namespace, reference.name)
             if new is not None:
                 return _wanted(new.pod, new)
             # A namespace may be called `job`.

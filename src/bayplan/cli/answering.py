@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypedDict
@@ -24,6 +24,7 @@ from bayplan.cli.options import (
 )
 from bayplan.cli.sources import live_options, read_sources
 from bayplan.core.preemption.safety import UPSTREAM
+from bayplan.model.reading import ReadResult, read
 from bayplan.report.answers.html import html
 from bayplan.report.answers.markdown import markdown
 from bayplan.report.answers.parts import Part
@@ -65,6 +66,15 @@ class Asked:
 
     def settings(self) -> Settings:
         return Settings(config=self.config, feature_gates=self.feature_gates, foreign_victims=self.foreign_victims)
+
+
+def read_noting(files: Sequence[str]) -> list[ReadResult]:
+    """Files that go on top of the cluster; what is of no use in them is noted."""
+    if not files:
+        return []
+    given = read(files)
+    note_skipped(given.skipped)
+    return [given]
 
 
 def format_option(*more_formats: str) -> Callable[[Callback], Callback]:

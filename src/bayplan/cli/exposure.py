@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.answering import Asked, answer_options, read_noting, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.exposure import exposure_parts, ranking_parts
@@ -42,6 +42,6 @@ def command(asked: Asked, pod: str | None, every: bool, against: tuple[str, ...]
         ranking = asked.cluster().exposure_ranking(top=top, **asked.settings())
         write_answer(asked, "Exposure", ranking_parts(ranking), ranking.to_dict())
         return EXIT_YES
-    answer = asked.cluster().exposure(pod, namespace=asked.namespace, against=against, **asked.settings())
+    answer = asked.cluster().exposure(pod, namespace=asked.namespace, against=read_noting(against), **asked.settings())
     write_answer(asked, f"Exposure of {answer.subject}", exposure_parts(answer), answer.to_dict())
     return EXIT_NO if answer.is_evicted else EXIT_YES

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from bayplan.analysis.answers.gates import gates_failed, parse_gates
-from bayplan.cli.answering import Asked, answer_options, write_answer
+from bayplan.cli.answering import Asked, answer_options, read_noting, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
 from bayplan.report.answers.whatif import whatif_parts
@@ -57,7 +57,7 @@ def command(
     cluster = asked.cluster()
     gates = parse_gates(fail_on, cluster)
     answer = cluster.whatif(
-        applied,
+        read_noting(applied),
         delete=deleted,
         drain=drained,
         add_nodes=add_nodes,

@@ -12,10 +12,10 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import NoneType
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -31,6 +31,9 @@ STDIN = "-"
 STDIN_NAME = "standard input"
 SUFFIXES = (".yaml", ".yml", ".json")
 
+#: (kind, namespace, name) of an object -> the file it came from.
+Sources: TypeAlias = Mapping[tuple[str, str, str], str]
+
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
@@ -41,7 +44,7 @@ class ReadResult:
     objects: list[Object] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     files: list[str] = field(default_factory=list)
-    sources: dict[tuple[str, str, str], str] = field(default_factory=dict)  # (kind, namespace, name) -> file
+    sources: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
 
 def read(paths: Sequence[str | Path], stdin: BinaryIO | None = None) -> ReadResult:
@@ -74,6 +77,34 @@ def from_texts(texts: Iterable[tuple[str, bytes]]) -> ReadResult:
         for source, data in texts:
             collector.add_text(source, data)
     return collector.finish()
+
+
+def joined(results: Iterable[ReadResult]) -> ReadResult:
+    """What was read in several goes."""
+    whole = ReadResult()
+    for result in results:
+        whole.objects += result.objects
+        whole.skipped += result.skipped
+        whole.files += result.files
+        whole.sources |= result.sources
+    return whole
+
+
+def source_of(name: str, sources: Sources) -> str:
+    """The file that an object came from, called as in a fault: `Deployment shop/web`; "" if that is not known."""
+    kind, _, key = name.partition(" ")
+    namespace, _, own_name = key.rpartition("/")
+    return sources.get((kind, namespace, own_name), "")
+
+
+@contextmanager
+def locating(sources: Sources) -> Iterator[None]:
+    """Faults that are found after reading get the files of their objects."""
+    try:
+        yield
+    except InvalidObject as error:
+        faults = [replace(fault, source=fault.source or source_of(fault.object, sources)) for fault in error.faults]
+        raise InvalidObject(faults) from error
 
 
 class SourcedDocument(NamedTuple):

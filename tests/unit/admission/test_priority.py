@@ -133,7 +133,10 @@ def test_what_a_pod_gets(
     [
         pytest.param(
             new().priority_class("nope"),
-            ["Pod default/a: spec.priorityClassName: no PriorityClass with name nope was found"],
+            [
+                "Pod default/a: spec.priorityClassName: no PriorityClass with name nope was found; "
+                "add the class to the input, or name another one"
+            ],
             id="unknown class",
         ),
         pytest.param(

@@ -115,7 +115,7 @@ class TestExplain:
         with pytest.raises(InvalidObject) as raised:
             asked.explain("deployment/bad")
         (fault,) = raised.value.faults
-        assert str(fault).startswith("Deployment default/bad: spec.template.spec.priorityClassName: ")
+        assert str(fault).startswith("objects: Deployment default/bad: spec.template.spec.priorityClassName: ")
 
     def test_pod_without_a_name_gets_one(self) -> None:
         nameless = make.pod("").manifest().dict()

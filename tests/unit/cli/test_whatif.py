@@ -92,7 +92,8 @@ def test_other_changes(bayplan: Bayplan, cluster: str, change: tuple[str, ...], 
         (("--delete", "pod/odl"), "error: Pod default/odl: not found in the input; did you mean default/old?"),
         (("--drain", "b"), "error: Node b: not found in the input"),
         (("--add-nodes", "nothing=1"), "nothing"),
-        (("--add-nodes", "a"), "error: --add-nodes: 'a': expected FILE=N"),
+        (("--add-nodes", "a"), "error: --add-nodes: 'a': expected NODE=N, FILE=N, or a node such as"),
+        (("--add-nodes", "x=2"), "error: --add-nodes: 'x=2': x is neither a node of the cluster nor a file"),
         (("--delete", "pod/old", "--fail-on", "evict"), "error: --fail-on: 'evict': expected evicts, evicts=CLASS"),
         (("--apply", "nowhere.yaml"), "nowhere.yaml"),
     ],
@@ -108,6 +109,23 @@ def test_all_faults_of_what_is_applied_are_named(bayplan: Bayplan, cluster: str,
     said = bayplan("whatif", "-f", cluster, "--apply", file_of(*bad, name="bad.json"))
     assert said.code == 2
     assert said.err.count("no PriorityClass with name missing was found") == 2
+    assert all("bad.json: Pod default/" in line for line in said.err.splitlines())
+
+
+def test_what_is_wrong_with_a_template_is_found_in_its_file(bayplan: Bayplan, cluster: str, file_of: FileOf) -> None:
+    bad = make.deployment("bad").template(make.pod("t").priority_class("missing")).manifest()
+    said = bayplan("whatif", "-f", cluster, "--apply", file_of(bad, name="bad.json"))
+    assert "bad.json: Deployment default/bad: spec.template.spec.priorityClassName: no PriorityClass" in said.err
+
+
+def test_kinds_that_are_of_no_use_are_noted(bayplan: Bayplan, cluster: str, tmp_path: Path) -> None:
+    file = tmp_path / "more.yaml"
+    file.write_text(
+        "{apiVersion: v1, kind: ConfigMap, metadata: {name: x}}\n---\n"
+        "{apiVersion: v1, kind: Pod, metadata: {name: y}, spec: {containers: [{name: c}]}}\n"
+    )
+    said = bayplan("whatif", "-f", cluster, "--apply", str(file))
+    assert (said.code, "ignored 1 object of kinds that do not affect scheduling: 1 ConfigMap" in said.err) == (0, True)
 
 
 def test_a_cluster_without_nodes(bayplan: Bayplan, new: str, file_of: FileOf) -> None:

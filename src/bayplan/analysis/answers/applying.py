@@ -2,8 +2,8 @@
 
 What only a server or a controller writes stays: identity, status, the node of a pod, the volume of a claim. So do
 labels and annotations that the new object does not mention, and the number of replicas if it names none. An object
-that was read from a server (a dump that somebody edited) takes the place of the old one as it is. Of a pod that exists
-nothing but labels and annotations changes, for an API server would refuse anything else that matters here.
+that was read from a server (a dump that somebody edited) takes the place of the old one as it is. To a pod that exists
+tolerations can be added, and its gates opened; what an API server refuses to change is a fault (`refused_updates`).
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bayplan.admission.priority import check_classes
-from bayplan.admission.stored import was_created
+from bayplan.admission.stored import looks_stored, was_created
+from bayplan.analysis.answers.refused_updates import refusals
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import KINDS, Object, object_key
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node, NodeSpec
-from bayplan.model.pod import Pod
+from bayplan.model.pod import Pod, PodSpec
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.storage import PersistentVolumeClaim
 from bayplan.model.structs import replace
@@ -49,12 +49,16 @@ def applied(objects: Sequence[Object], given: Iterable[Object]) -> tuple[list[Ob
             unnamed.append(obj)
     replaced: list[Replaced] = []
     result: list[Object] = []
+    faults: list[Fault] = []
     for old in objects:
         found = new.pop((type(old), object_key(old)), None)
         if found is not None:
+            if isinstance(found, PriorityClass) or not _takes_the_place(old, found):
+                faults += refusals(old, found)
             replaced.append(Replaced(old, _merged(old, found)))
         result.append(old if found is None else replaced[-1].new)
-    _refuse_changed_classes(replaced)
+    if faults:
+        raise InvalidObject(faults)
     return [*result, *new.values(), *unnamed], replaced
 
 
@@ -63,12 +67,17 @@ def _set_namespace(obj: Object) -> None:
         obj.metadata.namespace = DEFAULT_NAMESPACE
 
 
+def _takes_the_place(old: Object, new: Object) -> bool:
+    """Of the old object, and all of it: one that a server has written down, or one of which there is but a plan."""
+    return was_created(new.metadata) or (isinstance(old, Pod) and not looks_stored(old))
+
+
 def _merged(old: Object, new: Object) -> Object:
-    if was_created(new.metadata):
+    if _takes_the_place(old, new):
         return new
     meta = _merged_metadata(old.metadata, new.metadata)
-    if isinstance(old, Pod):
-        return replace(old, metadata=meta)
+    if isinstance(old, Pod) and isinstance(new, Pod):
+        return replace(old, metadata=meta, spec=_merged_pod_spec(old.spec, new.spec))
     merged: Object = replace(new, metadata=meta)
     if isinstance(merged, _TEMPLATED) and isinstance(old, _TEMPLATED):
         _keep_annotations(merged, old)
@@ -88,6 +97,20 @@ def _merged_metadata(old: ObjectMeta, new: ObjectMeta) -> ObjectMeta:
     return replace(old, labels={**old.labels, **new.labels}, annotations={**old.annotations, **new.annotations})
 
 
+def _merged_pod_spec(old: PodSpec, new: PodSpec) -> PodSpec:
+    added = [toleration for toleration in new.tolerations if toleration not in old.tolerations]
+    if not old.scheduling_gates:
+        return replace(old, tolerations=[*old.tolerations, *added])
+    gates = [gate for gate in old.scheduling_gates if gate in new.scheduling_gates]
+    return replace(
+        old,
+        tolerations=[*old.tolerations, *added],
+        scheduling_gates=gates,
+        node_selector={**old.node_selector, **new.node_selector},
+        affinity=new.affinity or old.affinity,
+    )
+
+
 def _keep_annotations(
     new: Deployment | ReplicaSet | ReplicationController | StatefulSet | DaemonSet | Job,
     old: Deployment | ReplicaSet | ReplicationController | StatefulSet | DaemonSet | Job,
@@ -100,15 +123,3 @@ def _keep_annotations(
 def _has_no_status(obj: Object) -> bool:
     status = getattr(obj, "status", None)
     return status is not None and status == type(status)()
-
-
-def _refuse_changed_classes(replaced: Iterable[Replaced]) -> None:
-    """An API server lets nobody change what a PriorityClass is worth."""
-    faults = [
-        Fault("", f"PriorityClass {pair.new.metadata.name}", field, message)
-        for pair in replaced
-        if isinstance(pair.old, PriorityClass) and isinstance(pair.new, PriorityClass)
-        for _, (field, message) in check_classes([pair.old, pair.new])
-    ]
-    if faults:
-        raise InvalidObject(faults)

@@ -2,17 +2,18 @@
 
 Takes objects to apply, names to delete and nodes to add; gives the cluster with them, the pods that go (scaled down,
 no longer wanted on their node, driven out by a NoExecute taint, deleted with their owner) and the workloads whose pods
-are replaced one by one. The pods that go are still in the cluster: a `Course` removes them. In the middle of a rollout
-a Deployment's pods count as one set when it is scaled down.
+are replaced one by one. The pods that go are still there at first: a `Course` removes them, and then adds those that
+come in place of what was deleted and applied again. In the middle of a rollout a Deployment's pods count as one set
+when it is scaled down.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from bayplan.analysis.answers.applying import Replaced, applied
 from bayplan.analysis.answers.course import Cause
@@ -31,12 +32,15 @@ from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
-from bayplan.model.reading import from_dicts, read
+from bayplan.model.reading import ReadResult, Sources, from_dicts, joined, locating, read
 from bayplan.model.selectors import SelectorError, compile_label_selector
 from bayplan.model.structs import replace
 from bayplan.model.timestamps import parse_time
 from bayplan.model.tolerations import NO_EXECUTE
 from bayplan.model.workloads import DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
+
+#: Files, plain objects, and what was read before.
+Given: TypeAlias = str | Path | Mapping[str, Any] | ReadResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,7 @@ class Change:
     apply: tuple[Object, ...] = ()
     delete: tuple[Reference, ...] = ()
     add_nodes: tuple[Node, ...] = ()
+    sources: Sources = field(default_factory=dict)  # of what is applied
 
 
 @dataclass(slots=True)
@@ -53,14 +58,25 @@ class Changed:
     """The cluster after the change, and what follows."""
 
     cluster: Cluster
+    start: Cluster  # the same with the pods that were deleted for good
     losses: list[Loss] = field(default_factory=list)
     updates: list[Deployment | StatefulSet | DaemonSet] = field(default_factory=list)  # with another template
     now: int = 0  # as young as the youngest pod
 
+    def arriving(self) -> list[str]:
+        """Pods that cannot be in `start`, as long as those that were deleted are in it."""
+        if self.start is self.cluster:
+            return []
+        pods = self.cluster.pods
+        waiting = {*self.start.pending_pods()} - {
+            key for key, pod in self.start.pods.items() if pods.get(key) is not pod
+        }
+        return [key for key in self.cluster.pending_pods() if key not in waiting]
+
 
 def read_change(
     cluster: Cluster,
-    apply: Sequence[str | Path | Mapping[str, Any]],
+    apply: Sequence[Given],
     delete: Sequence[str],
     add_nodes: Sequence[str],
     namespace: str,
@@ -68,24 +84,37 @@ def read_change(
     """As a user writes it: files and plain objects, KIND/NAME, and nodes to copy. Raises InvalidObject."""
     nodes = {obj.metadata.name: obj for obj in cluster.objects if isinstance(obj, Node)}
     added = nodes_like(add_nodes, known=nodes, option="--add-nodes")
-    return Change(tuple(objects_in(apply)), tuple(parsed_names(delete, namespace)), tuple(added))
+    given = read_given(apply)
+    return Change(tuple(given.objects), tuple(parsed_names(delete, namespace)), tuple(added), given.sources)
 
 
-def objects_in(given: Sequence[str | Path | Mapping[str, Any]]) -> list[Object]:
-    """What is in these files, and these plain objects. Raises InvalidObject."""
+def read_given(given: Sequence[Given]) -> ReadResult:
+    """What is in these files, what has been read, and these plain objects. Raises InvalidObject."""
     files = [each for each in given if isinstance(each, str | Path)]
     plain = [each for each in given if isinstance(each, Mapping)]
-    return [*(read(files).objects if files else ()), *from_dicts(plain).objects]
+    results = [each for each in given if isinstance(each, ReadResult)]
+    return joined([*([read(files)] if files else ()), *results, from_dicts(plain)])
 
 
 def changed(cluster: Cluster, change: Change) -> Changed:
     """Deletes, then applies, then adds nodes. Raises InvalidObject."""
     deletion = deleted(cluster.objects, change.delete)
-    objects, replaced = applied(deletion.objects, change.apply)
-    after = Cluster(_recounted([*objects, *change.add_nodes], replaced))
+    gone = deletion.gone_for_good()
+    sources = {**cluster.sources, **change.sources}
+    with locating(sources):
+        objects, replaced = applied([obj for obj in deletion.objects if id(obj) not in gone], change.apply)
+    after = Cluster(_recounted([*objects, *change.add_nodes], replaced), sources=sources)
     reactions = _Reactions(after.objects, replaced)
     losses = [*deletion.losses, *reactions.losses()]
-    return Changed(after, losses, list(_updates(replaced)), reactions.now)
+    start = _with_pods(after, gone.values()) if gone else after
+    return Changed(after, start, losses, list(_updates(replaced)), reactions.now)
+
+
+def _with_pods(cluster: Cluster, pods: Collection[Pod]) -> Cluster:
+    """The cluster with these pods in place of others that have their names."""
+    names = {object_key(pod) for pod in pods}
+    others = [obj for obj in cluster.objects if not (isinstance(obj, Pod) and object_key(obj) in names)]
+    return Cluster([*others, *pods], sources=cluster.sources)
 
 
 class _Reactions:

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from bayplan.analysis.answers.course import Cause
+from bayplan.analysis.answers.replacements import comes_back
 from bayplan.analysis.references import Reference, not_found, parse_object_name
 from bayplan.controllers.ownership import WORKLOADS, Ownership, controller_of_kind, is_terminal
 from bayplan.model.cluster import Namespace
 from bayplan.model.kinds import KINDS, Object, object_key
+from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.workloads import CronJob, Deployment, Job
@@ -40,6 +42,12 @@ class Deletion:
 
     objects: list[Object]
     losses: list[Loss] = field(default_factory=list)
+
+    def gone_for_good(self) -> dict[int, Pod]:
+        """By identity, the pods that nobody makes again."""
+        pods = {object_key(obj): obj for obj in self.objects if isinstance(obj, Pod)}
+        lost = ((pods[key], loss.for_good) for loss in self.losses for key in loss.pods)
+        return {id(pod): pod for pod, for_good in lost if for_good or not comes_back(pod)}
 
 
 def parsed_names(texts: Iterable[str], namespace: str) -> list[Reference]:
@@ -78,12 +86,19 @@ def _without(before: Deletion, reference: Reference) -> Deletion:
 
 def _find(objects: Sequence[Object], reference: Reference) -> Object:
     same_kind = {object_key(obj): obj for obj in objects if type(obj).__name__ == reference.kind}
-    found = same_kind.get(reference.key)
+    found = same_kind.get(reference.key) or _implied_namespace(objects, reference)
     if found is None:
         close = get_close_matches(reference.key, same_kind, n=_SUGGESTIONS)
         hint = f"; did you mean {' or '.join(key.removeprefix('/') for key in close)}?" if close else ""
         raise not_found(str(reference), f"not found in the input{hint}")
     return found
+
+
+def _implied_namespace(objects: Sequence[Object], reference: Reference) -> Namespace | None:
+    """A dump seldom has namespaces, but whatever is in one tells that it is there."""
+    if reference.kind == Namespace.__name__ and any(obj.metadata.namespace == reference.name for obj in objects):
+        return Namespace(metadata=ObjectMeta(name=reference.name))
+    return None
 
 
 def _made_by(target: Object, objects: Sequence[Object], owners: Ownership) -> list[Object]:

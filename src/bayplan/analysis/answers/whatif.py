@@ -80,11 +80,12 @@ def whatif(asking: Asking, change: Change, drain: Sequence[str] = ()) -> WhatIf:
     """Raises InvalidObject for a change that an API server would refuse, and for nodes that are not there."""
     made = changed(asking.cluster, change)
     before = Course(asking)
-    after = Course(asking.of(made.cluster))
+    after = Course(asking.of(made.start))
     check_nodes(after.nodes, drain)
     before.settle()
     for loss in made.losses:
         after.remove(loss.pods, loss.cause, loss.by, for_good=loss.for_good)
+    after.add(made.cluster.prepared(made.arriving(), after.cache))
     after.settle()
     updates = tuple(update(after, workload, made.cluster.objects, made.now) for workload in made.updates)
     draining = drain_in(after, drain) if drain else None

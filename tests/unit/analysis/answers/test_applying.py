@@ -62,11 +62,25 @@ def test_an_annotation_of_a_restart_stays_in_the_template() -> None:
     assert merged.spec.template.metadata.annotations == {"restartedAt": "now"}
 
 
-def test_a_pod_stays_what_it_is_but_for_its_labels() -> None:
-    old = make.pod("p").cpu("1").running("a").obj()
-    merged = apply(old, make.pod("p").cpu("2").labels(app="x").manifest().obj())
+def test_a_pod_stays_what_it_is_but_for_labels_and_tolerations() -> None:
+    old = make.pod("p").cpu("1").tolerates("old").running("a").obj()
+    merged = apply(old, make.pod("p").cpu("1000m").tolerates("new").labels(app="x").manifest().obj())
     assert isinstance(merged, Pod)
-    assert (merged.spec, merged.status, merged.metadata.labels) == (old.spec, old.status, {"app": "x"})
+    assert [toleration.key for toleration in merged.spec.tolerations] == ["old", "new"]
+    assert (merged.spec.node_name, merged.status, merged.metadata.labels) == ("a", old.status, {"app": "x"})
+
+
+def test_gates_are_opened_and_a_gated_pod_may_ask_for_certain_nodes() -> None:
+    old = make.pod("p").gate("x", "y").obj()
+    merged = apply(old, make.pod("p").gate("y").node_selector({"disk": "ssd"}).manifest().obj())
+    assert isinstance(merged, Pod)
+    assert [gate.name for gate in merged.spec.scheduling_gates] == ["y"]
+    assert merged.spec.node_selector == {"disk": "ssd"}
+
+
+def test_a_pod_that_was_never_created_is_what_the_new_manifest_says() -> None:
+    new = make.pod("p").cpu("2").manifest().obj()
+    assert apply(make.pod("p").cpu("1").manifest().obj(), new) is new
 
 
 def test_a_claim_keeps_its_volume() -> None:

@@ -56,6 +56,12 @@ def test_a_namespace_takes_everything_along() -> None:
     assert names(gone, "Service") == []
 
 
+def test_a_namespace_is_there_if_anything_is_in_it() -> None:
+    assert [loss.pods for loss in delete("ns/default").losses] == [
+        ("default/web-1-x", "default/tick-1-x", "default/daemon"),
+    ]
+
+
 def test_a_replica_set_of_a_deployment_is_made_again() -> None:
     assert delete("rs/web-1").losses[0].for_good is False
 

@@ -117,3 +117,25 @@ def test_the_cluster_itself_stays_as_it_was() -> None:
     first, second = whatif(cluster, NEW).to_dict(), whatif(cluster, NEW).to_dict()
     assert first == second
     assert cluster.pods["default/low"].spec.node_name == "a"
+
+
+def test_a_workload_that_is_deleted_and_applied_gets_new_pods() -> None:
+    owner = make.replica_set("r").replicas(1).template(make.pod("t").cpu("2"))
+    cluster = cluster_of(A, owner, owned("p", owner).cpu("2").running("a"))
+    found = whatif(cluster, owner.manifest(), delete=["rs/r"])
+    assert [each.pod for each in found.removed] == ["default/p"]
+    assert {fate.pod: fate.node_after for fate in found.placed} == {"default/r-new-1": "a"}
+
+
+def test_a_stateful_set_that_is_deleted_and_applied_gets_pods_of_the_same_names() -> None:
+    owner = make.stateful_set("s").replicas(1).template(make.pod("t").cpu("1"))
+    cluster = cluster_of(A, B, owner, owned("s-0", owner).cpu("1").running("b"))
+    found = whatif(cluster, make.stateful_set("s").replicas(1).template(make.pod("t").cpu("2")), delete=["sts/s"])
+    assert {fate.pod: fate.node_after for fate in found.moved} == {"default/s-0": "a"}
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_pod_that_is_deleted_and_applied_is_another_one(waits: bool) -> None:
+    old = make.pod("p").cpu("99") if waits else make.pod("p").cpu("1").running("b")
+    found = whatif(cluster_of(A, B, old), make.pod("p").manifest().cpu("2"), delete=["pod/p"])
+    assert {fate.pod: fate.node_after for fate in (*found.placed, *found.moved)} == {"default/p": "a"}

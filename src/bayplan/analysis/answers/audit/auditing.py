@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from bayplan.analysis.answers.audit.node_failures import node_failure_findings
 from bayplan.analysis.answers.audit.priority_rules import priority_findings
 from bayplan.analysis.answers.audit.request_rules import request_findings
 from bayplan.analysis.answers.audit.rules import RULES, Finding, Level
+from bayplan.model.reading import source_of
 
 Family = Callable[[Audited], Iterator[Finding]]
 _FAMILIES: tuple[Family, ...] = (
@@ -61,13 +62,7 @@ def audit(asking: Asking, *, ignored: Collection[str] = ()) -> Audit:
     audited = Audited(asking)
     found = [finding for family in _FAMILIES for finding in family(audited) if finding.rule not in ignored]
     sources = asking.cluster.sources
-    places = (replace(finding, source=_source_of(finding.object, sources)) for finding in found)
+    places = (replace(finding, source=source_of(finding.object, sources)) for finding in found)
     rules, levels = list(RULES), list(Level)
     ordered = sorted(places, key=lambda each: (levels.index(each.level), rules.index(each.rule), each.object))
     return Audit(tuple(ordered), len(audited.pods), len(audited.nodes))
-
-
-def _source_of(name: str, sources: Mapping[tuple[str, str, str], str]) -> str:
-    kind, _, key = name.partition(" ")
-    namespace, _, own_name = key.rpartition("/")
-    return sources.get((kind, namespace, own_name), "")

@@ -21,12 +21,15 @@ from bayplan.controllers.workloads.daemon_placement import pin
 from bayplan.core.cache import Cache
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import NodeSelectorTerm, Pod
+from bayplan.model.reading import ReadResult
 
 
-def preemptors_among(asking: Asking, new: Sequence[Object], subjects: Sequence[Pod]) -> Iterator[Preemptor]:
+def preemptors_among(asking: Asking, given: ReadResult, subjects: Sequence[Pod]) -> Iterator[Preemptor]:
     """What each pod among the new objects does to the subjects. Raises InvalidObject if there is none."""
+    new = given.objects
     replaced = {key_of(obj) for obj in new}
-    cluster = Cluster([*(obj for obj in asking.cluster.objects if key_of(obj) not in replaced), *new])
+    objects = [*(obj for obj in asking.cluster.objects if key_of(obj) not in replaced), *new]
+    cluster = Cluster(objects, sources={**asking.cluster.sources, **given.sources})
     merged = replace(asking, cluster=cluster)
     cache = merged.cache()
     pods = [merged.pending(text, cache, "") for text in _pods_to_come(new)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.exposure.answer import Exposure
 from bayplan.analysis.answers.exposure.exposing import Exposing, most_exposed_first
@@ -12,8 +10,9 @@ from bayplan.analysis.answers.owners import short_name, workload_of
 from bayplan.analysis.references import POD, Reference, parse_reference
 from bayplan.controllers.ownership import Ownership, controller_reference, is_terminal
 from bayplan.model.errors import Fault, InvalidObject
-from bayplan.model.kinds import Object, object_key
+from bayplan.model.kinds import object_key
 from bayplan.model.pod import Pod
+from bayplan.model.reading import ReadResult
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 
 #: Pods of a workload that are looked at: the most exposed ones.
@@ -21,7 +20,7 @@ PODS_MAX = 20
 
 
 def exposure_of(
-    asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE, against: Sequence[Object] = ()
+    asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE, against: ReadResult | None = None
 ) -> Exposure:
     """Of the pod or the pods of the workload that the text names. Raises InvalidObject."""
     exposing = Exposing(asking)
@@ -35,7 +34,7 @@ def exposure_of(
         pods=tuple(found),
         pod_count=sum(bool(pod.spec.node_name) for pod in pods),
         waiting=tuple(object_key(pod) for pod in pods if not pod.spec.node_name),
-        against=tuple(preemptors_among(asking, against, running)) if against else (),
+        against=tuple(preemptors_among(asking, against, running)) if against is not None else (),
     )
 
 

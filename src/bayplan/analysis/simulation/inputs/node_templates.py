@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 
 from bayplan.analysis.simulation.inputs.recorded_trace import is_object_name
 from bayplan.core.columns.resources import CPU_NAME, MEMORY_NAME
@@ -51,13 +52,16 @@ def nodes_like(
         known: nodes that may be named as a template; their names are taken.
         option: that the values were given for.
     """
-    known = known or {}
-    names = {*taken, *known}
+    names = {*taken, *(known or ())}
     nodes: list[Node] = []
     faults: list[Fault] = []
     for spec in specs:
-        source, number = _parsed(spec, option)
-        for template in [_fresh(known[source])] if source in known else _templates(source, spec, option):
+        source, number = _parsed(spec, option, "FILE=N" if known is None else "NODE=N, FILE=N")
+        if known and source in known:
+            templates = [_fresh(known[source])]
+        else:
+            templates = _templates(source, spec, option, is_file=known is None)
+        for template in templates:
             faults += _template_faults(source, template)
             copies = _copies(template, number)
             faults += _name_faults(source, copies, names)
@@ -68,11 +72,11 @@ def nodes_like(
     return nodes
 
 
-def _parsed(spec: str, option: str) -> tuple[str, int]:
-    """The file or the plain node, and how many."""
+def _parsed(spec: str, option: str, forms: str) -> tuple[str, int]:
+    """The node, the file or the plain node, and how many."""
     source, _, number = spec.rpartition("=")
     if not source or not _WHOLE.fullmatch(number) or not 0 < int(number) <= NODES_MAX:
-        raise _refused(option, spec, f"expected FILE=N, or a node such as 8cpu,32Gi=N, with N from 1 to {NODES_MAX:,}")
+        raise _refused(option, spec, f"expected {forms}, or a node such as 8cpu,32Gi=N, with N from 1 to {NODES_MAX:,}")
     return source, int(number)
 
 
@@ -86,12 +90,14 @@ def _fresh(node: Node) -> Node:
     return replace(node, spec=replace(node.spec, unschedulable=False, taints=taints))
 
 
-def _templates(source: str, spec: str, option: str) -> list[Node]:
+def _templates(source: str, spec: str, option: str, *, is_file: bool) -> list[Node]:
     if any(_PART.fullmatch(part) for part in source.split(",")):
         try:
             return [_plain_node(source)]
         except ValueError as error:
             raise _refused(option, spec, f"{error}; {_FORM}") from error
+    if not is_file and not Path(source).exists():
+        raise _refused(option, spec, f"{source} is neither a node of the cluster nor a file; {_FORM}")
     templates = [obj for obj in read([source]).objects if isinstance(obj, Node)]
     if not templates:
         raise InvalidObject([Fault(source, "", "", "there is no Node in this file")])
