@@ -1,9 +1,9 @@
 """A workload's pods are replaced by pods of its new template, as its controller goes about it.
 
 A Deployment makes new pods and deletes old ones within its surge and what it may lack, or deletes all first. A
-StatefulSet goes from its last pod to the first, a DaemonSet from node to node, both as many at a time as may be away.
-Where new pods get no node an update stops, and what has not been replaced keeps running. A DaemonSet that may surge is
-taken as one that may not.
+StatefulSet goes from its last pod to the first, a DaemonSet from node to node, both as many at a time as may be away. A
+DaemonSet that may surge makes new pods beside the old ones, which go once the new ones run. Where new pods get no node
+an update stops, and what has not been replaced keeps running.
 """
 
 from __future__ import annotations
@@ -61,8 +61,11 @@ def update(course: Course, workload: Updated, objects: Sequence[Object], now: in
     if isinstance(workload, Deployment):
         _roll(course, workload, keys, [object_key(pod) for pod in current], fresh, now)
     elif not _is_held_up(course, workload, owners):
-        pairs = _pairs(workload, old, fresh)
-        _replace_in_turn(course, workload, pairs, fresh, _most_away(workload, len(fresh)))
+        pairs, surge = _pairs(workload, old, fresh), _surge(workload, len(fresh))
+        if surge:
+            _surge_in_turn(course, workload, pairs, fresh, surge)
+        else:
+            _replace_in_turn(course, workload, pairs, fresh, _most_away(workload, len(fresh)))
     # A StatefulSet's new pods bear the names of the old ones.
     made = {arrival.pod for arrival in course.arrivals} & fresh.keys()
     left = [key for key in keys if key not in made and course.knows(key)]
@@ -80,7 +83,7 @@ def _fresh(
 ) -> dict[str, NewPod]:
     """All pods of the new template that have yet to be made, by key; `owned` are those that count as made."""
     beside: list[Object] = [obj for obj in objects if isinstance(obj, _NEEDED)]
-    if isinstance(workload, Deployment):
+    if isinstance(workload, Deployment) or _surge(workload, len(old)):
         # Of old pods the names are taken, but they do not count.
         names = ((pod.metadata.name, pod.metadata.namespace) for pod in old)
         beside += [Pod(metadata=ObjectMeta(name=name, namespace=namespace)) for name, namespace in names]
@@ -152,6 +155,12 @@ def _most_away(workload: StatefulSet | DaemonSet, wanted: int) -> int:
     return max(1, scaled_value(1 if unavailable is None else unavailable, wanted, round_up=True))
 
 
+def _surge(workload: StatefulSet | DaemonSet, wanted: int) -> int:
+    """How many new daemons there may be beside old ones."""
+    surge = _rolling(workload).max_surge if isinstance(workload, DaemonSet) else None
+    return scaled_value(surge or 0, wanted, round_up=True)
+
+
 def _rolling(workload: StatefulSet | DaemonSet) -> RollingUpdate:
     strategy = workload.spec.update_strategy
     return (strategy.rolling_update if strategy is not None else None) or RollingUpdate()
@@ -184,3 +193,25 @@ def _replace_in_turn(
         _add(course, [fresh[new] for _, new in batch])
         course.settle()
         away = [key for key in (*away, *(new for _, new in batch)) if key not in course.pods]
+
+
+def _surge_in_turn(
+    course: Course,
+    workload: StatefulSet | DaemonSet,
+    pairs: Sequence[tuple[str, str]],
+    fresh: Mapping[str, NewPod],
+    most: int,
+) -> None:
+    """An old pod goes when the new one runs."""
+    both: list[tuple[str, str]] = []  # whose new pod does not run yet
+    remaining = list(pairs)
+    while remaining and len(both) < most:
+        number = most - len(both)
+        batch, remaining = remaining[:number], remaining[number:]
+        _add(course, [fresh[new] for _, new in batch])
+        course.settle()
+        both += batch
+        done = [old for old, new in both if new in course.pods]
+        course.remove(done, Cause.UPDATED, label(workload), for_good=True)
+        course.settle()
+        both = [(old, new) for old, new in both if old not in done]

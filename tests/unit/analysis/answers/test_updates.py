@@ -128,3 +128,25 @@ def test_a_daemon_set_stops_when_as_many_daemons_are_away_as_may_be(most_away: i
     found = whatif(cluster, new)
     assert len(found.removed) == removed
     assert len(found.pending) == removed
+
+
+@pytest.mark.parametrize(
+    ("cpu", "surge", "replaced", "pending"),
+    [
+        pytest.param("3", 1, 3, 0, id="room for both"),
+        pytest.param("2", 1, 0, 1, id="no room beside the old one"),
+        pytest.param("2", 2, 0, 2, id="as many wait as may surge"),
+        pytest.param("2", "100%", 0, 3, id="all of them wait"),
+    ],
+)
+def test_a_daemon_set_that_may_surge_lets_an_old_daemon_go_when_the_new_one_runs(
+    cpu: str, surge: int | str, replaced: int, pending: int
+) -> None:
+    owner = make.daemon_set("d").template(OLD)
+    nodes = [make.node(name).capacity(cpu=cpu) for name in "abc"]
+    daemons = [make.pod(f"d-{name}").owner(owner).labels(app="x").cpu("1").running(name) for name in "abc"]
+    cluster = cluster_of(*nodes, owner, *daemons)
+    surging = strategy(max_surge=surge, max_unavailable=0)
+    found = whatif(cluster, make.daemon_set("d").manifest().set(update_strategy=surging).template(NEW))
+    assert found.updates == (Update("DaemonSet default/d", replaced=replaced, left=3 - replaced),)
+    assert (len(found.removed), len(found.placed), len(found.pending)) == (replaced, replaced, pending)
