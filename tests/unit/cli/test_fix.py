@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from bayplan import Cluster
+from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.report.answers.fix import fix_parts
 from bayplan.testing import builders as make
 
@@ -15,6 +16,7 @@ from .conftest import Bayplan
 
 FileOf = Callable[..., str]
 NODE = make.node("n").capacity(cpu="4")
+ELSEWHERE = NodeSelectorRequirement(key="metadata.name", operator="In", values=["gone"])
 
 
 @pytest.mark.parametrize("output", ["table", "json", "markdown", "html"])
@@ -35,7 +37,7 @@ def test_json_is_the_answer_of_the_method(bayplan: Bayplan, file_of: FileOf) -> 
         pytest.param(make.pod("x"), 0, id="it fits"),
         pytest.param(make.pod("x").running("n"), 0, id="it runs"),
         pytest.param(make.pod("x").cpu("5"), 0, id="there is a fix"),
-        pytest.param(make.pod("x").claim("missing"), 1, id="there is none"),
+        pytest.param(make.pod("x").node_affinity(NodeSelectorTerm(match_fields=[ELSEWHERE])), 1, id="there is none"),
     ],
 )
 def test_exit_codes(bayplan: Bayplan, file_of: FileOf, wanting: object, code: int) -> None:

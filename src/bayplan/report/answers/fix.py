@@ -23,7 +23,15 @@ _PHRASES = {
     Kind.PRIORITY: "raise its priority from {before:,} to {after:,} (class {what})",
     Kind.UNCORDON: "uncordon {what}",
     Kind.UNTAINT: "remove the taint {before} from {what}",
-    Kind.ADD_NODE: "add a node like {what}",
+    Kind.DEVICE_CLAIM: "drop its device claim {what}",
+    Kind.VOLUME_CLAIM: "create the PersistentVolumeClaim {what}",
+    Kind.BINDING: "get its claim {what} bound to a volume",
+    Kind.VOLUME: "create a PersistentVolume of {before} in StorageClass {after} for its claim {what}",
+    Kind.LOST_VOLUME: "bring back the PersistentVolume {after}, which its claim {what} is bound to",
+    Kind.STORAGE_CLASS: "create the StorageClass {after}, which its claim {what} asks for",
+    Kind.RESOURCE_CLAIM: "create the ResourceClaim {what}",
+    Kind.RESOURCE_CLAIM_TEMPLATE: "create the ResourceClaimTemplate {what}",
+    Kind.DEVICE_CLASS: "create the DeviceClass {what}",
 }
 
 
@@ -98,4 +106,6 @@ def _change_phrase(change: Change, fix: Fix) -> str:
         return f"lower its request for {change.what} from {before} to {after}"
     if change.kind is Kind.FREE:
         return f"move {counted(len(fix.victims), 'pod')} away from {change.what}"
+    if change.kind is Kind.ADD_NODE:
+        return f"add a node like {change.what}" + (f" with {change.after}" if change.after else "")
     return _PHRASES[change.kind].format(what=change.what, before=change.before, after=change.after)

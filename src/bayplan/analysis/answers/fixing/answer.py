@@ -23,11 +23,20 @@ class Kind(StrEnum):
     SKEW = "maxSkew"
     SPREAD = "topologySpread"
     HOST_PORT = "hostPort"
+    DEVICE_CLAIM = "deviceClaim"
     PRIORITY = "priorityClass"
     UNCORDON = "uncordon"
     UNTAINT = "untaint"
     FREE = "freeNode"
     ADD_NODE = "addNode"
+    VOLUME_CLAIM = "createVolumeClaim"
+    BINDING = "bindVolumeClaim"
+    VOLUME = "createVolume"
+    LOST_VOLUME = "restoreVolume"
+    STORAGE_CLASS = "createStorageClass"
+    RESOURCE_CLAIM = "createResourceClaim"
+    RESOURCE_CLAIM_TEMPLATE = "createResourceClaimTemplate"
+    DEVICE_CLASS = "createDeviceClass"
 
 
 #: What a change costs, whatever its extent.
@@ -44,6 +53,15 @@ PRICES = {
     Kind.POD_AFFINITY: 0.4,
     Kind.POD_ANTI_AFFINITY: 0.4,
     Kind.HOST_PORT: 0.4,
+    Kind.DEVICE_CLAIM: 0.4,
+    Kind.VOLUME_CLAIM: 0.45,
+    Kind.BINDING: 0.45,
+    Kind.VOLUME: 0.45,
+    Kind.LOST_VOLUME: 0.45,
+    Kind.STORAGE_CLASS: 0.45,
+    Kind.RESOURCE_CLAIM: 0.45,
+    Kind.RESOURCE_CLAIM_TEMPLATE: 0.45,
+    Kind.DEVICE_CLASS: 0.45,
     Kind.PRIORITY: 0.5,
     Kind.FREE: 0.6,
     Kind.ADD_NODE: 0.9,

@@ -50,6 +50,7 @@ def edits_of(spec: PodSpec, nodes: Iterable[Node]) -> list[Edit]:
         *_pod_affinity(spec),
         *_spreading(spec),
         *_host_ports(spec),
+        *(without_device_claim(entry.name) for entry in spec.resource_claims),
     ]
 
 
@@ -75,6 +76,17 @@ def with_class(spec: PodSpec, priority_class: PriorityClass) -> Edit:
         changed.preemption_policy = priority_class.preemption_policy if is_admitted else None
 
     return Edit(change, apply)
+
+
+def without_device_claim(name: str) -> Edit:
+    """The pod without the devices that it asks for under this name."""
+
+    def apply(changed: PodSpec) -> None:
+        changed.resource_claims = [entry for entry in changed.resource_claims if entry.name != name]
+        for container in (*changed.containers, *changed.init_containers):
+            container.resources.claims = [claim for claim in container.resources.claims if claim.name != name]
+
+    return Edit(Change(Kind.DEVICE_CLAIM, name), apply)
 
 
 def with_skew(spec: PodSpec, position: int, skew: int) -> Edit:

@@ -6,9 +6,10 @@ from bayplan.admission.priority import PriorityClasses
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.exposure.probing import Outcome
 from bayplan.analysis.answers.fixing.answer import Fix, Fixes
-from bayplan.analysis.answers.fixing.edits import without_gates
+from bayplan.analysis.answers.fixing.edits import without_device_claim, without_gates
 from bayplan.analysis.answers.fixing.patches import Origin, patches_for
 from bayplan.analysis.answers.fixing.searching import Searching
+from bayplan.analysis.answers.fixing.supplies import supply_device_claims
 from bayplan.analysis.answers.fixing.surroundings import Edits, Found
 from bayplan.analysis.answers.fixing.trying import Trying
 from bayplan.analysis.answers.owners import short_name, workload_of
@@ -40,17 +41,15 @@ def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> F
     trying = Trying(cache, asking.profile_of(pod), pod, nodes, asking.cluster.pods)
     base: Edits = (without_gates(pod.spec),) if pod.spec.scheduling_gates else ()
     held_back = trying.held_back(base)
-    if held_back:
-        return Fixes(object_key(pod), name, "", "", (), held_back)
-    outcome = trying.decide(base)
-    found = _found(asking, trying, base, outcome)
+    outcome = Outcome() if held_back else trying.decide(base)
+    found = _released(trying, base) if held_back else _found(asking, trying, base, outcome)
     return Fixes(
         pod=object_key(pod),
         workload=name,
         runs_on="",
         fits_on="" if base else outcome.node,
         victims=() if base else outcome.victims,
-        message=trying.message(base),
+        message=held_back or trying.message(base),
         fixes=tuple(
             Fix(
                 each.changes, each.outcome.node, each.outcome.victims, patches_for(pod, origin, each.edits, each.around)
@@ -58,6 +57,14 @@ def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> F
             for each in found[:FIXES_MAX]
         ),
     )
+
+
+def _released(trying: Trying, base: Edits) -> list[Found]:
+    """What lets a pod be tried that waits for its claims."""
+    supplied = supply_device_claims(trying, base)
+    dropped = (*base, *(without_device_claim(entry.name) for entry in trying.pod.spec.resource_claims))
+    outcome = Outcome() if trying.held_back(dropped) else trying.decide(dropped)
+    return [*([supplied] if supplied is not None else ()), *([Found(dropped, outcome)] if outcome.node else ())]
 
 
 def _found(asking: Asking, trying: Trying, base: Edits, outcome: Outcome) -> list[Found]:

@@ -48,6 +48,19 @@ _JOB_NOTE = "The template of a Job cannot be changed: change the manifest, delet
 _OWNER_NOTE = "{owner} is not in the input: its template is taken to be what the pod is."
 _MANIFEST_NOTE = "The pod is not in a cluster yet: change its manifest."
 _RECREATE_NOTE = "This cannot be changed while the pod exists: the command deletes it and creates it again."
+#: What is to be thought of with things that are provided by hand.
+_OF_VOLUMES = "Decided for a volume that every node can use."
+_OF_DEVICES = "Decided as if it asked for no devices: which ones it needs is not known here."
+_SUPPLY_NOTES = {
+    Kind.VOLUME_CLAIM: f"{_OF_VOLUMES} A volume that belongs to some nodes or a zone takes the pod there.",
+    Kind.BINDING: f"Its StorageClass binds claims at once, so look at what provides the volumes. {_OF_VOLUMES}",
+    Kind.VOLUME: f"No free volume suits the claim, and its class cannot provide one. {_OF_VOLUMES}",
+    Kind.LOST_VOLUME: f"Without it the data of the claim is out of reach. {_OF_VOLUMES}",
+    Kind.STORAGE_CLASS: _OF_VOLUMES,
+    Kind.RESOURCE_CLAIM: _OF_DEVICES,
+    Kind.RESOURCE_CLAIM_TEMPLATE: _OF_DEVICES,
+    Kind.DEVICE_CLASS: "Decided for a class that allows any device.",
+}
 _TEMPLATE_PATH, _CRON_JOB_PATH = "/spec/template/spec", "/spec/jobTemplate/spec/template/spec"
 #: What may be done to a pod that exists.
 _IN_PLACE = {Kind.TOLERATION, Kind.GATES}
@@ -72,6 +85,8 @@ def _cluster_patches(change: Change) -> Iterator[Patch]:
         yield Patch(f"kubectl uncordon {change.what}")
     elif change.kind is Kind.UNTAINT:
         yield Patch(shlex.join(["kubectl", "taint", "nodes", change.what, f"{change.before}-"]))
+    elif change.kind in _SUPPLY_NOTES:
+        yield Patch("", _SUPPLY_NOTES[change.kind])
 
 
 def _pod_patches(pod: Pod, origin: Origin, edits: Sequence[Edit]) -> Iterator[Patch]:

@@ -15,6 +15,7 @@ from itertools import combinations
 from bayplan.analysis.answers.fixing.answer import Change, Kind
 from bayplan.analysis.answers.fixing.edits import Edit, edits_of, with_skew
 from bayplan.analysis.answers.fixing.requests import asked, lowered, lowest
+from bayplan.analysis.answers.fixing.supplies import supply_device_classes, supply_volumes
 from bayplan.analysis.answers.fixing.surroundings import (
     Edits,
     Family,
@@ -70,7 +71,7 @@ class Searching:
         self._base = base
         self._families: list[Family] = [uncordon, add_node]
         if not preempts:
-            self._families += [raising_priority(classes), free]
+            self._families += [raising_priority(classes), free, supply_volumes, supply_device_classes]
         self._knobs = list(_knobs(trying.spec(base), trying))
 
     def fixes(self) -> list[Found]:

@@ -17,6 +17,7 @@ from bayplan.analysis.answers.fixing.edits import Edit, with_class, written_tain
 from bayplan.analysis.answers.fixing.node_kinds import daemons_like, node_like, one_of_each_kind
 from bayplan.analysis.answers.fixing.trying import Trying
 from bayplan.controllers.ownership import controller_of_kind
+from bayplan.core.plugins.volume_claims import claim_use
 from bayplan.model.cluster import PriorityClass
 from bayplan.model.meta import INT32_MAX
 from bayplan.model.node import Node
@@ -111,16 +112,41 @@ def raising_priority(classes: Sequence[PriorityClass]) -> Family:
 
 
 def add_node(trying: Trying, edits: Edits) -> Found | None:
-    """The smallest kind of node of which one more takes the pod; the daemons of its kind are on it, too."""
+    """The smallest kind of node of which one more takes the pod; the daemons of its kind are on it, too.
+
+    If none does, the new node gets the labels that the pod's volumes ask for.
+    """
+    labels = labels_for_volumes(trying)
+    return _add_node(trying, edits, {}) or (_add_node(trying, edits, labels) if labels else None)
+
+
+def _add_node(trying: Trying, edits: Edits, labels: dict[str, str]) -> Found | None:
     for node in one_of_each_kind(trying.nodes.values()):
         made = node_like(node, trying.nodes)
+        made.metadata.labels |= labels
         daemons = [trying.stored_pod(key) for key in trying.pods_on(node.metadata.name)]
         daemons = [pod for pod in daemons if controller_of_kind(pod.metadata, "DaemonSet")]
         with trying.new_node(made, daemons_like(daemons, made.metadata.name)):
             outcome = trying.decide(edits)
         if _fits_on(outcome, made.metadata.name):
-            return Found(edits, outcome, (Change(Kind.ADD_NODE, node.metadata.name),))
+            written = ", ".join(f"{key}={value}" for key, value in labels.items())
+            return Found(edits, outcome, (Change(Kind.ADD_NODE, node.metadata.name, after=written or None),))
     return None
+
+
+def labels_for_volumes(trying: Trying) -> dict[str, str]:
+    """What a node must be labelled with to reach the volumes that the pod's claims are bound to."""
+    objects, namespace = trying.cache.objects, trying.pod.metadata.namespace
+    labels: dict[str, str] = {}
+    for volume in trying.pod.spec.volumes:
+        use = claim_use(volume, trying.pod.metadata.name)
+        claim = objects.claims.get((namespace, use.claim_name)) if use is not None else None
+        bound = objects.volumes.get(claim.spec.volume_name) if claim is not None else None
+        affinity = bound.spec.node_affinity.required if bound is not None and bound.spec.node_affinity else None
+        for requirement in affinity.node_selector_terms[0].match_expressions if affinity is not None else ():
+            if requirement.operator == "In" and requirement.values:
+                labels.setdefault(requirement.key, requirement.values[0])
+    return labels
 
 
 def _fits_on(outcome: Outcome, node: str) -> bool:

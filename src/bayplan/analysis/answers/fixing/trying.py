@@ -5,7 +5,7 @@ Whatever is changed in the cache is put back as it was, down to the order of the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 
@@ -17,6 +17,7 @@ from bayplan.core.filtering import filter_pod
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.queue.entrance import may_enter
+from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod, PodSpec
 
@@ -81,6 +82,19 @@ class Trying:
             for info in infos:
                 self.cache.remove_pod(info.key)
             self.cache.remove_node(node.metadata.name)
+
+    @contextmanager
+    def objects_there(self, objects: Sequence[Object]) -> Iterator[None]:
+        """While there are these objects, whatever is there in their place otherwise."""
+        held = self.cache.objects
+        before = [(obj, held.find(obj)) for obj in objects]
+        for obj in objects:
+            held.put(obj)
+        try:
+            yield
+        finally:
+            for obj, old in before:
+                held.put(old) if old is not None else held.remove(obj)
 
     @contextmanager
     def pods_gone(self, node: str, gone: Collection[str]) -> Iterator[None]:

@@ -9,6 +9,7 @@ import pytest
 from bayplan.analysis.answers.fixing.answer import Fix, Fixes, Kind
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.errors import InvalidObject
+from bayplan.model.pod import NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.testing.builders import claim, daemon_set, deployment, node, pod, priority_class
 from bayplan.testing.building import Builder
 
@@ -202,9 +203,10 @@ def test_a_pod_that_preempts_is_fine_and_what_spares_the_others_is_shown() -> No
 
 
 def test_what_nothing_helps() -> None:
-    answer = fixes_of(node("n"), pod("x").claim("missing"))
+    elsewhere = NodeSelectorRequirement(key="metadata.name", operator="In", values=["gone"])
+    answer = fixes_of(node("n"), pod("x").node_affinity(NodeSelectorTerm(match_fields=[elsewhere])))
     assert (answer.is_fine, answer.fixes) == (False, ())
-    assert "missing" in answer.message
+    assert "NodeAffinity" in answer.message
 
 
 def test_a_cluster_without_nodes() -> None:
