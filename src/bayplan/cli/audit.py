@@ -10,6 +10,7 @@ from bayplan.analysis.answers.audit.rules import RULES, Level
 from bayplan.cli.answering import Asked, answer_options, write_answer
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import CommandWithFiles
+from bayplan.model.reading import lines_in
 from bayplan.report.answers.audit import audit_parts
 from bayplan.report.answers.sarif import sarif
 from bayplan.report.json_output import write_json
@@ -46,7 +47,8 @@ def command(asked: Asked, fail_on: str, ignored: tuple[str, ...]) -> int:
     """
     answer = asked.cluster().audit(ignored=ignored, **asked.settings())
     if asked.output == _SARIF:
-        write_json(sarif(answer), sys.stdout)
+        lines = lines_in(dict.fromkeys(finding.source for finding in answer.findings if finding.source))
+        write_json(sarif(answer, lines), sys.stdout)
     else:
         write_answer(asked, "Audit", audit_parts(answer), answer.to_dict())
     return EXIT_NO if answer.reaches(Level(fail_on)) else EXIT_YES

@@ -24,6 +24,7 @@ from bayplan.model.conversion import FieldFault, convert, described
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.json_documents import JsonError, as_text, parse_json, split_json
 from bayplan.model.kinds import KINDS, KindInfo, Object, kind_info
+from bayplan.model.object_lines import ObjectName, object_lines
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.yaml_documents import YamlError, parse_yaml
 
@@ -31,8 +32,8 @@ STDIN = "-"
 STDIN_NAME = "standard input"
 SUFFIXES = (".yaml", ".yml", ".json")
 
-#: (kind, namespace, name) of an object -> the file it came from.
-Sources: TypeAlias = Mapping[tuple[str, str, str], str]
+#: The files that objects came from.
+Sources: TypeAlias = Mapping[ObjectName, str]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -44,7 +45,7 @@ class ReadResult:
     objects: list[Object] = field(default_factory=list)
     skipped: Counter[str] = field(default_factory=Counter)
     files: list[str] = field(default_factory=list)
-    sources: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    sources: dict[ObjectName, str] = field(default_factory=dict)
 
 
 def read(paths: Sequence[str | Path], stdin: BinaryIO | None = None) -> ReadResult:
@@ -92,9 +93,20 @@ def joined(results: Iterable[ReadResult]) -> ReadResult:
 
 def source_of(name: str, sources: Sources) -> str:
     """The file that an object came from, called as in a fault: `Deployment shop/web`; "" if that is not known."""
+    return sources.get(parsed_name(name), "")
+
+
+def lines_in(files: Iterable[str]) -> dict[str, dict[ObjectName, int]]:
+    """File -> the lines on which its objects begin; files that cannot be read any longer are left out."""
+    texts = ((file, _content(file, Path(file), None, [])) for file in files if file != STDIN_NAME)
+    return {file: object_lines(data) for file, data in texts if data is not None}
+
+
+def parsed_name(name: str) -> ObjectName:
+    """Of an object that is called as in a fault."""
     kind, _, key = name.partition(" ")
     namespace, _, own_name = key.rpartition("/")
-    return sources.get((kind, namespace, own_name), "")
+    return kind, namespace, own_name
 
 
 @contextmanager

@@ -51,6 +51,16 @@ def test_json_is_to_dict(bayplan: Bayplan, careless: str) -> None:
     assert (finding["rule"], finding["object"], finding["file"]) == ("no-requests", "Deployment default/web", careless)
 
 
+def test_sarif_names_the_line(bayplan: Bayplan, tmp_path: Path) -> None:
+    file = tmp_path / "pods.yaml"
+    file.write_text(
+        "# A comment.\n---\nkind: Pod\napiVersion: v1\nmetadata: {name: x}\nspec: {containers: [{name: c}]}\n"
+    )
+    document = bayplan("audit", "-f", str(file), "-o", "sarif").json()
+    regions = [result["locations"][0]["physicalLocation"]["region"] for result in document["runs"][0]["results"]]
+    assert regions == [{"startLine": 3}]
+
+
 def test_sarif_names_the_file(bayplan: Bayplan, careless: str) -> None:
     document = bayplan("audit", "-f", careless, "-o", "sarif").json()
     (result,) = document["runs"][0]["results"]

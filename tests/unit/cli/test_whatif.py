@@ -77,7 +77,7 @@ def test_several_files_as_a_shell_expands_them(bayplan: Bayplan, cluster: str, n
     [
         (("--delete", "pod/old"), "With this change 1 pod must leave as you asked."),
         (("--drain", "a"), "With this change a drain is stopped by disruption budget default/guard."),
-        (("--add-nodes", "a=2"), "With this change nothing changes for the pods of this cluster."),
+        (("--add-nodes", "a=2"), "This change makes no difference to the pods of this cluster."),
     ],
 )
 def test_other_changes(bayplan: Bayplan, cluster: str, change: tuple[str, ...], says: str) -> None:

@@ -22,4 +22,4 @@ def bare_amount(resource: str, amount: int) -> str:
 
 def percent(share: float) -> str:
     """`25 %`; little is more than nothing."""
-    return "< 1 %" if 0 < share < 0.005 else f"{share:.0%}".replace("%", " %")
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"

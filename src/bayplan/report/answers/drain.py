@@ -48,8 +48,9 @@ def _summary(answer: Draining) -> Sentence:
     if blocked:
         budgets = listed(answer.blocking_budgets, _NAMED)
         stopped = listed([node.node for node in answer.nodes if node.blocked], _NAMED)
-        stay = f"{counted(len(blocked), 'pod')} may not leave because of disruption budget {budgets}"
-        return Sentence(f"No: {stopped} cannot be drained, for {stay}.", Tone.BAD)
+        budget = "disruption budget" if len(answer.blocking_budgets) == 1 else "disruption budgets"
+        stay = f"{counted(len(blocked), 'pod')} may not leave because of {budget} {budgets}"
+        return Sentence(f"No: {stopped} cannot be drained: {stay}.", Tone.BAD)
     if answer.pending:
         number = len(answer.pending)
         place = "finds no place" if number == 1 else "find no place"
@@ -87,7 +88,7 @@ def _remarks(answer: Draining) -> Iterator[Part]:
         yield Sentence(f"{text}: {listed(answer.lost, _NAMED)}.", Tone.BAD)
     if daemons:
         stay = "stays" if len(daemons) == 1 else "stay"
-        yield Sentence(f"{counted(len(daemons), 'pod')} of DaemonSets {stay} (--ignore-daemonsets).", Tone.FAINT)
+        yield Sentence(f"{counted(len(daemons), 'DaemonSet pod')} {stay} (--ignore-daemonsets).", Tone.FAINT)
     if mirrors:
         stay = "stays" if len(mirrors) == 1 else "stay"
         yield Sentence(f"{counted(len(mirrors), 'pod')} that the kubelet runs from a file {stay}.", Tone.FAINT)

@@ -52,7 +52,8 @@ def ranking_parts(answer: Ranking) -> Iterator[Part]:
     else:
         yield Sentence(f"Most exposed is {first.workload}. {_headline(first.most)}", Tone.WARN)
     yield Sentence(
-        f"{counted(answer.pod_count, 'pod')} of {counted(answer.workload_count, 'workload')} are running. First come "
+        f"{counted(answer.pod_count, 'pod')} of {counted(answer.workload_count, 'workload')} "
+        f"{'is' if answer.pod_count == 1 else 'are'} running. First come "
         "those that more PriorityClasses outrank, then those for which a preemptor needs less of their node.",
         Tone.FAINT,
     )
@@ -62,7 +63,10 @@ def ranking_parts(answer: Ranking) -> Iterator[Part]:
         yield Sentence(
             "In yellow: a PodDisruptionBudget is used up, so other pods go first where they can.", Tone.FAINT
         )
-    yield Heading(f"The {len(answer.workloads)} most exposed of {counted(answer.workload_count, 'workload')}")
+    if len(answer.workloads) == answer.workload_count:
+        yield Heading("All workloads, the most exposed first")
+    else:
+        yield Heading(f"The {len(answer.workloads)} most exposed of {counted(answer.workload_count, 'workload')}")
     yield _ranking_table(answer.workloads)
 
 

@@ -55,10 +55,13 @@ def _summary(answer: WhatIf) -> Sentence:
     if answer.removed:
         done.append(f"{counted(len({each.pod for each in answer.removed}), 'pod')} must leave as you asked")
     if answer.draining is not None and answer.draining.blocking_budgets:
-        done.append(f"a drain is stopped by disruption budget {listed(answer.draining.blocking_budgets, _NAMED)}")
+        budgets = answer.draining.blocking_budgets
+        budget = "disruption budget" if len(budgets) == 1 else "disruption budgets"
+        done.append(f"a drain is stopped by {budget} {listed(budgets, _NAMED)}")
     if not done:
-        others = "some pods land on other nodes" if answer.moved else "nothing changes for the pods of this cluster"
-        return Sentence(f"With this change {others}.", Tone.GOOD)
+        if answer.moved:
+            return Sentence("With this change some pods land on other nodes.", Tone.GOOD)
+        return Sentence("This change makes no difference to the pods of this cluster.", Tone.GOOD)
     bad = answer.pending or answer.broken_budgets or (answer.draining is not None and not answer.draining.works)
     tone = Tone.BAD if bad else Tone.WARN if answer.evicted else Tone.GOOD
     return Sentence(f"With this change {listed(done)}.", tone)

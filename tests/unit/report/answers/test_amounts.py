@@ -25,6 +25,6 @@ def test_an_amount_whose_resource_is_known() -> None:
     assert (bare_amount("cpu", 500), bare_amount("memory", 1 << 20)) == ("0.5 cores", "1Mi")
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.0, "0 %"), (0.001, "< 1 %"), (0.25, "25 %"), (1.0, "100 %")])
+@pytest.mark.parametrize(("share", "expected"), [(0.0, "0%"), (0.001, "<1%"), (0.25, "25%"), (1.0, "100%")])
 def test_a_share(share: float, expected: str) -> None:
     assert percent(share) == expected

@@ -43,7 +43,7 @@ SPARE = make.node("c").capacity(cpu="2").taint("spare")
         ([A, web("p")], "No: if a is drained, 1 pod finds no place.", Tone.BAD),
         (
             [A, B, BUDGET, web("p")],
-            "No: a cannot be drained, for 1 pod may not leave because of disruption budget default/guard.",
+            "No: a cannot be drained: 1 pod may not leave because of disruption budget default/guard.",
             Tone.BAD,
         ),
         ([A, B, make.pod("bare").running("a")], "No: if a is drained, 1 bare pod would be gone for good.", Tone.BAD),
@@ -78,7 +78,7 @@ def test_the_commands_name_the_options_that_kubectl_wants() -> None:
     mirror = make.pod("m").annotations({MIRROR_ANNOTATION: "x"}).owner("Node", "a").running("a")
     shown = parts(A, B, daemon, mirror)
     assert [part.text for part in shown if isinstance(part, Sentence)][1:] == [
-        "1 pod of DaemonSets stays (--ignore-daemonsets).",
+        "1 DaemonSet pod stays (--ignore-daemonsets).",
         "1 pod that the kubelet runs from a file stays.",
     ]
     assert shown[-1] == Code("kubectl drain a --ignore-daemonsets", "sh")

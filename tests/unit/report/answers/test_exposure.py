@@ -117,7 +117,7 @@ def test_a_ranking_has_a_bar_for_each_workload() -> None:
     assert sentences(parts)[0].startswith("Most exposed is default/a. A pod of priority 1 or higher ")
     (bars,) = [part for part in parts if isinstance(part, Bars)]
     assert [(bar.label, bar.text) for bar in bars.rows] == [
-        ("default/a", "more than 3 cores (75 %), 2 classes above"),
+        ("default/a", "more than 3 cores (75%), 2 classes above"),
         ("default/idle", "nothing evicts it"),
     ]
 

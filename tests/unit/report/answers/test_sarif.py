@@ -14,9 +14,11 @@ from bayplan.report.answers.sarif import sarif
 
 LEVELS = {"none", "note", "warning", "error"}
 
+LINES = {"pods.yaml": {("Pod", "default", "x"): 7}}
+
 
 def log_of(*findings: Finding) -> dict[str, Any]:
-    return sarif(Audit(findings, pods=1, nodes=1))
+    return sarif(Audit(findings, pods=1, nodes=1), LINES)
 
 
 def check_message(message: Any) -> None:
@@ -96,3 +98,12 @@ def test_objects_are_found_in_the_files_they_came_from(tmp_path: Path) -> None:
         "PriorityClass a": "a.yaml",
         "PriorityClass b": "b.yaml",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "line"),
+    [("Pod default/x", "pods.yaml", 7), ("Pod default/y", "pods.yaml", 1), ("Pod default/x", "others.yaml", 1)],
+)
+def test_a_finding_points_at_the_line_of_its_object(name: str, source: str, line: int) -> None:
+    (result,) = log_of(Finding("no-requests", name, "because", source=source))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"] == {"startLine": line}

@@ -38,7 +38,7 @@ def tables(answer: WhatIf) -> dict[str, list[list[str]]]:
 @pytest.mark.parametrize(
     ("there", "new", "says", "tone"),
     [
-        ([A], A, "With this change nothing changes for the pods of this cluster.", Tone.GOOD),
+        ([A], A, "This change makes no difference to the pods of this cluster.", Tone.GOOD),
         ([A], SMALL, "With this change 1 pod gets a node.", Tone.GOOD),
         ([], SMALL, "With this change 1 pod is left without a node.", Tone.BAD),
         (

@@ -127,7 +127,8 @@ def _count(loss: _Loss, node: str) -> None:
 
 
 def _some(names: list[str]) -> str:
-    """`a`, `a or b`, `a, b, c or any of 9 others`."""
-    if len(names) > _EXAMPLES_MAX:
+    """`a`, `a or b`, `a, b, c or d`, `a, b, c or any of 9 others`."""
+    if len(names) > _EXAMPLES_MAX + 1:
         return f"{', '.join(names[:_EXAMPLES_MAX])} or any of {len(names) - _EXAMPLES_MAX:,} others"
-    return " or ".join(names)
+    *first, last = names
+    return f"{', '.join(first)} or {last}" if first else last
