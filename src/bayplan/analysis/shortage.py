@@ -1,7 +1,7 @@
 """How much is missing: of each resource that nodes lack for a pod, what it asks for and the most that is free.
 
 Looks only at nodes that NodeResourcesFit rejected for that resource, by its failure codes. Amounts are in the columns'
-units: milli-cores for cpu, whole units for all else. Room promised to nominated pods counts as free here.
+units: milli-cores for cpu, whole units for all else. Room promised to pods that are at least as important is not free.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from bayplan.core.diagnosis import distinct_verdicts
 from bayplan.core.explain import Explanation
+from bayplan.core.filtering import nominated_pods
 from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
 
 
@@ -40,11 +41,14 @@ class Shortage:
 def shortages(explanation: Explanation) -> list[Shortage]:
     """In order of first mention."""
     view, asked = explanation.view, explanation.attempt.pod.shape.requests.asked
+    promised_to, promising = nominated_pods(explanation.attempt.pod, view)
+    used = view.usage.requested.copy()
+    np.add.at(used, promising, view.pods.requests[promised_to])
     found = []
     for resource, rows in _short_rows(explanation).items():
         column = view.nodes.resources.find(resource)
         offered = view.nodes.allocatable[rows, column]
-        free = offered - view.usage.requested[rows, column]
+        free = offered - used[rows, column]
         best = int(free.argmax())
         node = view.nodes.names[rows[best]]
         found.append(Shortage(resource, asked[resource], max(0, int(free[best])), node, int(offered.max())))

@@ -10,13 +10,13 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
-def listed(names: Sequence[str], at_most: int | None = None) -> str:
+def listed(names: Sequence[str], at_most: int | None = None, *, last: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`, `a, b and 7 more`."""
     if at_most is not None and len(names) > at_most:
-        return f"{', '.join(names[:at_most])} and {len(names) - at_most:,} more"
+        return f"{', '.join(names[:at_most])} {last} {len(names) - at_most:,} more"
     if len(names) < 2:
         return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return f"{', '.join(names[:-1])} {last} {names[-1]}"
 
 
 def examples(names: Sequence[str], at_most: int) -> str:

@@ -37,6 +37,18 @@ def test_most_free_and_most_offered() -> None:
     ]
 
 
+def test_room_that_is_kept_for_a_more_important_pod_is_not_free() -> None:
+    things: list[Builder[Any]] = [
+        make.node("a").capacity(cpu="4"),
+        make.pod("nominee").cpu("3").priority(10).nominated("a"),
+        make.pod("x").cpu("2"),
+        make.pod("y").cpu("5").priority(20),
+    ]
+    cluster = Cluster.from_objects([thing.dict() for thing in things])
+    assert shortages(cluster.explain("default/x").explanation) == [Shortage("cpu", 2000, 1000, "a", 4000)]
+    assert shortages(cluster.explain("default/y").explanation) == [Shortage("cpu", 5000, 4000, "a", 4000)]
+
+
 def test_nothing_is_short_where_nothing_is_looked_at() -> None:
     assert shortages(Cluster.from_objects([make.pod("x").dict()]).explain("default/x").explanation) == []
 

@@ -29,6 +29,7 @@ class Fate:
     node_before: str = ""
     node_after: str = ""
     pending_before: bool = False
+    evicted_before: bool = False  # it runs now, and would be evicted without the change
     message: str = ""  # why it has no node with the change
     victims: tuple[str, ...] = ()  # whom it evicts
 
@@ -36,6 +37,8 @@ class Fate:
         plain: dict[str, Any] = {"pod": self.pod, "before": self.node_before or None, "after": self.node_after or None}
         if self.pending_before:
             plain["pendingBefore"] = True
+        if self.evicted_before:
+            plain["evictedBefore"] = True
         if self.message:
             plain["message"] = self.message
         if self.victims:
@@ -97,7 +100,8 @@ def _compared(before: Course, after: Course, updates: tuple[Update, ...], draini
     victims: dict[str, tuple[str, ...]] = {}
     for arrival in after.arrivals:
         victims[arrival.pod] = (*victims.get(arrival.pod, ()), *arrival.victims)
-    fates = [_fate(key, before, after, victims.get(key, ())) for key in _touched(before, after)]
+    gone = {departure.pod for departure in before.departures} - {*before.pods, *before.waiting, *before.held_back}
+    fates = [_fate(key, before, after, victims.get(key, ()), key in gone) for key in _touched(before, after)]
     changes = [fate for fate in fates if _is_change(fate, after)]
     return WhatIf(
         evicted=tuple(each for each in departures if each.cause in UNINTENDED),
@@ -133,12 +137,13 @@ def _touched(before: Course, after: Course) -> list[str]:
     return list(keys)
 
 
-def _fate(key: str, before: Course, after: Course, victims: tuple[str, ...]) -> Fate:
+def _fate(key: str, before: Course, after: Course, victims: tuple[str, ...], evicted_before: bool) -> Fate:
     return Fate(
         pod=key,
         node_before=before.node_of(key),
         node_after=after.node_of(key),
         pending_before=before.is_pending(key),
+        evicted_before=evicted_before,
         message=after.message(key),
         victims=victims,
     )

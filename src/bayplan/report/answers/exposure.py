@@ -92,7 +92,7 @@ def _more_than(threshold: Threshold) -> str:
 def _circumstances(pod: PodExposure) -> Iterator[Part]:
     others = [f"{_more_than(threshold)} ({percent(threshold.share)})" for threshold in pod.lowest.thresholds[1:]]
     if others:
-        yield Sentence(f"So does one that asks for {listed(others)}; its own priority is {pod.priority:,}.")
+        yield Sentence(f"So does one that asks for {listed(others, last='or')}; its own priority is {pod.priority:,}.")
     else:
         yield Sentence(f"Its own priority is {pod.priority:,}.")
     if pod.spared_after:

@@ -45,8 +45,12 @@ def whatif_parts(answer: WhatIf, failed: Mapping[str, Sequence[str]]) -> Iterato
 
 def _summary(answer: WhatIf) -> Sentence:
     done = []
-    if answer.placed:
-        done.append(f"{counted(len(answer.placed), 'pod')} {_get(len(answer.placed))} a node")
+    spared = sum(fate.evicted_before for fate in answer.placed)
+    placed = len(answer.placed) - spared
+    if placed:
+        done.append(f"{counted(placed, 'pod')} {_get(placed)} a node")
+    if spared:
+        done.append(f"{counted(spared, 'pod')} {_is(spared)} no longer evicted")
     if answer.evicted:
         distinct = len({each.pod for each in answer.evicted})
         done.append(f"{counted(distinct, 'running pod')} {_is(distinct)} evicted")
@@ -143,12 +147,14 @@ def _pending(pending: Sequence[Fate]) -> Iterator[Part]:
 def _before(fate: Fate) -> str:
     if fate.node_before:
         return f"on {fate.node_before}"
+    if fate.evicted_before:
+        return "evicted"
     return "pending" if fate.pending_before else "new"
 
 
 def _placed(placed: Sequence[Fate]) -> Iterator[Part]:
     if placed:
-        yield Heading("Get a node")
+        yield Heading("Get a node" if not any(fate.evicted_before for fate in placed) else "Get or keep a node")
         rows = [(fate.pod, _before(fate), fate.node_after, examples(fate.victims, _NAMED)) for fate in placed]
         yield from short_table(("pod", "before", "node", "evicts"), rows, flexible={"evicts"})
 

@@ -34,6 +34,12 @@ def test_evictions_that_a_change_prevents_are_seen_in_what_runs() -> None:
     }
 
 
+def test_a_pod_that_is_spared_an_eviction_is_not_new() -> None:
+    low, pending = make.pod("low").cpu("2").running("a"), make.pod("pending").cpu("2").priority(5)
+    found = whatif(cluster_of(A, low, pending), add_nodes=["a=1"])
+    assert [(fate.pod, fate.node_after, fate.evicted_before) for fate in found.placed] == [("default/low", "a", True)]
+
+
 def test_a_victim_is_followed_until_it_runs_again() -> None:
     low, lower = owned("low").cpu("2").priority(2).running("a"), owned("lower").cpu("2").priority(1).running("b")
     new = make.pod("new").cpu("2").priority_class("high").node_selector({"kubernetes.io/hostname": "a"}).manifest()

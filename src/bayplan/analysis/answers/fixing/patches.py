@@ -28,8 +28,9 @@ from bayplan.model.structs import replace
 from bayplan.model.well_known import NOT_READY, UNREACHABLE
 from bayplan.model.workloads import CronJob, DaemonSet, Deployment, Job, ReplicaSet, ReplicationController, StatefulSet
 
-#: Written as a whole: a request that was taken over from a limit is not in the document.
-_REQUESTS = "requests"
+#: Written as a whole, for they may not be in the document: a request that was taken over from a limit, and the class
+#: that pods get which name none.
+_WHOLE = ("requests", "priorityClassName")
 
 #: One operation of a JSON patch (RFC 6902).
 Operation = dict[str, Any]
@@ -212,7 +213,7 @@ def _of_objects(before: dict[str, Any], after: dict[str, Any], path: str) -> Ite
             yield {"op": "remove", "path": f"{path}/{_escaped(key)}"}
     for key, value in after.items():
         at = f"{path}/{_escaped(key)}"
-        if key not in before or (key == _REQUESTS and before[key] != value):
+        if key not in before or (key in _WHOLE and before[key] != value):
             yield {"op": "add", "path": at, "value": value}
         else:
             yield from difference(before[key], value, at)

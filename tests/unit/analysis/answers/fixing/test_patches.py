@@ -121,6 +121,14 @@ def test_a_new_class_leaves_the_priority_to_admission() -> None:
     assert operations(manifest) == [{"op": "add", "path": "/spec/priorityClassName", "value": "high"}]
 
 
+def test_a_new_class_is_added_where_the_manifest_names_none_and_there_is_a_default() -> None:
+    classes = (priority_class("high", 9), priority_class("usual", 1, default=True))
+    answer = fixes_of(node("n"), pod("y").cpu("4").priority(5).running("n"), *classes, pod("x").cpu("1").manifest())
+    assert operations(patch_of(answer, Kind.PRIORITY)) == [
+        {"op": "add", "path": "/spec/priorityClassName", "value": "high"}
+    ]
+
+
 def test_requests_are_written_as_a_whole() -> None:
     """A manifest with limits alone has no requests that could be replaced."""
     limited = pod("x").tolerates("gpu").limit(cpu="5", memory="1Gi").manifest()
