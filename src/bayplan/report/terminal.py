@@ -17,9 +17,13 @@ from rich.console import Console, ConsoleRenderable
 from rich.table import Table
 from rich.text import Text
 
+from bayplan.report.column_widths import demand, widths
+
 #: Wider than any line, so that nothing is wrapped.
 _UNLIMITED = 1_000_000
 _WIDTH_MIN = 60
+#: What is between two columns, and what rich counts at the edges of a table although nothing is there.
+_BETWEEN, _EDGES = 3, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,20 @@ def show(parts: Iterable[Part], stream: TextIO) -> None:
 def rendered(parts: Iterable[Part], *, width: int = _UNLIMITED, colours: bool = False) -> str:
     """The parts as text."""
     buffer = StringIO()
-    console = Console(
+    console = _console(buffer, width, colours)
+    for part in parts:
+        if isinstance(part, Verbatim):
+            console.print(part.text, soft_wrap=True)
+        elif isinstance(part, Table) and part.show_header:
+            _console(buffer, _fitted(part, width), colours).print(part)
+        else:
+            console.print(part)
+    # Tables fill their last column with blanks.
+    return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())
+
+
+def _console(buffer: StringIO, width: int, colours: bool) -> Console:
+    return Console(
         file=buffer,
         width=width,
         force_terminal=colours,
@@ -54,13 +71,25 @@ def rendered(parts: Iterable[Part], *, width: int = _UNLIMITED, colours: bool = 
         emoji=False,
         legacy_windows=False,
     )
-    for part in parts:
-        if isinstance(part, Verbatim):
-            console.print(part.text, soft_wrap=True)
-        else:
-            console.print(part)
-    # Tables fill their last column with blanks.
-    return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())
+
+
+def _fitted(made: Table, width: int) -> int:
+    """Gives the table's columns widths that fit, if they have to give way; the width to print it with."""
+    demands = [
+        demand(
+            [str(column.header), *map(str, column.cells)],
+            is_text=not column.no_wrap,
+            is_number=column.justify == "right",
+        )
+        for column in made.columns
+    ]
+    between = _BETWEEN * (len(demands) - 1)
+    if sum(each.natural for each in demands) + between > width:
+        found = widths(demands, width - between)
+        for column, wide in zip(made.columns, found, strict=True):
+            column.width, column.no_wrap = wide, False
+        width = sum(found) + between
+    return width + _EDGES
 
 
 def heading(text: str) -> Text:

@@ -64,3 +64,18 @@ def test_fixed_columns_keep_their_words_on_a_narrow_terminal() -> None:
     made = table("name", "text", flexible=["text"])
     made.add_row("a-name-of-twenty-chars", LONG)
     assert "a-name-of-twenty-chars " in rendered([made], width=60)
+
+
+def test_in_a_narrow_terminal_every_column_gives_way_and_nothing_is_cut() -> None:
+    rows = [("default/web-6c9f7b5d48-k4x2p", "default/urgent", "1,234,567,890", "runs on node-3, evicting 1 pod")]
+    made = table("pod", "by", "priority", "then", rows=rows, numeric={"priority"}, flexible={"then"})
+    lines = rendered([made], width=60).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert "1,234,567,890" in lines[2]
+    assert {"runs", "node-3,", "evicting"} <= set(" ".join(lines).split())
+
+
+def test_numbers_make_a_table_wider_than_the_terminal_rather_than_wrong() -> None:
+    titles = [f"column-{number}" for number in range(9)]
+    made = table(*titles, rows=[["123,456,789,012"] * 9], numeric=set(titles))
+    assert rendered([made], width=60).splitlines()[-1].split() == ["123,456,789,012"] * 9

@@ -147,7 +147,7 @@ def _on_node(fits: tuple[int, ...], pods: tuple[Counted, ...]) -> str:
 def _headroom(answer: Capacity) -> Iterator[Part]:
     yield Heading("What is free now, and left over once no more fit")
     rows = [_headroom_row(each) for each in answer.headroom]
-    columns = ("Resource", "Zone", "Nodes", "Offered", "Requested", "Free", "Largest piece", "On", "Share", "Left over")
+    columns = ("Resource", "Zone", "Nodes", "Offered", "In use", "Free", "Largest piece", "On", "Share", "Left over")
     numeric = frozenset(columns) - {"Resource", "Zone", "On"}
     yield Table(columns, rows, numeric=numeric, flexible=frozenset({"On"}))
     yield Heading("How much of it is requested now")
