@@ -73,12 +73,19 @@ def ranking_parts(answer: Ranking) -> Iterator[Part]:
 def _headline(pod: PodExposure) -> str:
     if pod.reason:
         return f"Nothing can evict {pod.pod}: {pod.reason}."
-    threshold, priority = pod.lowest.thresholds[0], pod.lowest.priority
+    priority = pod.lowest.priority
+    if not pod.lowest.thresholds:
+        return f"A pod of priority {priority:,} or higher that wants {_ports(pod)} of {pod.node} evicts {pod.pod}."
+    threshold = pod.lowest.thresholds[0]
     if threshold.resource == PODS_NAME:
         asks = f"that must run on {pod.node} evicts {pod.pod}: the node has as many pods as it may have"
     else:
         asks = f"that asks for {_more_than(threshold)} on {pod.node} evicts {pod.pod}"
     return f"A pod of priority {priority:,} or higher {asks}."
+
+
+def _ports(pod: PodExposure) -> str:
+    return f"host port {listed(pod.host_ports, last='or')}"
 
 
 def _more_than(threshold: Threshold) -> str:
@@ -95,6 +102,8 @@ def _circumstances(pod: PodExposure) -> Iterator[Part]:
         yield Sentence(f"So does one that asks for {listed(others, last='or')}; its own priority is {pod.priority:,}.")
     else:
         yield Sentence(f"Its own priority is {pod.priority:,}.")
+    if pod.host_ports and pod.lowest.thresholds:
+        yield Sentence(f"So does one that wants {_ports(pod)}, whatever else it asks for.")
     if pod.spared_after:
         go = "goes" if pod.spared_after == 1 else "go"
         yield Sentence(f"On {pod.node}, {counted(pod.spared_after, 'other pod')} {go} before it.")
@@ -157,7 +166,7 @@ def _pod_table(pods: Sequence[PodExposure]) -> Table:
                 pod.pod,
                 pod.node,
                 f"{pod.priority:,}",
-                _more_than(pod.lowest.thresholds[0]) if pod.lowest.thresholds else pod.reason,
+                _more_than(pod.lowest.thresholds[0]) if pod.lowest.thresholds else pod.reason or _ports(pod),
                 percent(pod.share) if pod.lowest.thresholds else _NONE,
                 str(pod.spared_after),
             )
@@ -172,9 +181,11 @@ def _bar(workload: WorkloadExposure) -> Bar:
     most = workload.most
     if most.reason:
         return Bar(workload.workload, 1.0, "nothing evicts it", Tone.GOOD)
-    threshold = most.lowest.thresholds[0]
     tone = Tone.WARN if most.protected else Tone.BAD
     classes = counted(workload.outranked_by, "class", "classes")
+    if not most.lowest.thresholds:
+        return Bar(workload.workload, 1.0, f"only for {_ports(most)}, {classes} above", tone)
+    threshold = most.lowest.thresholds[0]
     text = f"{_more_than(threshold)} ({percent(most.share)}), {classes} above"
     return Bar(workload.workload, most.share, text, tone)
 

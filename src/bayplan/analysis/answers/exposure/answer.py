@@ -66,6 +66,7 @@ class PodExposure:
     node: str
     priority: int
     lowest: Danger  # of the lowest priority that outranks the pod
+    host_ports: tuple[str, ...] = ()  # whoever of that priority wants one of them on the node evicts the pod
     spared_after: int = 0  # pods of its node that go rather than this one
     budgets: tuple[BudgetCover, ...] = ()
     protected: bool = False  # a budget is used up, so that the pod is spared before others
@@ -84,6 +85,7 @@ class PodExposure:
             "node": self.node,
             "priority": self.priority,
             "lowest": self.lowest.to_dict(),
+            "hostPorts": list(self.host_ports),
             "sparedAfter": self.spared_after,
             "budgets": [budget.to_dict() for budget in self.budgets],
             "protected": self.protected,

@@ -90,17 +90,19 @@ class Exposing:
         at = self._turns(priority + 1, [pod.spec.node_name])
         place = at.place_of(self._cache.pods.rows_by_key[key])
         lowest = Danger(priority + 1, "", self._thresholds(pod, priority + 1))
+        ports = tuple(self._host_ports(pod, priority + 1))
         return PodExposure(
             pod=key,
             workload=workload,
             node=pod.spec.node_name,
             priority=priority,
             lowest=lowest,
+            host_ports=ports,
             spared_after=int(at.spared_after[place]),
             budgets=tuple(self._budgets(pod)),
             protected=bool(at.protected[place]),
             classes=tuple(self._of_class(pod, each) for each in self.classes_above(priority)) if by_class else (),
-            reason="" if lowest.thresholds else "it takes nothing that a preemptor could be short of",
+            reason="" if lowest.thresholds or ports else "it takes nothing that a preemptor could be short of",
         )
 
     def _out_of_reach(self, pod: Pod) -> str:
@@ -157,6 +159,15 @@ class Exposing:
             if amount is not None:
                 found.append(Threshold(resource, amount, amount / offered, victims(resource, amount)))
         return tuple(sorted(found, key=lambda threshold: threshold.share))
+
+    def _host_ports(self, pod: Pod, priority: int) -> Iterator[str]:
+        """Those of the pod for which a preemptor of this priority evicts it."""
+        for container in (*pod.spec.containers, *pod.spec.init_containers):
+            for port in container.ports:
+                if port.host_port and object_key(pod) in self._probing.for_port(
+                    pod.spec.node_name, priority, port, pod.metadata.namespace
+                ):
+                    yield f"{port.host_port}/{port.protocol or 'TCP'}"
 
     def _budgets(self, pod: Pod) -> Iterator[BudgetCover]:
         for (namespace, name), budget in self._view.objects.budgets.items():

@@ -1,7 +1,8 @@
 """Probes: pods made up to find out what a preemptor would do.
 
-A probe is a pod without labels, ports, volumes or wishes. It has a priority and asks for given amounts. It may have to
-run on a certain node, whose taints it then tolerates. It is decided as the scheduler would, and never enters the cache.
+A probe is a pod without labels, volumes or wishes. It has a priority and asks for given amounts, or for a port of the
+host. It may have to run on a certain node, whose taints it then tolerates. It is decided as the scheduler would, and
+never enters the cache.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import attempt
 from bayplan.core.framework.profile import Profile
 from bayplan.model.meta import ObjectMeta, RawQuantity
-from bayplan.model.pod import Container, Pod, PodSpec, ResourceRequirements, Toleration
+from bayplan.model.pod import Container, ContainerPort, Pod, PodSpec, ResourceRequirements, Toleration
 
 PROBE = "bayplan-probe"
 
@@ -51,6 +52,12 @@ class Probing:
     def on_node(self, node: str, priority: int, amounts: Amounts, namespace: str) -> tuple[str, ...]:
         """Who goes for a probe that must run on this node."""
         return self.decide(self.info(priority, amounts, namespace, node)).victims
+
+    def for_port(self, node: str, priority: int, port: ContainerPort, namespace: str) -> tuple[str, ...]:
+        """Who goes for a probe that must run on this node and asks for nothing but a port of the host."""
+        pod = probe_pod(self._profile.scheduler_name, priority, {}, namespace, node)
+        pod.spec.containers[0].ports = [port]
+        return self.decide(self.cache.info(pod)).victims
 
     def decide(self, info: PodInfo) -> Outcome:
         return decided(self.cache, self._profile, info)

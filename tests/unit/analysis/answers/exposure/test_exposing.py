@@ -170,3 +170,24 @@ def test_where_more_than_room_decides_the_threshold_is_found_by_trying() -> None
     found = exposure_of("a", NODE, loner, pod("a").cpu("1").running("n"))
     assert amounts(found) == {"cpu": 3001}
     assert found.lowest.thresholds[0].victims == ("default/a", "default/loner")
+
+
+@pytest.mark.parametrize(
+    ("priority", "expected"),
+    [
+        pytest.param(0, ("8080/TCP",), id="whoever outranks it and wants its port evicts it"),
+        pytest.param(2_000_001_000, (), id="nobody outranks it"),
+    ],
+)
+def test_a_host_port_is_reason_enough(priority: int, expected: tuple[str, ...]) -> None:
+    found = exposure_of("a", NODE, pod("a").port(8080).port(0).priority(priority).running("n"))
+    assert (found.host_ports, found.lowest.thresholds) == (expected, ())
+    assert bool(found.reason) is not bool(expected)
+
+
+def test_a_wanted_host_port_evicts_its_holder_and_another_one_does_not() -> None:
+    holder = pod("a").port(8080).running("n")
+    for wanted, victims in ((8080, ("default/a",)), (8081, ())):
+        new = pod("x").priority(1).port(wanted)
+        (placed,) = Cluster([thing.obj() for thing in (NODE, holder, new)]).place(["default/x"]).decisions
+        assert placed.victims == victims
