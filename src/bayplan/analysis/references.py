@@ -72,6 +72,14 @@ def parse_reference(text: str, namespace: str = DEFAULT_NAMESPACE) -> Reference:
         raise not_found(text, str(error).partition(": ")[2]) from error
 
 
+def misread_kind(reference: Reference) -> str:
+    """What to add where `cronjob/x` was taken for a pod x in a namespace of that name."""
+    kind = _KINDS.get(reference.namespace.lower())
+    if reference.kind != POD or kind is None or kind in _POD_KINDS:
+        return ""
+    return f" ({kind} is not a kind whose pods can be asked about: {', '.join(each.lower() for each in _POD_KINDS)})"
+
+
 class UnknownKindError(ValueError):
     def __init__(self, text: str, kind: str) -> None:
         super().__init__(f"{text!r}: unknown kind {kind!r}")

@@ -7,7 +7,8 @@ from collections import defaultdict
 
 import click
 
-from bayplan.analysis.cluster import Cluster, PodQueue
+from bayplan.analysis.cluster import Cluster
+from bayplan.analysis.cluster_objects import PodQueue
 from bayplan.analysis.memory import keep_memory
 from bayplan.cli.main import EXIT_NO, EXIT_YES
 from bayplan.cli.options import (

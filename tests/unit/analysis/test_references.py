@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bayplan.analysis.references import Reference, close_matches, parse_reference, written
+from bayplan.analysis.references import Reference, close_matches, misread_kind, parse_reference, written
 from bayplan.model.errors import InvalidObject
 
 
@@ -55,3 +55,11 @@ KNOWN = ["prod/web-6c9f-abcde", "prod/web-6c9f-fghij", "dev/api", "prod/deployme
 )
 def test_close_matches(wanted: Reference, expected: list[str]) -> None:
     assert close_matches(wanted, KNOWN) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "is_misread"),
+    [("cronjob/x", True), ("node/x", True), ("shop/x", False), ("deployment/x", False), ("x", False)],
+)
+def test_a_kind_that_has_no_pods_of_its_own_is_pointed_out(text: str, is_misread: bool) -> None:
+    assert bool(misread_kind(parse_reference(text))) is is_misread

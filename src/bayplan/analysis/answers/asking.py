@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from bayplan.analysis.cluster import Cluster, own_schedulers_of, profile_of
+from bayplan.analysis.cluster import Cluster
 from bayplan.analysis.placement import Placer
+from bayplan.analysis.profiles import own_schedulers_of, profile_of
 from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import ConfigSource, Configuration, load_configuration
 from bayplan.config.registry import build_profiles

@@ -1,0 +1,305 @@
+"""The objects of a cluster, and the pods among them: those that exist, and those that workloads would create.
+
+Objects go through admission as in an API server. Finds pods by what users call them, puts pending ones into the order
+of the queue, and builds the cache in which they are decided on. Decides nothing itself.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import count
+
+from bayplan.admission import admit
+from bayplan.analysis.device_claims import Templates, templates_among, with_claims_made
+from bayplan.analysis.explanation import Subject
+from bayplan.analysis.profiles import fault_of
+from bayplan.analysis.references import POD, Reference, close_matches, misread_kind, not_found, parse_reference, written
+from bayplan.analysis.workload_pods import NewPod, WorkloadPods, expand_workloads, label, next_of
+from bayplan.config.registry import queue_order
+from bayplan.controllers.budgets.status import fill_budget_status
+from bayplan.controllers.ownership import WORKLOADS
+from bayplan.core.cache import Cache
+from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
+from bayplan.core.framework.profile import Profile
+from bayplan.core.queue.entrance import may_enter
+from bayplan.model.errors import InvalidObject
+from bayplan.model.kinds import Object, object_key
+from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.reading import Sources, locating, without_garbage_collection
+from bayplan.model.resource_claims import ResourceClaim
+from bayplan.model.well_known import DEFAULT_NAMESPACE
+
+
+@dataclass(slots=True)
+class PodQueue:
+    """Pending pods in scheduling order, and those that the scheduler would skip."""
+
+    keys: list[str] = field(default_factory=list)
+    gated: dict[str, str] = field(default_factory=dict)  # key -> what holds it back
+    foreign: dict[str, str] = field(default_factory=dict)  # key -> the scheduler it asks for, which is not configured
+
+
+@dataclass(slots=True)
+class Wanted:
+    """A pod somebody named, and the plan it comes from if it does not exist yet."""
+
+    pod: Pod
+    subject: Subject
+    origin: NewPod | None = None
+
+
+class ClusterObjects:
+    """Nodes, pods and everything else that affects scheduling."""
+
+    def __init__(
+        self, objects: list[Object], skipped: Counter[str] | None = None, sources: Sources | None = None
+    ) -> None:
+        """Raises InvalidObject for objects that an API server would not admit."""
+        _name_pods(objects)
+        self.skipped: Counter[str] = skipped or Counter()  # kinds that were ignored
+        self.sources: Sources = sources or {}
+        with locating(self.sources):
+            self.objects = admit(objects)
+        fill_budget_status(self.objects)
+        self.pods: dict[str, Pod] = {object_key(obj): obj for obj in self.objects if isinstance(obj, Pod)}
+
+    def queue_under(
+        self,
+        profiles: Mapping[str, Profile],
+        gates: FeatureGates,
+        keys: Sequence[str] | None = None,
+        *,
+        gated: bool = False,
+    ) -> PodQueue:
+        """As `queue`, for profiles that have been built; of these pods, or of all pending ones."""
+        keys = self.pending_pods() if keys is None else keys
+        found, cache = PodQueue(), Cache(gates)
+        order = queue_order(profiles)
+        for claim in self.objects:
+            if isinstance(claim, ResourceClaim):
+                cache.add(claim)
+        infos = {key: cache.info(self.claiming(self.find_pod(key), cache)) for key in keys}
+        arrival = {key: position for position, key in enumerate(keys)}
+        for key in sorted(keys, key=lambda key: order(infos[key], arrival[key])):
+            pod = self.find_pod(key)
+            profile = profiles.get(pod.spec.scheduler_name)
+            if profile is None:
+                found.foreign[key] = pod.spec.scheduler_name
+                continue
+            admitted = may_enter(profile.pre_enqueue, infos[key])
+            if admitted.ok or gated:
+                found.keys.append(key)
+            else:
+                found.gated[key] = admitted.message
+        return found
+
+    def pending_pods(self) -> list[str]:
+        """Keys of the pods without a node, including those that workloads would create, in order of arrival."""
+        with locating(self.sources):
+            if self._workload_pods.faults:
+                raise InvalidObject(self._workload_pods.faults)
+        return self._arrivals()
+
+    def _arrivals(self) -> list[str]:
+        keys: list[str] = []
+        for obj in self.objects:
+            if isinstance(obj, Pod):
+                if _is_pending(obj):
+                    keys.append(object_key(obj))
+            elif isinstance(obj, WORKLOADS):
+                keys += self._workload_pods.by_workload.get(id(obj), ())
+        return keys
+
+    def find_pod(self, key: str) -> Pod:
+        """The pod `namespace/name`; also one that a workload would create. Raises InvalidObject."""
+        new = self.planned(key)
+        pod = new.pod if new is not None else self.pods.get(key)
+        return pod if pod is not None else self._find(Reference(POD, *_split(key))).pod
+
+    def pending_pod(self, text: str, cache: Cache, namespace: str = DEFAULT_NAMESPACE) -> Pod:
+        """The pod that a reference means (`web-0`, `prod/deployment/web`: its next one), as if it were pending.
+
+        What would be made along with it, volume claims and resource claims, goes into the cache.
+        """
+        wanted = self.wanted(text, namespace)
+        add_along(cache, [wanted.origin] if wanted.origin else [])
+        return self.claiming(unbound(wanted.pod), cache)
+
+    def prepared(self, keys: Sequence[str], cache: Cache) -> list[Pod]:
+        """The pending pods as they are tried. The cache gets what would be made along with them."""
+        add_along(cache, [new for key in keys if (new := self.planned(key)) is not None])
+        return [self.claiming(self.find_pod(key), cache) for key in keys]
+
+    def build_cache(
+        self,
+        without: str = "",
+        profiles: Mapping[str, Profile] | None = None,
+        gates: FeatureGates = DEFAULT_GATES,
+        own_schedulers: frozenset[str] | None = None,
+    ) -> Cache:
+        """The cluster as the scheduler sees it, leaving one pod out.
+
+        With `profiles`, only pods that wait in the queue of one of them count as nominated. With `own_schedulers`,
+        only their pods may be preempted.
+        """
+        cache = Cache(gates, own_schedulers)
+        with without_garbage_collection():
+            for obj in self.objects:
+                if isinstance(obj, Pod) and (
+                    (without and object_key(obj) == without)
+                    or (profiles is not None and _is_pending(obj) and not _may_be_nominated(obj, profiles, cache))
+                ):
+                    continue
+                cache.add(obj)
+        return cache
+
+    def claiming(self, pod: Pod, cache: Cache) -> Pod:
+        """The pod with the resource claims that would be made for it, which the cache gets."""
+        knowing, claims = with_claims_made(pod, self._claim_templates)
+        for claim in claims:
+            cache.add(claim)
+        return knowing
+
+    @cached_property
+    def _claim_templates(self) -> Templates:
+        return templates_among(self.objects)
+
+    @cached_property
+    def _workload_pods(self) -> WorkloadPods:
+        return expand_workloads(self.objects)
+
+    def planned(self, key: str) -> NewPod | None:
+        """The pod of this name that a workload would create; a pod that exists comes first, unless it is over."""
+        pod = self.pods.get(key)
+        return None if pod is not None and not _is_over(pod) else self._workload_pods.by_key.get(key)
+
+    def wanted(self, text: str, namespace: str) -> Wanted:
+        """The pod that a user means by this text, or the next one of the workload. Raises InvalidObject."""
+        reference = parse_reference(text, namespace)
+        if reference.kind != POD:
+            with locating(self.sources):
+                new = next_of(self.objects, reference.kind, reference.namespace, reference.name)
+            if new is not None:
+                return _wanted(new.pod, new)
+            # A namespace may be called `job`.
+            pod = self.pods.get(text)
+            return _wanted(pod) if pod is not None else self._find(reference)
+        return self._find(reference)
+
+    def _find(self, reference: Reference) -> Wanted:
+        if reference.kind == POD:
+            new = self.planned(reference.key)
+            if new is not None:
+                return _wanted(new.pod, new)
+            pod = self.pods.get(reference.key)
+            if pod is not None:
+                return _wanted(pod)
+        message = f"not found in the input{misread_kind(reference)}"
+        close = close_matches(reference, self._references())
+        raise not_found(str(reference), f"{message}; did you mean {' or '.join(close)}?" if close else message)
+
+    def _references(self) -> list[str]:
+        workloads = (obj for obj in self.objects if isinstance(obj, WORKLOADS))
+        return [
+            *self.pods,
+            *self._workload_pods.by_key,
+            *(
+                written(type(workload).__name__, workload.metadata.namespace, workload.metadata.name)
+                for workload in workloads
+            ),
+        ]
+
+    def pending_among(self, named: Iterable[str], namespace: str) -> list[str]:
+        """Keys of the named pods, and of those that the named workloads lack, in order of arrival."""
+        keys: dict[str, None] = {}
+        for text in named:
+            reference = parse_reference(text, namespace)
+            keys |= dict.fromkeys(self._pending_of(reference, text))
+        arrival = {key: position for position, key in enumerate(self._arrivals())}
+        return sorted(keys, key=lambda key: arrival.get(key, len(arrival)))
+
+    def _pending_of(self, reference: Reference, text: str) -> list[str]:
+        """The pod itself, or all that the workload lacks."""
+        if reference.kind != POD and text not in self.pods:
+            lacking = [
+                key for key, new in self._workload_pods.by_key.items() if label(new.origin.workload) == str(reference)
+            ]
+            if not lacking:
+                self.wanted(text, reference.namespace)  # raises if there is no such workload
+                raise not_found(str(reference), "already has all its pods, so there is nothing to place")
+            return lacking
+        key = text if reference.kind != POD else reference.key
+        check_pending(self.find_pod(key))
+        return [key]
+
+
+def _may_be_nominated(pod: Pod, profiles: Mapping[str, Profile], cache: Cache) -> bool:
+    """Whether a node can be kept for the pending pod. As upstream: not while it is gated, nor for another scheduler."""
+    profile = profiles.get(pod.spec.scheduler_name)
+    if profile is None or not pod.status.nominated_node_name:
+        return False
+    return may_enter(profile.pre_enqueue, cache.info(pod)).ok
+
+
+def _wanted(pod: Pod, origin: NewPod | None = None) -> Wanted:
+    subject = Subject(
+        key=object_key(pod),
+        priority=pod.spec.priority or 0,
+        preemption_policy=pod.spec.preemption_policy or "PreemptLowerPriority",
+        runs_on=pod.spec.node_name,
+        phase=pod.status.phase,
+        workload=label(origin.origin.workload) if origin else "",
+    )
+    return Wanted(pod, subject, origin)
+
+
+def unbound(pod: Pod) -> Pod:
+    """The pod as it was before it got its node."""
+    if not pod.spec.node_name:
+        return pod
+    free = copy(pod)
+    free.spec, free.status = copy(pod.spec), copy(pod.status)
+    free.spec.node_name = ""
+    free.status.nominated_node_name = ""
+    return free
+
+
+def check_pending(pod: Pod) -> None:
+    if pod.spec.node_name:
+        raise fault_of(pod, "spec.nodeName", f"already has node {pod.spec.node_name}, so it is not pending")
+    if _is_over(pod):
+        raise fault_of(pod, "status.phase", f"{pod.status.phase}: the pod has finished")
+
+
+def _is_pending(pod: Pod) -> bool:
+    return not pod.spec.node_name and not _is_over(pod)
+
+
+def _is_over(pod: Pod) -> bool:
+    return pod.status.phase in FINISHED_PHASES
+
+
+def add_along(cache: Cache, planned: Iterable[NewPod]) -> None:
+    """What workloads would create together with these pods."""
+    for origin in {id(new.origin): new.origin for new in planned}.values():
+        for obj in origin.along:
+            cache.add(obj)
+
+
+def _name_pods(objects: Iterable[Object]) -> None:
+    """A pod that leaves its name to the API server gets one, always the same."""
+    numbers: dict[tuple[str, str], Iterable[int]] = {}
+    for obj in objects:
+        meta = obj.metadata
+        if isinstance(obj, Pod) and not meta.name:
+            numbered = numbers.setdefault((meta.namespace, meta.generate_name), count(1))
+            meta.name = f"{meta.generate_name}new-{next(iter(numbered))}"
+
+
+def _split(key: str) -> tuple[str, str]:
+    namespace, _, name = key.rpartition("/")
+    return namespace or DEFAULT_NAMESPACE, name
