@@ -81,7 +81,7 @@ def _from_source(cluster: Cluster, given: str | Mapping[str, Any], namespace: st
     if not isinstance(given, str):
         return _from_objects(cluster, _in_namespace(from_dicts([given]), given, namespace), "pod", 1)
     what, share = _what_and_share(given)
-    if "=" in what:
+    if "=" in what or not what:
         return _from_objects(cluster, _plain_pod(what, namespace), what, share)
     return _from_objects(cluster, read([what]), what, share)
 

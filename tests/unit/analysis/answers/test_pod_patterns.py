@@ -86,6 +86,7 @@ def test_an_ephemeral_volume_is_another_claim_for_each_replica() -> None:
         ((), (), "name a pod with --pod"),
         (("cpu",), (), "cpu: no such file or directory"),
         (("cpu=1,cpu=2",), (), "expected a file, or requests"),
+        (("",), (), "expected a file, or requests"),
         (("cpu=much",), (), "quantities must match"),
         (("cpu=1=0",), (), "must be from 1 to 1,000"),
         ((), ("deployment/nope",), "Deployment default/nope: not found in the input"),
