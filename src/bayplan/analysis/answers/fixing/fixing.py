@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from bayplan.admission.priority import PriorityClasses
 from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.exposure.probing import Outcome
@@ -9,7 +11,7 @@ from bayplan.analysis.answers.fixing.answer import Fix, Fixes
 from bayplan.analysis.answers.fixing.edits import without_device_claim, without_gates
 from bayplan.analysis.answers.fixing.patches import Origin, patches_for
 from bayplan.analysis.answers.fixing.searching import Searching
-from bayplan.analysis.answers.fixing.supplies import supply_device_claims
+from bayplan.analysis.answers.fixing.supplies import certain_lacks, supplied, supply_device_claims
 from bayplan.analysis.answers.fixing.surroundings import Edits, Found
 from bayplan.analysis.answers.fixing.trying import Trying
 from bayplan.analysis.answers.owners import short_name, workload_of
@@ -61,16 +63,27 @@ def fixes_of(asking: Asking, text: str, namespace: str = DEFAULT_NAMESPACE) -> F
 
 def _released(trying: Trying, base: Edits) -> list[Found]:
     """What lets a pod be tried that waits for its claims."""
-    supplied = supply_device_claims(trying, base)
+    with_claims = supply_device_claims(trying, base)
     dropped = (*base, *(without_device_claim(entry.name) for entry in trying.pod.spec.resource_claims))
     outcome = Outcome() if trying.held_back(dropped) else trying.decide(dropped)
-    return [*([supplied] if supplied is not None else ()), *([Found(dropped, outcome)] if outcome.node else ())]
+    return [*([with_claims] if with_claims is not None else ()), *([Found(dropped, outcome)] if outcome.node else ())]
 
 
 def _found(asking: Asking, trying: Trying, base: Edits, outcome: Outcome) -> list[Found]:
+    lacks = certain_lacks(trying)
+    if not lacks:
+        return _searched(asking, trying, base, outcome, is_enough=bool(base))
+    with supplied(trying, lacks):
+        found = _searched(asking, trying, base, trying.decide(base), is_enough=True)
+    changes = tuple(lack.change for lack in lacks)
+    return [replace(each, around=(*changes, *each.around)) for each in found]
+
+
+def _searched(asking: Asking, trying: Trying, base: Edits, outcome: Outcome, *, is_enough: bool) -> list[Found]:
+    """`is_enough` if something is done already, so that a pod which fits now is a fix."""
+    as_it_is = [Found(base, outcome)] if is_enough and outcome.node else []
     if outcome.node and not outcome.victims:
-        return [Found(base, outcome)] if base else []
-    as_it_is = [Found(base, outcome)] if base and outcome.node else []
+        return as_it_is
     classes = PriorityClasses(obj for obj in asking.cluster.objects if isinstance(obj, PriorityClass)).by_value()
     return as_it_is + Searching(trying, base, classes, preempts=bool(outcome.node)).fixes()
 

@@ -1,14 +1,16 @@
 """What a pod waits for although no node lacks anything: volumes, claims and classes that somebody has yet to provide.
 
-Each function is a `Family`: it takes a pod with some edits, and gives what has to be provided with what becomes of the
-pod then, or None. It is decided with claims that are bound to volumes which every node can use, and with claims for
-devices as if they asked for none: what will be provided is not known here. Nothing is invented for a pod that could run
-without it.
+Claims that keep the pod off every node are `certain_lacks`: with them the search for anything else is in vain, so it is
+made while they are `supplied`. What may help is a `Family`: it takes a pod with some edits, and gives what has to be
+provided with what becomes of the pod then, or None. What will be provided is not known here: it is decided with claims
+that are bound to volumes which every node can use, and with claims for devices as if they asked for none. Nothing is
+invented for a pod that could run without it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from bayplan.analysis.answers.fixing.answer import Change, Kind
@@ -42,19 +44,24 @@ class Lack:
     is_certain: bool  # with it no node takes the pod; else it depends on what volumes there are
 
 
+def certain_lacks(trying: Trying) -> list[Lack]:
+    """What has to be provided in any case, whatever else is in the way."""
+    return [lack for lack in _lacks(trying) if lack.is_certain]
+
+
 def supply_volumes(trying: Trying, edits: Edits) -> Found | None:
-    """Whatever its claims lack; first what is missing in any case."""
-    lacks = list(_lacks(trying))
-    certain = [lack for lack in lacks if lack.is_certain]
-    return _supplied(trying, edits, certain) or (_supplied(trying, edits, lacks) if lacks != certain else None)
-
-
-def _supplied(trying: Trying, edits: Edits, lacks: Sequence[Lack]) -> Found | None:
+    """Volumes for claims that wait for their pod, where there are none that would do."""
+    lacks = [lack for lack in _lacks(trying) if not lack.is_certain]
     if not lacks:
         return None
-    with trying.objects_there([obj for lack in lacks for obj in _bound(lack.claim)]):
+    with supplied(trying, lacks):
         outcome = trying.decide(edits)
     return Found(edits, outcome, tuple(lack.change for lack in lacks)) if outcome.node else None
+
+
+def supplied(trying: Trying, lacks: Sequence[Lack]) -> AbstractContextManager[None]:
+    """While the claims have what they lack."""
+    return trying.objects_there([obj for lack in lacks for obj in _bound(lack.claim)])
 
 
 def _lacks(trying: Trying) -> Iterator[Lack]:

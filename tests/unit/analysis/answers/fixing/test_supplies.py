@@ -87,6 +87,13 @@ def test_all_that_is_missing_is_one_fix() -> None:
     assert [change.what for change in fix.changes] == ["data", "logs"]
 
 
+def test_whatever_else_is_in_the_way_is_part_of_the_fix() -> None:
+    wanting = make.pod("x").cpu("99").claim("data").manifest().obj()
+    (fix,) = Cluster([deepcopy(NODE), wanting]).fix("x").fixes
+    assert [change.kind for change in fix.changes] == [Kind.REQUEST, Kind.VOLUME_CLAIM]
+    assert (fix.node, fix.changes[0].after) == ("n", 4000)
+
+
 def test_nothing_is_provided_for_a_pod_that_lacks_something_else() -> None:
     late = make.storage_class("late", mode=LATE).obj()
     wanting = make.pod("x").cpu("99").claim("data").manifest().obj()
