@@ -98,3 +98,4 @@ class Decision(Struct, frozen=True):
     message: str = ""
     victims: tuple[str, ...] = ()
     actions: tuple[Action, ...] = ()
+    ended_at: int = 0  # when extenders had answered; 0: the attempt took no time

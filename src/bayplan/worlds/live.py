@@ -221,7 +221,7 @@ class LiveWorld:
         started_at = time.perf_counter_ns()
         self._during_decision = []
         try:
-            decision = await asyncio.to_thread(self.scheduler.decide, now)
+            decision = await asyncio.to_thread(self.scheduler.decide, now, self._clock)
         finally:
             missed, self._during_decision = self._during_decision, None
             if self._documents is not None:
@@ -240,4 +240,4 @@ class LiveWorld:
         assert self._writer is not None
         self.observers.decided(decision, now, took_ns)
         self._unanswered.update(action.uid for action in decision.actions if isinstance(action, Bind))
-        self._writer.perform_all(decision.actions, now)
+        self._writer.perform_all(decision.actions, decision.ended_at or now)

@@ -59,7 +59,7 @@ class Endless:
     def observe(self, event: Event, now: int) -> None:
         self.observed.append(event)
 
-    def decide(self, now: int) -> Decision | None:
+    def decide(self, now: int, clock: Callable[[], int] | None = None) -> Decision | None:
         self.decided += 1
         bind = Bind(f"ns/{self.decided}", str(self.decided), "n")
         return Decision(bind.pod, Outcome.ASSUMED, "n", actions=(bind,))
