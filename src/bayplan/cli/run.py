@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 import uuid
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
@@ -22,6 +22,7 @@ import click
 
 from bayplan.analysis.memory import keep_memory
 from bayplan.cli.run_options import RunCommand, RunOptions, configuration_of, run_options
+from bayplan.cli.upstream_flags import flag_values
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient
 from bayplan.client.event_loop import run_event_loop
@@ -71,7 +72,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
 
     Exit codes: 0 ended by a signal; 1 the Lease was lost; 2 bad input.
     """
-    options = RunOptions(**given)
+    options = RunOptions(**given, flags=flag_values(ctx))
     configuration = configuration_of(options)
     if options.write_config_to is not None:
         Path(options.write_config_to).write_text(configuration_text(configuration), encoding="utf-8")
@@ -100,7 +101,7 @@ async def _run(options: RunOptions, configuration: Configuration) -> None:
     stopping = _stop_on_signals()
     client = connect(configuration.client_connection.kubeconfig or None, options.context, server=options.master)
     try:
-        metrics = _metrics() if options.secure_port else None
+        metrics = _metrics(options.disabled_metrics) if options.secure_port else None
         process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
         _announce(configuration, process.elector, is_shadow=options.shadow)
         await process.run_until(stopping)
@@ -248,10 +249,10 @@ class _Process:
                 self.world.answer(event)
 
 
-def _metrics() -> Metrics:
+def _metrics(disabled: Collection[str]) -> Metrics:
     from bayplan.serving.metrics.registry import Metrics  # noqa: PLC0415
 
-    return Metrics()
+    return Metrics(disabled=disabled)
 
 
 def _recorder(configuration: Configuration) -> DecisionRecorder:
