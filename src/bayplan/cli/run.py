@@ -39,11 +39,13 @@ from bayplan.config.faults import Faults
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
+from bayplan.config.schema import ClientConnection
 from bayplan.config.writing import configuration_text
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Choice
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.snapshot import View
+from bayplan.model.media_types import JSON
 from bayplan.serving.decision_log import DecisionLog
 from bayplan.serving.logs import configure
 from bayplan.worlds.live import LiveWorld, SystemClock
@@ -104,6 +106,8 @@ async def _run(options: RunOptions, configuration: Configuration) -> None:
         metrics = _metrics(options.disabled_metrics) if options.secure_port else None
         process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
         _announce(configuration, process.elector, is_shadow=options.shadow)
+        if options.config is not None:
+            _announce_json(configuration.client_connection)
         await process.run_until(stopping)
     finally:
         await client.close()
@@ -357,6 +361,13 @@ def _announce(configuration: Configuration, elector: LeaderElector | None, *, is
         identity="" if elector is None else elector.identity,
         kinds=[kind.info.kind for kind in kinds_to_watch(configuration)],
     )
+
+
+def _announce_json(connection: ClientConnection) -> None:
+    """A file may ask for protobuf, which is the default of kube-scheduler's files."""
+    asked = [kind for kind in (connection.content_type, connection.accept_content_types) if kind not in ("", JSON)]
+    if asked:
+        _log.info("Speaking JSON with the API server, whatever clientConnection says", asked=", ".join(asked))
 
 
 def _report(message: str) -> None:

@@ -51,7 +51,7 @@ class AuthenticationLookup:
             if problem and not self.tolerates_failure:
                 raise InvalidObject([Fault("", "configmap extension-apiserver-authentication", "", problem)])
             if problem and problem != self._reported:
-                _log.warning(_HOW_TO if problem.endswith("(403)") else problem)
+                _log.warning(_HOW_TO if problem.endswith(f"({_FORBIDDEN})") else problem)
                 _log.warning(_GOES_ON)
             self._reported = problem
             self.tolerates_failure = True  # it was there once

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 import yaml
 
-from bayplan.apiserver.http.requests import Answer
+from bayplan.apiserver.http.requests import YAML, Answer
 from bayplan.model.media_types import JSON
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time
@@ -25,7 +25,6 @@ from bayplan.store.errors import NotAcceptable
 
 COMPONENT: Final = "kube-scheduler"
 _GROUP: Final = "config.k8s.io"
-_YAML: Final = "application/yaml"
 #: Each with the warning that goes with it.
 _VERSIONS: Final = {
     "v1beta1": "",
@@ -100,6 +99,6 @@ def _negotiated(accept: str, kind: str) -> tuple[str, str]:
         if media_type in ("*/*", "text/*", "text/plain") and "as" not in asked:
             return "", ""
         is_known = asked.get("as") == kind and asked.get("g") == _GROUP and asked.get("v") in _VERSIONS
-        if is_known and media_type in (JSON, _YAML, "*/*", "application/*"):
-            return _YAML if media_type == _YAML else JSON, asked["v"]
-    raise NotAcceptable(f"only the following media types are accepted: {JSON}, {_YAML}, text/plain")
+        if is_known and media_type in (JSON, YAML, "*/*", "application/*"):
+            return YAML if media_type == YAML else JSON, asked["v"]
+    raise NotAcceptable(f"only the following media types are accepted: {JSON}, {YAML}, text/plain")

@@ -109,6 +109,20 @@ def test_it_runs_with_the_command_line_of_a_kubeadm_manifest(unscheduled: LiveCl
 
 
 @pytest.mark.slow
+def test_a_file_that_asks_for_protobuf_gets_json(unscheduled: LiveCluster, tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.yaml"
+    protobuf = "application/vnd.kubernetes.protobuf"
+    file.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        f"clientConnection: {{contentType: {protobuf}, acceptContentTypes: '{protobuf},application/json'}}\n"
+    )
+    with running_scheduler(unscheduled.kubeconfig, tmp_path / "log", f"--config={file}") as scheduler:
+        unscheduled.apply([SMALL])
+        scheduler.wait_for(lambda: node_of(unscheduled, "small") != "")
+        assert scheduler.log().count("Speaking JSON with the API server") == 1
+
+
+@pytest.mark.slow
 def test_a_lookup_that_must_not_fail_ends_it(unscheduled: LiveCluster, tmp_path: Path) -> None:
     flags = (f"--authentication-kubeconfig={unscheduled.kubeconfig}", "--authentication-tolerate-lookup-failure=false")
     with running_scheduler(unscheduled.kubeconfig, tmp_path / "log", *flags) as scheduler:
