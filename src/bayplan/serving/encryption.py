@@ -6,12 +6,12 @@ read-only. Client certificates are asked for, and verified, once there is an aut
 
 from __future__ import annotations
 
-import os
 import ssl
 from collections.abc import Sequence
 
 from bayplan.apiserver.http.server import TlsFiles
 from bayplan.client.loggers import structlog
+from bayplan.client.memory_files import file_in_memory
 from bayplan.worlds.certificates import Certificate, self_signed
 
 #: Whom a certificate is for that nobody gave.
@@ -93,11 +93,6 @@ def _library_name(suite: str) -> str:
 
 
 def _load(context: ssl.SSLContext, made: Certificate) -> None:
-    """Give the context a certificate that is only in memory; it takes nothing but files."""
-    descriptor = os.memfd_create("certificate")
-    try:
-        with open(descriptor, "wb", closefd=False) as file:
-            file.write(made.certificate + made.key)
-        context.load_cert_chain(f"/proc/self/fd/{descriptor}")
-    finally:
-        os.close(descriptor)
+    """Give the context a certificate that is only in memory."""
+    with file_in_memory(made.certificate + made.key) as file:
+        context.load_cert_chain(file)
