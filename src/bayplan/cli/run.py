@@ -105,7 +105,7 @@ async def _run(options: RunOptions, configuration: Configuration) -> None:
     try:
         metrics = _metrics(options.disabled_metrics) if options.secure_port else None
         process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
-        _announce(configuration, process.elector, is_shadow=options.shadow)
+        _announce(configuration, process.elector, client.host, is_shadow=options.shadow)
         if options.config is not None:
             _announce_json(configuration.client_connection)
         await process.run_until(stopping)
@@ -215,6 +215,7 @@ class _Process:
             work = [tasks.create_task(part) for part in self._parts()]
             election = None if self.elector is None else tasks.create_task(self._elect(self.elector, stopping))
             await asyncio.shield(stopping)
+            _log.info("Requested to terminate, exiting")
             for task in work:
                 task.cancel()
             await self.writer.drain(_DRAINS_WITHIN_S)
@@ -353,10 +354,11 @@ def _writer(
     )
 
 
-def _announce(configuration: Configuration, elector: LeaderElector | None, *, is_shadow: bool) -> None:
+def _announce(configuration: Configuration, elector: LeaderElector | None, server: str, *, is_shadow: bool) -> None:
     _log.info(
         "Watching in the shadow; nothing is written" if is_shadow else "Starting Kubernetes Scheduler",
         version=f"bayplan {version('bayplan')}",
+        server=server,
         profiles=[profile.scheduler_name for profile in configuration.profiles],
         identity="" if elector is None else elector.identity,
         kinds=[kind.info.kind for kind in kinds_to_watch(configuration)],
