@@ -20,7 +20,7 @@ from bayplan.model.errors import Fault, InvalidObject
 from bayplan.serving.users import ProxyHeaders, Trust
 
 _PATH: Final = "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
-_EVERY_S: Final = 60.0
+_EVERY_S, _AFTER_FAILURE_S = 60.0, 10.0
 _LIMIT_S: Final = 10.0
 _OK: Final = 200
 _FORBIDDEN: Final = 403
@@ -55,7 +55,7 @@ class AuthenticationLookup:
                 _log.warning(_GOES_ON)
             self._reported = problem
             self.tolerates_failure = True  # it was there once
-            await asyncio.sleep(_EVERY_S)
+            await asyncio.sleep(_AFTER_FAILURE_S if problem else _EVERY_S)
 
     async def _look(self) -> str:
         """What went wrong, or nothing."""
