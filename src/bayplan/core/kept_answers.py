@@ -186,10 +186,7 @@ class KeptAnswers:
         return self.local.follow(view)
 
     def decide(self, pod: PodInfo, view: View) -> Choice | None:
-        """None when the straight line has to be taken."""
-        unschedulable = self._unschedulable_before(pod, view)
-        if unschedulable is not None:
-            return unschedulable
+        """None when the straight line has to be taken. Has followed, and there is no answer from before."""
         states = self._later_states(pod, view)
         if states is None:
             return None
@@ -220,7 +217,7 @@ class KeptAnswers:
         foresighted, later = self.profile.foresighted, self.profile.later_filters
         return all(state is SKIP or plugin.name in foresighted for plugin, state in zip(later, states, strict=True))
 
-    def _unschedulable_before(self, pod: PodInfo, view: View) -> Unschedulable | None:
+    def unschedulable_before(self, pod: PodInfo, view: View) -> Unschedulable | None:
         """What became of an identical pod, when it was unschedulable and nothing has changed since.
 
         Waiting pods are tried again in great numbers, mostly with nothing but such attempts in between. A pod that is

@@ -22,7 +22,7 @@ No wake-up is lost. These are the gaps in which one could be, and what closes th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
 from bayplan.core.columns.shapes import PodInfo
@@ -267,7 +267,8 @@ class SchedulingQueue:
         """Whatever time alone brings back. Late or not, the result is that of flushes at their own times."""
         if len(self.resting) == len(self._active.live):
             return  # nobody rests elsewhere
-        if len(self._parked):
+        idle_since = self._parked.longest_idle_since()
+        if idle_since is not None and idle_since < now - self._parked_max_ns:
             self.flush_parked(self._flush_after(now) - FLUSH_PERIOD_NS)
         if len(self.resting) > len(self._active.live) + len(self._parked):
             self.flush_backoff(now)
@@ -307,7 +308,7 @@ class SchedulingQueue:
     @property
     def anybody_listens(self) -> bool:
         """Whether there is a pod that something which happens now may help."""
-        return bool(self.resting) or bool(self._in_flight.flights)
+        return bool(self.resting) or len(self._in_flight) > 0
 
     @property
     def has_next(self) -> bool:
@@ -447,9 +448,11 @@ class SchedulingQueue:
         self.figures.cleared(queued)
         queued.enter(PodState.GONE)
 
-    def _strategy_since(self, queued: QueuedPod, since: list[InFlightEvent] | None) -> Strategy:
+    def _strategy_since(self, queued: QueuedPod, since: Sequence[InFlightEvent] | None) -> Strategy:
         if not queued.rejectors or since is None:
             return Strategy.AFTER_BACKOFF
+        if not since:
+            return Strategy.SKIP
         reactions = self._profile(queued).reactions
         best = Strategy.SKIP
         most = Strategy.IMMEDIATELY if queued.pending_plugins else Strategy.AFTER_BACKOFF
