@@ -190,7 +190,7 @@ class SchedulingQueue:
             self._end(queued)
             return queued.state
         queued.note_failure(tuple(rejectors), tuple(pending), now)
-        assert all(map(self._profile(queued).reactions.know, queued.rejectors))
+        assert self._profile(queued).reactions.know(queued.rejectors)
         self.figures.rejected_by(queued, queued.rejectors)
         self._requeue(queued, self._strategy_since(queued, since), now, labels.SCHEDULE_ATTEMPT_FAILURE)
         return queued.state

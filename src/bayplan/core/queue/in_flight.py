@@ -39,8 +39,7 @@ class _Flight:
 class InFlight:
     """Flights by uid, as a deleted pod may still be in flight when one of its name is created again.
 
-    Most attempts end before anything else happens. So the pod that was popped last is only listed among the flights when
-    somebody wants to know.
+    Most attempts end before anything else happens, so the pod that was popped last is listed only when somebody looks.
     """
 
     def __init__(self) -> None:

@@ -203,7 +203,7 @@ def test_nothing_is_left_behind_when_pods_leave() -> None:
     for name in ("p", "gated"):
         stage.queue.delete(f"default/{name}", stage.now)
     parked = stage.queue._parked
-    assert (len(parked), parked.gated_count, parked._members, parked._listening) == (
+    assert (len(parked), parked.gated_count, parked._by_group, parked._listening) == (
         0,
         0,
         {},
