@@ -283,11 +283,10 @@ class SchedulingQueue:
 
     def flush_parked(self, now: int) -> None:
         """Pods that nothing has moved for long get another chance."""
-        old = self._parked.idle_longer_than(self._parked_max_ns, now)
+        old = self._parked.take_idle(self._parked_max_ns, now)
         if not old:
             return
         for queued in old:
-            self._parked.remove(queued.key)
             queued.was_flushed, queued.flushed_at = True, now
             self._requeue(queued, Strategy.AFTER_BACKOFF, now, labels.UNSCHEDULABLE_TIMEOUT)
         self._in_flight.note(WILDCARD, None, None)

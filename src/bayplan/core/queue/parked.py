@@ -87,15 +87,24 @@ class Parked:
         if group.gating_plugin:
             self.gated_count += 1
 
-    def remove(self, key: str) -> QueuedPod:
+    def remove(self, key: str) -> None:
+        self._by_age.remove(key)
+        self._leave_group(key)
+
+    def take_idle(self, age_ns: int, now: int) -> list[QueuedPod]:
+        """Takes out those that nothing has moved for that long, the longest waiting first."""
+        taken = [*self._by_age.pop_below((now - age_ns,))]
+        for queued in taken:
+            self._leave_group(queued.key)
+        return taken
+
+    def _leave_group(self, key: str) -> None:
         gathering = self._by_key.pop(key)
-        queued = gathering.members.pop(key)
+        del gathering.members[key]
         if not gathering.members:
             self._dissolve(gathering.group)
-        self._by_age.remove(key)
         if gathering.group.gating_plugin:
             self.gated_count -= 1
-        return queued
 
     def group_of(self, key: str) -> Group:
         return self._by_key[key].group
@@ -119,10 +128,6 @@ class Parked:
                     if group not in seen:
                         seen.add(group)
                         yield group, self._members(group)
-
-    def idle_longer_than(self, age_ns: int, now: int) -> list[QueuedPod]:
-        """Those that nothing has moved for that long, the longest waiting first. They stay."""
-        return self._by_age.below((now - age_ns,))
 
     def longest_idle_since(self) -> int | None:
         queued = self._by_age.first()
