@@ -179,6 +179,9 @@ class KeptAnswers:
             for plugin in profile.later_scorers
             if not isinstance(plugin, SelectiveScorePlugin) or plugin.tells_nodes_apart(pod)
         )
+        #: Of those the ones that may have nothing to say at times; None: there are others.
+        selective = [plugin for plugin in self._later_scorers if isinstance(plugin, SelectiveScorePlugin)]
+        self._at_times = selective if len(selective) == len(self._later_scorers) else None
         self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
         self._unschedulable: dict[tuple[int, str], tuple[Instant, Unschedulable]] = {}  # by priority and policy
 
@@ -186,10 +189,7 @@ class KeptAnswers:
         return self.local.follow(view)
 
     def decide(self, pod: PodInfo, view: View) -> Choice | None:
-        """None when the straight line has to be taken."""
-        unschedulable = self._unschedulable_before(pod, view)
-        if unschedulable is not None:
-            return unschedulable
+        """None when the straight line has to be taken. Has followed, and there is no answer from before."""
         states = self._later_states(pod, view)
         if states is None:
             return None
@@ -220,7 +220,7 @@ class KeptAnswers:
         foresighted, later = self.profile.foresighted, self.profile.later_filters
         return all(state is SKIP or plugin.name in foresighted for plugin, state in zip(later, states, strict=True))
 
-    def _unschedulable_before(self, pod: PodInfo, view: View) -> Unschedulable | None:
+    def unschedulable_before(self, pod: PodInfo, view: View) -> Unschedulable | None:
         """What became of an identical pod, when it was unschedulable and nothing has changed since.
 
         Waiting pods are tried again in great numbers, mostly with nothing but such attempts in between. A pod that is
@@ -296,7 +296,7 @@ class KeptAnswers:
 
     def _any_speaks(self, pod: PodInfo, view: View) -> bool:
         """Whether a score plugin that reads the cluster may have something to say now."""
-        return any(not isinstance(one, SelectiveScorePlugin) or one.speaks(pod, view) for one in self._later_scorers)
+        return self._at_times is None or any(plugin.speaks(pod, view) for plugin in self._at_times)
 
     def _make_room_for(
         self, nominated: tuple[RowArray, RowArray], passed: BoolArray, states: list[State], view: View
