@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray, row_array
+from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, is_what_if, run_filters
 from bayplan.core.framework.contract import SKIP, State
@@ -157,7 +157,8 @@ class Standing:
     def feasible_rows(self) -> RowArray:
         """Rows that pass all local filters."""
         if self._feasible_rows is None:
-            self._feasible_rows = np.flatnonzero(self.passed)
+            count = len(self.passed)
+            self._feasible_rows = every_row(count) if self.passed_count == count else np.flatnonzero(self.passed)
         return self._feasible_rows
 
     @property
@@ -189,10 +190,10 @@ class Standing:
     def order_among(self, rows: RowArray) -> IntArray:
         """(rows,) as in a ranking, when `rows` are the feasible nodes: some of those that pass the local filters."""
         if not self.ground.varying:
-            return self._order.take(rows)
+            return _at(rows, self._order)
         ranking = self.ranking
         if len(rows) == self.passed_count or all(scale.spans(rows) for scale in self._scales):
-            return ranking.values.take(rows)
+            return _at(rows, ranking.values)
         order = self._order.take(rows)
         for scaled in self.ground.varying:
             order += scaled.weighted(rows) * RANKS
@@ -321,3 +322,8 @@ class Standing:
             self.passed[row] = passed
             self.passed_count += 1 if passed else -1
             self._feasible_rows = None
+
+
+def _at(rows: RowArray, order: IntArray) -> IntArray:
+    """(rows,) out of (nodes,), for the caller to change."""
+    return order.copy() if rows is every_row(len(order)) else order.take(rows)

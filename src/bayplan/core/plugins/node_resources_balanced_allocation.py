@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, row_array
+from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, column_at, row_array
 from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
@@ -21,7 +21,6 @@ from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, dev
 from bayplan.core.plugins.node_amounts import (
     Amounts,
     amounts_at,
-    are_given,
     columns_of,
     levels_at,
     levels_of,
@@ -107,12 +106,12 @@ def _scores_by_levels(state: BalanceState, levels: Levels, rows: Rows) -> IntArr
     resources, columns = state.columns, columns_of(state.columns)
     before = levels.kept(
         ("evenness", resources),
-        lambda: _evenness_of_nodes(levels.used[columns], levels.capacities[columns]),
+        lambda at: _evenness_of_nodes(levels_at(at, columns, levels.used), levels_at(at, columns, levels.capacities)),
         lambda row: _evenness_of_node(levels, resources, row),
     )
     with_pod = levels_at(rows, columns, levels.used) + state.requests
     after = _evenness_of_nodes(with_pod, levels_at(rows, columns, levels.capacities))
-    scores: IntArray = improvement(after, before[rows] if are_given(rows, len(before)) else before)
+    scores: IntArray = improvement(after, column_at(rows, before))
     return scores
 
 

@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, FloatArray, IntArray, RowArray, Rows, row_array
+from bayplan.core.columns import ABSENT, BoolArray, FloatArray, IntArray, RowArray, Rows, column_at, row_array
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.resources import (
@@ -43,7 +43,6 @@ from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, dev
 from bayplan.core.plugins.node_amounts import (
     Amounts,
     amounts_at,
-    column_at,
     columns_of,
     levels_at,
     levels_of,
