@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray
+from bayplan.core.columns import ALL_ROWS, BoolArray, every_row
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Fits
 from bayplan.core.framework.contract import SKIP, SelectiveScorePlugin, State
@@ -31,7 +31,7 @@ def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Grou
     passed_count = np.count_nonzero(passed)
     if not passed_count:
         return None
-    totals = sum_of_scores(following_scorers(profile, pod, view), view, passed)
+    totals = sum_of_scores(following_scorers(profile, pod, view), view, every_row(len(passed)), passed)
     if ground.lasting is not None:
         totals += ground.lasting
     if ground.varying:

@@ -73,7 +73,7 @@ class Ground:
         self.settled: BoolArray = (self.verdicts.rejected_by != PASSED) | ~nodes.alive
         self.any_settled = bool(self.settled.any())
         self._plain, self.scaled = _lasting_scorers(profile, pod, view)
-        lasting = sum_of_scores(self._plain, view, ~self.settled)
+        lasting = sum_of_scores(self._plain, view, every_row(nodes.count), ~self.settled)
         #: (nodes,) the part of the totals that does not follow usage; None where it is 0 everywhere, as without images.
         self.lasting = lasting if np.count_nonzero(lasting) else None
         self._sort_scaled()
@@ -216,18 +216,18 @@ def following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]
     return following
 
 
-def sum_of_scores(entries: Sequence[Plain], view: View, passed: BoolArray) -> IntArray:
-    """(nodes,) weighted scores of all of the plugins."""
+def sum_of_scores(entries: Sequence[Plain], view: View, rows: RowArray, passed: BoolArray) -> IntArray:
+    """(rows,) weighted scores of all of the plugins; `passed` says of all nodes which are feasible."""
     total: IntArray | None = None
     for entry in entries:
-        scores = weighted(entry, view, every_row(view.nodes.count), passed)
+        scores = _weighted(entry, view, rows, passed)
         total = scores if total is None else total + scores
     if total is None:
-        return np.zeros(view.nodes.count, dtype=np.int64)
+        return np.zeros(len(rows), dtype=np.int64)
     return total.copy() if len(entries) == 1 else total
 
 
-def weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray) -> IntArray:
+def _weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray) -> IntArray:
     scores = entry.plugin.score(entry.state, view, rows)
     if has_invalid(scores):
         check_range(entry.plugin.name, scores[passed[rows]])  # what it says of other nodes nobody asked for

@@ -25,7 +25,6 @@ from bayplan.core.ground import (
     following_scorers,
     local_states,
     sum_of_scores,
-    weighted,
     weighted_one,
 )
 from bayplan.core.ranking import Ranking
@@ -85,7 +84,7 @@ class Standing:
         self._feasible_rows: RowArray | None = None
         # Scores.
         self._following = following_scorers(profile, pod, view)
-        totals = sum_of_scores(self._following, view, self.passed)
+        totals = sum_of_scores(self._following, view, every_row(nodes.count), self.passed)
         if ground.lasting is not None:
             totals += ground.lasting
         self._ranks = nodes.name_ranks()
@@ -216,10 +215,11 @@ class Standing:
         all_pass = self._still_pass(view, rows)
         if not all_pass:
             self._take(rows, run_filters(self.profile.local_filters, self._moving_states, view, rows))
-        totals: IntArray | int = 0 if self.ground.lasting is None else self.ground.lasting[rows]
-        for entry in self._following:
-            totals = totals + weighted(entry, view, rows, self.passed)
-        order = totals * RANKS - self._ranks[rows]
+        order = sum_of_scores(self._following, view, rows, self.passed)
+        if self.ground.lasting is not None:
+            order += self.ground.lasting.take(rows)
+        order *= RANKS
+        order -= self._ranks.take(rows)
         if all_pass:
             self._put_all(rows, order, None)
         else:

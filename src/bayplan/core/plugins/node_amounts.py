@@ -11,8 +11,9 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bayplan.core.columns import FloatArray, IntArray, Rows, are_given, column_at
+from bayplan.core.columns import IntArray, Item, Rows, are_given, column_at
 from bayplan.core.columns.levels import Levels
 from bayplan.core.snapshot import View
 
@@ -40,9 +41,9 @@ def columns_of(resources: tuple[int, ...]) -> Columns:
     return slice(start, start + count) if [*resources] == [*range(start, start + count)] else [*resources]
 
 
-def levels_at(rows: Rows, columns: Columns, levels: FloatArray) -> FloatArray:
+def levels_at(rows: Rows, columns: Columns, levels: NDArray[Item]) -> NDArray[Item]:
     """(resources, rows) out of (resources, nodes). It may be the levels themselves: read-only."""
-    found: FloatArray = levels[columns]
+    found: NDArray[Item] = levels[columns]
     return found.take(rows, axis=1, mode="clip") if are_given(rows, levels.shape[1]) else found
 
 

@@ -102,16 +102,17 @@ class NodeResourcesBalancedAllocation:
 
 
 def _scores_by_levels(state: BalanceState, levels: Levels, rows: Rows) -> IntArray:
-    """(rows,) scores of nodes that have some of every resource. How even nodes are without the pod is kept."""
+    """(rows,) scores of nodes that have some of every resource. How uneven nodes are without the pod is kept."""
     resources, columns = state.columns, columns_of(state.columns)
     before = levels.kept(
-        ("evenness", resources),
-        lambda at: _evenness_of_nodes(levels_at(at, columns, levels.used), levels_at(at, columns, levels.capacities)),
-        lambda row: _evenness_of_node(levels, resources, row),
+        ("unevenness", resources),
+        lambda at: -_evenness_of_nodes(levels_at(at, columns, levels.used), levels_at(at, columns, levels.capacities)),
+        lambda row: -_evenness_of_node(levels, resources, row),
     )
     with_pod = levels_at(rows, columns, levels.used) + state.requests
     after = _evenness_of_nodes(with_pod, levels_at(rows, columns, levels.capacities))
-    scores: IntArray = improvement(after, column_at(rows, before))
+    after += column_at(rows, before)
+    scores: IntArray = _as_scores(after)
     return scores
 
 
@@ -145,10 +146,13 @@ def evenness(shares: Sequence[float] | FloatArray) -> Amounts:
 
 def improvement(after: Amounts, before: Amounts) -> Amounts:
     """The score in 50..100: a half, and half of what lies within 0..100. Nothing negative is divided."""
-    scores = after - before
-    scores += HALF_SCORE + 2 * HALF_SCORE
-    scores >>= 1
-    return scores
+    return _as_scores(after - before)
+
+
+def _as_scores(differences: Amounts) -> Amounts:
+    differences += HALF_SCORE + 2 * HALF_SCORE
+    differences >>= 1
+    return differences
 
 
 def _deviation(shares: Sequence[float] | FloatArray) -> Amounts:
