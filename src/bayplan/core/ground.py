@@ -93,7 +93,7 @@ class Ground:
         log = view.nodes.spec_changes
         if log.position == self._spec_position and view.nodes.count == len(self.settled):
             return True
-        rows = followable(log, self._spec_position)
+        rows = _followable(log, self._spec_position)
         if rows is None or not self.profile.follows_nodes or _instant(self.profile, view) != self._instant:
             return False
         for row in rows:
@@ -134,7 +134,7 @@ def _instant(profile: Profile, view: View) -> tuple[int, ...]:
     return nodes.count, nodes.order_version, len(nodes.resources), images
 
 
-def followable(log: ChangeLog, position: int) -> list[int] | None:
+def _followable(log: ChangeLog, position: int) -> list[int] | None:
     """The rows logged since, each once; None when they are too many to be gone through, or unknown."""
     if log.position - position > NODES_FOLLOWED_MAX:
         return None

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row, row_array
+from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, is_what_if, run_filters
 from bayplan.core.framework.contract import SKIP, State
@@ -21,7 +21,6 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.ground import (
     Ground,
     NothingToReuse,
-    followable,
     following_scorers,
     local_states,
     sum_of_scores,
@@ -122,7 +121,7 @@ class Standing:
     def _follow_nodes(self, view: View) -> bool:
         """The same after node objects have changed."""
         nodes, ground = view.nodes, self.ground
-        rows = followable(nodes.spec_changes, self._spec_position)
+        rows = nodes.spec_changes.since(self._spec_position)
         changed = nodes.usage_changes.since(self._usage_position)
         if rows is None or changed is None or not ground.follow(view):
             return False
@@ -130,12 +129,12 @@ class Standing:
             self._ground_version = ground.version
             self._ranking = None
         self.version += 1
-        for row in rows:
-            if ground.settled[row]:
+        if ground.any_settled:
+            for row in set(rows[ground.settled[rows]].tolist()):
                 verdicts = ground.verdicts
                 self._take_one(row, verdicts.rejected_by.item(row), verdicts.codes.item(row), passed=False)
                 self._put(row, NOT_FEASIBLE)
-        self._refresh(view, np.concatenate((changed, row_array(rows))))
+        self._refresh(view, np.concatenate((changed, rows)))
         self._spec_position, self._usage_position = nodes.spec_changes.position, nodes.usage_changes.position
         return True
 
