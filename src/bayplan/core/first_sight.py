@@ -52,9 +52,8 @@ def _others_speak(profile: Profile, pod: PodInfo, view: View) -> bool:
     """Whether a plugin that reads the cluster may have something to say."""
     if profile.asks_later_about_each_pod:
         return True
-    for plugin in profile.later_pre_filters:
-        selective = profile.selective.get(plugin.name)
-        if (selective is None or selective.concerns(pod)) and plugin.pre_filter(pod, view) is not SKIP:
+    for plugin in profile.later_pre_filters_for(pod):
+        if plugin.pre_filter(pod, view) is not SKIP:
             return True
     return any(
         not isinstance(scorer, SelectiveScorePlugin) or (scorer.tells_nodes_apart(pod) and scorer.speaks(pod, view))

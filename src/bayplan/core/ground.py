@@ -165,21 +165,19 @@ def local_states(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> 
 
 def _states_of(filters: Sequence[FilterPlugin], profile: Profile, pod: PodInfo, view: View) -> list[State] | None:
     """What PreFilter leaves for these filters; None when one rejects the pod or narrows the search."""
-    names = {plugin.name for plugin in filters}
-    states: dict[str, State] = {}
-    for plugin in profile.local_pre_filters:
-        if plugin.name not in names:
-            continue
-        outcome = plugin.pre_filter(pod, view)
+    states: list[State] = []
+    for plugin in filters:
+        pre = profile.local_pre_filters.get(plugin.name)
+        outcome = pre.pre_filter(pod, view) if pre is not None else Ready(pod)
         if isinstance(outcome, Ready):
             if outcome.nodes is not None:
                 return None
-            states[plugin.name] = outcome.state
+            states.append(outcome.state)
         elif outcome is SKIP:
-            states[plugin.name] = SKIP
+            states.append(SKIP)
         else:
             return None
-    return [states.get(plugin.name, pod) for plugin in filters]
+    return states
 
 
 def _prepared_for_scoring(plugin: ScorePlugin, profile: Profile, pod: PodInfo, view: View) -> State:

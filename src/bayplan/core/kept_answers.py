@@ -167,11 +167,7 @@ class KeptAnswers:
         profile = self.profile = local.standing.profile
         self.local = local
         #: PreFilters that read the cluster and may have something to do for such pods.
-        self._later_pre_filters = tuple(
-            plugin
-            for plugin in profile.later_pre_filters
-            if plugin.name not in profile.selective or profile.selective[plugin.name].concerns(pod)
-        )
+        self._later_pre_filters = profile.later_pre_filters_for(pod)
         self._prepared = {plugin.name for plugin in profile.later_pre_filters}
         #: Score plugins that read the cluster and may tell nodes apart for such pods.
         self._later_scorers = tuple(
