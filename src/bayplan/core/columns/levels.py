@@ -35,6 +35,7 @@ class Levels:
         self.capacities: FloatArray = np.zeros((0, 0))  # (resources, nodes)
         self.used: FloatArray = self.capacities  # (resources, nodes)
         self.free: IntArray = np.zeros((0, 0), dtype=np.int64)  # (resources, nodes) in whole numbers
+        self._least_free: list[int] = []  # (resources,) no row has less; some may have had
         #: (resources, nodes) a hundred times what is free; of cpu and memory by the minima that the scheduler supposes
         self.room: FloatArray = self.capacities
         self._offered_by_all: list[bool] = []  # (resources,) whether every node has some, and always had
@@ -62,6 +63,10 @@ class Levels:
         if known is None:
             known = self._offered[resources] = all(self._offered_by_all[resource] for resource in resources)
         return known
+
+    def all_have(self, resource: int, amount: int) -> bool:
+        """Whether every node is known to have so much free; it may be so without being known."""
+        return self._least_free[resource] >= amount
 
     def _follow_nodes(self, position: tuple[int, int, int]) -> None:
         """Node objects have changed, and perhaps pods have come or gone."""
@@ -109,6 +114,7 @@ class Levels:
         self.capacities = np.where(alive, nodes.allocatable.T, 1).astype(np.float64)
         self.used = nodes.requested.T.astype(np.float64)
         self.free = np.ascontiguousarray((nodes.allocatable - nodes.requested).T)
+        self._least_free = [int(free.min(initial=EXACT_BELOW)) for free in self.free]
         self.room = self.capacities - self.used
         self.room[:2] = self.capacities[:2] - nodes.nonzero_requested.T
         self.room *= 100.0
@@ -124,8 +130,10 @@ class Levels:
         requested: list[int] = nodes.requested[row].tolist()
         supposed: list[int] = nodes.nonzero_requested[row].tolist() + requested[2:]
         for resource, taken in enumerate(requested):
+            free = nodes.allocatable.item(row, resource) - taken
             self.used[resource, row] = taken
-            self.free[resource, row] = nodes.allocatable.item(row, resource) - taken
+            self.free[resource, row] = free
+            self._least_free[resource] = min(self._least_free[resource], free)
             self.room[resource, row] = 100.0 * (self.capacities.item(resource, row) - supposed[resource])
         if max(*requested, *supposed) >= EXACT_BELOW:
             self._are_exact = False
@@ -138,7 +146,8 @@ class Levels:
         requested = nodes.requested[rows].T
         supposed = np.concatenate((nodes.nonzero_requested[rows].T, requested[2:]))
         self.used[:, rows] = requested
-        self.free[:, rows] = nodes.allocatable[rows].T - requested
+        free = self.free[:, rows] = nodes.allocatable[rows].T - requested
+        self._least_free = np.minimum(self._least_free, free.min(axis=1)).tolist()
         self.room[:, rows] = 100.0 * (self.capacities[:, rows] - supposed)
         if max(requested.max(), supposed.max()) >= EXACT_BELOW:
             self._are_exact = False

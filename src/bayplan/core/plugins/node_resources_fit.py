@@ -286,6 +286,8 @@ def _is_enough_free(state: FilterState, view: View, rows: Rows) -> bool:
     levels = view.levels.now() if view.levels is not None else None
     if levels is None:
         return False
+    if all(levels.all_have(demand.resource, demand.amount) for demand in state.demands):
+        return True
     return not np.count_nonzero(levels_at(rows, columns_of(state.columns), levels.free) < state.amounts)
 
 

@@ -79,9 +79,12 @@ def test_however_many_rows_have_changed_levels_are_those_of_the_table(changes: i
 
     followed = Levels(cache.nodes)
     before = of(followed)
+    assert followed.all_have(0, 4_000)
     for number in range(changes):
         cache.add_pod(pod(f"p{number}").cpu("100m").running(f"n{number * 7 % 5}").obj())
     assert of(followed) == of(Levels(cache.nodes)) != before
+    least = int(followed.free[0].min())
+    assert [followed.all_have(0, amount) for amount in (least, least + 1)] == [True, False]
 
 
 @pytest.mark.parametrize("too_much", [EXACT_BELOW, EXACT_BELOW - 1])
