@@ -9,6 +9,7 @@ ready by then. How long anything takes, and what else happens meanwhile, is for 
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,7 +20,9 @@ from bayplan.analysis.answers.asking import Asking
 from bayplan.analysis.answers.budget_ledger import BudgetLedger
 from bayplan.analysis.answers.replacements import Replacements, comes_back
 from bayplan.analysis.device_claims import templates_among, with_claims_made
+from bayplan.analysis.references import POD
 from bayplan.config.registry import queue_order
+from bayplan.controllers.ownership import controller_reference
 from bayplan.core.preemption.prepare import let_go
 from bayplan.model.conditions import TRUE
 from bayplan.model.kinds import Object, object_key
@@ -106,17 +109,24 @@ class Course:
         queue = cluster.queue_under(asking.profiles, asking.configuration.gates)
         self.held_back = dict(queue.gated)  # pods that are not tried, and why
         self.held_back |= {key: _left_to(scheduler) for key, scheduler in queue.foreign.items()}
-        for pod in cluster.prepared(queue.keys, self.cache):
-            self._wait(pod)
+        self.enqueue(cluster.prepared(queue.keys, self.cache))
 
     # What may happen.
 
+    def enqueue(self, pods: Iterable[Pod]) -> None:
+        """Pods for which everything is there that they need wait."""
+        for pod in pods:
+            self._wait(pod)
+
     def add(self, pods: Iterable[Pod], along: Iterable[Object] = ()) -> None:
         """New pods wait; what is made along with them is there."""
+        owned: defaultdict[str, list[Object]] = defaultdict(list)
         for obj in along:
+            owned[_owning_pod(obj)].append(obj)
+        for obj in owned[""]:
             self.cache.add(obj)
         for pod in pods:
-            self._wait(self._claiming(pod))
+            self._wait(self._claiming(pod, owned[object_key(pod)]))
 
     def remove(self, keys: Sequence[str], cause: Cause, by: str, *, for_good: bool) -> list[Departure]:
         """The pods go, by whatever but preemption; unless it is for good their controllers make others."""
@@ -219,9 +229,7 @@ class Course:
         for pod, departure in zip(lost, departures, strict=False):
             if departure.comes_back:
                 made, claims = self._replacements.instead_of(pod, departure.node)
-                for claim in claims:
-                    self.cache.add(claim)
-                self._wait(self._claiming(made))
+                self._wait(self._claiming(made, claims))
 
     def _wait(self, pod: Pod) -> None:
         key = object_key(pod)
@@ -230,13 +238,21 @@ class Course:
             return
         self.waiting[key] = Waiting(pod, next(self._numbers))
 
-    def _claiming(self, pod: Pod) -> Pod:
-        """The pod with the resource claims that are made for it, and an identity of its own."""
-        knowing, claims = with_claims_made(pod, self._claim_templates)
-        for claim in claims:
-            self.cache.add(claim)
+    def _claiming(self, pod: Pod, own_claims: Iterable[Object]) -> Pod:
+        """The pod with an identity of its own, to which the claims that are made for it belong."""
+        knowing, resource_claims = with_claims_made(pod, self._claim_templates)
         identity = f"{object_key(pod)}#{next(self._numbers)}"
+        for claim in (*own_claims, *resource_claims):
+            for reference in claim.metadata.owner_references:
+                reference.uid = identity
+            self.cache.add(claim)
         return replace(knowing, metadata=replace(knowing.metadata, uid=identity))
+
+
+def _owning_pod(obj: Object) -> str:
+    """The key of the pod for which something is made; "" if it is not made for one pod alone."""
+    owner = controller_reference(obj.metadata)
+    return f"{obj.metadata.namespace}/{owner.name}" if owner is not None and owner.kind == POD else ""
 
 
 def _departure(

@@ -88,7 +88,7 @@ def whatif(asking: Asking, change: Change, drain: Sequence[str] = ()) -> WhatIf:
     before.settle()
     for loss in made.losses:
         after.remove(loss.pods, loss.cause, loss.by, for_good=loss.for_good)
-    after.add(made.cluster.prepared(made.arriving(), after.cache))
+    after.enqueue(made.cluster.prepared(made.arriving(), after.cache))
     after.settle()
     updates = tuple(update(after, workload, made.cluster.objects, made.now) for workload in made.updates)
     draining = drain_in(after, drain) if drain else None

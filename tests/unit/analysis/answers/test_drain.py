@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import pytest
 from tests.changing import cluster_of, owned
 
+from bayplan import Cluster
 from bayplan.analysis.answers.drain import MIRROR_ANNOTATION, Draining, nodes_named
 from bayplan.model.errors import InvalidObject
+from bayplan.model.kinds import Object
 from bayplan.testing import builders as make
+from bayplan.testing.devices import asks, claim_template, device, device_class, slice_of
 from bayplan.testing.pods import PodBuilder
 
 A, B = make.node("a").capacity(cpu="4").label("pool", "x"), make.node("b").capacity(cpu="4").label("pool", "x")
@@ -114,3 +119,23 @@ def test_a_pool_is_drained_by_its_labels() -> None:
 def test_nodes_that_are_not_there(names: list[str], selector: str, message: str) -> None:
     with pytest.raises(InvalidObject, match=message):
         cluster_of(make.node("node-a"), B).drain(names, selector=selector)
+
+
+def test_a_pod_gets_new_claims_where_it_goes() -> None:
+    """Claims of templates, for devices and for volumes, belong to one pod; the next one has its own."""
+    owner = (
+        make.deployment("ml")
+        .replicas(1)
+        .template(make.pod("t").labels(app="ml").resource_claim("gpu", template="any").ephemeral("scratch"))
+    )
+    objects: list[Object] = [
+        *(make.node(name).obj() for name in "ab"),
+        *(slice_of(name, device("d")) for name in "ab"),
+        device_class("gpu"),
+        claim_template("any", asks("r", of="gpu")),
+        make.storage_class("late", mode="WaitForFirstConsumer", default=True).obj(),
+        owner.manifest().obj(),
+    ]
+    found = Cluster(deepcopy(objects)).drain(["a"])
+    (eviction,) = found.nodes[0].evictions
+    assert (eviction.pod, eviction.node, found.works) == ("default/ml-new-1", "b", True)

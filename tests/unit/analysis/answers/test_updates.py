@@ -150,3 +150,13 @@ def test_a_daemon_set_that_may_surge_lets_an_old_daemon_go_when_the_new_one_runs
     found = whatif(cluster, make.daemon_set("d").manifest().set(update_strategy=surging).template(NEW))
     assert found.updates == (Update("DaemonSet default/d", replaced=replaced, left=3 - replaced),)
     assert (len(found.removed), len(found.placed), len(found.pending)) == (replaced, replaced, pending)
+
+
+def test_new_pods_own_the_claims_that_are_made_for_them() -> None:
+    owner = make.deployment("web").replicas(1).template(OLD)
+    current = make.replica_set("web-1").owner(owner).replicas(1).template(OLD)
+    late = make.storage_class("late", mode="WaitForFirstConsumer", default=True)
+    cluster = cluster_of(make.node("a"), late, owner, current, owned("web-1-0", current).labels(app="x").running("a"))
+    new = make.pod("t").labels(app="x").cpu("1").ephemeral("scratch")
+    found = whatif(cluster, make.deployment("web").manifest().replicas(1).template(new))
+    assert {fate.pod: fate.node_after for fate in found.placed} == {"default/web-new-1": "a"}
