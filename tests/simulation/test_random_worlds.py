@@ -30,6 +30,7 @@ from bayplan.testing.checkers import (
 )
 from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 from bayplan.worlds.journal import JournalWriter, Player, read_head, scheduler_for
+from bayplan.worlds.performing import Performer
 from bayplan.worlds.simulated import SimulatedWorld
 
 FIRST = int(os.environ.get("FIRST", "0"))
@@ -106,6 +107,16 @@ def journal_of(seed: int) -> str:
     with suppress(GoesInCircles):
         random_world.world.run_until(STARTED_AT + random_world.seconds * SECOND)
     return out.getvalue()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_not_sending_conditions_that_say_nothing_new_makes_no_difference(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scheduler hears the same, at the same times, and decides the same as if all of them were performed."""
+    journal = journal_of(seed)
+    monkeypatch.setattr(Performer, "is_idle", lambda *_: False)
+    assert journal_of(seed) == journal
 
 
 @pytest.mark.parametrize("seed", range(3))

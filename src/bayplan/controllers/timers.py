@@ -86,4 +86,8 @@ class Timers(Generic[KeyT]):
 
 def earliest(*times: int | None) -> int | None:
     """The first of the times that there are."""
-    return min((time for time in times if time is not None), default=None)
+    first = None
+    for time in times:
+        if time is not None and (first is None or time < first):
+            first = time
+    return first

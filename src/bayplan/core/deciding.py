@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from bayplan.core.columns import row_array
 from bayplan.core.columns.shapes import PodInfo
@@ -38,6 +38,7 @@ STANDINGS_BYTES_MAX = 512 << 20
 BYTES_PER_ROW = 32
 
 Recent = TypeVar("Recent")
+LookedUp: TypeAlias = KeptAnswers | NothingToReuse | Fits | Unschedulable
 
 
 class Decider:
@@ -70,9 +71,9 @@ class Decider:
         if self._may_reuse(profile, pod):
             try:
                 found = self._look_up(profile, pod, view)
-                choice = found.decide(pod, view) if isinstance(found, KeptAnswers) else None
-                if isinstance(found, Fits):
+                if isinstance(found, Fits | Unschedulable):
                     return found
+                choice = found.decide(pod, view) if isinstance(found, KeptAnswers) else None
             except CycleError:
                 choice = None  # more was asked than had to be: the straight line tells whether it matters
             if choice is not None:
@@ -82,7 +83,7 @@ class Decider:
         self._next_start = outcome.next_start
         return choice_of(outcome, view, start)
 
-    def _timed_look_up(self, profile: Profile, pod: PodInfo, view: View) -> KeptAnswers | NothingToReuse | Fits:
+    def _timed_look_up(self, profile: Profile, pod: PodInfo, view: View) -> LookedUp:
         stopwatch = self._stopwatch
         assert stopwatch is not None
         if not stopwatch.running:
@@ -102,14 +103,17 @@ class Decider:
             return False
         return not (profile.extenders and is_any_interested(profile.extenders, pod))
 
-    def _kept_for(self, profile: Profile, pod: PodInfo, view: View) -> KeptAnswers | NothingToReuse | Fits:
-        """What is known of such pods; at first sight rather the choice itself."""
+    def _kept_for(self, profile: Profile, pod: PodInfo, view: View) -> LookedUp:
+        """What is known of such pods; the choice itself at first sight, or where it is what it was the last time."""
         key = (profile.scheduler_name, pod.shape.id)
         kept = self._kept.get(key)
         if kept is None:
             choice = self._choice_at_first_sight(profile, pod, view)
             if choice is not None:
                 return choice
+        elif isinstance(kept, KeptAnswers) and (unschedulable := kept.unschedulable_before(pod, view)) is not None:
+            self._kept.move_to_end(key)
+            return unschedulable
         elif kept.follow(view):
             self._kept.move_to_end(key)
             return kept

@@ -167,11 +167,7 @@ class KeptAnswers:
         profile = self.profile = local.standing.profile
         self.local = local
         #: PreFilters that read the cluster and may have something to do for such pods.
-        self._later_pre_filters = tuple(
-            plugin
-            for plugin in profile.later_pre_filters
-            if plugin.name not in profile.selective or profile.selective[plugin.name].concerns(pod)
-        )
+        self._later_pre_filters = profile.later_pre_filters_for(pod)
         self._prepared = {plugin.name for plugin in profile.later_pre_filters}
         #: Score plugins that read the cluster and may tell nodes apart for such pods.
         self._later_scorers = tuple(
@@ -179,6 +175,9 @@ class KeptAnswers:
             for plugin in profile.later_scorers
             if not isinstance(plugin, SelectiveScorePlugin) or plugin.tells_nodes_apart(pod)
         )
+        #: Of those the ones that may have nothing to say at times; None: there are others.
+        selective = [plugin for plugin in self._later_scorers if isinstance(plugin, SelectiveScorePlugin)]
+        self._at_times = selective if len(selective) == len(self._later_scorers) else None
         self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
         self._unschedulable: dict[tuple[int, str], tuple[Instant, Unschedulable]] = {}  # by priority and policy
 
@@ -186,10 +185,7 @@ class KeptAnswers:
         return self.local.follow(view)
 
     def decide(self, pod: PodInfo, view: View) -> Choice | None:
-        """None when the straight line has to be taken."""
-        unschedulable = self._unschedulable_before(pod, view)
-        if unschedulable is not None:
-            return unschedulable
+        """None when the straight line has to be taken. Has followed, and there is no answer from before."""
         states = self._later_states(pod, view)
         if states is None:
             return None
@@ -220,7 +216,7 @@ class KeptAnswers:
         foresighted, later = self.profile.foresighted, self.profile.later_filters
         return all(state is SKIP or plugin.name in foresighted for plugin, state in zip(later, states, strict=True))
 
-    def _unschedulable_before(self, pod: PodInfo, view: View) -> Unschedulable | None:
+    def unschedulable_before(self, pod: PodInfo, view: View) -> Unschedulable | None:
         """What became of an identical pod, when it was unschedulable and nothing has changed since.
 
         Waiting pods are tried again in great numbers, mostly with nothing but such attempts in between. A pod that is
@@ -296,7 +292,7 @@ class KeptAnswers:
 
     def _any_speaks(self, pod: PodInfo, view: View) -> bool:
         """Whether a score plugin that reads the cluster may have something to say now."""
-        return any(not isinstance(one, SelectiveScorePlugin) or one.speaks(pod, view) for one in self._later_scorers)
+        return self._at_times is None or any(plugin.speaks(pod, view) for plugin in self._at_times)
 
     def _make_room_for(
         self, nominated: tuple[RowArray, RowArray], passed: BoolArray, states: list[State], view: View
@@ -319,21 +315,21 @@ class KeptAnswers:
             return _first_of(standing)
         order = standing.order_among(rows)
         if more is not None:
-            order += more * RANKS
+            order += more
         best = int(order.argmax())
         row = rows.item(best)
         total = (order.item(best) + view.nodes.name_ranks().item(row)) // RANKS
         return Fits(row, total + standing.ground.constant, order, tied_from(total), rows)
 
     def _later_scores(self, pod: PodInfo, view: View, rows: RowArray) -> IntArray | None:
-        """(rows,) what the score plugins that read the cluster add; None when all of them skip."""
+        """(rows,) what the score plugins that read the cluster add to places in a ranking; None when all skip."""
         profile, sums = self.profile, None
         for plugin in self._later_scorers:
             pre = profile.pre_scorers.get(plugin.name)
             state = pre.pre_score(pod, view, rows) if pre is not None else pod
             if state is not SKIP:
                 scores = final_scores(plugin, profile.normalizers.get(plugin.name), state, view, rows)
-                weighted = scores * profile.weights[plugin.name]
+                weighted = scores * (profile.weights[plugin.name] * RANKS)
                 sums = weighted if sums is None else sums + weighted
         return sums
 

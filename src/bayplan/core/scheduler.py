@@ -95,6 +95,8 @@ class Scheduler:
         if stopwatch is not None:
             profiles = {name: timed_profile(profile, stopwatch) for name, profile in profiles.items()}
         self._stopwatch = stopwatch
+        self.observe = self._take_in if stopwatch is None else self._timed_take_in
+        """Something happened in the world: the event, and when."""
         self.profiles = profiles
         self.wakeups = wakeups
         self.cache = Cache(gates, safety.own_schedulers(profiles))
@@ -125,10 +127,10 @@ class Scheduler:
 
     # ------------------------------------------------------------------ events in
 
-    def observe(self, event: Event, now: int) -> None:
-        """Something happened in the world."""
+    def _timed_take_in(self, event: Event, now: int) -> None:
         stopwatch = self._stopwatch
-        if stopwatch is None or not stopwatch.start_event(now):
+        assert stopwatch is not None
+        if not stopwatch.start_event(now):
             self._take_in(event, now)
             return
         started = stopwatch.clock()
@@ -136,9 +138,13 @@ class Scheduler:
         stopwatch.finish_event(event, started)
 
     def _take_in(self, event: Event, now: int) -> None:
-        # Changes of objects are by far the most frequent, and patterns take their time.
+        # Changes of pods are by far the most frequent, and patterns take their time.
         if isinstance(event, ObjectChanged):
-            self._changed(event.old, event.new, now)
+            old, new = event.old, event.new
+            if isinstance(new, Pod) and isinstance(old, Pod):
+                self._pod_changed(old, new, now)
+            else:
+                self._changed(old, new, now)
         elif isinstance(event, ObjectAdded):
             self._added(event.new, now)
         elif isinstance(event, ObjectRemoved):
@@ -170,9 +176,7 @@ class Scheduler:
             self._object_moved(ActionType.ADD, None, new, new, now)
 
     def _changed(self, old: Object, new: Object, now: int) -> None:
-        if isinstance(old, Pod) and isinstance(new, Pod):
-            self._pod_changed(old, new, now)
-        elif isinstance(old, Node) and isinstance(new, Node):
+        if isinstance(old, Node) and isinstance(new, Node):
             self.cache.add_node(new)
             for change in node_changes(old, new):
                 self.queue.move(ClusterEvent(EventResource.NODE, change), old, new, now)

@@ -53,10 +53,9 @@ class Performer:
 
     def perform(self, action: Action, now: int) -> Event | None:
         """Do it; the answer, for actions that have one."""
-        if isinstance(action, SetCondition):  # by far the most frequent, mostly with nothing new to say
-            self._set_condition(action, now)
-            return None
         match action:
+            case SetCondition():
+                self._set_condition(action, now)
             case Bind(pod, uid, node):
                 return BindAnswered(pod, uid, self._try(lambda: self._bind(pod, uid, node, now)))
             case Evict(pod, uid):
@@ -75,6 +74,12 @@ class Performer:
             case Emit():
                 self.emit(action, now)
         return None
+
+    def is_idle(self, action: SetCondition) -> bool:
+        """Whether it would change nothing at present."""
+        namespace, name = action.pod.split("/")
+        stored = self._store.find(Pod, namespace, name)
+        return stored is None or _says_so(stored, action)
 
     def refuse(self, action: Action, error: str) -> Event:
         """Leave it undone, and say so."""
@@ -126,8 +131,8 @@ class Performer:
         stored = self._store.find(Pod, namespace, name)
         if stored is None:
             return
-        made = _with_condition(stored, action, now)
-        if made is not stored:
+        if not _says_so(stored, action):
+            made = _with_condition(stored, action, now)
             self._try(lambda: self._store.modify_status(Pod, namespace, name, lambda _: made, now))
 
     def _evict(self, action: Evict, now: int) -> str:
@@ -159,17 +164,22 @@ def _instead(made: Object, stored: Object) -> Object:  # noqa: ARG001
     return made
 
 
-def _with_condition(pod: Pod, action: SetCondition, now: int) -> Pod:
-    known = find_condition(pod.status.conditions, POD_SCHEDULED)
-    nominated = pod.status.nominated_node_name if action.nominated_node is None else action.nominated_node
-    if (
+def _says_so(pod: Pod, action: SetCondition) -> bool:
+    """Whether the pod's status says already what it is to say."""
+    status, known = pod.status, find_condition(pod.status.conditions, POD_SCHEDULED)
+    return (
         known is not None
-        and (known.status, known.reason, known.message) == (FALSE, action.reason, action.message)
-        and nominated == pod.status.nominated_node_name
-    ):
-        return pod
+        and known.status == FALSE
+        and known.reason == action.reason
+        and known.message == action.message
+        and (action.nominated_node is None or action.nominated_node == status.nominated_node_name)
+    )
+
+
+def _with_condition(pod: Pod, action: SetCondition, now: int) -> Pod:
     changed = _conditioned(pod, POD_SCHEDULED, FALSE, action.reason, action.message, now)
-    changed.status.nominated_node_name = nominated
+    if action.nominated_node is not None:
+        changed.status.nominated_node_name = action.nominated_node
     return changed
 
 

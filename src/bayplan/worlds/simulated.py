@@ -12,13 +12,13 @@ import heapq
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from bayplan.controllers.contract import Controller
-from bayplan.core.actions import Action, Bind, Emit, Evict, WriteVolumes
+from bayplan.core.actions import Action, Bind, Emit, Evict, SetCondition, WriteVolumes
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.kinds import KINDS, Object, object_key
 from bayplan.model.watch_types import ADDED
 from bayplan.store import Store, WatchEvent
 from bayplan.worlds.delays import Draws
@@ -31,6 +31,8 @@ from bayplan.worlds.reflector import NEVER, Reflector
 STEPS_AT_ONCE_MAX = 1_000_000
 SLOW_FACTOR = 100
 _ANSWERED = frozenset((Bind, Evict, WriteVolumes))
+#: When, a number for the order of equal times, and what is to be done then.
+_Planned: TypeAlias = tuple[int, int, Callable[[int], object]]
 
 
 class SimulatedWorld:
@@ -63,8 +65,9 @@ class SimulatedWorld:
         self._on_decision = on_decision
         self._reflector = Reflector(store)
         self._cursor = store.watch()
-        self._planned: list[tuple[int, int, Callable[[int], object]]] = []
+        self._planned: list[_Planned] = []
         self._sequence = count()
+        self._idle_conditions: dict[str, _Planned] = {}  # by pod
         self._scheduler_free_at = started_at
         self._scheduler_due = started_at  # when the scheduler wants to be asked
         self._scheduler_has_news = True
@@ -146,6 +149,8 @@ class SimulatedWorld:
                 observe(change, now)
             if positions is not heard:
                 heard = {*heard, *positions} if heard else positions
+        if self._idle_conditions:
+            self._plan_conditions_of(changes)
         self._ask_again(heard)
         delay = self._draws.watch()
         if self._faults is not NO_FAULTS:
@@ -205,11 +210,34 @@ class SimulatedWorld:
         for action in actions:
             if isinstance(action, Emit):
                 self._performer.emit(action, self.now)  # nothing depends on when it arrives
+            elif isinstance(action, SetCondition):
+                self._send_condition(action)
             elif isinstance(action, Evict):
                 evicted_at += self._draws.eviction()
                 self._send(action, evicted_at)
             else:
                 self._send(action, self.now + self._draws.api())
+
+    def _send_condition(self, action: SetCondition) -> None:
+        """One that says what the pod says already, as most do, is not planned unless the pod changes on its way."""
+        arrives = self.now + self._draws.api()
+        self._draws.api()  # for an answer that nobody waits for
+        planned: _Planned = (arrives, next(self._sequence), partial(self._performer.perform, action))
+        if not self._performer.is_idle(action):
+            heapq.heappush(self._planned, planned)
+            return
+        earlier = self._idle_conditions.get(action.pod)
+        if earlier is not None and earlier[0] >= self.now:
+            heapq.heappush(self._planned, earlier)
+        self._idle_conditions[action.pod] = planned
+
+    def _plan_conditions_of(self, changes: Sequence[WatchEvent]) -> None:
+        """Conditions on their way to these pods may say something new after all."""
+        for change in changes:
+            if change.kind == "Pod":
+                planned = self._idle_conditions.pop(object_key(change.new), None)
+                if planned is not None and planned[0] >= self.now:
+                    heapq.heappush(self._planned, planned)
 
     def _observe(self, event: Event) -> None:
         if self._on_event is not None:

@@ -117,6 +117,7 @@ def is_scalar_resource(name: str) -> bool:
     )
 
 
+@lru_cache(maxsize=4096)
 def is_extended_resource(name: str) -> bool:
     """Whether `name` belongs to a vendor: it has a domain, and that is not one of Kubernetes itself."""
     if "/" not in name or "kubernetes.io/" in name or name.startswith("requests."):

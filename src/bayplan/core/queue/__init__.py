@@ -22,7 +22,7 @@ No wake-up is lost. These are the gaps in which one could be, and what closes th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
 from bayplan.core.columns.shapes import PodInfo
@@ -190,7 +190,7 @@ class SchedulingQueue:
             self._end(queued)
             return queued.state
         queued.note_failure(tuple(rejectors), tuple(pending), now)
-        assert all(map(self._profile(queued).reactions.know, queued.rejectors))
+        assert self._profile(queued).reactions.know(queued.rejectors)
         self.figures.rejected_by(queued, queued.rejectors)
         self._requeue(queued, self._strategy_since(queued, since), now, labels.SCHEDULE_ATTEMPT_FAILURE)
         return queued.state
@@ -267,7 +267,8 @@ class SchedulingQueue:
         """Whatever time alone brings back. Late or not, the result is that of flushes at their own times."""
         if len(self.resting) == len(self._active.live):
             return  # nobody rests elsewhere
-        if len(self._parked):
+        idle_since = self._parked.longest_idle_since()
+        if idle_since is not None and idle_since < now - self._parked_max_ns:
             self.flush_parked(self._flush_after(now) - FLUSH_PERIOD_NS)
         if len(self.resting) > len(self._active.live) + len(self._parked):
             self.flush_backoff(now)
@@ -282,11 +283,10 @@ class SchedulingQueue:
 
     def flush_parked(self, now: int) -> None:
         """Pods that nothing has moved for long get another chance."""
-        old = self._parked.idle_longer_than(self._parked_max_ns, now)
+        old = self._parked.take_idle(self._parked_max_ns, now)
         if not old:
             return
         for queued in old:
-            self._parked.remove(queued.key)
             queued.was_flushed, queued.flushed_at = True, now
             self._requeue(queued, Strategy.AFTER_BACKOFF, now, labels.UNSCHEDULABLE_TIMEOUT)
         self._in_flight.note(WILDCARD, None, None)
@@ -307,7 +307,7 @@ class SchedulingQueue:
     @property
     def anybody_listens(self) -> bool:
         """Whether there is a pod that something which happens now may help."""
-        return bool(self.resting) or bool(self._in_flight.flights)
+        return bool(self.resting) or len(self._in_flight) > 0
 
     @property
     def has_next(self) -> bool:
@@ -447,9 +447,11 @@ class SchedulingQueue:
         self.figures.cleared(queued)
         queued.enter(PodState.GONE)
 
-    def _strategy_since(self, queued: QueuedPod, since: list[InFlightEvent] | None) -> Strategy:
+    def _strategy_since(self, queued: QueuedPod, since: Sequence[InFlightEvent] | None) -> Strategy:
         if not queued.rejectors or since is None:
             return Strategy.AFTER_BACKOFF
+        if not since:
+            return Strategy.SKIP
         reactions = self._profile(queued).reactions
         best = Strategy.SKIP
         most = Strategy.IMMEDIATELY if queued.pending_plugins else Strategy.AFTER_BACKOFF

@@ -8,7 +8,7 @@ along. The list is cut only up to the oldest pod still in flight. Nothing is rec
 from __future__ import annotations
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple
@@ -37,17 +37,20 @@ class _Flight:
 
 
 class InFlight:
-    """Flights by uid, as a deleted pod may still be in flight when one of its name is created again."""
+    """Flights by uid, as a deleted pod may still be in flight when one of its name is created again.
+
+    Most attempts end before anything else happens, so the pod that was popped last is listed only when somebody looks.
+    """
 
     def __init__(self) -> None:
-        self.flights: OrderedDict[str, _Flight] = OrderedDict()
-        """In order of pop, hence of position; to be read only."""
+        self._popped: QueuedPod | None = None  # nothing has happened since
+        self._flights: OrderedDict[str, _Flight] = OrderedDict()  # in order of pop, hence of position
         self._by_key: dict[str, list[_Flight]] = {}
         self._events: deque[InFlightEvent] = deque()
         self._cut = 0  # how many cluster events have been dropped from the front
 
     def __len__(self) -> int:
-        return len(self.flights)
+        return len(self._flights) + (self._popped is not None)
 
     @property
     def event_count(self) -> int:
@@ -58,42 +61,49 @@ class InFlight:
         return Counter(event.cluster_event.label for event in list(self._events))
 
     def queued_pods(self) -> Iterator[QueuedPod]:
-        return (flight.queued for flight in self.flights.values())
+        self._list_popped()
+        return (flight.queued for flight in self._flights.values())
 
     def find(self, key: str) -> QueuedPod | None:
         """The pod of that name in flight; the latest one, and none that is gone."""
+        self._list_popped()
         for flight in reversed(self._by_key.get(key, ())):
             if not flight.is_gone:
                 return flight.queued
         return None
 
     def start(self, queued: QueuedPod) -> None:
-        identity = identity_of(queued.info)
-        assert identity not in self.flights
-        flight = _Flight(queued, self._cut + len(self._events))
-        self.flights[identity] = flight
-        self._by_key.setdefault(queued.key, []).append(flight)
+        self._list_popped()
+        self._popped = queued
 
     def note(self, cluster_event: ClusterEvent, old: Object | None, new: Object | None) -> None:
         """Something happened; of interest to some plugin."""
-        if self.flights:
+        self._list_popped()
+        if self._flights:
             self._events.append(InFlightEvent(cluster_event, old, new))
 
     def update(self, pod: Pod, info: PodInfo) -> None:
         """The pod changed. The attempt goes on with what it has; the queued pod gets it on return."""
-        self.flights[identity_of(info)].newest = (pod, info)
+        self._list_popped()
+        self._flights[identity_of(info)].newest = (pod, info)
 
     def mark_gone(self, key: str) -> None:
+        self._list_popped()
         for flight in self._by_key.get(key, ()):
             flight.is_gone = True
 
     def is_gone(self, queued: QueuedPod) -> bool:
-        flight = self.flights.get(identity_of(queued.info))
+        if queued is self._popped:
+            return False
+        flight = self._flights.get(identity_of(queued.info))
         return flight is not None and flight.is_gone
 
-    def finish(self, queued: QueuedPod) -> list[InFlightEvent] | None:
+    def finish(self, queued: QueuedPod) -> Sequence[InFlightEvent] | None:
         """The pod is back, or on its way to be bound: what happened since its pop. None if it was not in flight."""
-        flight = self.flights.pop(identity_of(queued.info), None)
+        if queued is self._popped:
+            self._popped = None
+            return ()
+        flight = self._flights.pop(identity_of(queued.info), None)
         if flight is None:
             return None
         assert flight.queued is queued
@@ -107,12 +117,21 @@ class InFlight:
         self._prune()
         return since
 
+    def _list_popped(self) -> None:
+        queued, self._popped = self._popped, None
+        if queued is None:
+            return
+        identity = identity_of(queued.info)
+        assert identity not in self._flights
+        flight = self._flights[identity] = _Flight(queued, self._cut + len(self._events))
+        self._by_key.setdefault(queued.key, []).append(flight)
+
     def _prune(self) -> None:
-        if not self.flights:
+        if not self._flights:
             self._cut += len(self._events)
             self._events.clear()
             return
-        oldest = next(iter(self.flights.values())).position
+        oldest = next(iter(self._flights.values())).position
         while self._cut < oldest:
             self._events.popleft()
             self._cut += 1

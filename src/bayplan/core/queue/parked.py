@@ -13,6 +13,7 @@ whose names reach into other objects (claims generated for them) form groups of 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from bayplan.core.columns.shapes import PodInfo, PodShape
@@ -52,12 +53,20 @@ class Group(NamedTuple):
         return (self.gating_plugin,) if self.gating_plugin else self.rejectors
 
 
+@dataclass(slots=True, eq=False)
+class _Gathering:
+    """A group with those who belong to it, by key in order of arrival."""
+
+    group: Group
+    members: dict[str, QueuedPod] = field(default_factory=dict)
+
+
 class Parked:
     """The unschedulable and the gated pods."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, Group] = {}  # by pod key, as it was when the pod came
-        self._members: dict[Group, dict[str, QueuedPod]] = {}
+        self._by_key: dict[str, _Gathering] = {}  # the group as it was when the pod came
+        self._by_group: dict[Group, _Gathering] = {}
         # profile -> plugin -> groups; a dict without values keeps the order of arrival.
         self._listening: dict[str, dict[str, dict[Group, None]]] = {}
         self._by_age = PodHeap(lambda queued: (queued.idle_since,))
@@ -65,42 +74,50 @@ class Parked:
         """How many of them are gated; to be read only."""
 
     def __len__(self) -> int:
-        return len(self._groups)
+        return len(self._by_key)
 
     def add(self, queued: QueuedPod) -> None:
-        group = Group.of(queued)
-        self._groups[queued.key] = group
-        members = self._members.get(group)
-        if members is None:
-            members = self._form(group)
-        members[queued.key] = queued
+        group, key = Group.of(queued), queued.key
+        gathering = self._by_group.get(group)
+        if gathering is None:
+            gathering = self._form(group)
+        self._by_key[key] = gathering
+        gathering.members[key] = queued
         self._by_age.push(queued)
         if group.gating_plugin:
             self.gated_count += 1
 
-    def remove(self, key: str) -> QueuedPod:
-        group = self._groups.pop(key)
-        members = self._members[group]
-        queued = members.pop(key)
-        if not members:
-            self._dissolve(group)
+    def remove(self, key: str) -> None:
         self._by_age.remove(key)
-        if group.gating_plugin:
+        self._leave_group(key)
+
+    def take_idle(self, age_ns: int, now: int) -> list[QueuedPod]:
+        """Takes out those that nothing has moved for that long, the longest waiting first."""
+        taken = [*self._by_age.pop_below((now - age_ns,))]
+        for queued in taken:
+            self._leave_group(queued.key)
+        return taken
+
+    def _leave_group(self, key: str) -> None:
+        gathering = self._by_key.pop(key)
+        del gathering.members[key]
+        if not gathering.members:
+            self._dissolve(gathering.group)
+        if gathering.group.gating_plugin:
             self.gated_count -= 1
-        return queued
 
     def group_of(self, key: str) -> Group:
-        return self._groups[key]
+        return self._by_key[key].group
 
     def size(self, group: Group) -> int:
-        return len(self._members.get(group, ()))
+        return len(self._members(group))
 
     def first_of(self, group: Group) -> QueuedPod | None:
         """The member that came first."""
-        return next(iter(self._members.get(group, {}).values()), None)
+        return next(iter(self._members(group).values()), None)
 
     def all(self) -> list[QueuedPod]:
-        return [queued for members in self._members.values() for queued in members.values()]
+        return [queued for gathering in self._by_group.values() for queued in gathering.members.values()]
 
     def reached(self, profile: str, interested: Container[str]) -> Iterator[tuple[Group, Mapping[str, QueuedPod]]]:
         """Groups that listen through an interested plugin, each once, with their members by key."""
@@ -110,26 +127,25 @@ class Parked:
                 for group in groups:
                     if group not in seen:
                         seen.add(group)
-                        yield group, self._members[group]
-
-    def idle_longer_than(self, age_ns: int, now: int) -> list[QueuedPod]:
-        """Those that nothing has moved for that long, the longest waiting first. They stay."""
-        return self._by_age.below((now - age_ns,))
+                        yield group, self._members(group)
 
     def longest_idle_since(self) -> int | None:
         queued = self._by_age.first()
         return None if queued is None else queued.idle_since
 
-    def _form(self, group: Group) -> dict[str, QueuedPod]:
+    def _members(self, group: Group) -> Mapping[str, QueuedPod]:
+        gathering = self._by_group.get(group)
+        return {} if gathering is None else gathering.members
+
+    def _form(self, group: Group) -> _Gathering:
         assert group.listeners, "a pod that nobody rejected would never be woken"
         for plugin in group.listeners:
             self._listening.setdefault(group.profile, {}).setdefault(plugin, {})[group] = None
-        members: dict[str, QueuedPod] = {}
-        self._members[group] = members
-        return members
+        gathering = self._by_group[group] = _Gathering(group)
+        return gathering
 
     def _dissolve(self, group: Group) -> None:
-        del self._members[group]
+        del self._by_group[group]
         by_plugin = self._listening[group.profile]
         for plugin in group.listeners:
             del by_plugin[plugin][group]

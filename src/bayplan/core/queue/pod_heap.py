@@ -6,7 +6,7 @@ change costs O(log n) on average, and memory stays within a small factor of what
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import TypeAlias
@@ -66,19 +66,12 @@ class PodHeap:
             heappop(entries)
         return entries[0][3] if entries else None
 
-    def below(self, limit: Order) -> list[QueuedPod]:
-        """All of smaller order than that, in order. They stay."""
-        # The first drops what is dead at the top: nearly everything after those found were removed.
-        if self.first() is None or self._entries[0][0] >= limit:
-            return []
-        entries, found, ahead = self._entries, [], [0]
-        while ahead:
-            place = ahead.pop()
-            if place < len(entries) and entries[place][0] < limit:
-                if self.live.get(entries[place][3].key) is entries[place]:
-                    found.append(entries[place])
-                ahead += (2 * place + 1, 2 * place + 2)
-        return [entry[3] for entry in sorted(found)]
+    def pop_below(self, limit: Order) -> Iterator[QueuedPod]:
+        """Take out all of smaller order than that, in order."""
+        while self.first() is not None and self._entries[0][0] < limit:
+            entry = heappop(self._entries)
+            del self.live[entry[3].key]
+            yield entry[3]
 
     def pop(self) -> QueuedPod | None:
         queued = self.first()

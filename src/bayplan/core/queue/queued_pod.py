@@ -7,6 +7,7 @@ as sorted tuples, as they are compared and iterated but never changed in place.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.lifecycle import PodState, assert_move
@@ -76,8 +77,8 @@ class QueuedPod(Struct, eq=False):
 
     def note_failure(self, rejectors: tuple[str, ...], pending: tuple[str, ...], now: int) -> None:
         """Back from a failed attempt. Without a rejector it was an error, which has a backoff of its own."""
-        self.rejectors = tuple(sorted({*rejectors, *pending}))
-        self.pending_plugins = tuple(sorted(set(pending))) if pending else ()
+        self.rejectors = _in_order(rejectors + pending)
+        self.pending_plugins = _in_order(pending)
         if self.rejectors:
             self.unschedulable_count += 1
             self.consecutive_errors = 0
@@ -102,6 +103,12 @@ class QueuedPod(Struct, eq=False):
         self.attempts += 1
         self.rejectors = self.pending_plugins = ()
         self.ungate()
+
+
+@lru_cache(maxsize=1024)
+def _in_order(plugins: tuple[str, ...]) -> tuple[str, ...]:
+    """Each once, sorted. There are few combinations, and they come again and again."""
+    return tuple(sorted(set(plugins)))
 
 
 def identity_of(info: PodInfo) -> str:

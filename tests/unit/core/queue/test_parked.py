@@ -184,16 +184,17 @@ def test_gate_registrations_alone_do_not_wake() -> None:
     assert stage.place("p") is PodState.GATED
 
 
-def test_the_longest_idle_come_first_and_stay() -> None:
+def test_the_longest_idle_are_taken_first() -> None:
     stage, parked = Stage(), Parked()
     records = [stage.parked(name) for name in ("a", "b", "c")]
     for age, queued in zip((5, 9, 1), records, strict=True):
         queued.timestamp = START - age * SECOND
         parked.add(queued)
-    assert [r.info.name for r in parked.idle_longer_than(4 * SECOND, now=START)] == ["b", "a"]
-    assert parked.idle_longer_than(9 * SECOND, now=START) == []
     assert parked.longest_idle_since() == START - 9 * SECOND
-    assert len(parked) == 3
+    assert parked.take_idle(9 * SECOND, now=START) == []
+    assert [r.info.name for r in parked.take_idle(4 * SECOND, now=START)] == ["b", "a"]
+    assert parked.longest_idle_since() == START - 1 * SECOND
+    assert [r.info.name for r in parked.all()] == ["c"]
 
 
 def test_nothing_is_left_behind_when_pods_leave() -> None:
@@ -203,7 +204,7 @@ def test_nothing_is_left_behind_when_pods_leave() -> None:
     for name in ("p", "gated"):
         stage.queue.delete(f"default/{name}", stage.now)
     parked = stage.queue._parked
-    assert (len(parked), parked.gated_count, parked._members, parked._listening) == (
+    assert (len(parked), parked.gated_count, parked._by_group, parked._listening) == (
         0,
         0,
         {},

@@ -70,7 +70,7 @@ def test_dead_entries_are_swept_out() -> None:
     assert popped(heap) == [0]
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 30), st.integers(0, 5)), max_size=200))
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 30), st.integers(0, 5)), max_size=200))
 def test_agrees_with_a_sorted_list(steps: list[tuple[int, int, int]]) -> None:
     heap, living = by_time(), dict[int, QueuedPod]()
     for action, number, time in steps:
@@ -86,7 +86,9 @@ def test_agrees_with_a_sorted_list(steps: list[tuple[int, int, int]]) -> None:
         elif action == 3 and living:
             first = min(living.values(), key=lambda queued: (queued.timestamp, queued.number))
             assert heap.pop() is living.pop(first.number)
+        elif action == 4:
+            older = [queued for queued in living.values() if queued.timestamp < time]
+            assert [*heap.pop_below((time,))] == sorted(older, key=lambda queued: (queued.timestamp, queued.number))
+            living = {number: queued for number, queued in living.items() if queued.timestamp >= time}
         assert len(heap) == len(living)
-        older = [queued for queued in living.values() if queued.timestamp < time]
-        assert heap.below((time,)) == sorted(older, key=lambda queued: (queued.timestamp, queued.number))
     assert popped(heap) == [q.number for q in sorted(living.values(), key=lambda q: (q.timestamp, q.number))]

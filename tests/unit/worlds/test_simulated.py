@@ -1,0 +1,87 @@
+"""What a simulated world does with the scheduler's actions."""
+
+from __future__ import annotations
+
+from bayplan.core.actions import SetCondition
+from bayplan.core.decision import Decision, Outcome
+from bayplan.core.events import Event
+from bayplan.model.conditions import find_condition
+from bayplan.model.pod import Pod
+from bayplan.model.time_units import MILLISECOND
+from bayplan.model.well_known import POD_SCHEDULED
+from bayplan.store import Store
+from bayplan.testing.builders import pod
+from bayplan.worlds.delays import Draws, Latencies
+from bayplan.worlds.performing import Performer
+from bayplan.worlds.simulated import SimulatedWorld
+
+STARTED_AT = 1_700_000_000_000_000_000
+API_NS = 2 * MILLISECOND
+AS_BEFORE = SetCondition("default/p", "", "Unschedulable", "as before")
+OTHERWISE = SetCondition("default/p", "", "Unschedulable", "otherwise")
+
+
+class Repeating:
+    """A scheduler that says the same of one pod at given times."""
+
+    def __init__(self, *times: int) -> None:
+        self._times = list(times)
+
+    def observe(self, event: Event, now: int) -> None:
+        pass
+
+    def decide(self, now: int) -> Decision:
+        del self._times[0]
+        return Decision(AS_BEFORE.pod, Outcome.UNSCHEDULABLE, actions=(AS_BEFORE,))
+
+    def due_at(self, now: int) -> int | None:
+        return max(self._times[0], now) if self._times else None
+
+
+class Stage:
+    """A pod that says "as before", and a world in which that is said again."""
+
+    def __init__(self, *said_at: int) -> None:
+        self.store = Store()
+        self.store.create(pod("p").obj(), STARTED_AT)
+        self.somebody = Performer(self.store, None)
+        self.somebody.perform(AS_BEFORE, STARTED_AT)
+        self.versions_before = self.store.resource_version
+        scheduler = Repeating(*(STARTED_AT + at for at in said_at))
+        draws = Draws(1, Latencies(api_ns=API_NS, jitter=0.0))
+        self.world = SimulatedWorld(self.store, scheduler, [], draws, started_at=STARTED_AT)
+
+    def change(self, at: int) -> None:
+        """Somebody says otherwise."""
+        self.world.at(STARTED_AT + at, lambda now: self.somebody.perform(OTHERWISE, now) and None)
+
+    def run(self) -> tuple[str, int]:
+        """What the pod says at the end, and how often that was written."""
+        self.world.run_until(STARTED_AT + 10 * API_NS)
+        condition = find_condition(self.store.get(Pod, "default", "p").status.conditions, POD_SCHEDULED)
+        assert condition is not None
+        return condition.message, self.store.resource_version - self.versions_before
+
+
+def test_a_condition_that_says_nothing_new_is_not_written() -> None:
+    assert Stage(0, API_NS, 2 * API_NS).run() == ("as before", 0)
+
+
+def test_a_condition_on_its_way_is_written_if_the_pod_says_otherwise_by_then() -> None:
+    stage = Stage(0)
+    stage.change(at=API_NS // 2)
+    assert stage.run() == ("as before", 2)
+
+
+def test_a_condition_that_has_arrived_does_not_come_again() -> None:
+    stage = Stage(0)
+    stage.change(at=API_NS + 1)
+    assert stage.run() == ("otherwise", 1)
+
+
+def test_of_two_conditions_on_their_way_both_arrive() -> None:
+    """The second change comes between the arrivals: it has the last word only until the second arrives."""
+    stage = Stage(0, API_NS // 2)
+    stage.change(at=3 * API_NS // 4)
+    stage.change(at=5 * API_NS // 4)
+    assert stage.run() == ("as before", 4)
