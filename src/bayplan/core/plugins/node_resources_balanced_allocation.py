@@ -109,8 +109,9 @@ def _scores_by_levels(state: BalanceState, levels: Levels, rows: Rows) -> IntArr
         lambda at: -_evenness_of_nodes(levels_at(at, columns, levels.used), levels_at(at, columns, levels.capacities)),
         lambda row: -_evenness_of_node(levels, resources, row),
     )
-    with_pod = levels_at(rows, columns, levels.used) + state.requests
-    after = _evenness_of_nodes(with_pod, levels_at(rows, columns, levels.capacities))
+    shares = levels_at(rows, columns, levels.used) + state.requests
+    shares /= levels_at(rows, columns, levels.capacities)
+    after = _evenness_of_shares(shares)
     after += column_at(rows, before)
     scores: IntArray = _as_scores(after)
     return scores
@@ -126,7 +127,11 @@ def scores_of_nodes(capacities: IntArray, with_pod: IntArray, taken: IntArray) -
 
 def _evenness_of_nodes(taken: IntArray | FloatArray, capacities: IntArray | FloatArray) -> IntArray:
     """(rows,) given (resources, rows) of two resources or more."""
-    shares: FloatArray = taken / capacities
+    return _evenness_of_shares(taken / capacities)
+
+
+def _evenness_of_shares(shares: FloatArray) -> IntArray:
+    """The same for used shares, which are not kept as they are."""
     if shares.max(initial=0.0) > 1.0:
         np.minimum(shares, 1.0, out=shares)
     parts: IntArray = evenness(shares).astype(np.int64)

@@ -89,8 +89,6 @@ class FilterState(NamedTuple):
     """What the pod cannot do without."""
 
     demands: tuple[Demand, ...]
-    columns: tuple[int, ...]  # of the demands
-    amounts: IntArray  # (demands, 1)
 
 
 class ScoredResource(NamedTuple):
@@ -131,8 +129,7 @@ class NodeResourcesFit:
 
     def pre_filter(self, pod: PodInfo, view: View) -> Ready:
         demands = self._demands(pod.shape.requests.asked, view.nodes.resources, view.objects.devices)
-        amounts = np.array([[demand.amount] for demand in demands], dtype=np.int64)
-        return Ready(FilterState(demands, tuple([demand.resource for demand in demands]), amounts))
+        return Ready(FilterState(demands))
 
     def filter(self, state: FilterState, view: View, rows: Rows) -> IntArray:
         if not isinstance(rows, slice) and len(rows) == 1:
@@ -140,7 +137,7 @@ class NodeResourcesFit:
         nodes, usage = view.nodes, view.usage
         too_many = column_at(rows, usage.pod_counts) >= column_at(rows, nodes.allowed_pods)
         codes: IntArray = too_many.astype(np.int64)  # TOO_MANY_PODS_BIT
-        if not state.demands or _is_enough_free(state, view, rows):
+        if _all_have_enough(state, view):
             return codes
         for demand in state.demands:
             short = free_at(view, rows, demand.resource) < demand.amount
@@ -281,14 +278,12 @@ class NodeResourcesFit:
         )
 
 
-def _is_enough_free(state: FilterState, view: View, rows: Rows) -> bool:
-    """Whether all of the rows are known to have enough of everything."""
+def _all_have_enough(state: FilterState, view: View) -> bool:
+    """Whether every node is known to have enough of everything."""
     levels = view.levels.now() if view.levels is not None else None
     if levels is None:
         return False
-    if all(levels.all_have(demand.resource, demand.amount) for demand in state.demands):
-        return True
-    return not np.count_nonzero(levels_at(rows, columns_of(state.columns), levels.free) < state.amounts)
+    return all(levels.all_have(demand.resource, demand.amount) for demand in state.demands)
 
 
 def free_at(view: View, rows: Rows, resource: int) -> IntArray:

@@ -36,8 +36,8 @@ Counts: TypeAlias = IntArray | IdArray
 
 #: The nodes of a domain are scored together unless one in so many holds pods of its own.
 FEW_HELD = 4
-#: Up to here a score is looked up in a table.
-TABLE_LENGTH_MAX = 1024
+#: Smaller scores are looked up in a table.
+LOOKED_UP_BELOW = 1_000
 
 
 @dataclass(slots=True, eq=False)
@@ -182,7 +182,7 @@ def _scaled(scores: IntArray) -> IntArray:
     if highest == 0:
         return np.full_like(scores, MAX_NODE_SCORE)
     lowest = scores.item(scores.argmin())
-    if highest >= TABLE_LENGTH_MAX:
+    if highest >= LOOKED_UP_BELOW:
         return MAX_NODE_SCORE * (highest + lowest - scores) // highest
     # Few different numbers are quickly divided.
     table = MAX_NODE_SCORE * (highest + lowest - np.arange(highest + 1)) // highest
