@@ -23,6 +23,10 @@ class Signed:
     certificate: bytes
     key: bytes
 
+    @property
+    def der(self) -> bytes:
+        return ssl.PEM_cert_to_DER_cert(self.certificate.decode())
+
     def server_context(self, folder: Path, clients: bytes = b"") -> ssl.SSLContext:
         """What a server with this certificate needs; with authorities for clients, each must show a certificate."""
         file = folder / "server.pem"
@@ -45,10 +49,11 @@ class Authority:
         made = made.add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         self.certificate = _pem(made.sign(self._key, hashes.SHA256()))
 
-    def sign(self, *names: str, at: datetime | None = None) -> Signed:
-        """A certificate for these hosts, valid from a day before that time."""
+    def sign(self, *names: str, at: datetime | None = None, groups: tuple[str, ...] = ()) -> Signed:
+        """A certificate for these hosts, or for a user with groups, valid from a day before that time."""
         key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
+        organizations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+        subject = x509.Name([*organizations, x509.NameAttribute(NameOID.COMMON_NAME, names[0])])
         made = _builder(subject, self._name, key.public_key(), at or datetime.now(UTC))
         made = made.add_extension(x509.SubjectAlternativeName([_host(name) for name in names]), critical=False)
         return Signed(_pem(made.sign(self._key, hashes.SHA256())), _key_pem(key))

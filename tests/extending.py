@@ -18,7 +18,7 @@ from threading import Event, Thread
 from typing import Any
 
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.extender import ChosenVictims, FilterAnswer, Victims
+from bayplan.core.framework.extender import ChosenVictims, FilterAnswer, ScoresToCome, Victims
 from bayplan.core.framework.verdict import CycleError
 from bayplan.worlds.certificates import Certificate
 
@@ -63,9 +63,9 @@ class Scripted:
         answer: FilterAnswer = says(pod, nodes) if callable(says) else says
         return answer
 
-    def ask_scores(self, pod: PodInfo, nodes: Sequence[str]) -> list[tuple[str, int]]:
+    def begin_scores(self, pod: PodInfo, nodes: Sequence[str]) -> ScoresToCome:
         self.asked.append(("prioritize", pod.name, *nodes))
-        return list(answered(self.scoring).items())
+        return lambda: list(answered(self.scoring).items())
 
     def ask_victims(self, pod: PodInfo, victims: Mapping[str, Victims]) -> Mapping[str, ChosenVictims]:
         self.asked.append(("preempt", pod.name, *sorted(victims)))

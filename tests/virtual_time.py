@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import selectors
+import threading
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
@@ -59,6 +60,21 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
     def _note_end(self, _: object) -> None:
         self._impatient.threads -= 1
+
+    def sleep_in_thread(self, seconds: float) -> None:
+        """For a thread: wait while that much time passes here."""
+        over = threading.Event()
+
+        def begin() -> None:
+            self._impatient.threads -= 1
+            self.call_later(seconds, end)
+
+        def end() -> None:
+            self._impatient.threads += 1
+            over.set()
+
+        self.call_soon_threadsafe(begin)
+        over.wait()
 
     def time_ns(self) -> int:
         return self._begin + round(self.time() * 1e9)

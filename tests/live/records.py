@@ -65,7 +65,8 @@ class Exchange:
         statuses = "+".join(str(answer.status) for answer in self.answers) or "not forwarded"
         got = "nothing" if self.returned is None else self.returned
         fault = f", {self.fault.value}" if self.fault is not None else ""
-        return f"{self.at:.3f} {self.who} {self.method} {self.path}: {statuses}, got {got}{fault}"
+        took = f" after {self.ended_at - self.at:.3f} s" if self.ended_at else ""
+        return f"{self.at:.3f} {self.who} {self.method} {self.path}: {statuses}, got {got}{took}{fault}"
 
 
 class BindingRequest(NamedTuple):

@@ -25,10 +25,12 @@ from bayplan.store import Store
 from bayplan.testing.builders import node, pod
 
 
-def exchange(at: float, method: str, path: str, document: Any, *statuses: int, returned: int | None = None) -> Exchange:
+def exchange(
+    at: float, method: str, path: str, document: Any, *statuses: int, returned: int | None = None, took_s: float = 0.2
+) -> Exchange:
     answers = [Answer(at + 0.1, status, b"{}") for status in statuses]
     body = json.dumps(document).encode()
-    return Exchange("A", at, method, path, {}, body, None, answers, at, returned, at + 0.2)
+    return Exchange("A", at, method, path, {}, body, None, answers, at, returned, at + took_s)
 
 
 def bind(at: float, to: str, *statuses: int, uid: str = "u1") -> Exchange:
@@ -36,9 +38,10 @@ def bind(at: float, to: str, *statuses: int, uid: str = "u1") -> Exchange:
     return exchange(at, "POST", "/api/v1/namespaces/default/pods/a/binding", document, *statuses)
 
 
-def delete(at: float, *statuses: int, uid: str = "u1", returned: int | None = None) -> Exchange:
+def delete(at: float, *statuses: int, uid: str = "u1", returned: int | None = None, took_s: float = 0.2) -> Exchange:
     document = {"preconditions": {"uid": uid}} if uid else {}
-    return exchange(at, "DELETE", "/api/v1/namespaces/default/pods/a", document, *statuses, returned=returned)
+    path = "/api/v1/namespaces/default/pods/a"
+    return exchange(at, "DELETE", path, document, *statuses, returned=returned, took_s=took_s)
 
 
 def log_of(*exchanges: Exchange) -> Log:
@@ -52,6 +55,10 @@ RIGHT: dict[str, tuple[Callable[[Log], None], Log]] = {
     "elsewhere after a refusal": (check_bound_once, log_of(bind(1, "n1", 500), bind(2, "n2", 201))),
     "two pods": (check_bound_once, log_of(bind(1, "n1", 201), bind(2, "n1", 201, uid="u2"))),
     "deleted again after a lost answer": (check_evicted_once, log_of(delete(1, 200), delete(2, 404, returned=404))),
+    "deleted again after an answer that came too late": (
+        check_evicted_once,
+        log_of(delete(1, 200, returned=200, took_s=20), delete(22, 404, returned=404)),
+    ),
     "two victims": (check_evicted_once, log_of(delete(1, 200, returned=200), delete(2, 200, uid="u2", returned=200))),
 }
 WRONG: dict[str, tuple[Callable[[Log], None], Log]] = {

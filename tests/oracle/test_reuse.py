@@ -33,11 +33,12 @@ from tests.preempting import default_profile
 
 from bayplan.core import deciding, ranking, scales, standing
 from bayplan.core.cache import Cache
-from bayplan.core.columns import changes
+from bayplan.core.columns import changes, levels
 from bayplan.core.columns.counters import NodeCounts
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
 from bayplan.core.diagnosis import Diagnosis
+from bayplan.core.plugins.pod_topology_spread import scoring as spread_scoring
 from bayplan.core.preemption import candidates
 from bayplan.core.preemption.prepare import overtaken
 from bayplan.core.snapshot import View
@@ -245,7 +246,7 @@ def by_value(cache: Cache, counts: NodeCounts, key: str) -> dict[str, int]:
 # The tests.
 
 QUICK = settings(max_examples=50, deadline=None, report_multiple_bugs=False)
-LONG = settings(QUICK, max_examples=400)
+LONG = settings(QUICK, max_examples=160)
 
 #: A node is the first to name a resource, then pods go and come.
 NEW_RESOURCE: list[Step] = [("node", 0, 4, 1), ("remove", 0, 0, 0), ("run", 0, 0, 0)]
@@ -333,15 +334,18 @@ def test_a_changed_node_is_followed(steps: list[Step]) -> None:
 
 
 @QUICK
-@given(RELABELLING_SEQUENCES)
+@given(SEQUENCES | RELABELLING_SEQUENCES)
 @example(TAINTED_AND_FULL)
 @example(OPENED)
 def test_what_is_meant_for_many_nodes_is_right_for_few(steps: list[Step]) -> None:
-    """The same with blocks of two nodes, array code for every number of rows, and no table of scores."""
+    """The same with blocks of two nodes, array code for every number of rows, no table of scores, shared domains."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(ranking, "BLOCK_BITS", 1)
         patched.setattr(standing, "FEW_ROWS", 0)
         patched.setattr(scales, "TABLE_LENGTH_MAX", 0)
+        patched.setattr(levels, "FEW_ROWS", 0)
+        patched.setattr(levels, "DENSE", 0)
+        patched.setattr(spread_scoring, "FEW_HELD", 0)
         play(steps)
 
 

@@ -40,7 +40,9 @@ class Terms:
     """On which terms two accounts agree."""
 
     tolerance_ms: int = 60
-    ties: tuple[str, ...] = ()  # nodes among which upstream may choose freely
+    ties: tuple[str, ...] = ()  # nodes that are equal: whichever upstream took first, ours may be another
+    racing: tuple[str, ...] = ()  # what others than the scheduler do, or are too late to do
+    equal: tuple[str, ...] = ()  # nodes among which each pod's choice is upstream's chance
     apart: tuple[Apart, ...] = ()
     sooner: tuple[tuple[str, int, str], ...] = ()  # pod, by how many milliseconds at most it goes on sooner, why
 
@@ -59,8 +61,8 @@ class Life:
 
 def compare(story: Story, played: Sequence[Seen], terms: Terms) -> list[str]:
     """Where the accounts differ; nothing if they agree."""
-    recorded, unused = _without(story, story.seen, terms, recorded=True)
-    ours, unused_of_ours = _without(story, played, terms, recorded=False)
+    recorded, unused = _without(story, _without_chance(story.seen, terms), terms, recorded=True)
+    ours, unused_of_ours = _without(story, _without_chance(played, terms), terms, recorded=False)
     found = [
         _differences(story, recorded, [_with_nodes(one, renamed) for one in ours], terms)
         for renamed in _renamings(terms.ties)
@@ -70,6 +72,12 @@ def compare(story: Story, played: Sequence[Seen], terms: Terms) -> list[str]:
 
 def _renamings(ties: tuple[str, ...]) -> list[dict[str, str]]:
     return [dict(zip(ties, order, strict=True)) for order in permutations(ties)]
+
+
+def _without_chance(seen: Sequence[Seen], terms: Terms) -> list[Seen]:
+    """Without races of others, and with the first of the equal nodes for all of them."""
+    renamed = dict.fromkeys(terms.equal, terms.equal[0]) if terms.equal else {}
+    return [_with_nodes(one, renamed) for one in seen if one.what not in terms.racing]
 
 
 def _with_nodes(one: Seen, renamed: dict[str, str]) -> Seen:

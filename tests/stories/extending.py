@@ -7,6 +7,7 @@ recorded extender did so.
 
 from __future__ import annotations
 
+import socket
 from dataclasses import replace
 from typing import Any
 
@@ -28,6 +29,7 @@ from bayplan.store import Store
 from bayplan.worlds.faults import Spoiled
 from bayplan.worlds.simulated import SimulatedWorld
 
+TIMEOUT_MS = 5_000  # the default httpTimeout
 FILTER: Line = {"filterVerb": "filter", "nodeCacheCapable": True}
 ALL_VERBS: Line = {
     **FILTER,
@@ -43,8 +45,10 @@ EXTENDERS: dict[str, Line] = {
     "l_names": ALL_VERBS,
     "l_err": ALL_VERBS,
     "l_managed": {**ALL_VERBS, **MANAGED},
+    "l_slow": FILTER,
     "l_refused": FILTER,
     "x_flush": FILTER,
+    "x_scores": {**FILTER, "nodeCacheCapable": False, "prioritizeVerb": "prioritize", "weight": 1},
 }
 
 
@@ -73,7 +77,18 @@ class RecordedPoster(Poster):
         assert self.left, f"more than was recorded: {asked}"
         recorded = self.left.pop(0)
         assert (asked.verb, asked.request) == (recorded.verb, self._with_our_uids(recorded.request))
+        if recorded.took_ms > TIMEOUT_MS:
+            return self.hang(url, body)
         return Answer(recorded.status, msgspec.json.encode(_at_length(self._with_our_uids(recorded.answer))))
+
+    def hang(self, url: str, body: bytes) -> Answer:
+        """Nobody answers the connection; what is said of it is the client's own."""
+        with socket.create_server(("127.0.0.1", 0)) as silent:
+            address = "http://{}:{}".format(*silent.getsockname())
+            try:
+                return Poster(address, timeout_s=0.01).post(url.replace("http://EXTENDER", address), body)
+            except PostError as error:
+                raise PostError(str(error).replace(address, "http://EXTENDER")) from None
 
     def _with_our_uids(self, recorded: Any) -> Any:
         text = msgspec.json.encode(recorded).decode()

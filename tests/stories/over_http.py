@@ -16,10 +16,8 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
-from unittest.mock import patch
 
 import msgspec
-from tests.stories.extending import Extended, RecordedPoster, configuration_of
 from tests.stories.objects import made
 from tests.stories.player import EPOCH, KUBELET, LATENCIES, QUARANTINE, REQUEST, SECOND, STARTED_BEFORE, Play
 from tests.stories.recording import MILLISECOND, Line, Story, story_of
@@ -37,10 +35,8 @@ from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.log import Change
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.client.connecting import connect
-from bayplan.client.extender_documents import KeptDocuments
-from bayplan.client.extenders import HttpExtender
+from bayplan.client.contract import ApiClient
 from bayplan.client.http import HttpClient
-from bayplan.client.posting import Answer
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
 from bayplan.config.loading import Configuration, load_configuration
@@ -48,8 +44,6 @@ from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.budgets.disruption_controller import DisruptionController
 from bayplan.controllers.nodes.node_lifecycle import NodeLifecycleController
 from bayplan.controllers.standard import standard_controllers
-from bayplan.core.actions import Bind
-from bayplan.core.events import BindAnswered
 from bayplan.worlds.bootstrap import bootstrap, create
 from bayplan.worlds.delays import Draws
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler
@@ -71,6 +65,8 @@ Send = Callable[[Scope], Awaitable[None]]
 class Recorder:
     """Stands before the API: takes its time, lets things go wrong, and writes down what it is asked."""
 
+    troubles_reads: ClassVar[bool] = False
+
     def __init__(self, application: Application, story: Story, note: Callable[[str, Line], None]) -> None:
         self._application = application
         self._faults: dict[str, deque[Fault]] = {key: deque(faults) for key, faults in story.faults.items()}
@@ -87,7 +83,7 @@ class Recorder:
         method, path = scope["method"], self.path_of(scope)
         headers = {name.decode(): value.decode() for name, value in scope["headers"]}
         data: Line = {"method": method, "path": path, "query": scope["query_string"].decode(), "headers": headers}
-        if method == "GET":
+        if method == "GET" and not self.troubles_reads:
             self._note("request", data)
             await self._application(scope, receive, send)
             return
@@ -96,10 +92,14 @@ class Recorder:
         if method == "PATCH":
             data["contentType"] = headers["content-type"]
         self._note("request", {**data, "body": body})
-        faults = self._faults.get(request_key(method, path, body))
-        fault = faults.popleft() if faults else Fault()
+        fault = self.fault_of(request_key(method, path, body))
         await asyncio.sleep(THERE_S)
         await self._answer(fault, scope, _replayed(raw), send)
+
+    def fault_of(self, key: str) -> Fault:
+        """What becomes of the next request of this kind."""
+        faults = self._faults.get(key)
+        return faults.popleft() if faults else Fault()
 
     async def _answer(self, fault: Fault, scope: Scope, receive: Receive, send: Send) -> None:
         spoken: Send = _late(send) if not (fault.status or fault.cut) else _silence
@@ -156,6 +156,7 @@ class HttpPlay(Play):
     """One story on one served cluster."""
 
     recorder_class: ClassVar[type[Recorder]] = Recorder
+    begins_before: ClassVar[int] = STARTED_BEFORE
 
     def __init__(self, story: Story, folder: Path) -> None:
         self.story = story
@@ -178,8 +179,8 @@ class HttpPlay(Play):
 
     def lines(self) -> list[Line]:
         """The same, line by line."""
-        loop = VirtualLoop(self.start - STARTED_BEFORE)
-        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        self.loop = VirtualLoop(self.start - self.begins_before)
+        with asyncio.Runner(loop_factory=lambda: self.loop) as runner:
             runner.run(self._play())
         lines: list[Line] = json.loads(self.without_addresses(json.dumps(self._lines)))
         return lines
@@ -214,9 +215,7 @@ class HttpPlay(Play):
             super().perform(action, now)
 
     def now(self) -> int:
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, VirtualLoop)
-        return loop.time_ns()
+        return self.loop.time_ns()
 
     async def _until(self, time: int) -> None:
         await asyncio.sleep(max(time - self.now(), 0) / SECOND)
@@ -272,7 +271,7 @@ class HttpPlay(Play):
         world = LiveWorld(scheduler, client, kinds_to_watch(configuration), clock=self.now)
         return world, self.writer(client, world, configuration)
 
-    def writer(self, client: HttpClient, world: LiveWorld, configuration: Configuration, **more: Any) -> Writer:
+    def writer(self, client: ApiClient, world: LiveWorld, configuration: Configuration, **more: Any) -> Writer:
         connection = configuration.client_connection
         limits = Limits(connection.qps, connection.burst)
         return Writer(client, world.find, world.answer, limits=limits, clock=self.now, host="HOST", **more)
@@ -328,55 +327,6 @@ def _event_line(document: Line) -> Line:
 
 class ForeignOverHttp(HttpPlay, Foreign):
     """Somebody else nominates one pod and binds another."""
-
-
-class ExtendedOverHttp(HttpPlay, Extended):
-    """The scheduler asks an extender, which answers as it was recorded."""
-
-    @asynccontextmanager
-    async def _scheduling(self) -> AsyncIterator[None]:
-        configuration = configuration_of(self.story)
-        documents = KeptDocuments(configuration.extenders)
-        self.poster = NotingPoster(self.story, self.store, self.note)
-        self.extenders = [HttpExtender(one, documents, self.poster) for one in configuration.extenders]
-        async with self._connected() as client:
-            scheduler = build_scheduler(configuration, started_at=self.now(), extenders=self.extenders)
-            kinds = kinds_to_watch(configuration)
-            world = LiveWorld(scheduler, client, kinds, clock=self.now, documents=documents)
-            binder = self._bind_now
-            writer = Writer(client, world.find, world.answer, clock=self.now, host="HOST", bind_by_extender=binder)
-            running = asyncio.ensure_future(world.run(writer))
-            try:
-                # Threads know nothing of the loop's own time.
-                with patch("asyncio.to_thread", _at_once):
-                    yield
-            finally:
-                running.cancel()
-                await asyncio.gather(running, return_exceptions=True)
-                await writer.drain(1.0)
-        assert not self.poster.left, "less than was recorded"
-
-    def _bind_now(self, action: Bind) -> BindAnswered:
-        return self.bind(action, self.now())
-
-
-class NotingPoster(RecordedPoster):
-    """Writes down what it is asked, and what it answers."""
-
-    def __init__(self, story: Story, store: Any, note: Callable[[str, Line], None]) -> None:
-        super().__init__(story, store)
-        self._note = note
-
-    def post(self, url: str, body: bytes) -> Answer:
-        path = url.removeprefix("http://EXTENDER")
-        self._note("extender-request", {"path": path, "body": json.loads(body)})
-        answer = super().post(url, body)
-        self._note("extender-response", {"status": answer.status, "body": None})
-        return answer
-
-
-async def _at_once(function: Callable[..., Any], *given: Any) -> Any:
-    return function(*given)
 
 
 class RestartOverHttp(HttpPlay, Restart):

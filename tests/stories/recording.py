@@ -35,8 +35,10 @@ class Exchange:
 
     verb: str
     request: Line
-    status: int = 0  # 0: no answer in time
+    asked_ms: float = 0.0
+    status: int = 0  # 0: no answer
     answer: Any = None
+    took_ms: float = 0.0
 
 
 @dataclass(slots=True)
@@ -95,11 +97,16 @@ def story_of(name: str, lines: list[Line]) -> Story:
             case "event":
                 story.seen += _told(at, data, uids)
             case "extender-request":
-                story.exchanges.append(Exchange(data["path"].removeprefix("/ext/"), data["body"]))
+                story.exchanges.append(Exchange(data["path"].removeprefix("/ext/"), data["body"], at))
                 story.seen += _bound_by_extender(at, data["path"], data["body"])
             case "extender-response":
-                open_exchange = next(one for one in story.exchanges if not one.status)
-                open_exchange.status, open_exchange.answer = data["status"], data["body"]
+                # The last: one that hangs is answered after those that were asked behind it.
+                exchange = next(one for one in reversed(story.exchanges) if not one.status)
+                exchange.status, exchange.answer, exchange.took_ms = (
+                    data["status"],
+                    data["body"],
+                    at - exchange.asked_ms,
+                )
     story.faults = faults_in(lines)
     return story
 

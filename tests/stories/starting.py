@@ -28,6 +28,7 @@ class Asked(NamedTuple):
     agent: str  # the end of its User-Agent
     accepts: str
     content_type: str
+    who: str  # of several schedulers
 
     @property
     def is_watch(self) -> bool:
@@ -50,7 +51,7 @@ def _asked(line: Line) -> Asked:
     agent = headers.get("user-agent", "").rpartition("/")[2]
     what = HOLDER.sub("HOST_UID", f"{data['method']} {data['path']}{query} {body}".strip())
     content = headers.get("content-type", "") if body else ""
-    return Asked(line["t_ms"], what, agent, headers.get("accept", ""), content)
+    return Asked(line["t_ms"], what, agent, headers.get("accept", ""), content, data.get("who", agent))
 
 
 def recorded_lines(path: Path, story: str) -> list[Line]:
@@ -58,7 +59,7 @@ def recorded_lines(path: Path, story: str) -> list[Line]:
         return [line for line in map(json.loads, lines) if line["story"] == story]
 
 
-class _Clock:
+class ElectionClock:
     """The running event loop's time."""
 
     def __init__(self, play: HttpPlay) -> None:
@@ -87,7 +88,7 @@ class StartToEnd(HttpPlay):
             await self._act_until(starts)
             async with self._scheduling(), self._connected() as client:
                 election = load_configuration(None).leader_election
-                elector = LeaderElector(client, election, IDENTITY, "default-scheduler", clock=_Clock(self))
+                elector = LeaderElector(client, election, IDENTITY, "default-scheduler", clock=ElectionClock(self))
                 await asyncio.sleep(0.4)  # until everything is listed
                 running = asyncio.ensure_future(elector.run())
                 await self._act_until(ends, starts)

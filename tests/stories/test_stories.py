@@ -26,6 +26,8 @@ NO_ERROR_ON_RUNNING = "a pod that runs is bound; whose binding it was is no fail
 NO_LAST_WORDS = "of a pod that is gone nobody is told that it could not be bound"
 GOES_AT_ONCE = "the simulated watch shows that a pod is to go and that it is gone at the same time"
 NO_POLLING = "goes on when its claims are bound; upstream looks once a second"
+#: A pod that is deleted as soon as it is bound may or may not be started before it goes.
+STARTED = ("Running",)
 
 STORIES: dict[str, Terms] = {
     "a": Terms(),
@@ -71,6 +73,9 @@ STORIES: dict[str, Terms] = {
     "l_managed": Terms(),
     "l_refused": Terms(),
     "x_flush": Terms(),
+    "x_scores": Terms(equal=("n1", "n2"), racing=STARTED),
+    "x_ties1": Terms(racing=STARTED),
+    "x_ties16": Terms(equal=("n1", "n2", "n3", "n4"), racing=STARTED),
 }
 CROWDED = "c_many"
 

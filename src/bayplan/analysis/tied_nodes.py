@@ -1,8 +1,9 @@
 """Which nodes tied, kept small: thousands of them may tie for each of thousands of pods.
 
-Takes choices. Mostly one node changes between two decisions, so what is kept of a decision is how far the changes had
-come: see `_Run`. Names are looked up and sorted when somebody asks for them. They are those of the time of the
-decision, whatever becomes of the node table later.
+Takes choices. Mostly one node changes between two decisions on identical pods, so what is kept of a decision is how far
+the changes had come: see `_Run`. Where many nodes have changed, a decision keeps a bit for each node. Names are looked
+up and sorted when somebody asks for them. They are those of the time of the decision, whatever becomes of the node
+table later.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from bayplan.core.ranking import Ranking
 _BITS_PER_ROW = 32
 #: Up to so many changed rows are gone through one by one, which costs less than array code for so few.
 _FEW_ROWS = 8
+#: To look at all rows takes no longer than to follow a change of one row in so many.
+_ROWS_PER_CHANGE = 64
 #: What all runs that go on may take, a byte for each row.
 _FOLLOWED_BYTES_MAX = 256 << 20
 
@@ -83,11 +86,14 @@ class TieRecorder:
         if isinstance(choice, NeedsPreemption) or choice.ranking is None:
             return self._apart(choice.tied_rows)
         followed = self._followed.get(choice.ranking)
-        if followed is not None and followed.follow(choice.order):
-            if choice.tied_from == followed.tied_from:
-                return TiedNodes(followed.run, len(followed.run.turned), followed.count, self._names)
-            if choice.tied_from > followed.tied_from:
-                return self._few([row for row in followed.better if choice.order.item(row) >= choice.tied_from])
+        if followed is not None:
+            if followed.news() * _ROWS_PER_CHANGE > len(self._names):
+                return self._among(choice.order >= choice.tied_from)
+            if followed.follow(choice.order):
+                if choice.tied_from == followed.tied_from:
+                    return TiedNodes(followed.run, len(followed.run.turned), followed.count, self._names)
+                if choice.tied_from > followed.tied_from:
+                    return self._few([row for row in followed.better if choice.order.item(row) >= choice.tied_from])
         return self._begin(choice, choice.ranking)
 
     def _few(self, rows: Sequence[int]) -> TiedNodes:
@@ -99,6 +105,13 @@ class TieRecorder:
             return self._few(rows.tolist())
         return TiedNodes(_Run(_bits(row_mask(rows, len(self._names)))), 0, len(rows), self._names)
 
+    def _among(self, tied: BoolArray) -> TiedNodes:
+        """The same; `tied` is (nodes,)."""
+        count = int(np.count_nonzero(tied))
+        if count * _BITS_PER_ROW < len(tied):
+            return self._few(tied.nonzero()[0].tolist())
+        return TiedNodes(_Run(_bits(tied)), 0, count, self._names)
+
     def _begin(self, choice: Fits, ranking: Ranking) -> TiedNodes:
         """Ties that follow from nothing known. If they are many, a run begins with them."""
         rows = choice.tied_rows
@@ -106,19 +119,19 @@ class TieRecorder:
             return self._few(rows.tolist())
         if len(self._followed) * len(self._names) > _FOLLOWED_BYTES_MAX:
             self._followed.clear()
-        followed = self._followed[ranking] = _Followed(choice, rows, self._nodes, self._places)
+        followed = self._followed[ranking] = _Followed(choice, len(rows), self._nodes, self._places)
         return TiedNodes(followed.run, 0, followed.count, self._names)
 
 
 class _Followed:
     """A run that goes on: what ties in a ranking, kept up to date."""
 
-    def __init__(self, choice: Fits, rows: RowArray, nodes: NodeTable, places: RowArray) -> None:
+    def __init__(self, choice: Fits, count: int, nodes: NodeTable, places: RowArray) -> None:
         """`places` (nodes,) is for scratch, whatever is in it."""
         self._places = places
-        tied = row_mask(rows, len(choice.order))
+        tied = choice.order >= choice.tied_from
         self.run = _Run(_bits(tied))
-        self.count = len(rows)
+        self.count = count
         self.tied_from = choice.tied_from
         self.better: set[int] = set()  # rows that have become better than the best was when the run began
         self._best = choice.order.item(choice.row)
@@ -126,6 +139,12 @@ class _Followed:
         self._tied_rows: BoolArray = np.frombuffer(self._tied, dtype=np.bool_)  # the same memory
         self._logs = (nodes.usage_changes, nodes.spec_changes)
         self._positions = tuple(log.position for log in self._logs)
+        self._seen_position = nodes.usage_changes.position
+
+    def news(self) -> int:
+        """How often pods have come or gone since somebody asked this."""
+        seen, self._seen_position = self._seen_position, self._logs[0].position
+        return self._seen_position - seen
 
     def follow(self, order: IntArray) -> bool:
         """Bring the run up to date; False when nobody knows which rows have changed."""

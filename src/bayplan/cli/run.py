@@ -11,7 +11,7 @@ import signal
 import socket
 import sys
 import uuid
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
@@ -22,6 +22,7 @@ import click
 
 from bayplan.analysis.memory import keep_memory
 from bayplan.cli.run_options import RunCommand, RunOptions, configuration_of, run_options
+from bayplan.cli.upstream_flags import flag_values
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient
 from bayplan.client.event_loop import run_event_loop
@@ -38,11 +39,13 @@ from bayplan.config.faults import Faults
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
+from bayplan.config.schema import ClientConnection
 from bayplan.config.writing import configuration_text
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.decision import Choice
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.snapshot import View
+from bayplan.model.media_types import JSON
 from bayplan.serving.decision_log import DecisionLog
 from bayplan.serving.logs import configure
 from bayplan.worlds.live import LiveWorld, SystemClock
@@ -71,7 +74,7 @@ def command(ctx: click.Context, /, **given: Any) -> None:
 
     Exit codes: 0 ended by a signal; 1 the Lease was lost; 2 bad input.
     """
-    options = RunOptions(**given)
+    options = RunOptions(**given, flags=flag_values(ctx))
     configuration = configuration_of(options)
     if options.write_config_to is not None:
         Path(options.write_config_to).write_text(configuration_text(configuration), encoding="utf-8")
@@ -100,9 +103,11 @@ async def _run(options: RunOptions, configuration: Configuration) -> None:
     stopping = _stop_on_signals()
     client = connect(configuration.client_connection.kubeconfig or None, options.context, server=options.master)
     try:
-        metrics = _metrics() if options.secure_port else None
+        metrics = _metrics(options.disabled_metrics) if options.secure_port else None
         process = _Process(options, configuration, _metered(client, metrics), metrics, stopping.done)
-        _announce(configuration, process.elector, is_shadow=options.shadow)
+        _announce(configuration, process.elector, client.host, is_shadow=options.shadow)
+        if options.config is not None:
+            _announce_json(configuration.client_connection)
         await process.run_until(stopping)
     finally:
         await client.close()
@@ -210,6 +215,7 @@ class _Process:
             work = [tasks.create_task(part) for part in self._parts()]
             election = None if self.elector is None else tasks.create_task(self._elect(self.elector, stopping))
             await asyncio.shield(stopping)
+            _log.info("Requested to terminate, exiting")
             for task in work:
                 task.cancel()
             await self.writer.drain(_DRAINS_WITHIN_S)
@@ -248,10 +254,10 @@ class _Process:
                 self.world.answer(event)
 
 
-def _metrics() -> Metrics:
+def _metrics(disabled: Collection[str]) -> Metrics:
     from bayplan.serving.metrics.registry import Metrics  # noqa: PLC0415
 
-    return Metrics()
+    return Metrics(disabled=disabled)
 
 
 def _recorder(configuration: Configuration) -> DecisionRecorder:
@@ -348,14 +354,22 @@ def _writer(
     )
 
 
-def _announce(configuration: Configuration, elector: LeaderElector | None, *, is_shadow: bool) -> None:
+def _announce(configuration: Configuration, elector: LeaderElector | None, server: str, *, is_shadow: bool) -> None:
     _log.info(
         "Watching in the shadow; nothing is written" if is_shadow else "Starting Kubernetes Scheduler",
         version=f"bayplan {version('bayplan')}",
+        server=server,
         profiles=[profile.scheduler_name for profile in configuration.profiles],
         identity="" if elector is None else elector.identity,
         kinds=[kind.info.kind for kind in kinds_to_watch(configuration)],
     )
+
+
+def _announce_json(connection: ClientConnection) -> None:
+    """A file may ask for protobuf, which is the default of kube-scheduler's files."""
+    asked = [kind for kind in (connection.content_type, connection.accept_content_types) if kind not in ("", JSON)]
+    if asked:
+        _log.info("Speaking JSON with the API server, whatever clientConnection says", asked=", ".join(asked))
 
 
 def _report(message: str) -> None:

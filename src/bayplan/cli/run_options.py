@@ -6,81 +6,59 @@ may stand behind an equals sign (`-v=2`). Flags that kube-scheduler ignores besi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
+from bayplan.cli.access_options import access_options
+from bayplan.cli.go_flags import GO_BOOL, GO_DURATION, GO_INT, PORT, list_option
 from bayplan.cli.options import config_option, feature_gates_option, note
 from bayplan.cli.safety_options import safety_given, safety_options
-from bayplan.config.feature_gates import GO_BOOLEANS
+from bayplan.cli.upstream_flags import KUBERNETES, UNUSED_FLAGS, unused_flags, version_option
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.own_settings import with_settings
 from bayplan.core.preemption.safety import LIVE, UPSTREAM
-from bayplan.model.durations import Duration, parse_duration
+from bayplan.model.durations import Duration
 from bayplan.serving.logs import LogFormat
 from bayplan.serving.port_settings import ALWAYS_ALLOWED, TLS_VERSIONS
-
-_PORT_MAX = 65_535
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULT_SECURE_PORT = 10_259
-_SWITCHES = ("--leader-elect", "--profiling", "--contention-profiling", "--shadow")
+_SWITCHES = frozenset(
+    {
+        "--leader-elect",
+        "--shadow",
+        "--permit-port-sharing",
+        "--authentication-skip-lookup",
+        "--authentication-tolerate-lookup-failure",
+        *(f"--{flag.name}" for flag in UNUSED_FLAGS if flag.is_switch),
+    }
+)
 
 
 class RunCommand(click.Command):
-    """A command that takes switches as Go does."""
+    """A command that takes flags as Go does: switches may have values, and underscores stand for dashes."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, [f"{arg}=true" if arg in _SWITCHES else arg for arg in args])
+        dashed = [_dashed(arg) for arg in args]
+        return super().parse_args(ctx, [f"{arg}=true" if arg in _SWITCHES else arg for arg in dashed])
 
 
-class _GoDuration(click.ParamType[Duration]):
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Duration:
-        try:
-            return value if isinstance(value, Duration) else parse_duration(str(value))
-        except ValueError as error:
-            self.fail(f"{error}; expected a duration such as 15s or 1m30s", param, ctx)
+def _dashed(arg: str) -> str:
+    name, equals, value = arg.partition("=")
+    return f"{name.replace('_', '-')}{equals}{value}" if arg.startswith("--") else arg
 
 
-class _GoBool(click.ParamType[bool]):
-    name = "true|false"
+def _emulated(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        if value.rpartition("=")[2].removeprefix("v") != KUBERNETES:
+            raise click.UsageError(f"--emulated-version={value} is not supported: decisions are those of {KUBERNETES}")
+    return values
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> bool:
-        try:
-            return value if isinstance(value, bool) else GO_BOOLEANS[str(value)]
-        except KeyError:
-            self.fail(f"{value!r}: expected true or false", param, ctx)
-
-
-class _GoInt(click.ParamType[int]):
-    name = "number"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        try:
-            return int(str(value).removeprefix("="))
-        except ValueError:
-            self.fail(f"{value!r}: expected a whole number", param, ctx)
-
-
-class _Port(_GoInt):
-    name = "port"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        port = super().convert(value, param, ctx)
-        return port if 0 <= port <= _PORT_MAX else self.fail(f"{port}: expected 0 to {_PORT_MAX}", param, ctx)
-
-
-def _listed(_context: click.Context, _parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    return tuple(item for item in value.split(",") if item)
-
-
-_DURATION, _BOOL, _INT = _GoDuration(), _GoBool(), _GoInt()
 
 _OPTIONS: tuple[Callable[[F], F], ...] = (
     config_option,
@@ -94,16 +72,16 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("--master", metavar="URL", help="Address of the API server, instead of the kubeconfig's."),
     feature_gates_option,
     click.option("--write-config-to", metavar="FILE", help="Write the configuration with all defaults, and exit."),
-    click.option("--leader-elect", type=_BOOL, help="Decide only while holding a Lease. Default: true."),
-    click.option("--leader-elect-lease-duration", type=_DURATION, help="How long a Lease lasts. Default: 15s."),
-    click.option("--leader-elect-renew-deadline", type=_DURATION, help="How long to try to renew. Default: 10s."),
-    click.option("--leader-elect-retry-period", type=_DURATION, help="Time between attempts. Default: 2s."),
+    click.option("--leader-elect", type=GO_BOOL, help="Decide only while holding a Lease. Default: true."),
+    click.option("--leader-elect-lease-duration", type=GO_DURATION, help="How long a Lease lasts. Default: 15s."),
+    click.option("--leader-elect-renew-deadline", type=GO_DURATION, help="How long to try to renew. Default: 10s."),
+    click.option("--leader-elect-retry-period", type=GO_DURATION, help="Time between attempts. Default: 2s."),
     click.option("--leader-elect-resource-lock", metavar="KIND", help="Only leases."),
     click.option("--leader-elect-resource-name", metavar="NAME", help="Name of the Lease. Default: kube-scheduler."),
     click.option("--leader-elect-resource-namespace", metavar="NAME", help="Its namespace. Default: kube-system."),
     click.option(
         "--secure-port",
-        type=_Port(),
+        type=PORT,
         default=DEFAULT_SECURE_PORT,
         show_default=True,
         help="Port for health, metrics and debugging over TLS; 0: none.",
@@ -111,43 +89,34 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
     click.option("--bind-address", default="0.0.0.0", show_default=True, help="Where that port listens."),
     click.option("--tls-cert-file", metavar="FILE", help="Its certificate. Default: a self-signed one."),
     click.option("--tls-private-key-file", metavar="FILE", help="The certificate's key."),
+    click.option("--cert-dir", metavar="DIR", help="Where kube-scheduler.crt and .key are, or a pair made here goes."),
     click.option(
         "--tls-min-version",
         type=click.Choice([*TLS_VERSIONS]),
-        default=next(iter(TLS_VERSIONS)),
-        show_default=True,
-        help="The lowest version of TLS that is spoken there.",
+        help="The lowest version of TLS that is spoken there. Default, and lowest: VersionTLS12.",
     ),
+    list_option("--tls-cipher-suites", (), "What TLS 1.2 may use there, under Go's names. Default: the library's."),
     click.option(
-        "--tls-cipher-suites",
-        metavar="NAMES",
-        default="",
-        callback=_listed,
-        help="What TLS 1.2 may use there, under Go's names. Default: what the library prefers.",
+        "--permit-port-sharing", type=GO_BOOL, default=False, help="Others may listen there, too (SO_REUSEPORT)."
     ),
     click.option("--client-ca-file", metavar="FILE", help="Whose client certificates name a user on that port."),
-    click.option(
-        "--authorization-always-allow-paths",
-        metavar="PATHS",
-        default=",".join(ALWAYS_ALLOWED),
-        show_default=True,
-        callback=_listed,
-        help="Paths that need no permission.",
-    ),
+    list_option("--authorization-always-allow-paths", ALWAYS_ALLOWED, "Paths that need no permission.", "PATHS"),
     click.option("--authentication-kubeconfig", metavar="FILE", help="Whom to ask who callers are (TokenReview)."),
     click.option("--authorization-kubeconfig", metavar="FILE", help="Whom to ask what they may (SubjectAccessReview)."),
+    access_options,
     click.option(
         "--pod-max-in-unschedulable-pods-duration",
-        type=_DURATION,
+        type=GO_DURATION,
         default="5m0s",
         show_default=True,
         help="How long a pod waits for news before it is tried again anyway.",
     ),
     click.option("--kube-api-qps", type=float, help="Requests a second, without --config. Default: 50."),
-    click.option("--kube-api-burst", type=_INT, help="Requests at once, without --config. Default: 100."),
-    click.option("--kube-api-content-type", metavar="TYPE", help="Has no effect: JSON is spoken.", expose_value=False),
-    click.option("--profiling", type=_BOOL, help="Has no effect.", expose_value=False),
-    click.option("--contention-profiling", type=_BOOL, help="Has no effect.", expose_value=False),
+    click.option("--kube-api-burst", type=GO_INT, help="Requests at once, without --config. Default: 100."),
+    list_option("--disabled-metrics", (), "Metrics that are not shown."),
+    click.option("--emulated-version", multiple=True, callback=_emulated, help=f"Only {KUBERNETES}."),
+    unused_flags,
+    version_option,
     click.option(
         "--logging-format",
         type=click.Choice([log_format.value for log_format in LogFormat]),
@@ -156,11 +125,11 @@ _OPTIONS: tuple[Callable[[F], F], ...] = (
         callback=lambda _context, _parameter, value: LogFormat(value),
         help="How the log is written.",
     ),
-    click.option("-v", "--v", "verbosity", type=_INT, default=0, show_default=True, help="How much is logged."),
+    click.option("-v", "--v", "verbosity", type=GO_INT, default=0, show_default=True, help="How much is logged."),
     safety_options(LIVE),
     click.option(
         "--shadow",
-        type=_BOOL,
+        type=GO_BOOL,
         default=False,
         help="Write nothing: decide, and compare with what the scheduler of these pods does.",
     ),
@@ -215,12 +184,25 @@ class RunOptions:
     bind_address: str
     tls_cert_file: str | None
     tls_private_key_file: str | None
-    tls_min_version: str
+    tls_min_version: str | None
     tls_cipher_suites: tuple[str, ...]
+    cert_dir: str | None
+    permit_port_sharing: bool
     client_ca_file: str | None
     authorization_always_allow_paths: tuple[str, ...]
     authentication_kubeconfig: str | None
     authorization_kubeconfig: str | None
+    authentication_skip_lookup: bool
+    authentication_tolerate_lookup_failure: bool
+    authentication_token_webhook_cache_ttl: Duration
+    authorization_webhook_cache_authorized_ttl: Duration
+    authorization_webhook_cache_unauthorized_ttl: Duration
+    requestheader_client_ca_file: str | None
+    requestheader_allowed_names: tuple[str, ...]
+    requestheader_username_headers: tuple[str, ...]
+    requestheader_group_headers: tuple[str, ...]
+    requestheader_uid_headers: tuple[str, ...]
+    requestheader_extra_headers_prefix: tuple[str, ...]
     pod_max_in_unschedulable_pods_duration: Duration
     kube_api_qps: float | None
     kube_api_burst: int | None
@@ -235,6 +217,9 @@ class RunOptions:
     journal: str | None
     journal_file_size: float
     journal_files: int
+    disabled_metrics: tuple[str, ...]
+    emulated_version: tuple[str, ...]
+    flags: Mapping[str, str]  # all of them, as text
 
 
 def run_options(function: F) -> F:

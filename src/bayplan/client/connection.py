@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import base64
 import ssl
-import tempfile
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from bayplan.client.go_errors import host_and_port
+from bayplan.client.memory_files import file_in_memory
 
 HTTP: Final = "http"
 HTTPS: Final = "https"
@@ -147,10 +147,8 @@ class TlsSettings:
 
 def _load_own(context: ssl.SSLContext, own: ClientCertificate) -> None:
     """Python reads a chain from files only."""
-    with tempfile.NamedTemporaryFile(suffix=".pem") as file:  # readable by its owner alone
-        file.write(own.certificate + b"\n" + own.key)
-        file.flush()
-        context.load_cert_chain(file.name, password="")
+    with file_in_memory(own.certificate + b"\n" + own.key) as file:
+        context.load_cert_chain(file, password="")
 
 
 @dataclass(frozen=True)

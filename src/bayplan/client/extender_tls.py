@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ssl
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
+from bayplan.client.memory_files import file_in_memory
 from bayplan.config.schema import Extender, ExtenderTls
 
 
@@ -41,8 +40,5 @@ def _present(context: ssl.SSLContext, tls: ExtenderTls) -> None:
     """Have the context show the client's certificate, if there is one. Python reads it from files only."""
     if not tls.cert_file and not tls.cert_data:
         return
-    with TemporaryDirectory() as folder:  # which nobody else may enter
-        certificate, key = Path(folder, "certificate"), Path(folder, "key")
-        certificate.write_bytes(tls.cert_data)
-        key.write_bytes(tls.key_data)
+    with file_in_memory(tls.cert_data) as certificate, file_in_memory(tls.key_data) as key:
         context.load_cert_chain(certificate if tls.cert_data else tls.cert_file, key if tls.key_data else tls.key_file)

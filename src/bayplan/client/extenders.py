@@ -2,13 +2,14 @@
 
 Takes their configuration and where the documents of objects are found; gives what `core.framework.extender` asks for.
 Bodies, addresses and texts are those of kube-scheduler; names of fields in answers count in any case, as Go has it. The
-calls wait for the answer, so that they belong into a thread in which nothing else has to happen. What an answer means
-is not decided here.
+calls wait for the answer, so that they belong into a thread in which nothing else has to happen; for scores there is
+one for each extender. What an answer means is not decided here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
@@ -20,7 +21,7 @@ from bayplan.config.schema import Extender
 from bayplan.core.actions import Bind
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.events import BindAnswered
-from bayplan.core.framework.extender import ChosenVictims, FilterAnswer, Victims
+from bayplan.core.framework.extender import ChosenVictims, FilterAnswer, ScoresToCome, Victims
 from bayplan.core.framework.verdict import CycleError
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.meta import Int64
@@ -78,6 +79,7 @@ class HttpExtender:
         self._poster = poster or _poster_for(configuration)
         self._managed = frozenset(resource.name for resource in configuration.managed_resources)
         self._url = configuration.url_prefix.rstrip("/")
+        self._asking = ThreadPoolExecutor(1, "extender")  # makes its thread when it is first needed
 
     @property
     def name(self) -> str:
@@ -113,6 +115,7 @@ class HttpExtender:
 
     def close(self) -> None:
         """Give up connections that are kept."""
+        self._asking.shutdown(wait=False)
         self._poster.close()
 
     def is_interested(self, pod: PodInfo) -> bool:
@@ -134,6 +137,9 @@ class HttpExtender:
             _decoded(answer.get("failedandunresolvablenodes"), dict[str, str], {}),
             as_objects,
         )
+
+    def begin_scores(self, pod: PodInfo, nodes: Sequence[str]) -> ScoresToCome:
+        return self._asking.submit(self.ask_scores, pod, nodes).result
 
     def ask_scores(self, pod: PodInfo, nodes: Sequence[str]) -> list[tuple[str, int]]:
         answer = self._send(self._configuration.prioritize_verb, self._arguments(pod, nodes))

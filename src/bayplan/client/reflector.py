@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Protocol
 
 from bayplan.client.backoff import Backoff
@@ -42,7 +43,10 @@ class ReflectorHost(Protocol):
         """What has changed, in order."""
 
     def on_synced(self, kind: str) -> None:
-        """The first list is in; or the server does not give one, and it can be done without."""
+        """The first list is in."""
+
+    def on_refused(self, kind: str) -> None:
+        """The server does not give a list that can be done without. A server that is starting refuses everything."""
 
     def on_trouble(self, kind: str, message: str) -> None:
         """Something to report; the reflector goes on by itself."""
@@ -99,6 +103,7 @@ class Reflector:
         self._watching_since = 0.0
         self._has_bookmarks = False
         self._reported = ""
+        self._hurry = asyncio.Event()
         self.known: dict[str, Object] = {}
         """What was delivered, by namespace/name."""
         self.is_synced = False
@@ -115,7 +120,13 @@ class Reflector:
             except (_RefusedError, TransportError, UnintelligibleError) as error:
                 self._report(error)
             self._listing = None
-            await asyncio.sleep(self._backoff.delay_s())
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._hurry.wait(), self._backoff.delay_s())
+            self._hurry.clear()
+
+    def hurry(self) -> None:
+        """Try again at once, if it waits to do so."""
+        self._hurry.set()
 
     async def _list_and_watch(self) -> None:
         """Ends with an exception, when only a new list can help."""
@@ -352,7 +363,7 @@ class Reflector:
             self._host.on_trouble(self._kind.info.kind, message)
         is_refused = isinstance(error, _RefusedError) and error.code in (_FORBIDDEN, _NOT_FOUND)
         if is_refused and not self._kind.is_indispensable:
-            self._set_synced()
+            self._host.on_refused(self._kind.info.kind)
 
     def _described(self, error: Exception) -> str:
         named = f'{self._kind.plural} in API group "{self._kind.info.group}"'

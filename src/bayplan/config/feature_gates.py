@@ -71,7 +71,7 @@ def _parsed(text: str) -> dict[str, bool]:
     for part in text.split(","):
         if not part:
             continue
-        name, equals, value = (piece.strip() for piece in part.partition("="))
+        name, equals, value = (piece.strip() for piece in part.removeprefix("kube:").partition("="))
         if not equals:
             raise FeatureGateError(f"missing bool value for {name}")
         if value not in GO_BOOLEANS:

@@ -36,7 +36,8 @@ class Fits:
         if self.ranking is not None:
             return self.ranking.rows_from(self.tied_from)
         tied = self.order >= self.tied_from
-        return tied.nonzero()[0] if self.rows is None else self.rows[tied]
+        rows = tied.nonzero()[0]
+        return rows if self.rows is None else self.rows.take(rows)
 
 
 @dataclass(slots=True)
@@ -98,3 +99,4 @@ class Decision(Struct, frozen=True):
     message: str = ""
     victims: tuple[str, ...] = ()
     actions: tuple[Action, ...] = ()
+    ended_at: int = 0  # when extenders had answered; 0: the attempt took no time

@@ -1,8 +1,8 @@
 """Extenders after the plugins: what they leave of the feasible nodes, and what they add to the scores.
 
 Filtering goes from one extender to the next, each seeing the nodes that the one before left. One that gives no answer
-ends the attempt, unless it is ignorable; one that gives no scores is passed over in any case. Upstream breaks ties at
-random as soon as an extender scores; here the smallest name wins, as always.
+ends the attempt, unless it is ignorable. All are asked for scores at the same time; one that gives none is passed over
+in any case. Upstream breaks ties at random as soon as an extender scores; here the smallest name wins, as always.
 """
 
 from __future__ import annotations
@@ -113,11 +113,11 @@ def add_extender_scores(extenders: Iterable[Extender], pod: PodInfo, view: View,
     if len(scored.rows) < 2 or scored.totals is None:
         return
     names = _names(view, scored.rows)
-    for extender in extenders:
-        if not extender.scores or not extender.is_interested(pod):
-            continue
+    asked = [extender for extender in extenders if extender.scores and extender.is_interested(pod)]
+    # All at once, as upstream: a slow one delays the pod, but not those after it.
+    for extender, wait in [(extender, extender.begin_scores(pod, names)) for extender in asked]:
         try:
-            given = extender.ask_scores(pod, names)
+            given = wait()
         except CycleError:
             continue  # as upstream: the others decide
         weighted = _column(names, given) * extender.weight * (MAX_NODE_SCORE // MAX_EXTENDER_SCORE)

@@ -1,4 +1,4 @@
-"""Feature gates that change what the scheduler decides, as plugins and the cache are built with them.
+"""Feature gates that change what the scheduler decides or shows, as plugins, the cache and pages are built with them.
 
 One immutable value that a configuration gives to all who read it; nobody looks a gate up anywhere else. The defaults
 are those of v1.36. Which names and combinations are valid is checked in `bayplan.config.feature_gates`.
@@ -14,6 +14,8 @@ from typing import Final
 class FeatureGates:
     """A field for each gate with an effect, by its name in snake case."""
 
+    component_flagz: bool = True
+    component_statusz: bool = True
     dra_consumable_capacity: bool = True
     dra_device_binding_conditions: bool = True
     dra_device_taint_rules: bool = False

@@ -31,7 +31,7 @@ def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Grou
     passed_count = np.count_nonzero(passed)
     if not passed_count:
         return None
-    totals = sum_of_scores(following_scorers(profile, pod, view), view, passed)
+    totals = sum_of_scores(following_scorers(profile, pod, view), view, every_row(len(passed)), passed)
     if ground.lasting is not None:
         totals += ground.lasting
     if ground.varying:
@@ -49,22 +49,16 @@ def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Grou
 
 
 def _others_speak(profile: Profile, pod: PodInfo, view: View) -> bool:
-    """Whether a plugin that reads the cluster has something to say."""
+    """Whether a plugin that reads the cluster may have something to say."""
     if profile.asks_later_about_each_pod:
         return True
-    for plugin in profile.later_pre_filters:
-        selective = profile.selective.get(plugin.name)
-        if (selective is None or selective.concerns(pod)) and plugin.pre_filter(pod, view) is not SKIP:
+    for plugin in profile.later_pre_filters_for(pod):
+        if plugin.pre_filter(pod, view) is not SKIP:
             return True
-    for scorer in profile.later_scorers:
-        if isinstance(scorer, SelectiveScorePlugin) and not (
-            scorer.tells_nodes_apart(pod) and scorer.speaks(pod, view)
-        ):
-            continue
-        pre = profile.pre_scorers.get(scorer.name)
-        if pre is None or pre.pre_score(pod, view, every_row(view.nodes.count)) is not SKIP:
-            return True
-    return False
+    return any(
+        not isinstance(scorer, SelectiveScorePlugin) or (scorer.tells_nodes_apart(pod) and scorer.speaks(pod, view))
+        for scorer in profile.later_scorers
+    )
 
 
 def _passed(profile: Profile, states: list[State], view: View, ground: Ground) -> BoolArray:

@@ -73,7 +73,7 @@ class Ground:
         self.settled: BoolArray = (self.verdicts.rejected_by != PASSED) | ~nodes.alive
         self.any_settled = bool(self.settled.any())
         self._plain, self.scaled = _lasting_scorers(profile, pod, view)
-        lasting = sum_of_scores(self._plain, view, ~self.settled)
+        lasting = sum_of_scores(self._plain, view, every_row(nodes.count), ~self.settled)
         #: (nodes,) the part of the totals that does not follow usage; None where it is 0 everywhere, as without images.
         self.lasting = lasting if np.count_nonzero(lasting) else None
         self._sort_scaled()
@@ -93,7 +93,7 @@ class Ground:
         log = view.nodes.spec_changes
         if log.position == self._spec_position and view.nodes.count == len(self.settled):
             return True
-        rows = followable(log, self._spec_position)
+        rows = _followable(log, self._spec_position)
         if rows is None or not self.profile.follows_nodes or _instant(self.profile, view) != self._instant:
             return False
         for row in rows:
@@ -134,7 +134,7 @@ def _instant(profile: Profile, view: View) -> tuple[int, ...]:
     return nodes.count, nodes.order_version, len(nodes.resources), images
 
 
-def followable(log: ChangeLog, position: int) -> list[int] | None:
+def _followable(log: ChangeLog, position: int) -> list[int] | None:
     """The rows logged since, each once; None when they are too many to be gone through, or unknown."""
     if log.position - position > NODES_FOLLOWED_MAX:
         return None
@@ -165,21 +165,19 @@ def local_states(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> 
 
 def _states_of(filters: Sequence[FilterPlugin], profile: Profile, pod: PodInfo, view: View) -> list[State] | None:
     """What PreFilter leaves for these filters; None when one rejects the pod or narrows the search."""
-    names = {plugin.name for plugin in filters}
-    states: dict[str, State] = {}
-    for plugin in profile.local_pre_filters:
-        if plugin.name not in names:
-            continue
-        outcome = plugin.pre_filter(pod, view)
+    states: list[State] = []
+    for plugin in filters:
+        pre = profile.local_pre_filters.get(plugin.name)
+        outcome = pre.pre_filter(pod, view) if pre is not None else Ready(pod)
         if isinstance(outcome, Ready):
             if outcome.nodes is not None:
                 return None
-            states[plugin.name] = outcome.state
+            states.append(outcome.state)
         elif outcome is SKIP:
-            states[plugin.name] = SKIP
+            states.append(SKIP)
         else:
             return None
-    return [states.get(plugin.name, pod) for plugin in filters]
+    return states
 
 
 def _prepared_for_scoring(plugin: ScorePlugin, profile: Profile, pod: PodInfo, view: View) -> State:
@@ -216,18 +214,18 @@ def following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]
     return following
 
 
-def sum_of_scores(entries: Sequence[Plain], view: View, passed: BoolArray) -> IntArray:
-    """(nodes,) weighted scores of all of the plugins."""
+def sum_of_scores(entries: Sequence[Plain], view: View, rows: RowArray, passed: BoolArray) -> IntArray:
+    """(rows,) weighted scores of all of the plugins; `passed` says of all nodes which are feasible."""
     total: IntArray | None = None
     for entry in entries:
-        scores = weighted(entry, view, every_row(view.nodes.count), passed)
+        scores = _weighted(entry, view, rows, passed)
         total = scores if total is None else total + scores
     if total is None:
-        return np.zeros(view.nodes.count, dtype=np.int64)
+        return np.zeros(len(rows), dtype=np.int64)
     return total.copy() if len(entries) == 1 else total
 
 
-def weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray) -> IntArray:
+def _weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray) -> IntArray:
     scores = entry.plugin.score(entry.state, view, rows)
     if has_invalid(scores):
         check_range(entry.plugin.name, scores[passed[rows]])  # what it says of other nodes nobody asked for

@@ -167,11 +167,7 @@ class KeptAnswers:
         profile = self.profile = local.standing.profile
         self.local = local
         #: PreFilters that read the cluster and may have something to do for such pods.
-        self._later_pre_filters = tuple(
-            plugin
-            for plugin in profile.later_pre_filters
-            if plugin.name not in profile.selective or profile.selective[plugin.name].concerns(pod)
-        )
+        self._later_pre_filters = profile.later_pre_filters_for(pod)
         self._prepared = {plugin.name for plugin in profile.later_pre_filters}
         #: Score plugins that read the cluster and may tell nodes apart for such pods.
         self._later_scorers = tuple(
@@ -319,21 +315,21 @@ class KeptAnswers:
             return _first_of(standing)
         order = standing.order_among(rows)
         if more is not None:
-            order += more * RANKS
+            order += more
         best = int(order.argmax())
         row = rows.item(best)
         total = (order.item(best) + view.nodes.name_ranks().item(row)) // RANKS
         return Fits(row, total + standing.ground.constant, order, tied_from(total), rows)
 
     def _later_scores(self, pod: PodInfo, view: View, rows: RowArray) -> IntArray | None:
-        """(rows,) what the score plugins that read the cluster add; None when all of them skip."""
+        """(rows,) what the score plugins that read the cluster add to places in a ranking; None when all skip."""
         profile, sums = self.profile, None
         for plugin in self._later_scorers:
             pre = profile.pre_scorers.get(plugin.name)
             state = pre.pre_score(pod, view, rows) if pre is not None else pod
             if state is not SKIP:
                 scores = final_scores(plugin, profile.normalizers.get(plugin.name), state, view, rows)
-                weighted = scores * profile.weights[plugin.name]
+                weighted = scores * (profile.weights[plugin.name] * RANKS)
                 sums = weighted if sums is None else sums + weighted
         return sums
 

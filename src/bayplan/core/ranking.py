@@ -47,7 +47,10 @@ class Ranking:
     def put_all(self, rows: RowArray, values: IntArray) -> None:
         """Of a row that comes several times the value must be the same each time."""
         self.values[rows] = values
-        np.maximum.at(self._bounds, rows >> BLOCK_BITS, values)
+        blocks = rows >> BLOCK_BITS
+        above = values > self._bounds.take(blocks)
+        if np.count_nonzero(above):
+            np.maximum.at(self._bounds, blocks[above], values[above])
 
     def rows_from(self, lowest: int) -> RowArray:
         """The rows with this value or a higher one, in order."""

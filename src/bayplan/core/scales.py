@@ -119,7 +119,7 @@ class Scale:
             return None
         if not (passed.item(low_row) and passed.item(high_row)):
             return None
-        here = raw[rows]
+        here = raw.take(rows)
         if self.scaled.floor < self._low or self.scaled.ceiling > self._high:
             outside = (here < self._low) | (here > self._high)
             if np.count_nonzero(outside) and (passed_here is None or np.count_nonzero(outside & passed_here)):

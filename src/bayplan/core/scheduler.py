@@ -309,8 +309,11 @@ class Scheduler:
 
     # ------------------------------------------------------------------ decisions out
 
-    def decide(self, now: int) -> Decision | None:
-        """Try one pod. None when there is nothing to do at this time."""
+    def decide(self, now: int, clock: Callable[[], int] | None = None) -> Decision | None:
+        """Try one pod. None when there is nothing to do at this time.
+
+        Extenders take their time; `clock` says when they have answered. Without one that is `now`, too.
+        """
         self.cache.objects.now = now
         self._binding.expire(now)
         if self._binding.outbox:
@@ -324,7 +327,7 @@ class Scheduler:
             note = f"skip schedule deleting pod: {queued.key}"
             self.queue.skip(queued)
             return Decision(queued.key, Outcome.SKIPPED, message=note, actions=(failed_event(queued, note),))
-        return self._attempt(queued, now)
+        return self._attempt(queued, now, clock)
 
     def due_at(self, now: int) -> int | None:
         """When `decide` is next worth calling, `now` if it has something to do; None if never."""
@@ -340,7 +343,7 @@ class Scheduler:
         times = (self.queue.wake_at(), self._binding.due_at(), self.guard.due_at())
         return min((time for time in times if time is not None), default=None)
 
-    def _attempt(self, queued: QueuedPod, now: int) -> Decision:
+    def _attempt(self, queued: QueuedPod, now: int, clock: Callable[[], int] | None) -> Decision:
         self.guard.forget(queued.key)
         profile = self.profiles[queued.info.scheduler_name]
         view = self.cache.view()
@@ -350,17 +353,23 @@ class Scheduler:
         kept = self.queue.nominations.node_of(info)
         if kept and kept != info.nominated_node_name:
             info = replace(info, nominated_node_name=kept)
+        choice: Choice | CycleError
         try:
             choice = self._decider.decide(info, view)
         except CycleError as error:
-            if self._on_choice is not None:
-                self._on_choice(info, view, error)
-            status = Status(Code.ERROR, (error.message,), error.plugin)
-            return return_failed(self.queue, queued, status, "", now)
+            choice = error
         if self._on_choice is not None:
             self._on_choice(info, view, choice)
+        ended_at = now if clock is None or not profile.extenders else clock()
+        decision = self._follow(choice, queued, info, ended_at)
+        return decision if ended_at == now else replace(decision, ended_at=ended_at)
+
+    def _follow(self, choice: Choice | CycleError, queued: QueuedPod, info: PodInfo, now: int) -> Decision:
+        if isinstance(choice, CycleError):
+            return return_failed(self.queue, queued, Status(Code.ERROR, (choice.message,), choice.plugin), "", now)
         if isinstance(choice, Fits):
-            return self._binding.take(queued, profile, view.nodes.names[choice.row], now)
+            node = self.cache.view().nodes.names[choice.row]
+            return self._binding.take(queued, self.profiles[info.scheduler_name], node, now)
         return self._nothing_fits(queued, info, choice, now)
 
     # ------------------------------------------------------------------ nothing fits

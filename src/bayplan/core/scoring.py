@@ -74,7 +74,8 @@ def final_scores(
 def has_invalid(scores: IntArray) -> bool:
     """Whether any score is not within 0..100."""
     # Read without their sign, negative scores are huge.
-    return bool(np.count_nonzero(scores.view(np.uint64) > MAX_NODE_SCORE))
+    unsigned = scores.view(np.uint64)
+    return len(scores) > 0 and unsigned.item(unsigned.argmax()) > MAX_NODE_SCORE
 
 
 def check_range(plugin_name: str, scores: IntArray) -> None:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray, row_array
+from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, is_what_if, run_filters
 from bayplan.core.framework.contract import SKIP, State
@@ -21,11 +21,9 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.ground import (
     Ground,
     NothingToReuse,
-    followable,
     following_scorers,
     local_states,
     sum_of_scores,
-    weighted,
     weighted_one,
 )
 from bayplan.core.ranking import Ranking
@@ -87,7 +85,7 @@ class Standing:
         self._feasible_rows: RowArray | None = None
         # Scores.
         self._following = following_scorers(profile, pod, view)
-        totals = sum_of_scores(self._following, view, self.passed)
+        totals = sum_of_scores(self._following, view, every_row(nodes.count), self.passed)
         if ground.lasting is not None:
             totals += ground.lasting
         self._ranks = nodes.name_ranks()
@@ -125,7 +123,7 @@ class Standing:
     def _follow_nodes(self, view: View) -> bool:
         """The same after node objects have changed."""
         nodes, ground = view.nodes, self.ground
-        rows = followable(nodes.spec_changes, self._spec_position)
+        rows = nodes.spec_changes.since(self._spec_position)
         changed = nodes.usage_changes.since(self._usage_position)
         if rows is None or changed is None or not ground.follow(view):
             return False
@@ -133,12 +131,12 @@ class Standing:
             self._ground_version = ground.version
             self._ranking = None
         self.version += 1
-        for row in rows:
-            if ground.settled[row]:
+        if ground.any_settled:
+            for row in set(rows[ground.settled[rows]].tolist()):
                 verdicts = ground.verdicts
                 self._take_one(row, verdicts.rejected_by.item(row), verdicts.codes.item(row), passed=False)
                 self._put(row, NOT_FEASIBLE)
-        self._refresh(view, np.concatenate((changed, row_array(rows))))
+        self._refresh(view, np.concatenate((changed, rows)))
         self._spec_position, self._usage_position = nodes.spec_changes.position, nodes.usage_changes.position
         return True
 
@@ -159,7 +157,8 @@ class Standing:
     def feasible_rows(self) -> RowArray:
         """Rows that pass all local filters."""
         if self._feasible_rows is None:
-            self._feasible_rows = np.flatnonzero(self.passed)
+            count = len(self.passed)
+            self._feasible_rows = every_row(count) if self.passed_count == count else np.flatnonzero(self.passed)
         return self._feasible_rows
 
     @property
@@ -191,10 +190,10 @@ class Standing:
     def order_among(self, rows: RowArray) -> IntArray:
         """(rows,) as in a ranking, when `rows` are the feasible nodes: some of those that pass the local filters."""
         if not self.ground.varying:
-            return self._order.take(rows)
+            return _at(rows, self._order)
         ranking = self.ranking
         if len(rows) == self.passed_count or all(scale.spans(rows) for scale in self._scales):
-            return ranking.values.take(rows)
+            return _at(rows, ranking.values)
         order = self._order.take(rows)
         for scaled in self.ground.varying:
             order += scaled.weighted(rows) * RANKS
@@ -217,10 +216,11 @@ class Standing:
         all_pass = self._still_pass(view, rows)
         if not all_pass:
             self._take(rows, run_filters(self.profile.local_filters, self._moving_states, view, rows))
-        totals: IntArray | int = 0 if self.ground.lasting is None else self.ground.lasting[rows]
-        for entry in self._following:
-            totals = totals + weighted(entry, view, rows, self.passed)
-        order = totals * RANKS - self._ranks[rows]
+        order = sum_of_scores(self._following, view, rows, self.passed)
+        if self.ground.lasting is not None:
+            order += self.ground.lasting.take(rows)
+        order *= RANKS
+        order -= self._ranks.take(rows)
         if all_pass:
             self._put_all(rows, order, None)
         else:
@@ -323,3 +323,8 @@ class Standing:
             self.passed[row] = passed
             self.passed_count += 1 if passed else -1
             self._feasible_rows = None
+
+
+def _at(rows: RowArray, order: IntArray) -> IntArray:
+    """(rows,) out of (nodes,), for the caller to change."""
+    return order.copy() if rows is every_row(len(order)) else order.take(rows)

@@ -1,7 +1,7 @@
 """Who may see what on the secure port: the API server is asked, as upstream does it.
 
 Takes a request's path, verb and token or client certificate; asks TokenReview who that is and SubjectAccessReview what
-they may, and remembers both answers for ten seconds. Paths that are always allowed are open to everybody and nobody is
+they may, and remembers both answers for a while. Paths that are always allowed are open to everybody and nobody is
 asked, so that probes work while the API server does not. Where the cluster does not offer a review, or this process may
 not create it, the log says so by name and only those paths are served.
 """
@@ -11,47 +11,23 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
-from cryptography import x509
-from cryptography.x509.oid import NameOID
 
 from bayplan.client.contract import ApiClient, TransportError
 from bayplan.client.loggers import structlog
 from bayplan.serving.port_settings import ALWAYS_ALLOWED
+from bayplan.serving.users import ANONYMOUS, Headers, Trust, User
 from bayplan.store.errors import ApiError, Forbidden, InternalError, Unauthorized
 
-_REMEMBERED_S: Final = 10.0
 _ANSWERS_KEPT_MAX: Final = 4_096
 _REVIEW_LIMIT_S: Final = 10.0
 _AUTHENTICATION, _AUTHORIZATION = "authentication.k8s.io/v1", "authorization.k8s.io/v1"
-_AUTHENTICATED: Final = "system:authenticated"
 
 _log = structlog.get_logger("access")
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """Whoever asks."""
-
-    name: str
-    groups: tuple[str, ...] = ()
-    uid: str = ""
-    extra: Mapping[str, Sequence[str]] = field(default_factory=dict)
-
-
-ANONYMOUS: Final = User("system:anonymous", ("system:unauthenticated",))
-
-
-def certificate_user(certificate: bytes) -> User:
-    """The common name is the user, organizations are the groups. The certificate has been verified."""
-    subject = x509.load_der_x509_certificate(certificate).subject
-    names = [str(attribute.value) for attribute in subject.get_attributes_for_oid(NameOID.COMMON_NAME)]
-    groups = [str(attribute.value) for attribute in subject.get_attributes_for_oid(NameOID.ORGANIZATION_NAME)]
-    return User(names[0] if names else "", (*groups, _AUTHENTICATED))
 
 
 class _Remembered(Generic[T]):
@@ -65,12 +41,21 @@ class _Remembered(Generic[T]):
         until, answer = self._answers.get(question, (0.0, None))
         return (answer,) if until > self._clock() else None  # type: ignore[return-value]
 
-    def put(self, question: Any, answer: T) -> None:
+    def put(self, question: Any, answer: T, for_s: float) -> None:
         now = self._clock()
         if len(self._answers) >= _ANSWERS_KEPT_MAX:
             self._answers = {asked: known for asked, known in self._answers.items() if known[0] > now}
         if len(self._answers) < _ANSWERS_KEPT_MAX:
-            self._answers[question] = (now + _REMEMBERED_S, answer)
+            self._answers[question] = (now + for_s, answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """For how many seconds an answer holds."""
+
+    token_s: float = 10.0
+    authorized_s: float = 10.0
+    unauthorized_s: float = 10.0
 
 
 class AccessControl:
@@ -80,6 +65,8 @@ class AccessControl:
         authentication: the API server that knows whose token it is; None if nobody is to be asked.
         authorization: the one that knows what they may; by default the same.
         always_allowed: paths for everybody; one that ends in `*` stands for all that begin with it.
+        trust: whose certificates count; None: nobody's.
+        memory: how long answers hold.
         clock: seconds that pass evenly.
     """
 
@@ -89,6 +76,8 @@ class AccessControl:
         always_allowed: Sequence[str] = ALWAYS_ALLOWED,
         *,
         authorization: ApiClient | None = None,
+        trust: Trust | None = None,
+        memory: Memory | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._authentication = authentication
@@ -98,22 +87,28 @@ class AccessControl:
         self._users: _Remembered[User | None] = _Remembered(clock)
         self._permissions: _Remembered[bool] = _Remembered(clock)
         self._reported: set[str] = set()
+        self._trust = trust
+        self._memory = memory or Memory()
 
-    async def admit(self, verb: str, path: str, authorization: str, certificate: bytes | None) -> None:
+    async def admit(self, verb: str, path: str, headers: Headers, certificate: bytes | None) -> None:
         """Returns if the request may be served. Raises Unauthorized, Forbidden or InternalError."""
         if path in self._paths or path.startswith(self._prefixes):
             return
-        user = await self._user(authorization, certificate)
+        user = await self._user(headers, certificate)
         if "system:masters" in user.groups:
             return
         if not await self._may(user, verb, path):
             raise Forbidden(f'forbidden: User "{user.name}" cannot {verb} path "{path}"')
 
-    async def _user(self, authorization: str, certificate: bytes | None) -> User:
-        if certificate:
-            return certificate_user(certificate)
+    async def _user(self, headers: Headers, certificate: bytes | None) -> User:
+        shown = self._trust.user(certificate, headers) if certificate and self._trust is not None else None
+        if shown is not None:
+            return shown
+        authorization = next((value for name, value in headers if name == "authorization"), "")
         scheme, _, token = authorization.partition(" ")
         if scheme.lower() != "bearer" or not token.strip():
+            if certificate:  # of somebody whom nobody knows
+                raise Unauthorized("Unauthorized")
             return ANONYMOUS
         question = hashlib.sha256(token.strip().encode()).digest()
         known = self._users.get(question)
@@ -125,7 +120,7 @@ class AccessControl:
             except ApiError as error:
                 raise Unauthorized("Unauthorized") from error
             known = (_user_of(status),)
-            self._users.put(question, known[0])
+            self._users.put(question, known[0], self._memory.token_s)
         if known[0] is None:
             raise Unauthorized("Unauthorized")
         return known[0]
@@ -142,7 +137,8 @@ class AccessControl:
                 spec["extra"] = user.extra
             status = await self._review(self._authorization, "SubjectAccessReview", _AUTHORIZATION, spec)
             known = (bool(status.get("allowed")) and not status.get("denied"),)
-            self._permissions.put(question, known[0])
+            memory = self._memory
+            self._permissions.put(question, known[0], memory.authorized_s if known[0] else memory.unauthorized_s)
         return known[0]
 
     async def _review(

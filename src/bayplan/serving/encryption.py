@@ -1,22 +1,21 @@
 """The certificate of the secure port: from files, read again when they change, or made for this process alone.
 
 Gives an SSL context for the server. A certificate that was made here never touches a disk: the file system may be
-read-only. Client certificates are verified if there is an authority to verify them with.
+read-only. Client certificates are asked for, and verified, once there is an authority to verify them with.
 """
 
 from __future__ import annotations
 
-import os
 import ssl
 from collections.abc import Sequence
-from pathlib import Path
 
 from bayplan.apiserver.http.server import TlsFiles
 from bayplan.client.loggers import structlog
+from bayplan.client.memory_files import file_in_memory
 from bayplan.worlds.certificates import Certificate, self_signed
 
 #: Whom a certificate is for that nobody gave.
-_LOCAL_NAMES = ("localhost", "127.0.0.1")
+LOCAL_NAMES = ("localhost", "127.0.0.1")
 
 #: Of TLS 1.3, where nothing can be chosen, in Go neither.
 _ALWAYS_ON = frozenset({"TLS_AES_128_GCM_SHA256", "TLS_AES_256_GCM_SHA384", "TLS_CHACHA20_POLY1305_SHA256"})
@@ -29,7 +28,6 @@ class Encryption:
 
     Args:
         files: certificate and key; None: a self-signed certificate for this machine alone.
-        client_authority: whose client certificates are accepted; None: nobody's are asked for.
         minimum: the lowest version of TLS that is spoken.
         cipher_suites: what TLS 1.2 may use, under Go's names; empty: what the library prefers.
     Raises OSError and ssl.SSLError if a file or a cipher suite cannot be used.
@@ -38,7 +36,6 @@ class Encryption:
     def __init__(
         self,
         files: TlsFiles | None,
-        client_authority: Path | None = None,
         *,
         minimum: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2,
         cipher_suites: Sequence[str] = (),
@@ -51,12 +48,17 @@ class Encryption:
         self._files = files
         self._seen = self._look()
         if files is None:
-            _load(self.context, self_signed(_LOCAL_NAMES))
+            _load(self.context, self_signed(LOCAL_NAMES))
         else:
             self.context.load_cert_chain(files.certificate, files.key)
-        if client_authority is not None:
-            self.context.load_verify_locations(client_authority)
+        self._accepted: set[bytes] = set()
+
+    def accept(self, authorities: bytes) -> None:
+        """From now on, accept client certificates that these (as PEM) have signed. Raises SSLError."""
+        if authorities not in self._accepted:
+            self.context.load_verify_locations(cadata=authorities.decode("ascii", "replace"))
             self.context.verify_mode = ssl.CERT_OPTIONAL
+            self._accepted.add(authorities)
 
     def refresh(self) -> None:
         """Reads the files again if they have changed; connections that exist go on as they are."""
@@ -91,11 +93,6 @@ def _library_name(suite: str) -> str:
 
 
 def _load(context: ssl.SSLContext, made: Certificate) -> None:
-    """Give the context a certificate that is only in memory; it takes nothing but files."""
-    descriptor = os.memfd_create("certificate")
-    try:
-        with open(descriptor, "wb", closefd=False) as file:
-            file.write(made.certificate + made.key)
-        context.load_cert_chain(f"/proc/self/fd/{descriptor}")
-    finally:
-        os.close(descriptor)
+    """Give the context a certificate that is only in memory."""
+    with file_in_memory(made.certificate + made.key) as file:
+        context.load_cert_chain(file)

@@ -7,5 +7,10 @@ from typing import Final
 
 #: Paths that everybody may see.
 ALWAYS_ALLOWED: Final = ("/healthz", "/readyz", "/livez")
-#: The lowest version of TLS that is spoken, under Go's names; the first is the default.
-TLS_VERSIONS: Final = {"VersionTLS12": ssl.TLSVersion.TLSv1_2, "VersionTLS13": ssl.TLSVersion.TLSv1_3}
+#: The lowest version of TLS that is spoken, under Go's names. What is older than 1.2 is not spoken at all.
+TLS_VERSIONS: Final = {
+    "VersionTLS10": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS11": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS12": ssl.TLSVersion.TLSv1_2,
+    "VersionTLS13": ssl.TLSVersion.TLSv1_3,
+}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from asyncio import FIRST_COMPLETED
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qs
@@ -18,6 +19,7 @@ from bayplan.apiserver.http.sending import NOT_CACHED, Receive, Scope, Send, sen
 from bayplan.apiserver.http.server import Server
 from bayplan.client.loggers import structlog
 from bayplan.serving.access import AccessControl
+from bayplan.serving.authentication_lookup import AuthenticationLookup
 from bayplan.serving.encryption import Encryption
 from bayplan.serving.health import text_answer
 from bayplan.serving.pages import Asked, Page
@@ -51,35 +53,46 @@ class Pages:
 
     async def _answer(self, scope: Scope) -> Answer:
         method, path = scope["method"], scope["path"]
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        headers = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
         certificate = (scope.get("extensions") or {}).get(PEER_CERTIFICATE)
-        await self._access.admit(method.lower(), path, headers.get("authorization", ""), certificate)
+        await self._access.admit(method.lower(), path, headers, certificate)
         page = self._pages.get(path.rstrip("/") or "/")
         if page is None:
             return _NOT_FOUND
         if method not in ("GET", "HEAD"):
             return _NO_SUCH_METHOD
         query = parse_qs(scope["query_string"].decode("utf-8", "replace"), keep_blank_values=True)
-        return await page(Asked(query, headers.get("accept", "")))
+        return await page(Asked(query, dict(headers).get("accept", "")))
 
 
 class SecurePort:
-    """Serves pages on a socket until it is cancelled."""
+    """Serves pages on a socket until it is cancelled; `lookup` goes on finding out whose certificates count."""
 
-    def __init__(self, pages: Pages, listening: socket.socket, encryption: Encryption) -> None:
+    def __init__(
+        self,
+        pages: Pages,
+        listening: socket.socket,
+        encryption: Encryption,
+        lookup: AuthenticationLookup | None = None,
+    ) -> None:
         self._encryption = encryption
+        self._lookup = lookup
         self._address = "{}:{}".format(*listening.getsockname()[:2])
         self._server = Server(pages, listening, encryption.context)
 
     async def run(self) -> None:
         serving = asyncio.ensure_future(self._server.serve())
+        looking = [] if self._lookup is None else [asyncio.ensure_future(self._lookup.run())]
         try:
             await self._server.started()
             _log.info(f"Serving securely on {self._address}")
             while not serving.done():
-                await asyncio.wait({serving}, timeout=_REFRESH_S)
+                ended, _ = await asyncio.wait({serving, *looking}, timeout=_REFRESH_S, return_when=FIRST_COMPLETED)
+                for one in ended:
+                    one.result()
                 self._encryption.refresh()
-            serving.result()
         finally:
             self._server.stop()
-            await asyncio.gather(serving, return_exceptions=True)
+            for one in looking:
+                one.cancel()
+            await asyncio.gather(serving, *looking, return_exceptions=True)

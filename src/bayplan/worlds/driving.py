@@ -6,7 +6,7 @@ The scheduler as a world sees it, and a garbage collector that does not get in t
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -18,7 +18,7 @@ class DecidingScheduler(Protocol):
     """What a world needs of a scheduler."""
 
     def observe(self, event: Event, now: int) -> None: ...
-    def decide(self, now: int) -> Decision | None: ...
+    def decide(self, now: int, clock: Callable[[], int] | None = None) -> Decision | None: ...
     def due_at(self, now: int) -> int | None: ...
 
 

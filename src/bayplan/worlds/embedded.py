@@ -39,7 +39,7 @@ class NoScheduler:
     def observe(self, event: Event, now: int) -> None:
         pass
 
-    def decide(self, now: int) -> Decision | None:
+    def decide(self, now: int, clock: Callable[[], int] | None = None) -> Decision | None:
         pass
 
     def due_at(self, now: int) -> int | None:

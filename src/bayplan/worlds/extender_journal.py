@@ -18,7 +18,7 @@ from bayplan.client.extenders import HttpExtender
 from bayplan.client.posting import Poster
 from bayplan.config.schema import Extender
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.extender import ChosenVictims, FilterAnswer, Victims
+from bayplan.core.framework.extender import ChosenVictims, FilterAnswer, ScoresToCome, Victims
 from bayplan.core.framework.verdict import CycleError
 from bayplan.core.scheduler import Scheduler
 
@@ -44,8 +44,10 @@ class JournaledExtender(HttpExtender):
     def ask_filter(self, pod: PodInfo, nodes: Sequence[str]) -> FilterAnswer:
         return self._noted("filter", lambda: super(JournaledExtender, self).ask_filter(pod, nodes))
 
-    def ask_scores(self, pod: PodInfo, nodes: Sequence[str]) -> list[tuple[str, int]]:
-        return self._noted("prioritize", lambda: super(JournaledExtender, self).ask_scores(pod, nodes))
+    def begin_scores(self, pod: PodInfo, nodes: Sequence[str]) -> ScoresToCome:
+        # Noted when they are waited for: then it is one extender after another, as a replay asks them.
+        wait = super().begin_scores(pod, nodes)
+        return lambda: self._noted("prioritize", wait)
 
     def ask_victims(self, pod: PodInfo, victims: Mapping[str, Victims]) -> dict[str, ChosenVictims]:
         return self._noted("preempt", lambda: super(JournaledExtender, self).ask_victims(pod, victims))
@@ -71,8 +73,8 @@ class ReplayedExtender(HttpExtender):
     def ask_filter(self, pod: PodInfo, nodes: Sequence[str]) -> FilterAnswer:  # noqa: ARG002
         return msgspec.convert(self._next("filter"), FilterAnswer)
 
-    def ask_scores(self, pod: PodInfo, nodes: Sequence[str]) -> list[tuple[str, int]]:  # noqa: ARG002
-        return msgspec.convert(self._next("prioritize"), list[tuple[str, int]])
+    def begin_scores(self, pod: PodInfo, nodes: Sequence[str]) -> ScoresToCome:  # noqa: ARG002
+        return lambda: msgspec.convert(self._next("prioritize"), list[tuple[str, int]])
 
     def ask_victims(self, pod: PodInfo, victims: Mapping[str, Victims]) -> dict[str, ChosenVictims]:  # noqa: ARG002
         return msgspec.convert(self._next("preempt"), dict[str, ChosenVictims])

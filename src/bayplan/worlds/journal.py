@@ -164,7 +164,8 @@ class Player:
                 yield from self._decide(number, now, entry.get("out"))
 
     def _decide(self, number: int, now: int, out: Any) -> Iterator[Difference]:
-        decision = self.scheduler.decide(now)
+        ended_at = out.get("ended_at", now) if isinstance(out, dict) else now
+        decision = self.scheduler.decide(now, lambda: ended_at)
         got = _encoder.encode(decision_to_plain(decision) if decision is not None else None).decode()
         expected = _encoder.encode(out).decode()
         if got != expected:
@@ -178,6 +179,8 @@ class Player:
 
 def decision_to_plain(decision: Decision) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.to_builtins(decision)
+    if not decision.ended_at:
+        del plain["ended_at"]  # as journals always had it
     plain["actions"] = [{"do": type(action).__name__, **msgspec.to_builtins(action)} for action in decision.actions]
     return plain
 

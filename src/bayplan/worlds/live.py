@@ -80,6 +80,9 @@ class LiveWorld:
         self._reflectors = {kind.info.kind: Reflector(client, kind, self, documents=documents) for kind in kinds}
         self._early: dict[str, deque[Event]] = {kind.info.kind: deque() for kind in kinds}
         self._unsynced = set(self._reflectors)
+        self._indispensable = {kind.info.kind for kind in kinds if kind.is_indispensable}
+        self._refused: set[str] = set()  # kinds that may be given once the server has started
+        self._asked_again: set[str] = set()  # those of them that were refused before
         self._during_decision: list[Event] | None = None
         self._unanswered: set[str] = set()  # uids of pods that are being bound
         self._news = asyncio.Event()
@@ -138,6 +141,26 @@ class LiveWorld:
         self._unsynced.discard(kind)
         if not self._unsynced:
             self._synced.set()
+        elif kind in self._indispensable and self._is_in_earnest:
+            for refused in self._refused:
+                self._ask_again(refused)
+
+    def on_refused(self, kind: str) -> None:
+        if kind in self._asked_again:
+            self.on_synced(kind)
+        elif self._is_in_earnest:
+            self._ask_again(kind)
+        else:
+            self._refused.add(kind)
+
+    def _ask_again(self, kind: str) -> None:
+        self._asked_again.add(kind)
+        self._reflectors[kind].hurry()
+
+    @property
+    def _is_in_earnest(self) -> bool:
+        """Whether the server means it when it refuses something: it has given what nobody can do without."""
+        return self._unsynced.isdisjoint(self._indispensable)
 
     def on_trouble(self, kind: str, message: str) -> None:  # noqa: ARG002
         if self._on_trouble is not None:
@@ -221,7 +244,7 @@ class LiveWorld:
         started_at = time.perf_counter_ns()
         self._during_decision = []
         try:
-            decision = await asyncio.to_thread(self.scheduler.decide, now)
+            decision = await asyncio.to_thread(self.scheduler.decide, now, self._clock)
         finally:
             missed, self._during_decision = self._during_decision, None
             if self._documents is not None:
@@ -240,4 +263,4 @@ class LiveWorld:
         assert self._writer is not None
         self.observers.decided(decision, now, took_ns)
         self._unanswered.update(action.uid for action in decision.actions if isinstance(action, Bind))
-        self._writer.perform_all(decision.actions, now)
+        self._writer.perform_all(decision.actions, decision.ended_at or now)

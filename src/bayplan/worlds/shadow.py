@@ -50,7 +50,7 @@ from bayplan.worlds.shadow_findings import (
 )
 from bayplan.worlds.shadow_judging import Judge, Preemption, preemption_of
 from bayplan.worlds.shadow_placements import OurPlacement, Placements
-from bayplan.worlds.shadow_preemptions import Preempted, SeenPreemptions, is_marked
+from bayplan.worlds.shadow_preemptions import Preempted, SeenPreemptions, Victim, are_interchangeable, is_marked
 
 #: How long a pod keeps the room that we gave it and that the other scheduler did not.
 GIVES_WAY_NS: Final = 3 * SECOND
@@ -152,7 +152,7 @@ class Shadow:
     def _changed(self, old: Pod, new: Pod, now: int) -> None:
         key = object_key(new)
         if is_marked(new, self._profiles) and not is_marked(old, self._profiles) and new.spec.node_name:
-            self._theirs.marked(key, new.spec.node_name, now)
+            self._theirs.marked(self._judge.victim(key), new.spec.node_name, now)
         followed = self._pods.get(key)
         if followed is None or followed.uid != new.metadata.uid:
             self._placements.changed(new)
@@ -233,13 +233,22 @@ class Shadow:
         for ours, agreement in ((followed.preemption, Agreement.TIED), (followed.judged, Agreement.MOVED)):
             if ours is None or theirs.node not in ours.by_node:
                 continue
-            victims = set(ours.by_node[theirs.node])
-            # Some of ours may have been going already, for somebody else.
-            all_go = all(map(self._theirs.has_marked, victims - set(theirs.victims)))
-            if all_go and (theirs.is_shared or set(theirs.victims) <= victims):
+            found = self._victims_agree(ours.by_node[theirs.node], theirs)
+            if found is Agreement.SAME:
                 return Agreement.SAME if ours.node == theirs.node else agreement
+            if found is Agreement.TIED:
+                return agreement
         has_none = followed.preemption is None and followed.judged is None
         return Agreement.ONLY_THEIRS if has_none else Agreement.DIFFERENT
+
+    def _victims_agree(self, ours: Sequence[Victim], theirs: Preempted) -> Agreement:
+        """Of the victims on one node."""
+        # Some of ours may have been going already, for somebody else.
+        left = [victim for victim in ours if not self._theirs.has_marked(victim.key)]
+        instead = [victim for victim in theirs.victims if victim.key not in _keys(ours)]
+        if not left and (theirs.is_shared or not instead):
+            return Agreement.SAME
+        return Agreement.TIED if are_interchangeable(left, instead) else Agreement.DIFFERENT
 
     def _said(self, followed: _Followed, old: Pod, new: Pod, now: int) -> None:
         """Why the pod fits nowhere, if that is news."""
@@ -363,10 +372,14 @@ def _preemptions_compared(
         pod=key,
         agreement=agreement,
         our_node="" if ours is None else ours.node,
-        our_victims=() if ours is None else ours.victims,
+        our_victims=() if ours is None else _keys(ours.victims),
         their_node="" if theirs is None else theirs.node,
-        their_victims=() if theirs is None else theirs.victims,
+        their_victims=() if theirs is None else _keys(theirs.victims),
     )
+
+
+def _keys(victims: Sequence[Victim]) -> tuple[str, ...]:
+    return tuple(victim.key for victim in victims)
 
 
 def _pods_of(event: Event) -> tuple[Pod | None, Pod | None]:

@@ -24,6 +24,7 @@ from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.worlds.shadow_preemptions import Victim
 
 #: Equally cheap nodes to preempt on that are remembered with their victims.
 _TIED_MAX: Final = 100
@@ -44,18 +45,23 @@ class Preemption(NamedTuple):
     """The node to preempt on, and who would have to go from it and from each that is equally cheap."""
 
     node: str
-    by_node: Mapping[str, tuple[str, ...]]
+    by_node: Mapping[str, tuple[Victim, ...]]
 
     @property
-    def victims(self) -> tuple[str, ...]:
+    def victims(self) -> tuple[Victim, ...]:
         return self.by_node[self.node]
 
 
 def preemption_of(choice: NeedsPreemption, view: View) -> Preemption:
     rows = [choice.row, *choice.tied_rows[:_TIED_MAX].tolist()]
-    names, keys = view.nodes.names, view.pods.keys
-    by_node = {names[row]: tuple(keys[victim] for victim in choice.victims_on(row)) for row in rows}
+    names = view.nodes.names
+    by_node = {names[row]: tuple(_victim(view, pod_row) for pod_row in choice.victims_on(row)) for row in rows}
     return Preemption(names[choice.row], by_node)
+
+
+def _victim(view: View, pod_row: int) -> Victim:
+    pods = view.pods
+    return Victim(pods.keys[pod_row], (int(pods.priorities[pod_row]), int(pods.started_at[pod_row])))
 
 
 class Judge:
@@ -101,6 +107,11 @@ class Judge:
     def _forget(self, key: str) -> None:
         if key in self._cache.pods.rows_by_key:
             self._cache.remove_pod(key)
+
+    def victim(self, key: str) -> Victim:
+        """A pod that stands on a node, as it was last observed."""
+        row = self._cache.pods.rows_by_key.get(key)
+        return Victim(key) if row is None else _victim(self._cache.view(), row)
 
     # ------------------------------------------------------------------ what we think of it
 

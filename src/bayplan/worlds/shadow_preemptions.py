@@ -6,6 +6,7 @@ victim's node. The two may be seen in either order. Takes both as they are seen;
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -20,24 +21,31 @@ from bayplan.model.well_known import DISRUPTION_TARGET
 MARKS_LAST_NS = 10 * MINUTE
 
 
+class Victim(NamedTuple):
+    """A pod that has to go; of two with the same importance (priority and start) either may be chosen."""
+
+    key: str
+    importance: tuple[int, int] = (0, 0)
+
+
 class Preempted(NamedTuple):
     """Who had to go from which node; `is_shared`: for several preemptors, and nobody knows who for whom."""
 
     node: str
-    victims: tuple[str, ...] = ()
+    victims: tuple[Victim, ...] = ()
     is_shared: bool = False
 
 
 class _Marked(NamedTuple):
     at: int
-    victim: str
+    victim: Victim
 
 
 class _Clearing(Struct, eq=False):
     """A node from which pods go, for as long as somebody waits for it."""
 
     node: str
-    victims: list[str]
+    victims: list[Victim]
     preemptors: set[str] = field(default_factory=set)  # all there ever were
     waiting: set[str] = field(default_factory=set)
 
@@ -51,9 +59,9 @@ class SeenPreemptions:
         self._by_preemptor: dict[str, _Clearing] = {}
         self._marked_at: dict[str, int] = {}  # by victim
 
-    def marked(self, victim: str, node: str, now: int) -> None:
+    def marked(self, victim: Victim, node: str, now: int) -> None:
         """A pod on the node is going because of a preemption."""
-        self._marked_at[victim] = now
+        self._marked_at[victim.key] = now
         clearing = self._by_node.get(node)
         if clearing is None:
             self._loose.setdefault(node, []).append(_Marked(now, victim))
@@ -99,6 +107,11 @@ class SeenPreemptions:
                 self._loose[node] = left
             else:
                 del self._loose[node]
+
+
+def are_interchangeable(ours: Collection[Victim], theirs: Collection[Victim]) -> bool:
+    """Whether one could as well have been chosen instead of the other: the same number of each importance."""
+    return Counter(victim.importance for victim in ours) == Counter(victim.importance for victim in theirs)
 
 
 def is_marked(pod: Pod, schedulers: Collection[str]) -> bool:

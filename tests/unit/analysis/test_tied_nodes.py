@@ -25,6 +25,12 @@ from bayplan.testing.pods import PodBuilder
 PROFILES = build_profiles(load_configuration(None))
 
 
+@pytest.fixture(params=[0, 64], ids=["follows every change", "follows few changes"])
+def follows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small clusters, in which one change would be many, are treated like large ones as well."""
+    monkeypatch.setattr(tied_nodes, "_ROWS_PER_CHANGE", request.param)
+
+
 def nodes(count: int) -> list[Node]:
     """All alike, the names not in the order of the rows."""
     return [node(f"n{number * 7 % count}").capacity(cpu="4", memory="8Gi", pods="110").obj() for number in range(count)]
@@ -48,6 +54,7 @@ def pods(count: int) -> list[Pod]:
     return [kind(pod(f"p{number}")).obj() for number, kind in enumerate(islice(cycle(kinds), count))]
 
 
+@pytest.mark.usefixtures("follows")
 @pytest.mark.parametrize("node_count", [5, 40, 200])
 @pytest.mark.parametrize("rule", ["name", "seed:5"])
 def test_the_same_names_as_computed_from_scratch(node_count: int, rule: str) -> None:
@@ -60,6 +67,7 @@ def test_the_same_names_as_computed_from_scratch(node_count: int, rule: str) -> 
     assert len({len(decision.ties) for decision in quick.decisions}) > 3
 
 
+@pytest.mark.usefixtures("follows")
 @pytest.mark.parametrize("name", ["basic", "mixed", "spread", "anti-affinity", "preempt"])
 def test_the_same_names_as_computed_from_scratch_in_workloads(name: str) -> None:
     """In *basic* every third pod finds a single node that its predecessor has made better than all others."""
@@ -71,6 +79,7 @@ def test_the_same_names_as_computed_from_scratch_in_workloads(name: str) -> None
     assert placed(reuse=True) == placed(reuse=False)
 
 
+@pytest.mark.usefixtures("follows")
 @pytest.mark.parametrize("rule", ["name", "seed:5", "seed:6"])
 def test_the_same_names_as_computed_from_scratch_while_nodes_change(rule: str) -> None:
     """Taints and sizes change between decisions on pods of several kinds."""
@@ -94,6 +103,7 @@ def test_the_same_names_as_computed_from_scratch_while_nodes_change(rule: str) -
     assert len({len(decision.ties) for decision in quick}) > 5
 
 
+@pytest.mark.usefixtures("follows")
 @pytest.mark.parametrize("bytes_max", [0, 10_000_000])
 def test_the_same_names_for_templates_in_turn(bytes_max: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each template has ties of its own, which are followed from one of its pods to the next, or begun anew."""

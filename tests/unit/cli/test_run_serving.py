@@ -86,6 +86,52 @@ def test_one_who_waits_is_ready_and_takes_over_when_the_leader_stops(unscheduled
 
 
 @pytest.mark.slow
+def test_it_runs_with_the_command_line_of_a_kubeadm_manifest(unscheduled: LiveCluster, tmp_path: Path) -> None:
+    """Where the cluster does not say whose certificates count, that is said, and all else works."""
+    who = str(unscheduled.kubeconfig)
+    flags = (f"--authentication-kubeconfig={who}", f"--authorization-kubeconfig={who}", "--leader-elect=true")
+    more = (f"--cert-dir={tmp_path / 'certificates'}", "--disabled-metrics=scheduler_pending_pods")
+    with running_scheduler(unscheduled.kubeconfig, tmp_path / "log", *flags, *more) as scheduler:
+        scheduler.wait_until_ready()
+        unscheduled.apply([SMALL])
+        scheduler.wait_for(lambda: node_of(unscheduled, "small") != "")
+        assert f"\nauthorization-kubeconfig={who}\n" in scheduler.ask("/flagz").text
+        assert "Paths: /configz /debug /flagz /healthz /livez /metrics /readyz\n" in scheduler.ask("/statusz").text
+        assert "scheduler_pending_pods{" not in scheduler.ask("/metrics").text
+        scheduler.wait_for(lambda: '"extension-apiserver-authentication\\" not found (404)"' in scheduler.log())
+        scheduler.send(signal.SIGTERM)
+        assert scheduler.exit_code() == 0
+    assert sorted(file.name for file in (tmp_path / "certificates").iterdir()) == [
+        "kube-scheduler.crt",
+        "kube-scheduler.key",
+    ]
+    assert (tmp_path / "certificates" / "kube-scheduler.key").stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.slow
+def test_a_file_that_asks_for_protobuf_gets_json(unscheduled: LiveCluster, tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.yaml"
+    protobuf = "application/vnd.kubernetes.protobuf"
+    file.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        f"clientConnection: {{contentType: {protobuf}, acceptContentTypes: '{protobuf},application/json'}}\n"
+    )
+    with running_scheduler(unscheduled.kubeconfig, tmp_path / "log", f"--config={file}") as scheduler:
+        unscheduled.apply([SMALL])
+        scheduler.wait_for(lambda: node_of(unscheduled, "small") != "")
+        assert scheduler.log().count("Speaking JSON with the API server") == 1
+
+
+@pytest.mark.slow
+def test_a_lookup_that_must_not_fail_ends_it(unscheduled: LiveCluster, tmp_path: Path) -> None:
+    flags = (f"--authentication-kubeconfig={unscheduled.kubeconfig}", "--authentication-tolerate-lookup-failure=false")
+    with running_scheduler(unscheduled.kubeconfig, tmp_path / "log", *flags) as scheduler:
+        assert scheduler.exit_code() == 2
+        assert "error: configmap extension-apiserver-authentication" in scheduler.log()
+        assert "Traceback" not in scheduler.log()
+
+
+@pytest.mark.slow
 def test_whoever_loses_the_lease_ends_with_code_1(unscheduled: LiveCluster, tmp_path: Path) -> None:
     timings = ("--leader-elect-lease-duration=3s", "--leader-elect-renew-deadline=2s", "--leader-elect-retry-period=1s")
     with running_scheduler(unscheduled.kubeconfig, tmp_path / "log", *timings) as scheduler:
@@ -110,6 +156,8 @@ def test_whoever_loses_the_lease_ends_with_code_1(unscheduled: LiveCluster, tmp_
         (["--tls-cert-file=x", "--tls-private-key-file=y"], "TLS cannot be set up for the secure port"),
         (["--tls-cipher-suites=TLS_ROT13"], "TLS cannot be set up for the secure port"),
         (["--bind-address=192.0.2.1"], "the secure port 192.0.2.1:"),
+        (["--client-ca-file=/nowhere"], "the authority of client certificates cannot be used"),
+        (["--requestheader-client-ca-file=/dev/null"], "the authority of client certificates cannot be used"),
     ],
 )
 def test_what_cannot_be_served_is_an_error_of_the_user(

@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import msgspec
 import pytest
-from tests.extending import Reply, serving
+from tests.extending import Reply, Request, serving
 from tests.support import cache_of
 
 from bayplan.client.extender_documents import KeptDocuments, encoded
@@ -302,6 +303,22 @@ def test_an_extender_that_hangs_costs_its_timeout() -> None:
     said = ask("filter", None, http_timeout_ns=50_000_000)
     text = 'Post "URL/filter": context deadline exceeded (Client.Timeout exceeded while awaiting headers)'
     assert said == text
+
+
+def test_extenders_are_asked_for_scores_at_the_same_time() -> None:
+    """Each answers only when all have been asked."""
+    all_asked = Barrier(3)
+
+    def answer(_: Request) -> Reply:
+        all_asked.wait(timeout=10)
+        return 200, [{"Host": "a", "Score": 1}]
+
+    with serving({"/ext/prioritize": answer}) as server:
+        extenders = [extender_for(server.url) for _ in range(3)]
+        waiting = [extender.begin_scores(info(), ["a"]) for extender in extenders]
+        assert [wait() for wait in waiting] == [[("a", 1)]] * 3
+        for extender in extenders:
+            extender.close()
 
 
 def test_trouble_is_reported_when_it_is_new() -> None:

@@ -46,7 +46,7 @@ def test_nodes_share_their_images() -> None:
 
 def test_the_memory_of_parts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """What comes again and again is not forgotten with the rest."""
-    monkeypatch.setattr(sharing, "GENERATION_MAX", 10)
+    monkeypatch.setattr(sharing, "LASTING_MAX", 10)
     shared, first = SharedParts(), made("first")
     shared.share(first)
     for number in range(50):
@@ -55,5 +55,25 @@ def test_the_memory_of_parts_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
         shared.share(each)
         assert each.metadata.labels == {"number": str(number)}
         assert each.spec.containers is first.spec.containers
-    assert len(shared._parts) <= 20
+    assert len(shared._lasting) <= 20
     assert len(shared._texts) <= 20
+
+
+def test_parts_with_times_do_not_crowd_out_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods that come second after second, all of one workload but for a single one that comes back at the end."""
+    monkeypatch.setattr(sharing, "LASTING_MAX", 10)
+    monkeypatch.setattr(sharing, "PASSING_MAX", 5)
+    shared, rare = SharedParts(), made("rare")
+    rare.metadata.labels = {"app": "rare"}
+    shared.share(rare)
+    for number in range(50):
+        each = pod(f"p{number}").labels(app="web").condition("Ready", "True", f"{number}").obj()
+        each.metadata.creation_timestamp = f"2026-01-01T00:00:{number:02}Z"
+        shared.share(each)
+        assert [condition.reason for condition in each.status.conditions] == [str(number)]
+    again = made("again")
+    again.metadata.labels = {"app": "rare"}
+    shared.share(again)
+    assert again.metadata.labels is rare.metadata.labels
+    assert len(shared._passing) <= 10
+    assert len(shared._times) <= 10

@@ -29,8 +29,9 @@ WITH_OTHERS = {
     "PodLevelResources": "InPlacePodLevelResourcesVerticalScaling",
 }
 
-#: What kube-scheduler v1.36 asks for: plugins/feature/feature.go, and everywhere else in pkg/scheduler.
+#: What kube-scheduler v1.36 asks for: plugins/feature/feature.go, everywhere else in pkg/scheduler, and its pages.
 READ_BY_UPSTREAM = """
+    ComponentFlagz ComponentStatusz
     DRAAdminAccess DRAConsumableCapacity DRADeviceBindingConditions DRADeviceTaintRules DRADeviceTaints
     DRAExtendedResource DRAListTypeAttributes DRANodeAllocatableResources DRAPartitionableDevices DRAPrioritizedList
     DRAResourceClaimDeviceStatus DRASchedulerFilterTimeout DRAWorkloadResourceClaims DynamicResourceAllocation

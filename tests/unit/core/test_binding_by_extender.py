@@ -122,3 +122,12 @@ def test_a_crowd_that_an_extender_rejected_sends_no_scout() -> None:
     while (decision := scheduler.decide(3 * SECOND)) is not None:
         found += [action.pod for action in decision.actions if isinstance(action, Bind)]
     assert found == ["default/alike-49"]
+
+
+def test_a_pod_backs_off_from_when_its_extender_had_failed() -> None:
+    """Five seconds of waiting for an extender are none of resting: upstream counts from the end of the attempt."""
+    scheduler = scheduler_with(Scripted("it hangs"))
+    decision = scheduler.decide(1, lambda: 5 * SECOND)
+    assert decision is not None
+    assert decision.ended_at == 5 * SECOND
+    assert scheduler.wake_at() == 7 * SECOND  # the whole second after six

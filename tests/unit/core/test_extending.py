@@ -12,10 +12,11 @@ from tests.preempting import default_profile
 from tests.support import cache_of
 
 from bayplan.core.cache import Cache
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.cycle import Attempt, attempt
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits, Unschedulable
-from bayplan.core.framework.extender import EXTENDER, FilterAnswer
+from bayplan.core.framework.extender import EXTENDER, FilterAnswer, ScoresToCome
 from bayplan.core.framework.verdict import CycleError
 from bayplan.testing.builders import node, pod
 
@@ -154,6 +155,24 @@ def test_several_extenders_add_up_and_one_without_an_answer_is_passed_over() -> 
     plain = totals(tried())
     found = tried(Scripted(None, {"a": 1}), Scripted(None, "broken"), Scripted(None, {"a": 2, "b": 1}))
     assert [total - before for total, before in zip(totals(found), plain, strict=True)] == [30, 10]
+
+
+def test_all_are_asked_for_scores_before_anybody_is_waited_for() -> None:
+    order: list[str] = []
+
+    class Slow(Scripted):
+        def begin_scores(self, pod: PodInfo, nodes: Sequence[str]) -> ScoresToCome:
+            order.append(f"ask {self.name}")
+            wait = super().begin_scores(pod, nodes)
+
+            def heard() -> Sequence[tuple[str, int]]:
+                order.append(f"hear {self.name}")
+                return wait()
+
+            return heard
+
+    tried(Slow(None, {"a": 1}, name="one"), Slow(None, "broken", name="two"), Slow(None, {}, name="three"))
+    assert order == ["ask one", "ask two", "ask three", "hear one", "hear two", "hear three"]
 
 
 def test_a_lone_node_is_not_scored() -> None:

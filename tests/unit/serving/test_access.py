@@ -6,19 +6,17 @@ import asyncio
 import json
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 from structlog.testing import capture_logs
+from tests.authorities import Authority
 
 from bayplan.client.contract import NotSentError, Response, Stream
 from bayplan.model.media_types import JSON
-from bayplan.serving.access import AccessControl, User, certificate_user
+from bayplan.serving.access import AccessControl, Memory
+from bayplan.serving.encryption import Encryption
+from bayplan.serving.users import Trust
 from bayplan.store.errors import ApiError
 
 TOKENS, ACCESS = "/apis/authentication.k8s.io/v1/tokenreviews", "/apis/authorization.k8s.io/v1/subjectaccessreviews"
@@ -67,9 +65,9 @@ class Reviewer:
 
 def verdict(access: AccessControl, path: str, token: str = "", certificate: bytes | None = None) -> tuple[int, str]:
     """Code and message; 200 if let in."""
-    authorization = f"Bearer {token}" if token else ""
+    headers = [("authorization", f"Bearer {token}")] if token else []
     try:
-        asyncio.run(access.admit("get", path, authorization, certificate))
+        asyncio.run(access.admit("get", path, headers, certificate))
     except ApiError as error:
         return error.code, error.message
     return 200, ""
@@ -187,23 +185,28 @@ def test_without_an_api_server_to_ask_only_open_paths_are_served() -> None:
     assert verdict(AccessControl(None), "/metrics")[0] == 403
 
 
-def _certificate(name: str, organization: str) -> bytes:
-    key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name(
-        [
-            x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization),
-            x509.NameAttribute(NameOID.COMMON_NAME, name),
-        ]
-    )
-    now = datetime.now(UTC)
-    builder = x509.CertificateBuilder().subject_name(subject).issuer_name(subject).public_key(key.public_key())
-    builder = builder.serial_number(1).not_valid_before(now).not_valid_after(now + timedelta(days=1))
-    return builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.DER)
-
-
-def test_a_client_certificate_names_user_and_groups() -> None:
-    certificate = _certificate("alice", "dev")
-    assert certificate_user(certificate) == User("alice", ("dev", "system:authenticated"))
-    reviewer = Reviewer()
-    assert verdict(AccessControl(reviewer), "/metrics", certificate=certificate) == (200, "")
+def test_a_client_certificate_is_enough_to_be_somebody() -> None:
+    authority, reviewer = Authority(), Reviewer()
+    trust = Trust(Encryption(None))
+    trust.believe_clients(authority.certificate)
+    access = AccessControl(reviewer, trust=trust)
+    certificate = authority.sign("alice").der
+    assert verdict(access, "/metrics", certificate=certificate) == (200, "")
     assert [path for path, _ in reviewer.asked] == [ACCESS]
+
+
+def test_a_certificate_of_nobody_who_is_known_is_not_anonymous() -> None:
+    certificate = Authority().sign("alice").der
+    assert verdict(AccessControl(Reviewer()), "/metrics", certificate=certificate) == (401, "Unauthorized")
+    assert verdict(AccessControl(Reviewer()), "/metrics", "good", certificate) == (200, "")
+
+
+def test_answers_hold_as_long_as_flags_say() -> None:
+    now = 0.0
+    reviewer = Reviewer(allowed=frozenset())
+    access = AccessControl(reviewer, memory=Memory(token_s=5, authorized_s=99, unauthorized_s=1), clock=lambda: now)
+    asked = []
+    for now in (0.0, 0.9, 1.1, 5.1):  # noqa: B007 - the clock reads it
+        verdict(access, "/metrics", "good")
+        asked.append(len(reviewer.asked))
+    assert asked == [2, 2, 3, 5]

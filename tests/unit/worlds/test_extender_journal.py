@@ -21,7 +21,7 @@ VERBS: Any = {"filter_verb": "filter", "prioritize_verb": "prioritize", "preempt
 
 
 def answers_of(extender: Any) -> list[Any]:
-    return [extender.ask_filter(INFO, ["a"]), extender.ask_scores(INFO, ["a"]), extender.ask_victims(INFO, {})]
+    return [extender.ask_filter(INFO, ["a"]), extender.begin_scores(INFO, ["a"])(), extender.ask_victims(INFO, {})]
 
 
 def test_what_was_answered_is_answered_again() -> None:
@@ -61,4 +61,4 @@ def test_a_question_that_was_not_asked_then_is_an_error() -> None:
     (replaying,) = replayed_extenders([Extender(url_prefix="http://e", **VERBS)])
     replaying.answers.append({"name": "http://e", "verb": "filter", "answer": {}})
     with pytest.raises(CycleError, match="the journal has no answer of extender http://e to prioritize here"):
-        replaying.ask_scores(INFO, [])
+        replaying.begin_scores(INFO, [])()

@@ -21,7 +21,7 @@ from bayplan.core.events import BindAnswered, Event, ObjectAdded
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.testing import LiveCluster, cluster
-from bayplan.testing.builders import namespace, node, pod
+from bayplan.testing.builders import budget, namespace, node, pod
 from bayplan.worlds.live import UNANSWERED_BINDINGS_MAX, LiveWorld, SystemClock
 
 NODE, POD, NAMESPACE = node("n").obj(), pod("p").obj(), namespace("ns").obj()
@@ -59,7 +59,7 @@ class Endless:
     def observe(self, event: Event, now: int) -> None:
         self.observed.append(event)
 
-    def decide(self, now: int) -> Decision | None:
+    def decide(self, now: int, clock: Callable[[], int] | None = None) -> Decision | None:
         self.decided += 1
         bind = Bind(f"ns/{self.decided}", str(self.decided), "n")
         return Decision(bind.pod, Outcome.ASSUMED, "n", actions=(bind,))
@@ -154,7 +154,7 @@ class Meddling:
 
     def __init__(self, client: ApiClient, forbidden: str = "") -> None:
         self._client = client
-        self._forbidden = forbidden
+        self.forbidden = forbidden
         self._broken = asyncio.Event()
         self.refused = 0  # watches that went on from a version were refused with 410
 
@@ -163,13 +163,13 @@ class Meddling:
         self._broken.set()
 
     async def request(self, method: str, path: str, body: bytes = b"", **options: Any) -> Response:
-        if self._forbidden and self._forbidden in path:
+        if self.forbidden and self.forbidden in path:
             return Response(403, b'{"message": "forbidden"}', {})
         return await self._client.request(method, path, body, **options)
 
     @asynccontextmanager
     async def stream(self, path: str, *, idle_timeout_s: float | None = None) -> AsyncIterator[Stream]:
-        if self._forbidden and self._forbidden in path:
+        if self.forbidden and self.forbidden in path:
             yield Refusal(403)
         elif self._broken.is_set() and "sendInitialEvents" not in path:
             self.refused += 1
@@ -344,6 +344,21 @@ def test_pods_are_bound_though_a_kind_is_forbidden(forbidden: str) -> None:
         assert trouble.startswith(f"missing permission: verbs list and watch on {forbidden} in API group")
 
     play(scene, forbidden=forbidden)
+
+
+def test_a_server_that_refuses_everything_while_it_starts_is_asked_again() -> None:
+    """Else preemption would not know of budgets, and pods not of their volumes."""
+
+    async def scene(api: LiveCluster, client: Meddling) -> None:
+        api.apply(budget("budget").manifest().dict())
+        running = Running(api, client)
+        async with running.at_work():
+            await until(lambda: len(running.troubles) == len(kinds_to_watch(load_configuration(None))))
+            client.forbidden = ""
+            await until(lambda: running.world.is_synced)
+            assert "default/budget" in running.world.objects("PodDisruptionBudget")
+
+    play(scene, forbidden="/")
 
 
 def test_without_the_right_to_see_nodes_nothing_is_bound() -> None:

@@ -247,6 +247,19 @@ class TestPreemptions:
     def test_equally_cheap_victims(self) -> None:
         stage = two_full_nodes()
         assert self.play(stage, "w", "b") == {Agreement.TIED: 1}
+
+    @pytest.mark.parametrize(
+        ("other_priority", "agreements"),
+        [(0, {Agreement.SAME, Agreement.TIED}), (5, {Agreement.SAME, Agreement.DIFFERENT})],
+        ids=["equally important", "one more important"],
+    )
+    def test_which_of_two_pods_on_a_node_goes(self, other_priority: int, agreements: set[Agreement]) -> None:
+        """Of equally important pods it depends on how they came to upstream's list which of them goes."""
+        found: set[Agreement] = set()
+        for name, priority in (("v", other_priority), ("w", 0)):
+            stage = Stage(node("a").capacity(cpu="4"), victim("v", "a", other_priority), victim("w", "a"))
+            found |= self.play(stage, name, "a", priority).keys()
+        assert found == agreements
         assert stage.placements == {Agreement.SAME: 1}
         assert stage.where("v") == "a", "nobody is gone but in truth"
 

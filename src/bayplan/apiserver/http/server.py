@@ -22,13 +22,15 @@ class TlsFiles(NamedTuple):
     key: Path
 
 
-def listening_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens; port 0 means any free one. Raises OSError."""
+def listening_socket(host: str, port: int, *, is_shared: bool = False) -> socket.socket:
+    """A socket that listens; port 0 means any free one. Others may listen there too if it is shared. Raises OSError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # Named, because asyncio only then has small pieces sent at once; otherwise each answer may wait 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if is_shared:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listening.bind((host, port))
         listening.listen(1024)
     except OSError:

@@ -12,7 +12,7 @@ Shape vocabulary used in every docstring and comment of the core:
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,17 @@ def every_row(count: int) -> RowArray:
     rows = np.arange(count, dtype=np.intp)
     rows.flags.writeable = False
     return rows
+
+
+def are_given(rows: Rows, count: int) -> TypeGuard[RowArray]:
+    """Whether rows are given one by one; False where they are all, in order."""
+    return not isinstance(rows, slice) and rows is not every_row(count)
+
+
+def column_at(rows: Rows, column: NDArray[Item]) -> NDArray[Item]:
+    """(rows,) out of (nodes,), which may be the column itself: read-only."""
+    # No row lies outside; checking takes longer.
+    return column.take(rows, mode="clip") if are_given(rows, len(column)) else column
 
 
 def with_room(array: NDArray[Item], length: int, fill: int = 0) -> NDArray[Item]:

@@ -11,12 +11,12 @@ being by one pass over the pod table when first asked for, and follow every chan
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, with_room
+from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray, row_array, row_mask, with_room
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.pods import PodTable
 from bayplan.core.columns.shapes import Identity, PodShape, Shapes
@@ -87,32 +87,54 @@ class NodeCounts:
 _NOBODY: Mapping[int, NodeCounts] = {}
 
 
+class IdentityIndex:
+    """Identities by each of their labels. Reads the vocabulary when asked, so that pods that come cost nothing."""
+
+    def __init__(self, identities: Vocabulary[Identity]) -> None:
+        self.identities = identities
+        self._indexed_count = 0
+        self._by_label: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+
+    def having(self, label: tuple[str, str] | None) -> Sequence[int]:
+        """Ids of the identities with the label, or of all, in order; a list that only grows."""
+        values = self.identities.values
+        if label is None:
+            return range(len(values))
+        for identity_id in range(self._indexed_count, len(values)):
+            for own_label in values[identity_id].labels:
+                self._by_label[own_label].append(identity_id)
+        self._indexed_count = len(values)
+        return self._by_label.get(label, ())
+
+
 class PodCounter:
     """Pods on each node that a key counts."""
 
-    def __init__(self, key: CounterKey, identities: Vocabulary[Identity]) -> None:
+    def __init__(self, key: CounterKey, identities: IdentityIndex) -> None:
         self.key = key
         self._identities = identities
-        self._matches: list[bool] = []
+        self._tested_count = 0  # of the identities that have what is wanted
+        self._matching_ids: set[int] = set()
         telling = telling_requirement(match.selector for match in key.matches)
         self._wanted = (telling.key, telling.values[0]) if telling is not None and len(telling.values) == 1 else None
         self.nodes = NodeCounts(np.zeros(0, dtype=np.int32))
 
     def matches(self, identity_id: int) -> bool:
-        self._catch_up()
-        return self._matches[identity_id]
+        return identity_id in self.matching_ids()
 
     def matching(self) -> BoolArray:
         """(identities + 1,) which identities match; the last entry answers for id -1."""
-        self._catch_up()
-        return np.array([*self._matches, False], dtype=np.bool_)
+        return row_mask(row_array(list(self.matching_ids())), len(self._identities.identities.values) + 1)
 
-    def _catch_up(self) -> None:
-        values, wanted = self._identities.values, self._wanted
-        for identity in values[len(self._matches) :]:
-            # Most identities lack the label; to see that takes less than to test them.
-            may_match = wanted is None or wanted in identity.labels
-            self._matches.append(may_match and all(match.accepts(identity) for match in self.key.matches))
+    def matching_ids(self) -> set[int]:
+        """To be read only."""
+        values = self._identities.identities.values
+        candidates = self._identities.having(self._wanted)
+        for identity_id in candidates[self._tested_count :]:
+            if all(match.accepts(values[identity_id]) for match in self.key.matches):
+                self._matching_ids.add(identity_id)
+        self._tested_count = len(candidates)
+        return self._matching_ids
 
 
 class Counters:
@@ -121,9 +143,10 @@ class Counters:
     def __init__(self, shapes: Shapes, pods: PodTable) -> None:
         self._shapes = shapes
         self._pods = pods
+        self._identities = IdentityIndex(shapes.identities)
         self._pod_counters: dict[CounterKey, PodCounter] = {}
         self._counter_index: SelectorIndex[PodCounter] = SelectorIndex()
-        self._followers: dict[int, list[PodCounter]] = {}  # identity -> counters it belongs to
+        self._followers: dict[int, list[PodCounter]] = {}  # identity of pods that were on a node -> counters
         self.terms: Vocabulary[CarriedTerm] = Vocabulary()
         self._term_index = TermIndex(self.terms)
         self._shapes_carrying: defaultdict[int, list[PodShape]] = defaultdict(list)  # by term
@@ -138,12 +161,14 @@ class Counters:
         key = CounterKey(matches, skip_terminating, below)
         counter = self._pod_counters.get(key)
         if counter is None:
-            counter = self._pod_counters[key] = PodCounter(key, self._shapes.identities)
-            counter.nodes = NodeCounts(self._count_where(counter.matching(), key))
+            counter = self._pod_counters[key] = PodCounter(key, self._identities)
             self._counter_index.add(counter, *(match.selector for match in matches))
-            for identity_id, followers in self._followers.items():
-                if counter.matches(identity_id):
-                    followers.append(counter)
+            # The first pod of its kind asks about pods that nobody has seen yet.
+            seen = [identity_id for identity_id in counter.matching_ids() if identity_id in self._followers]
+            if seen:
+                counter.nodes = NodeCounts(self._count_where(counter.matching(), key))
+            for identity_id in seen:
+                self._followers[identity_id].append(counter)
         return counter
 
     def carriers(self, term_id: int) -> NodeCounts:

@@ -7,7 +7,7 @@ for `np.bincount`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -22,11 +22,13 @@ class LabelColumn:
 
     __slots__ = ("_buffer", "_domain_count", "_existing", "_holders", "_places", "_present", "ids", "values", "version")
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, values: Sequence[str | None]) -> None:
+        """Of the nodes in order; None where a node lacks the key."""
         self.values: Vocabulary[str] = Vocabulary()
-        self._buffer: IdArray = np.full(max(count, 1), ABSENT, dtype=np.int32)
-        self.ids: IdArray = self._buffer[:count]
-        self._holders: list[int] = []  # nodes that have each value
+        ids = [ABSENT if value is None else self.values.id(value) for value in values]
+        self._buffer: IdArray = np.array(ids or [ABSENT], dtype=np.int32)
+        self.ids: IdArray = self._buffer[: len(values)]
+        self._holders: list[int] = np.bincount(self.ids[self.ids != ABSENT]).tolist()  # nodes that have each value
         self.version = 0  # grows when any node's value changes
         self._present: tuple[int, BoolArray] | None = None
         self._existing: tuple[int, BoolArray] | None = None
@@ -108,11 +110,7 @@ class NodeLabels:
     def column(self, key: str) -> LabelColumn:
         column = self._columns.get(key)
         if column is None:
-            column = self._columns[key] = LabelColumn(len(self._labels))
-            for row, labels in enumerate(self._labels):
-                value = labels.get(key)
-                if value is not None:
-                    column.set(row, value)
+            column = self._columns[key] = LabelColumn([labels.get(key) for labels in self._labels])
         return column
 
     def set(self, row: int, labels: Mapping[str, str]) -> None:

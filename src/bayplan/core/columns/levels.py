@@ -11,15 +11,17 @@ from collections.abc import Callable, Hashable
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, FloatArray, IntArray, RowArray
+from bayplan.core.columns import ALL_ROWS, DENSE, BoolArray, FloatArray, IntArray, RowArray, Rows
 from bayplan.core.columns.nodes import NodeTable
 
 #: Percentages of smaller amounts come out of floats as out of whole numbers. A hundredfold part is below 2**52, so it
 #: is a float. A percentage that is not whole lies more than 2**-45 below the next whole number, which is at most 100;
 #: there floats are 2**-46 apart, so that rounding does not reach it.
 EXACT_BELOW = 1 << 45
-#: With more changed rows than this all of them are read anew.
-FEW_ROWS = 16
+#: Up to so many changed rows are read one by one, which costs less than array code for so few.
+FEW_ROWS = 4
+#: With more changed node objects than this all rows are read anew.
+CHANGED_NODES_MAX = 16
 
 
 class Levels:
@@ -33,11 +35,12 @@ class Levels:
         self.capacities: FloatArray = np.zeros((0, 0))  # (resources, nodes)
         self.used: FloatArray = self.capacities  # (resources, nodes)
         self.free: IntArray = np.zeros((0, 0), dtype=np.int64)  # (resources, nodes) in whole numbers
+        self._least_free: list[int] = []  # (resources,) no row has less; some may have had
         #: (resources, nodes) a hundred times what is free; of cpu and memory by the minima that the scheduler supposes
         self.room: FloatArray = self.capacities
         self._offered_by_all: list[bool] = []  # (resources,) whether every node has some, and always had
         self._offered: dict[tuple[int, ...], bool] = {}
-        self._kept: dict[Hashable, tuple[IntArray, Callable[[int], int]]] = {}
+        self._kept: dict[Hashable, tuple[IntArray, Callable[[Rows], IntArray], Callable[[int], int]]] = {}
 
     def now(self) -> Levels | None:
         """Itself, brought up to date; None where floats would not do."""
@@ -50,7 +53,7 @@ class Levels:
         elif news == 1:
             self._read(log.last)
         elif news:
-            self._read_some(log.since(self._usage_position) if news <= FEW_ROWS else None)
+            self._read_some(log.since(self._usage_position))
         self._usage_position = log.position
         return self if self._are_exact else None
 
@@ -61,13 +64,17 @@ class Levels:
             known = self._offered[resources] = all(self._offered_by_all[resource] for resource in resources)
         return known
 
+    def all_have(self, resource: int, amount: int) -> bool:
+        """Whether every node is known to have so much free; it may be so without being known."""
+        return self._least_free[resource] >= amount
+
     def _follow_nodes(self, position: tuple[int, int, int]) -> None:
         """Node objects have changed, and perhaps pods have come or gone."""
         nodes, known = self._nodes, self._position
         self._position = position
         changed = nodes.spec_changes.since(known[0]) if position[1:] == known[1:] else None
         moved = nodes.usage_changes.since(self._usage_position)
-        if changed is None or moved is None or len(changed) + len(moved) > FEW_ROWS:
+        if changed is None or moved is None or len(changed) > CHANGED_NODES_MAX:
             self._read_all()
             return
         for row in set(changed.tolist()):
@@ -86,17 +93,19 @@ class Levels:
             self._kept.clear()
 
     def _read_some(self, changed: RowArray | None) -> None:
-        if changed is None:
+        if changed is not None and len(changed) <= FEW_ROWS:
+            for row in set(changed.tolist()):
+                self._read(row)
+        elif changed is not None and DENSE * len(changed) < self._nodes.count:
+            self._read_many(changed)
+        else:
             self._read_all()
-            return
-        for row in set(changed.tolist()):
-            self._read(row)
 
-    def kept(self, key: Hashable, for_all: Callable[[], IntArray], for_one: Callable[[int], int]) -> IntArray:
+    def kept(self, key: Hashable, of_rows: Callable[[Rows], IntArray], of_one: Callable[[int], int]) -> IntArray:
         """(nodes,) what follows from a node's levels alone; worked out once, and then for rows that change."""
         known = self._kept.get(key)
         if known is None:
-            known = self._kept[key] = (for_all(), for_one)
+            known = self._kept[key] = (of_rows(ALL_ROWS), of_rows, of_one)
         return known[0]
 
     def _read_all(self) -> None:
@@ -105,6 +114,7 @@ class Levels:
         self.capacities = np.where(alive, nodes.allocatable.T, 1).astype(np.float64)
         self.used = nodes.requested.T.astype(np.float64)
         self.free = np.ascontiguousarray((nodes.allocatable - nodes.requested).T)
+        self._least_free = [int(free.min(initial=EXACT_BELOW)) for free in self.free]
         self.room = self.capacities - self.used
         self.room[:2] = self.capacities[:2] - nodes.nonzero_requested.T
         self.room *= 100.0
@@ -120,10 +130,26 @@ class Levels:
         requested: list[int] = nodes.requested[row].tolist()
         supposed: list[int] = nodes.nonzero_requested[row].tolist() + requested[2:]
         for resource, taken in enumerate(requested):
+            free = nodes.allocatable.item(row, resource) - taken
             self.used[resource, row] = taken
-            self.free[resource, row] = nodes.allocatable.item(row, resource) - taken
+            self.free[resource, row] = free
+            self._least_free[resource] = min(self._least_free[resource], free)
             self.room[resource, row] = 100.0 * (self.capacities.item(resource, row) - supposed[resource])
         if max(*requested, *supposed) >= EXACT_BELOW:
             self._are_exact = False
-        for values, for_one in self._kept.values():
-            values[row] = for_one(row)
+        for values, _, of_one in self._kept.values():
+            values[row] = of_one(row)
+
+    def _read_many(self, rows: RowArray) -> None:
+        """The same for several rows, some perhaps several times."""
+        nodes = self._nodes
+        requested = nodes.requested[rows].T
+        supposed = np.concatenate((nodes.nonzero_requested[rows].T, requested[2:]))
+        self.used[:, rows] = requested
+        free = self.free[:, rows] = nodes.allocatable[rows].T - requested
+        self._least_free = np.minimum(self._least_free, free.min(axis=1)).tolist()
+        self.room[:, rows] = 100.0 * (self.capacities[:, rows] - supposed)
+        if max(requested.max(), supposed.max()) >= EXACT_BELOW:
+            self._are_exact = False
+        for values, of_rows, _ in self._kept.values():
+            values[rows] = of_rows(rows)

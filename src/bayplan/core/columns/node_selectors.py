@@ -161,11 +161,12 @@ def _match_label(column: LabelColumn, requirement: LabelRequirement) -> BoolArra
 
 
 def _has_value(column: LabelColumn, values: Iterable[str]) -> BoolArray:
+    value_ids = [value_id for value_id in map(column.values.find, values) if value_id != ABSENT]
+    if len(value_ids) == 1:
+        has_it: BoolArray = column.ids == value_ids[0]
+        return has_it
     accepted = np.zeros(column.domains + 1, dtype=np.bool_)  # the last entry answers for id -1
-    for value in values:
-        value_id = column.values.find(value)
-        if value_id != ABSENT:
-            accepted[value_id] = True
+    accepted[value_ids] = True
     return accepted[column.ids]
 
 

@@ -7,8 +7,8 @@ answer means for the attempt is decided in `core.extending`, `core.preemption.ex
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import ClassVar, Protocol, TypeAlias
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.model.structs import Struct
@@ -51,6 +51,10 @@ class ChosenVictims(Struct, frozen=True):
     violations: int = 0
 
 
+#: Waits for nodes with scores, as they come: from 0 to 10 by convention, which nobody checks. Raises CycleError.
+ScoresToCome: TypeAlias = Callable[[], Sequence[tuple[str, int]]]
+
+
 class Extender(Protocol):
     """Asked in the order of the profile. Each `ask` raises CycleError when there is no answer."""
 
@@ -81,8 +85,8 @@ class Extender(Protocol):
 
     def ask_filter(self, pod: PodInfo, nodes: Sequence[str]) -> FilterAnswer: ...
 
-    def ask_scores(self, pod: PodInfo, nodes: Sequence[str]) -> Sequence[tuple[str, int]]:
-        """Nodes with scores, as they come: from 0 to 10 by convention, which nobody checks."""
+    def begin_scores(self, pod: PodInfo, nodes: Sequence[str]) -> ScoresToCome:
+        """Ask, and return at once, so that several can be asked at the same time."""
 
     def ask_victims(self, pod: PodInfo, victims: Mapping[str, Victims]) -> Mapping[str, ChosenVictims]:
         """Both by node."""

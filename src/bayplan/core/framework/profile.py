@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from bayplan.core.columns import IntArray, RowArray, row_array
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import DefaultPreemptionArgs
 from bayplan.core.framework.contract import (
     BindPlugin,
@@ -92,13 +93,13 @@ class Profile:
         return self.filter[len(self.local_filters) :]
 
     @cached_property
-    def local_pre_filters(self) -> tuple[PreFilterPlugin, ...]:
+    def local_pre_filters(self) -> dict[str, PreFilterPlugin]:
         local = {plugin.name for plugin in self.local_filters}
-        return tuple(plugin for plugin in self.pre_filter if plugin.name in local)
+        return {plugin.name: plugin for plugin in self.pre_filter if plugin.name in local}
 
     @cached_property
     def later_pre_filters(self) -> tuple[PreFilterPlugin, ...]:
-        return tuple(plugin for plugin in self.pre_filter if plugin not in self.local_pre_filters)
+        return tuple(plugin for plugin in self.pre_filter if plugin.name not in self.local_pre_filters)
 
     @cached_property
     def asks_later_about_each_pod(self) -> bool:
@@ -107,8 +108,12 @@ class Profile:
         return any(plugin.name not in prepared for plugin in self.later_filters)
 
     @cached_property
-    def selective(self) -> dict[str, SelectivePlugin]:
-        return {plugin.name: plugin for plugin in self.pre_filter if isinstance(plugin, SelectivePlugin)}
+    def _later_concerns(self) -> tuple[tuple[PreFilterPlugin, Callable[[PodInfo], bool] | None], ...]:
+        return tuple((it, it.concerns if isinstance(it, SelectivePlugin) else None) for it in self.later_pre_filters)
+
+    def later_pre_filters_for(self, pod: PodInfo) -> list[PreFilterPlugin]:
+        """Those that may have something to do for such pods."""
+        return [plugin for plugin, concerns in self._later_concerns if concerns is None or concerns(pod)]
 
     @cached_property
     def lacks_pre_filter(self) -> bool:

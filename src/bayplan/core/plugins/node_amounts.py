@@ -8,11 +8,12 @@ change their own intermediate results in place (`+=`), never what they were give
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, every_row
+from bayplan.core.columns import IntArray, Item, Rows, are_given, column_at
 from bayplan.core.columns.levels import Levels
 from bayplan.core.snapshot import View
 
@@ -22,20 +23,9 @@ Amounts: TypeAlias = Any
 Columns: TypeAlias = slice | list[int]
 
 
-def are_given(rows: Rows, count: int) -> TypeGuard[RowArray]:
-    """Whether rows are given one by one; False where they are all, in order."""
-    return not isinstance(rows, slice) and rows is not every_row(count)
-
-
 def amounts_at(rows: Rows, resource: int, table: IntArray) -> IntArray:
     """(rows,) one resource out of a (nodes, resources) table. Of all rows it is the table's own column: read-only."""
     return column_at(rows, table[:, resource])
-
-
-def column_at(rows: Rows, column: IntArray) -> IntArray:
-    """(rows,) out of (nodes,), which may be the column itself: read-only."""
-    # No row lies outside; checking takes longer.
-    return column.take(rows, mode="clip") if are_given(rows, len(column)) else column
 
 
 def levels_of(view: View, resources: tuple[int, ...]) -> Levels | None:
@@ -51,9 +41,9 @@ def columns_of(resources: tuple[int, ...]) -> Columns:
     return slice(start, start + count) if [*resources] == [*range(start, start + count)] else [*resources]
 
 
-def levels_at(rows: Rows, columns: Columns, levels: FloatArray) -> FloatArray:
+def levels_at(rows: Rows, columns: Columns, levels: NDArray[Item]) -> NDArray[Item]:
     """(resources, rows) out of (resources, nodes). It may be the levels themselves: read-only."""
-    found: FloatArray = levels[columns]
+    found: NDArray[Item] = levels[columns]
     return found.take(rows, axis=1, mode="clip") if are_given(rows, levels.shape[1]) else found
 
 

@@ -12,7 +12,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, row_array
+from bayplan.core.columns import FloatArray, IntArray, RowArray, Rows, column_at, row_array
 from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
@@ -21,7 +21,6 @@ from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, dev
 from bayplan.core.plugins.node_amounts import (
     Amounts,
     amounts_at,
-    are_given,
     columns_of,
     levels_at,
     levels_of,
@@ -103,16 +102,17 @@ class NodeResourcesBalancedAllocation:
 
 
 def _scores_by_levels(state: BalanceState, levels: Levels, rows: Rows) -> IntArray:
-    """(rows,) scores of nodes that have some of every resource. How even nodes are without the pod is kept."""
+    """(rows,) scores of nodes that have some of every resource. How uneven nodes are without the pod is kept."""
     resources, columns = state.columns, columns_of(state.columns)
     before = levels.kept(
-        ("evenness", resources),
-        lambda: _evenness_of_nodes(levels.used[columns], levels.capacities[columns]),
-        lambda row: _evenness_of_node(levels, resources, row),
+        ("unevenness", resources),
+        lambda at: -_evenness_of_nodes(levels_at(at, columns, levels.used), levels_at(at, columns, levels.capacities)),
+        lambda row: -_evenness_of_node(levels, resources, row),
     )
     with_pod = levels_at(rows, columns, levels.used) + state.requests
     after = _evenness_of_nodes(with_pod, levels_at(rows, columns, levels.capacities))
-    scores: IntArray = improvement(after, before[rows] if are_given(rows, len(before)) else before)
+    after += column_at(rows, before)
+    scores: IntArray = _as_scores(after)
     return scores
 
 
@@ -146,17 +146,20 @@ def evenness(shares: Sequence[float] | FloatArray) -> Amounts:
 
 def improvement(after: Amounts, before: Amounts) -> Amounts:
     """The score in 50..100: a half, and half of what lies within 0..100. Nothing negative is divided."""
-    scores = after - before
-    scores += HALF_SCORE + 2 * HALF_SCORE
-    scores >>= 1
-    return scores
+    return _as_scores(after - before)
+
+
+def _as_scores(differences: Amounts) -> Amounts:
+    differences += HALF_SCORE + 2 * HALF_SCORE
+    differences >>= 1
+    return differences
 
 
 def _deviation(shares: Sequence[float] | FloatArray) -> Amounts:
     """The standard deviation, in upstream's order of operations."""
     if len(shares) == 2:
         distance = abs(shares[0] - shares[1])
-        distance /= 2
+        distance *= 0.5  # as good as upstream's division by 2, and twice as fast
         return distance
     mean = sum(shares) / len(shares)
     squares = sum((part - mean) * (part - mean) for part in shares)

@@ -16,7 +16,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, FloatArray, IntArray, RowArray, Rows, row_array
+from bayplan.core.columns import ABSENT, BoolArray, FloatArray, IntArray, RowArray, Rows, column_at, row_array
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.resources import (
@@ -43,7 +43,6 @@ from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, dev
 from bayplan.core.plugins.node_amounts import (
     Amounts,
     amounts_at,
-    column_at,
     columns_of,
     levels_at,
     levels_of,
@@ -90,6 +89,8 @@ class FilterState(NamedTuple):
     """What the pod cannot do without."""
 
     demands: tuple[Demand, ...]
+    columns: tuple[int, ...]  # of the demands
+    amounts: IntArray  # (demands, 1)
 
 
 class ScoredResource(NamedTuple):
@@ -107,6 +108,7 @@ class ScoreState(NamedTuple):
     columns: tuple[int, ...]  # of the resources
     hundredfold_requests: FloatArray  # (resources, 1)
     weights: FloatArray | None  # (resources, 1); None where all are 1
+    total_weight: int
     devices: tuple[DeviceBacked, ...] = ()  # those among them that may come as devices
 
 
@@ -129,13 +131,17 @@ class NodeResourcesFit:
 
     def pre_filter(self, pod: PodInfo, view: View) -> Ready:
         demands = self._demands(pod.shape.requests.asked, view.nodes.resources, view.objects.devices)
-        return Ready(FilterState(demands))
+        amounts = np.array([[demand.amount] for demand in demands], dtype=np.int64)
+        return Ready(FilterState(demands, tuple([demand.resource for demand in demands]), amounts))
 
     def filter(self, state: FilterState, view: View, rows: Rows) -> IntArray:
         if not isinstance(rows, slice) and len(rows) == 1:
             return np.array([self.filter_one(state, view, rows.item())], dtype=np.int64)
         nodes, usage = view.nodes, view.usage
-        codes: IntArray = (usage.pod_counts[rows] >= nodes.allowed_pods[rows]).astype(np.int64)  # TOO_MANY_PODS_BIT
+        too_many = column_at(rows, usage.pod_counts) >= column_at(rows, nodes.allowed_pods)
+        codes: IntArray = too_many.astype(np.int64)  # TOO_MANY_PODS_BIT
+        if not state.demands or _is_enough_free(state, view, rows):
+            return codes
         for demand in state.demands:
             short = free_at(view, rows, demand.resource) < demand.amount
             if np.count_nonzero(short):
@@ -180,6 +186,7 @@ class NodeResourcesFit:
             columns,
             hundredfold_requests=np.array([[100.0 * entry.request] for entry in resources]),
             weights=np.array([[float(entry.weight)] for entry in resources]) if weighed else None,
+            total_weight=sum([entry.weight for entry in resources]),
             devices=device_backed(configured, columns, view),
         )
 
@@ -274,6 +281,16 @@ class NodeResourcesFit:
         )
 
 
+def _is_enough_free(state: FilterState, view: View, rows: Rows) -> bool:
+    """Whether all of the rows are known to have enough of everything."""
+    levels = view.levels.now() if view.levels is not None else None
+    if levels is None:
+        return False
+    if all(levels.all_have(demand.resource, demand.amount) for demand in state.demands):
+        return True
+    return not np.count_nonzero(levels_at(rows, columns_of(state.columns), levels.free) < state.amounts)
+
+
 def free_at(view: View, rows: Rows, resource: int) -> IntArray:
     """(rows,) what pods leave of a resource."""
     levels = view.levels.now() if view.levels is not None else None
@@ -303,15 +320,16 @@ def amounts_of(state: ScoreState, view: View, rows: Rows) -> tuple[list[IntArray
 def scores_by_levels(percentages: Percentages, state: ScoreState, levels: Levels, rows: Rows) -> IntArray:
     """(rows,) the weighted mean of what a strategy makes of levels; all resources at once: (resources, rows)."""
     columns = columns_of(state.columns)
-    capacities = levels_at(rows, columns, levels.capacities)
     free = levels_at(rows, columns, levels.room) - state.hundredfold_requests
-    if free.min(initial=0.0) < 0.0:
+    if free.min(initial=0.0) < 0.0:  # looking takes a fifth of the time
         np.maximum(free, 0.0, out=free)
-    scores = percentages(capacities, free)
+    scores = percentages(levels_at(rows, columns, levels.capacities), free)
     if state.weights is not None:
         scores *= state.weights
-    totals: FloatArray = sum(scores[1:], start=scores[0])
-    totals /= sum(entry.weight for entry in state.resources)
+    totals: FloatArray = scores[0]
+    for more in scores[1:]:
+        totals += more
+    totals /= state.total_weight
     return totals.astype(np.int64)
 
 

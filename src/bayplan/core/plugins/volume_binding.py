@@ -201,8 +201,8 @@ class VolumeBinding(SelectiveScorePlugin):
     def reserve(self, pod: PodInfo, view: View, node_row: int) -> list[PersistentVolume | PersistentVolumeClaim]:
         """Volumes kept for the pod's claims, and claims selected the node."""
         prepared = self.pre_filter(pod, view) if self.concerns(pod) else SKIP
-        if not isinstance(prepared, Ready):
-            return []
+        if not isinstance(prepared, Ready) or not prepared.state.delayed:
+            return []  # bound claims stay as they are
         return assumed(self.volumes_on(prepared.state, view, node_row), view.nodes.names[node_row])
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
@@ -315,6 +315,8 @@ class _Errors:
 def _find(state: BindingState, view: View) -> Findings:
     errors = _Errors()
     codes = _judge_bound(view, state.bound, errors)
+    if not state.delayed:
+        return Findings(errors.instead_of(codes), tuple(errors.messages), (), (), match_claims(view.nodes, (), ()), ())
     selected = [claim for claim in state.delayed if SELECTED_NODE in claim.metadata.annotations]
     to_match = sorted(
         (claim for claim in state.delayed if SELECTED_NODE not in claim.metadata.annotations),
@@ -356,7 +358,7 @@ def _judge_bound(view: View, claims: Iterable[PersistentVolumeClaim], errors: _E
         if volume is None:
             codes[undecided] = CODE_MISSING
             break
-        codes[undecided & ~_reachable(view, volume, undecided, errors)] = CODE_NODE
+        np.putmask(codes, undecided & ~_reachable(view, volume, undecided, errors), CODE_NODE)
     return codes
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from prometheus_client import CollectorRegistry, GCCollector, PlatformCollector, ProcessCollector, generate_latest
 
@@ -30,8 +30,10 @@ from bayplan.worlds.shadow_findings import Findings
 class Metrics:
     """One for each process."""
 
-    def __init__(self, clock: Callable[[], int] = time.perf_counter_ns) -> None:
+    def __init__(self, clock: Callable[[], int] = time.perf_counter_ns, disabled: Collection[str] = ()) -> None:
+        """What is `disabled` is counted all the same, and not shown."""
         self._clock = clock
+        self._disabled = frozenset(disabled)
         self.timings = PluginTimings()
         self.stopwatch = Stopwatch(clock, self.timings)
         self._requests = RequestTallies()
@@ -70,7 +72,8 @@ class Metrics:
 
     def render(self) -> bytes:
         """The page."""
-        return page(self.tallies.values()).encode() + generate_latest(self._process)
+        shown = [tally for name, tally in self.tallies.items() if name not in self._disabled]
+        return page(shown).encode() + generate_latest(self._process)
 
     def add(self, *tallies: Tally) -> None:
         """More of them, whose families have names of their own; what upstream does not have, from `own_family`."""

@@ -58,13 +58,33 @@ def test_what_is_kept_is_worked_out_again_for_rows_that_changed() -> None:
     def kept() -> list[int]:
         now = levels.now()
         assert now is not None
-        return [int(count) for count in now.kept("pods", cache.nodes.pod_counts.copy, pods_on)]
+        return [int(count) for count in now.kept("pods", lambda rows: cache.nodes.pod_counts[rows].copy(), pods_on)]
 
     assert kept() == [0, 0]
     cache.add_pod(pod("p").running("b").obj())
     assert (kept(), asked) == ([0, 1], [1])
     cache.add_node(node("a").capacity(cpu=1).obj())
     assert (kept(), asked) == ([0, 1], [1, 0])
+
+
+@pytest.mark.parametrize("changes", [1, FEW_ROWS, FEW_ROWS + 1, 2 * FEW_ROWS, 200])
+def test_however_many_rows_have_changed_levels_are_those_of_the_table(changes: int) -> None:
+    cache = cache_of(*(node(f"n{number}").capacity(cpu=4, memory="8Gi").obj() for number in range(400)))
+
+    def of(levels: Levels) -> list[list[list[float]]]:
+        now = levels.now()
+        assert now is not None
+        kept = now.kept("free cpu", lambda rows: now.free[0, rows].copy(), lambda row: now.free.item(0, row))
+        return [now.used.tolist(), now.free.tolist(), now.room.tolist(), [kept.tolist()]]
+
+    followed = Levels(cache.nodes)
+    before = of(followed)
+    assert followed.all_have(0, 4_000)
+    for number in range(changes):
+        cache.add_pod(pod(f"p{number}").cpu("100m").running(f"n{number * 7 % 5}").obj())
+    assert of(followed) == of(Levels(cache.nodes)) != before
+    least = int(followed.free[0].min())
+    assert [followed.all_have(0, amount) for amount in (least, least + 1)] == [True, False]
 
 
 @pytest.mark.parametrize("too_much", [EXACT_BELOW, EXACT_BELOW - 1])

@@ -78,7 +78,7 @@ class InterPodAffinity(SelectiveScorePlugin):
         return SKIP if scores is None else scores
 
     def speaks(self, pod: PodInfo, view: View) -> bool:
-        return pod.shape.has_pod_affinity or bool(view.counters.terms.values)
+        return pod.shape.has_pod_affinity or scoring.is_reached(pod.shape, view)
 
     def score(self, state: IntArray, view: View, rows: RowArray) -> IntArray:  # noqa: ARG002
         return state[rows]

@@ -42,7 +42,6 @@ class Rules:
     """What the incoming pod asks for, and who asks something of it; the same in all worlds."""
 
     shape: PodShape
-    namespace_labels: Mapping[str, str]
     affinity_keys: tuple[str, ...]
     affinity_pods: PodCounter | None  # pods that meet all affinity terms at once; None without terms
     anti_affinity: tuple[tuple[str, PodCounter], ...]  # key, and the pods that meet the term
@@ -106,11 +105,10 @@ class FilterState:
 def prepare(shape: PodShape, view: View) -> FilterState | None:
     """Count; None when there is no rule to break."""
     # Upstream: plugins/interpodaffinity/filtering.go PreFilter (v1.36).
-    rules = _rules(shape, view)
-    existing = _existing_anti_affinity(rules, view)
-    if not existing.pods_counted and not rules.affinity_keys and not rules.anti_affinity:
+    existing = _existing_anti_affinity(shape, view)
+    if not existing.pods_counted and not shape.terms.required and not shape.terms.required_anti:
         return None
-    node_count = view.nodes.count
+    rules, node_count = _rules(shape, view), view.nodes.count
     affinity, anti_affinity = DomainCounts(view.nodes.labels), DomainCounts(view.nodes.labels)
     if rules.affinity_pods is not None:
         for key in rules.affinity_keys:
@@ -130,7 +128,6 @@ def _rules(shape: PodShape, view: View) -> Rules:
     count = view.counters.pods_matching
     return Rules(
         shape=shape,
-        namespace_labels=objects.namespace_labels(shape.namespace),
         affinity_keys=tuple(term.topology_key for term in terms.required),
         affinity_pods=count(all_meant, skip_terminating=False) if all_meant else None,
         anti_affinity=tuple(
@@ -140,9 +137,9 @@ def _rules(shape: PodShape, view: View) -> Rules:
     )
 
 
-def _existing_anti_affinity(rules: Rules, view: View) -> DomainCounts:
+def _existing_anti_affinity(shape: PodShape, view: View) -> DomainCounts:
     existing = DomainCounts(view.nodes.labels)
-    for key, term_id in _anti_affinity_reaching(rules, view):
+    for key, term_id in _anti_affinity_reaching(shape, view):
         existing.add(key, view.counters.carriers(term_id))
     return existing
 
@@ -221,7 +218,7 @@ def _counting_below(rules: Rules, view: View, priority: int) -> Iterator[NodeCou
     for pods in (rules.affinity_pods, *(pods for _, pods in rules.anti_affinity)):
         if pods is not None:
             yield counters.pods_matching(pods.key.matches, skip_terminating=False, below=priority).nodes
-    for _, term_id in _anti_affinity_reaching(rules, view):
+    for _, term_id in _anti_affinity_reaching(rules.shape, view):
         yield counters.carriers_below(term_id, priority)
 
 
@@ -231,7 +228,7 @@ def _alone(state: FilterState, view: View) -> BoolArray:
     if rules.affinity_keys:
         return np.zeros(count, dtype=np.bool_)  # the first of its kind counts pods everywhere
     apart = [(key, pods.nodes) for key, pods in rules.anti_affinity]
-    existing = [(key, view.counters.carriers(term_id)) for key, term_id in _anti_affinity_reaching(rules, view)]
+    existing = [(key, view.counters.carriers(term_id)) for key, term_id in _anti_affinity_reaching(rules.shape, view)]
     alone = np.ones(count, dtype=np.bool_)
     for of_domains, on_nodes in ((state.anti_affinity.counts, apart), (state.existing.counts, existing)):
         for key, elsewhere_too in of_domains.items():
@@ -239,10 +236,10 @@ def _alone(state: FilterState, view: View) -> BoolArray:
     return alone
 
 
-def _anti_affinity_reaching(rules: Rules, view: View) -> Iterator[tuple[str, int]]:
+def _anti_affinity_reaching(shape: PodShape, view: View) -> Iterator[tuple[str, int]]:
     """Key and id of the terms by which running pods keep the incoming one away."""
     counters = view.counters
-    for term_id in counters.terms_reaching(rules.shape, rules.namespace_labels):
+    for term_id in counters.terms_reaching(shape, view.objects.namespace_labels(shape.namespace)):
         carried = counters.terms.values[term_id]
         if carried.kind is TermKind.REQUIRED_ANTI:
             yield carried.term.topology_key, term_id
@@ -251,7 +248,8 @@ def _anti_affinity_reaching(rules: Rules, view: View) -> Iterator[tuple[str, int
 def _effects(rules: Rules, view: View) -> Effects:
     counters = view.counters
     # A nominated pod may carry a term that no running pod does.
-    reaching = counters.terms_reaching(rules.shape, rules.namespace_labels, include_idle=True)
+    namespace_labels = view.objects.namespace_labels(rules.shape.namespace)
+    reaching = counters.terms_reaching(rules.shape, namespace_labels, include_idle=True)
     carried = [(counters.terms.values[term_id], term_id) for term_id in reaching]
     return Effects(
         affinity=rules.affinity_pods.matching() if rules.affinity_pods else np.zeros(0, dtype=np.bool_),

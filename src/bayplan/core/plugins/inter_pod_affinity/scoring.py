@@ -32,6 +32,13 @@ def prepare(shape: PodShape, view: View, args: InterPodAffinityArgs) -> IntArray
     return reduce(add, counts.by_node().values())
 
 
+def is_reached(shape: PodShape, view: View) -> bool:
+    """Whether the pod meets a term of any pod that runs."""
+    counters = view.counters
+    namespace_labels = view.objects.namespace_labels(shape.namespace)
+    return bool(counters.terms.values) and bool(counters.terms_reaching(shape, namespace_labels))
+
+
 def _add_own_preferences(counts: DomainCounts, shape: PodShape, view: View) -> None:
     towards = shape.terms.preferred
     away = ((-weight, term) for weight, term in shape.terms.preferred_anti)

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IdArray
-from bayplan.core.columns.counters import PodCounter, PodMatch
+from bayplan.core.columns import BoolArray
+from bayplan.core.columns.counters import NodeCounts, PodCounter, PodMatch
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.node_selectors import match_required, required_nodes
 from bayplan.core.columns.nodes import NodeTable
@@ -144,11 +144,9 @@ def pod_counter(constraint: SpreadConstraint, namespace: str, view: View) -> Pod
     return view.counters.pods_matching((match,), skip_terminating=True)
 
 
-def pod_counts(constraint: SpreadConstraint, counter: PodCounter, view: View) -> IdArray:
-    """(nodes,) how many pods count; upstream counts none for a selector that would select them all."""
-    if constraint.selector.is_empty:
-        return np.zeros(view.nodes.count, dtype=np.int32)
-    return counter.nodes.counts(view.nodes.count)
+def pod_counts(constraint: SpreadConstraint, counter: PodCounter) -> NodeCounts:
+    """How many pods count on each node; upstream counts none for a selector that would select them all."""
+    return NodeCounts(np.zeros(0, dtype=np.int32)) if constraint.selector.is_empty else counter.nodes
 
 
 @lru_cache(maxsize=4096)

@@ -68,7 +68,7 @@ def prepare(constraints: Sequence[SpreadConstraint], pod: PodInfo, view: View) -
     columns, complete = topology_columns(constraints, view.nodes)
     included = included_nodes(constraints, pod.spec, view.nodes)
     domains = [
-        _domains(constraint, column, complete & mask, pod_counts(constraint, counter, view), pod)
+        _domains(constraint, column, complete & mask, pod_counts(constraint, counter).counts(view.nodes.count), pod)
         for constraint, column, mask, counter in zip(constraints, columns, included, counters, strict=True)
     ]
     return HardState(domains, counters, [])

@@ -10,10 +10,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, FloatArray, IdArray, IntArray, RowArray
+from bayplan.core.columns import BoolArray, FloatArray, IdArray, IntArray, RowArray, column_at, row_array
+from bayplan.core.columns.counters import NodeCounts
 from bayplan.core.columns.labels import LabelColumn
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.contract import MAX_NODE_SCORE
@@ -29,6 +31,14 @@ from bayplan.core.snapshot import View
 from bayplan.model.selectors import CompiledSelector
 from bayplan.model.well_known import HOSTNAME
 
+#: (domains,) or (nodes,) pods.
+Counts: TypeAlias = IntArray | IdArray
+
+#: The nodes of a domain are scored together unless one in so many holds pods of its own.
+FEW_HELD = 4
+#: Up to here a score is looked up in a table.
+TABLE_LENGTH_MAX = 1024
+
 
 @dataclass(slots=True, eq=False)
 class ScoredConstraint:
@@ -36,22 +46,22 @@ class ScoredConstraint:
 
     present: BoolArray | None  # (nodes,) nodes that have the key; others get nothing added. None: all have it
     places: RowArray | None  # (nodes,) where in `counts` a node's domain is; None: a node is a domain of its own
-    counts: IntArray | IdArray  # (domains,) or (nodes,) pods
+    counts: Counts  # (domains,) or (nodes,) pods
     weight: float
     max_skew: int
 
     def addends(self, rows: RowArray) -> FloatArray:
         """(rows,)"""
-        values: FloatArray
         if self.places is None:
-            values = self._values(self.counts[rows])
+            values = self.values(self.counts.take(rows, mode="clip"))
         else:
-            values = self._values(self.counts)[self.places[rows]]
+            values = self.values(self.counts).take(column_at(rows, self.places), mode="clip")
         if self.present is not None:
             values *= self.present[rows]
         return values
 
-    def _values(self, counts: IntArray | IdArray) -> FloatArray:
+    def values(self, counts: Counts) -> FloatArray:
+        """What so many pods add where the key is present."""
         values = counts.astype(np.float64)
         values *= self.weight
         values += float(self.max_skew - 1)
@@ -64,6 +74,8 @@ class SoftState:
 
     constraints: list[ScoredConstraint]
     ignored: BoolArray | None  # (nodes,) nodes that lack a key they must have; None when no feasible node does
+    #: Places and totals of the domains, where hosts apart all nodes of a domain have the same score.
+    shared: tuple[RowArray, Counts] | None
 
 
 def prepare(
@@ -80,7 +92,8 @@ def prepare(
     scored = []
     node_counts = _counts_by_selector(constraints, pod, view)
     for constraint, column in zip(constraints, columns, strict=True):
-        counts = node_counts[constraint.selector]
+        of_nodes = node_counts[constraint.selector]
+        counts = of_nodes.counts(nodes.count)
         present = None if all_are_complete or (require_all and none_is_ignored) else column.present
         if constraint.topology_key == HOSTNAME:
             # A host is a domain of its own: its pods count even where the inclusion policies leave it out.
@@ -88,33 +101,69 @@ def prepare(
             weight = natural_log(len(rows) + 2)
             scored.append(ScoredConstraint(present, None, own_counts, weight, constraint.max_skew))
         else:
-            counting = considered
             if not counts_everywhere(constraint, pod.spec):
                 counting = considered & included_nodes([constraint], pod.spec, nodes)[0]
-            totals, weight = _totals(column, counts, counting), natural_log(column.domain_count(rows) + 2)
+                totals = _totals(column, counts, counting)
+            else:
+                totals = of_nodes.by_domain(column) if all_are_complete else _totals(column, counts, considered)
+            weight = natural_log(column.domain_count(rows) + 2)
             scored.append(ScoredConstraint(present, column.places, totals, weight, constraint.max_skew))
-    return SoftState(scored, None if none_is_ignored else ~considered)
+    return SoftState(scored, None if none_is_ignored else ~considered, _shared_by_domains(scored))
+
+
+def _shared_by_domains(constraints: Sequence[ScoredConstraint]) -> tuple[RowArray, Counts] | None:
+    """Of the only constraint that is not about hosts; None where some nodes lack a key."""
+    if any(each.present is not None for each in constraints):
+        return None
+    over_domains = [(each.places, each.counts) for each in constraints if each.places is not None]
+    return over_domains[0] if len(over_domains) == 1 else None
 
 
 def _counts_by_selector(
     constraints: Sequence[SpreadConstraint], pod: PodInfo, view: View
-) -> dict[CompiledSelector, IdArray]:
-    """For each selector (nodes,) pods; often the constraints of a pod have one in common."""
-    counts: dict[CompiledSelector, IdArray] = {}
+) -> dict[CompiledSelector, NodeCounts]:
+    """For each selector the pods on nodes; often the constraints of a pod have one in common."""
+    counts: dict[CompiledSelector, NodeCounts] = {}
     for constraint in constraints:
         if constraint.selector not in counts:
-            counts[constraint.selector] = pod_counts(constraint, pod_counter(constraint, pod.namespace, view), view)
+            counts[constraint.selector] = pod_counts(constraint, pod_counter(constraint, pod.namespace, view))
     return counts
 
 
 def raw_scores(state: SoftState, rows: RowArray) -> IntArray:
     """(rows,) the sum over the constraints, in their order, rounded half up."""
+    if state.shared is not None:
+        held = _held_rows(state.constraints)
+        if FEW_HELD * len(held) < len(rows):
+            return _scores_by_domain(state.constraints, *state.shared, held, rows)
     first, *others = state.constraints
     sums = first.addends(rows)
     for constraint in others:
         sums += constraint.addends(rows)
     scores = _rounded(sums)
     return scores if state.ignored is None else np.where(state.ignored[rows], 0, scores)
+
+
+def _held_rows(constraints: Sequence[ScoredConstraint]) -> RowArray:
+    """Nodes with pods that count for constraints over hosts."""
+    held: list[RowArray] = [(each.counts != 0).nonzero()[0] for each in constraints if each.places is None]
+    return held[0] if len(held) == 1 else row_array([row for rows in held for row in rows.tolist()])
+
+
+def _scores_by_domain(
+    constraints: Sequence[ScoredConstraint], places: RowArray, totals: Counts, held: RowArray, rows: RowArray
+) -> IntArray:
+    """(rows,) the same where all nodes of a domain have one score, but for those that are `held`: few to work out."""
+    without_pods = np.zeros(len(totals), dtype=np.int64)
+    held_totals = totals.take(places.take(held))
+    sums: FloatArray = np.zeros(len(totals) + len(held))
+    for each in constraints:
+        parts = (without_pods, each.counts.take(held)) if each.places is None else (totals, held_totals)
+        sums += each.values(np.concatenate(parts, dtype=np.int64))
+    scores = _rounded(sums)
+    of_nodes: IntArray = scores.take(places, mode="clip")
+    of_nodes[held] = scores[len(totals) :]
+    return column_at(rows, of_nodes)
 
 
 def normal_scores(state: SoftState, scores: IntArray, rows: RowArray) -> IntArray:
@@ -129,11 +178,15 @@ def normal_scores(state: SoftState, scores: IntArray, rows: RowArray) -> IntArra
 
 def _scaled(scores: IntArray) -> IntArray:
     """100 for the least; scores are not negative."""
-    highest = int(scores.max(initial=0))
+    highest = scores.item(scores.argmax()) if len(scores) else 0
     if highest == 0:
         return np.full_like(scores, MAX_NODE_SCORE)
-    lowest = int(scores.min())
-    return MAX_NODE_SCORE * (highest + lowest - scores) // highest
+    lowest = scores.item(scores.argmin())
+    if highest >= TABLE_LENGTH_MAX:
+        return MAX_NODE_SCORE * (highest + lowest - scores) // highest
+    # Few different numbers are quickly divided.
+    table = MAX_NODE_SCORE * (highest + lowest - np.arange(highest + 1)) // highest
+    return table.take(scores, mode="clip")
 
 
 @lru_cache(maxsize=256)
@@ -165,7 +218,7 @@ _L7 = 1.479819860511658591e-01
 
 def _totals(column: LabelColumn, node_counts: IdArray, counting: BoolArray) -> IntArray:
     """(domains + 1,) pods in each domain, as `places` of the column have them: few nodes have any."""
-    held = np.flatnonzero(node_counts)
+    held = (node_counts != 0).nonzero()[0]
     held = held[counting[held]]
     totals = np.bincount(column.places[held], weights=node_counts[held], minlength=column.domains + 1)
     return totals.astype(np.int64)
