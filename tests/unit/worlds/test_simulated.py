@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bayplan.core.actions import SetCondition
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import Event
@@ -30,7 +32,7 @@ class Repeating:
     def observe(self, event: Event, now: int) -> None:
         pass
 
-    def decide(self, now: int) -> Decision:
+    def decide(self, now: int, clock: Callable[[], int] | None = None) -> Decision:
         del self._times[0]
         return Decision(AS_BEFORE.pod, Outcome.UNSCHEDULABLE, actions=(AS_BEFORE,))
 
@@ -53,7 +55,11 @@ class Stage:
 
     def change(self, at: int) -> None:
         """Somebody says otherwise."""
-        self.world.at(STARTED_AT + at, lambda now: self.somebody.perform(OTHERWISE, now) and None)
+
+        def say(now: int) -> None:
+            self.somebody.perform(OTHERWISE, now)
+
+        self.world.at(STARTED_AT + at, say)
 
     def run(self) -> tuple[str, int]:
         """What the pod says at the end, and how often that was written."""
