@@ -48,8 +48,8 @@ class ReflectorHost(Protocol):
     def on_refused(self, kind: str) -> None:
         """The server does not give a list that can be done without. A server that is starting refuses everything."""
 
-    def on_trouble(self, kind: str, message: str) -> None:
-        """Something to report; the reflector goes on by itself."""
+    def on_trouble(self, kind: str, message: str, cause: str = "") -> None:
+        """Something to report; the reflector goes on by itself. A cause is what other kinds may suffer from, too."""
 
 
 class _RefusedError(Exception):
@@ -358,10 +358,10 @@ class Reflector:
     def _report(self, error: Exception) -> None:
         """Once for each new trouble, until the server is heard again."""
         message = self._described(error)
+        is_refused = isinstance(error, _RefusedError) and error.code in (_FORBIDDEN, _NOT_FOUND)
         if message != self._reported:
             self._reported = message
-            self._host.on_trouble(self._kind.info.kind, message)
-        is_refused = isinstance(error, _RefusedError) and error.code in (_FORBIDDEN, _NOT_FOUND)
+            self._host.on_trouble(self._kind.info.kind, message, "" if is_refused else _cause(error))
         if is_refused and not self._kind.is_indispensable:
             self._host.on_refused(self._kind.info.kind)
 

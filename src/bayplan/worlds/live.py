@@ -31,6 +31,8 @@ from bayplan.worlds.live_observers import LiveObserver, Observers
 TURN_NS = 5 * MILLISECOND
 #: Decisions do not run further ahead of the API server than this.
 UNANSWERED_BINDINGS_MAX = 500
+#: How long a trouble waits for others with the same cause.
+_GATHERS_TROUBLE_S = 0.5
 #: Who may not decide looks this often whether that has changed.
 _LOOKS_EVERY_S = 0.1
 
@@ -81,6 +83,7 @@ class LiveWorld:
         self._early: dict[str, deque[Event]] = {kind.info.kind: deque() for kind in kinds}
         self._unsynced = set(self._reflectors)
         self._indispensable = {kind.info.kind for kind in kinds if kind.is_indispensable}
+        self._suffering: dict[str, dict[str, str]] = {}  # cause -> kind -> what is to be reported
         self._refused: set[str] = set()  # kinds that may be given once the server has started
         self._asked_again: set[str] = set()  # those of them that were refused before
         self._during_decision: list[Event] | None = None
@@ -162,9 +165,24 @@ class LiveWorld:
         """Whether the server means it when it refuses something: it has given what nobody can do without."""
         return self._unsynced.isdisjoint(self._indispensable)
 
-    def on_trouble(self, kind: str, message: str) -> None:  # noqa: ARG002
-        if self._on_trouble is not None:
+    def on_trouble(self, kind: str, message: str, cause: str = "") -> None:
+        """What many kinds suffer from, such as a server that is away, is reported once."""
+        if self._on_trouble is None:
+            return
+        if not cause:
             self._on_trouble(message)
+            return
+        if cause not in self._suffering:
+            asyncio.get_running_loop().call_later(_GATHERS_TROUBLE_S, self._report_common, cause)
+        self._suffering.setdefault(cause, {})[kind] = message
+
+    def _report_common(self, cause: str) -> None:
+        assert self._on_trouble is not None
+        messages = self._suffering.pop(cause)
+        if len(messages) == 1:
+            self._on_trouble(*messages.values())
+        else:
+            self._on_trouble(f"failed to list or watch {len(messages)} kinds ({', '.join(sorted(messages))}): {cause}")
 
     def answer(self, event: Event) -> None:
         """What became of an action."""

@@ -100,8 +100,9 @@ class Host:
         assert kind
         self.refused = True
 
-    def on_trouble(self, kind: str, message: str) -> None:
+    def on_trouble(self, kind: str, message: str, cause: str = "") -> None:
         assert kind
+        assert message.endswith(cause)
         self.troubles.append(message)
 
 

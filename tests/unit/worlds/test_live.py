@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from tests.virtual_time import run_virtually
 
 from bayplan.client.connecting import connect
 from bayplan.client.contract import ApiClient, LostError, Response, Stream
@@ -128,6 +129,26 @@ def test_decisions_do_not_run_far_ahead_of_the_answers() -> None:
         await until(lambda: scheduler.decided == UNANSWERED_BINDINGS_MAX + 1)
 
     play_alone(scene)
+
+
+def test_what_many_kinds_suffer_from_is_reported_once() -> None:
+    reported: list[str] = []
+
+    async def run() -> None:
+        kinds = [watched_kind(kind) for kind in ("Namespace", "Node", "Pod")]
+        world = LiveWorld(Endless(), Silence(), kinds, clock=SystemClock(), on_trouble=reported.append)
+        world.on_trouble("Pod", "Pod p is left out: no name")
+        for kind in ("Pod", "Node", "Namespace"):
+            world.on_trouble(kind, f"failed to list or watch {kind}: connection refused", "connection refused")
+        world.on_trouble("Node", "failed to list or watch nodes: EOF", "EOF")
+        await asyncio.sleep(1)
+
+    run_virtually(run())
+    assert reported == [
+        "Pod p is left out: no name",
+        "failed to list or watch 3 kinds (Namespace, Node, Pod): connection refused",
+        "failed to list or watch nodes: EOF",
+    ]
 
 
 def test_who_does_not_lead_observes_and_decides_nothing_until_it_does() -> None:
