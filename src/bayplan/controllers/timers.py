@@ -1,20 +1,23 @@
 """What is due when: at most one time for each key.
 
 Takes keys with times and gives them back once these are over, earliest first and of equal times in the order in
-which they were set. Setting and cancelling cost O(log n) on average; cancelled entries leave the heap when they come
-to its top or are the majority, so memory follows what lives. It keeps no clock: `now` is an argument.
+which they were set. Only the stretch of time that comes next is kept in order: a kubelet has thousands of pods whose
+end is minutes away, and one heap of all of them would cost more than all else about a timer. Cancelled entries leave
+when their time comes or they are the majority, so memory follows what lives. It keeps no clock: `now` is an argument.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from itertools import count
 from typing import Generic, TypeVar
 
 KeyT = TypeVar("KeyT", bound=Hashable)
 
 _DEAD_TOLERATED = 64
+#: How much time is brought into order at once, about a second.
+STRETCH_NS = 1 << 30
 
 
 class Timers(Generic[KeyT]):
@@ -22,7 +25,11 @@ class Timers(Generic[KeyT]):
 
     def __init__(self) -> None:
         # Time, number of the setting (so that keys are never compared), key.
-        self._heap: list[tuple[int, int, KeyT]] = []
+        self._near: list[tuple[int, int, KeyT]] = []  # a heap of all that is due before the horizon
+        self._horizon = 0
+        self._far: dict[int, list[tuple[int, int, KeyT]]] = {}  # the others by stretch of time, in any order
+        self._stretches: list[int] = []  # a heap of these
+        self._entry_count = 0  # cancelled ones included
         self._live: dict[KeyT, tuple[int, int, KeyT]] = {}
         self._numbers = count()
 
@@ -42,7 +49,8 @@ class Timers(Generic[KeyT]):
         entry = (at, next(self._numbers), key)
         leaves_a_dead_one = key in self._live
         self._live[key] = entry
-        heappush(self._heap, entry)
+        self._entry_count += 1
+        self._put(entry)
         if leaves_a_dead_one:
             self._drop_dead()
 
@@ -58,10 +66,14 @@ class Timers(Generic[KeyT]):
 
     def next_at(self) -> int | None:
         """When the first key is due; None if there is none."""
-        heap = self._heap
-        while heap and self._live.get(heap[0][2]) is not heap[0]:
-            heappop(heap)
-        return heap[0][0] if heap else None
+        live = self._live
+        while self._near or self._bring_near():
+            first = self._near[0]
+            if live.get(first[2]) is first:
+                return first[0]
+            heappop(self._near)
+            self._entry_count -= 1
+        return None
 
     def pop_due(self, now: int) -> Iterator[KeyT]:
         """Takes out what is due by now; what the caller sets meanwhile comes too if it is due."""
@@ -70,18 +82,41 @@ class Timers(Generic[KeyT]):
 
     def pop_if_due(self, now: int) -> KeyT | None:
         """Takes out the first key if it is due by now; None if it is not, or there is none."""
-        heap, live = self._heap, self._live
-        while heap and heap[0][0] <= now:
-            entry = heappop(heap)
-            if live.get(entry[2]) is entry:
-                del live[entry[2]]
-                return entry[2]
-        return None
+        at = self.next_at()
+        if at is None or at > now:
+            return None
+        key = heappop(self._near)[2]
+        self._entry_count -= 1
+        del self._live[key]
+        return key
+
+    def _put(self, entry: tuple[int, int, KeyT]) -> None:
+        if entry[0] < self._horizon:
+            heappush(self._near, entry)
+            return
+        stretch = entry[0] // STRETCH_NS
+        listed = self._far.get(stretch)
+        if listed is None:
+            self._far[stretch] = [entry]
+            heappush(self._stretches, stretch)
+        else:
+            listed.append(entry)
+
+    def _bring_near(self) -> bool:
+        """Bring the next stretch of time into order; False if there is none."""
+        if not self._stretches:
+            return False
+        stretch = heappop(self._stretches)
+        self._near = sorted(self._far.pop(stretch))
+        self._horizon = (stretch + 1) * STRETCH_NS
+        return True
 
     def _drop_dead(self) -> None:
-        if len(self._heap) > 2 * len(self._live) + _DEAD_TOLERATED:
-            self._heap = list(self._live.values())
-            heapify(self._heap)
+        if self._entry_count > 2 * len(self._live) + _DEAD_TOLERATED:
+            self._near, self._far, self._stretches = [], {}, []
+            self._entry_count = len(self._live)
+            for entry in self._live.values():
+                self._put(entry)
 
 
 def earliest(*times: int | None) -> int | None:

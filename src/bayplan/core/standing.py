@@ -36,6 +36,8 @@ NOT_FEASIBLE = np.iinfo(np.int64).min
 RANKS = 1 << 32
 #: Up to so many changed rows are gone through one by one, which costs less than array code for so few.
 FEW_ROWS = 8
+#: Among so many changes the same few rows may be named again and again.
+FEW_CHANGES = 64
 
 
 def tied_from(total: int) -> int:
@@ -200,8 +202,8 @@ class Standing:
     def _refresh(self, view: View, changed: RowArray) -> None:
         """New answers for rows whose pods or node objects changed."""
         settled = self.ground.settled
-        if len(changed) <= FEW_ROWS:
-            for row in set(changed.tolist()):
+        if len(changed) <= FEW_CHANGES and len(few := set(changed.tolist())) <= FEW_ROWS:
+            for row in few:
                 if not settled[row]:
                     self._refresh_one(view, row)
             return

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from bayplan.controllers.timers import Timers, earliest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bayplan.controllers.timers import STRETCH_NS, Timers, earliest
 
 
 def test_gives_back_by_time_then_by_order_of_setting() -> None:
@@ -43,8 +46,32 @@ def test_cancelled_keys_leave_the_heap() -> None:
         timers.set(key, 10**9 + key)
     for key in range(9_999):
         timers.cancel(key)
-    assert len(timers._heap) < 100
+    assert len(timers._near) + sum(map(len, timers._far.values())) < 100
     assert list(timers.pop_due(2 * 10**9)) == [9_999]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(("set", "cancel", "pop")), st.integers(0, 9), st.integers(0, 5 * STRETCH_NS)),
+        max_size=60,
+    )
+)
+def test_agrees_with_a_sorted_list(steps: list[tuple[str, int, int]]) -> None:
+    timers: Timers[int] = Timers()
+    set_at: dict[int, tuple[int, int]] = {}  # time and number of the setting, by key
+    for number, (action, key, at) in enumerate(steps):
+        if action == "set":
+            timers.set(key, at)
+            set_at[key] = (at, number)
+        elif action == "cancel":
+            timers.cancel(key)
+            set_at.pop(key, None)
+        else:
+            due = sorted((key for key in set_at if set_at[key][0] <= at), key=lambda key: set_at[key])
+            assert list(timers.pop_due(at)) == due
+            set_at = {key: setting for key, setting in set_at.items() if key not in due}
+        assert len(timers) == len(set_at)
+        assert timers.next_at() == min((time for time, _ in set_at.values()), default=None)
 
 
 def test_earliest_of_what_there_is() -> None:
