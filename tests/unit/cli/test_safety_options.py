@@ -30,7 +30,7 @@ def safety_of(*arguments: str) -> PreemptionSafety:
     @click.command(cls=RunCommand)
     @run_options
     def command(**given: Any) -> None:
-        found.append(configuration_of(RunOptions(**given)).safety)
+        found.append(configuration_of(RunOptions(**given, flags={})).safety)
 
     result = CliRunner().invoke(command, list(arguments))
     assert result.exit_code == 0, result.output
