@@ -17,7 +17,7 @@ from bayplan.core.framework.verdict import Code, CycleError
 from bayplan.core.plugins.pod_topology_spread import REASON_LACKS_KEY, REASON_SKEW, PodTopologySpread
 from bayplan.core.plugins.pod_topology_spread.constraints import default_selector
 from bayplan.core.plugins.pod_topology_spread.filtering import PASSES, TOO_SKEWED
-from bayplan.core.plugins.pod_topology_spread.scoring import natural_log
+from bayplan.core.plugins.pod_topology_spread.scoring import SoftState, natural_log, normal_scores
 from bayplan.model.meta import LabelSelector, LabelSelectorRequirement
 from bayplan.model.pod import Pod, TopologySpreadConstraint
 from bayplan.model.selectors import CompiledSelector, compile_label_selector
@@ -308,6 +308,14 @@ def test_all_nodes_ignored() -> None:
     cache = cache_of(node("one").obj(), node("two").obj())
     scores = raw_and_normal_scores(PodTopologySpread(), cache, wanting(when=SOFT))
     assert scores == ({"one": 0, "two": 0}, {"one": 0, "two": 0})
+
+
+@pytest.mark.parametrize("most", [5, 5_000])
+def test_a_skew_that_no_server_admits_does_not_raise_the_scale(most: int) -> None:
+    """Negative raw scores are no reason to fail."""
+    state, rows = SoftState([], None, None), row_array([0, 1])
+    assert normal_scores(state, np.array([-3, -1]), rows).tolist() == [100, 100]
+    assert normal_scores(state, np.array([-1, most]), rows).item(0) == 100
 
 
 def test_nodes_without_zone_are_a_domain_of_the_system_defaults() -> None:

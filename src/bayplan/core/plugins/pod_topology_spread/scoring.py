@@ -177,12 +177,12 @@ def normal_scores(state: SoftState, scores: IntArray, rows: RowArray) -> IntArra
 
 
 def _scaled(scores: IntArray) -> IntArray:
-    """100 for the least; scores are not negative."""
-    highest = scores.item(scores.argmax()) if len(scores) else 0
+    """100 for the least; negative scores, which take a maxSkew that no server admits, do not raise the scale."""
+    highest = max(scores.item(scores.argmax()), 0) if len(scores) else 0
     if highest == 0:
         return np.full_like(scores, MAX_NODE_SCORE)
     lowest = scores.item(scores.argmin())
-    if highest >= LOOKED_UP_BELOW:
+    if highest >= LOOKED_UP_BELOW or lowest < 0:
         return MAX_NODE_SCORE * (highest + lowest - scores) // highest
     # Few different numbers are quickly divided.
     table = MAX_NODE_SCORE * (highest + lowest - np.arange(highest + 1)) // highest
