@@ -24,8 +24,9 @@ PROGRAM = Path(sys.executable).parent / "bayplan"
 BLOCK = re.compile(r"^```(yaml|shell)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 WITHIN_S = 60.0
 READS = ("kubectl get", "kubectl describe")
-#: What a person takes at least to read on. The scheduler puts a pod that it could not place off for a second.
-READING_S = 1.5
+#: What a person takes at least to read on. The scheduler puts a pod that it could not place off for a second, and for
+#: up to another one, as backoffs end together.
+READING_S = 2.5
 
 
 class Reader:
