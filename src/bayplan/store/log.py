@@ -2,12 +2,14 @@
 
 Each write has the resourceVersion after the one before it, so a version is also a place in the log and reading
 from one costs only what is read. What falls off the end is gone: a cursor that lags behind it is told so
-(`Gone`) and its owner must list again. The log knows no objects' meaning and keeps no list of its readers.
+(`Gone`) and its owner must list again. An essential cursor belongs to somebody who cannot list again: nothing falls off
+before it was read there. The log knows no objects' meaning, and no other readers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from weakref import WeakSet
 
 import msgspec
 
@@ -33,13 +35,14 @@ class WatchEvent(msgspec.Struct, frozen=True, gc=False):
 
 
 class WatchLog:
-    """The last writes; at least `capacity` of them, and a quarter more at most."""
+    """The last writes; at least `capacity` of them, and a quarter more at most, or what essential cursors lack."""
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
         assert capacity > 0
         self._capacity = capacity
         self._length_max = capacity + capacity // 4 + 1
         self._changes: list[WatchEvent] = []
+        self._essential: WeakSet[Cursor] = WeakSet()
         self.resource_version = 0
         """Of the newest write."""
         self.expired = 0
@@ -55,10 +58,11 @@ class WatchLog:
         # Cutting a stretch now and then keeps the cost of a write the same on average.
         if len(self._changes) >= self._length_max:
             self.expire(self.resource_version - self._capacity)
+            self._length_max = len(self._changes) + self._capacity // 4 + 1
 
     def expire(self, through: int) -> None:
-        """Forgets the writes up to this version."""
-        through = min(through, self.resource_version)
+        """Forgets the writes up to this version, as far as essential cursors have read them."""
+        through = min((through, self.resource_version, *(cursor.resource_version for cursor in self._essential)))
         if through > self.expired:
             del self._changes[: through - self.expired]
             self.expired = through
@@ -71,18 +75,23 @@ class WatchLog:
             raise Timeout.too_large(resource_version, self.resource_version)
         return self._changes[resource_version - self.expired :]
 
-    def cursor(self, since: int | None = None, kinds: Collection[str] | None = None) -> Cursor:
+    def cursor(
+        self, since: int | None = None, kinds: Collection[str] | None = None, *, essential: bool = False
+    ) -> Cursor:
         """Reads on after that version, or after the newest; only of those kinds, if given."""
         start = self.resource_version if since is None else since
         if start > self.resource_version:
             raise Timeout.too_large(start, self.resource_version)
-        return Cursor(self, start, None if kinds is None else frozenset(kinds))
+        cursor = Cursor(self, start, None if kinds is None else frozenset(kinds))
+        if essential:
+            self._essential.add(cursor)
+        return cursor
 
 
 class Cursor:
     """A place in the log that moves on as it is read. Dropping it is all it takes to stop watching."""
 
-    __slots__ = ("_kinds", "_log", "resource_version")
+    __slots__ = ("__weakref__", "_kinds", "_log", "resource_version")
 
     def __init__(self, log: WatchLog, resource_version: int, kinds: frozenset[str] | None) -> None:
         self._log = log

@@ -116,9 +116,12 @@ class Store:
 
     # Watching.
 
-    def watch(self, *kinds: Kind, since: int | None = None) -> Cursor:
-        """Reads what is written after a version, or from now on; of all kinds if none is given."""
-        return self.log.cursor(since, [_rules(kind).kind for kind in kinds] if kinds else None)
+    def watch(self, *kinds: Kind, since: int | None = None, essential: bool = False) -> Cursor:
+        """Reads what is written after a version, or from now on; of all kinds if none is given.
+
+        Nothing is forgotten before an essential cursor has read it, however much is written at once.
+        """
+        return self.log.cursor(since, [_rules(kind).kind for kind in kinds] if kinds else None, essential=essential)
 
     def list_and_watch(self, *kinds: Kind) -> Snapshot:
         """All objects of these kinds, or of all, and what comes after them: nothing is missed or told twice."""

@@ -109,7 +109,7 @@ class Scenario:
 
     def __init__(self) -> None:
         self.store = Store()
-        self._log = self.store.watch()
+        self._log = self.store.watch(essential=True)
         self._changes: list[WatchEvent] = []  # that were not shown yet
         self._told: list[EmittedEvent] = []
         self._names: dict[str, str] = {}  # pods of controllers, as the transcript calls them

@@ -64,7 +64,7 @@ class SimulatedWorld:
         self._on_event = on_event
         self._on_decision = on_decision
         self._reflector = Reflector(store)
-        self._cursor = store.watch()
+        self._cursor = store.watch(essential=True)
         self._planned: list[_Planned] = []
         self._sequence = count()
         self._idle_conditions: dict[str, _Planned] = {}  # by pod

@@ -105,6 +105,37 @@ def test_writes_can_be_made_to_expire() -> None:
     assert versions(log.since(10)) == [11]
 
 
+def test_nothing_falls_off_before_essential_cursors_have_read_it() -> None:
+    """However much is written at once; others are told that they lag behind, as soon as everything was read."""
+    log = WatchLog(4)
+    cursor, other, lagging = log.cursor(essential=True), log.cursor(kinds=["Pod"], essential=True), log.cursor()
+    for version in range(1, 101):
+        log.append(change(version))
+    log.expire(50)
+    assert (log.expired, versions(cursor.read())) == (0, [*range(1, 101)])
+    log.expire(50)
+    assert (log.expired, other.read()) == (0, [])
+    for version in range(101, 104):
+        log.append(change(version))
+    assert (len(log) <= 8, versions(cursor.read())) == (True, [101, 102, 103])
+    with pytest.raises(Gone):
+        lagging.read()
+    for version in range(104, 300):
+        log.append(change(version))
+        cursor.read()
+        other.read()
+        assert len(log) <= 5
+
+
+def test_a_dropped_cursor_keeps_nothing() -> None:
+    log = WatchLog(4)
+    cursor = log.cursor(essential=True)
+    del cursor
+    for version in range(1, 101):
+        log.append(change(version))
+    assert len(log) <= 5
+
+
 def test_versions_follow_one_another() -> None:
     with pytest.raises(AssertionError):
         filled(3, 10).append(change(5))

@@ -9,7 +9,7 @@ from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import Event
 from bayplan.model.conditions import find_condition
 from bayplan.model.pod import Pod
-from bayplan.model.time_units import MILLISECOND
+from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.model.well_known import POD_SCHEDULED
 from bayplan.store import Store
 from bayplan.testing.builders import pod
@@ -91,3 +91,18 @@ def test_of_two_conditions_on_their_way_both_arrive() -> None:
     stage.change(at=3 * API_NS // 4)
     stage.change(at=5 * API_NS // 4)
     assert stage.run() == ("as before", 4)
+
+
+def test_more_may_be_written_at_one_instant_than_the_log_keeps() -> None:
+    """By a user's command, or by a controller."""
+    seen = []
+
+    class Listening(Repeating):
+        def observe(self, event: Event, now: int) -> None:
+            seen.append(event)
+
+    store = Store(log_capacity=8)
+    world = SimulatedWorld(store, Listening(), [], Draws(1, Latencies()), started_at=STARTED_AT)
+    world.at(STARTED_AT, lambda now: store.load([pod(f"p{number}").obj() for number in range(100)], now))
+    world.run_until(STARTED_AT + SECOND)
+    assert len(seen) == 100
