@@ -104,10 +104,15 @@ def _in_zone(view: View, resource: str, zone: str, rows: RowArray, before: Amoun
         resource=resource,
         zone=zone,
         nodes=len(rows),
-        allocatable=int(before.offered[rows].sum()),
-        requested=int(before.requested[rows].sum()),
-        free=int(free.sum()),
+        allocatable=_sum(before.offered[rows]),
+        requested=_sum(before.requested[rows]),
+        free=_sum(free),
         largest_free=int(free[best]) if best >= 0 else 0,
         largest_on=view.nodes.names[int(rows[best])] if best >= 0 else "",
-        left=int(after.free[rows].sum()),
+        left=_sum(after.free[rows]),
     )
+
+
+def _sum(values: IntArray) -> int:
+    """Of many nodes it may be beyond an int64."""
+    return sum(values.tolist())

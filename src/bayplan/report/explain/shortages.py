@@ -8,7 +8,7 @@ from typing import Any
 from bayplan.core.columns.resources import CPU_NAME
 from bayplan.report.answers.parts import Part, Sentence
 
-_UNITS = (("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
+_UNITS = (("Ei", 1 << 60), ("Pi", 1 << 50), ("Ti", 1 << 40), ("Gi", 1 << 30), ("Mi", 1 << 20), ("Ki", 1 << 10))
 _COUNTED_IN_BYTES = ("memory", "ephemeral-storage", "hugepages-")
 
 

@@ -1,6 +1,6 @@
 // Amounts, times and counts as people write them.
 
-const BYTES = [["Ti", 2 ** 40], ["Gi", 2 ** 30], ["Mi", 2 ** 20], ["Ki", 2 ** 10]];
+const BYTES = [["Ei", 2 ** 60], ["Pi", 2 ** 50], ["Ti", 2 ** 40], ["Gi", 2 ** 30], ["Mi", 2 ** 20], ["Ki", 2 ** 10]];
 
 export function cpu(milli = 0) {
   return milli % 1000 ? `${milli}m` : `${milli / 1000}`;

@@ -40,6 +40,15 @@ def test_pods_are_placed_and_counted() -> None:
     assert np.isnan(result.pods["ended"]).all()
 
 
+def test_shares_of_more_than_any_quantity() -> None:
+    """The sum over all nodes is beyond an int64."""
+    huge = [make.node(f"n{number}").capacity(memory="7Ei") for number in range(3)]
+    pods = [make.pod(f"p{number}").memory("6Ei") for number in range(3)]
+    result = simulate(Cluster([each.manifest().obj() for each in (*huge, *pods)]), until=600)
+    assert result.summary.utilisation["memory"] == pytest.approx(6 / 7, abs=0.01)
+    assert set(result.run.series.fragmentation) == {0.0}
+
+
 @pytest.mark.parametrize("year", ["0001", "2200", "9999"])
 def test_a_run_may_take_place_in_any_year(year: str) -> None:
     """It begins at the newest time of the cluster."""

@@ -30,6 +30,8 @@ def test_what_to_do_about_it_differs(asked: int, offered: int, rest: str) -> Non
         ("memory", 8 << 30, "8Gi"),
         ("memory", 1536 << 20, "1.5Gi"),
         ("memory", 100, "100"),
+        ("memory", 20_000 << 40, "19.53Pi"),
+        ("memory", 7 << 60, "7Ei"),
         ("hugepages-2Mi", 4 << 20, "4Mi"),
         ("nvidia.com/gpu", 2048, "2048"),
     ],

@@ -38,11 +38,11 @@ class Sampler:
         nodes = view.nodes
         alive = np.flatnonzero(nodes.alive[: nodes.count])
         allocatable, requested = nodes.allocatable[alive], nodes.requested[alive]
-        self._add_used(allocatable.sum(axis=0), requested.sum(axis=0))
+        self._add_used(_sums(allocatable), _sums(requested))
         series.running.append(int(nodes.pod_counts[alive].sum()))
         free = np.maximum(allocatable - requested, 0)[:, [CPU, MEMORY]]
         slots = np.maximum(nodes.allowed_pods[alive] - nodes.pod_counts[alive], 0)
-        typical = requested[:, [CPU, MEMORY]].sum(axis=0) // max(series.running[-1], 1)
+        typical = _sums(requested[:, [CPU, MEMORY]]) // max(series.running[-1], 1)
         series.fragmentation.append(_scattered(free, slots, typical))
         series.t.append(seconds)
 
@@ -58,9 +58,14 @@ class Sampler:
 def _scattered(free: Any, slots: Any, typical: Any) -> float:
     """The share of typical pods that would fit if all free capacity were on one node, but do not fit now."""
     wanted = np.maximum(typical, 1)
-    in_one_piece = int((free.sum(axis=0) // wanted).min()) if len(free) else 0
+    in_one_piece = int((_sums(free) // wanted).min()) if len(free) else 0
     in_one_piece = min(in_one_piece, int(slots.sum()))
     if not typical.any() or in_one_piece <= 0:
         return 0.0
     as_it_lies = int(np.minimum((free // wanted).min(axis=1), slots).sum())
     return round(1 - min(as_it_lies, in_one_piece) / in_one_piece, 6)
+
+
+def _sums(amounts: Any) -> Any:
+    """By resource, over all nodes; as floats, because together they may have more than an int64 can say."""
+    return amounts.sum(axis=0, dtype=np.float64)
