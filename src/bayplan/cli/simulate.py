@@ -257,7 +257,7 @@ def _load_cluster(given: ReadResult, templates: tuple[str, ...], trace: Trace | 
     objects = [*given.objects, *nodes_like(templates, taken)]
     if trace is not None:
         objects = trace.joined_to(objects)
-    cluster = Cluster(objects, given.skipped)
+    cluster = Cluster(objects, given.skipped, given.sources)
     note_skipped(cluster.skipped)
     return cluster
 

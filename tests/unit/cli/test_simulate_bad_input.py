@@ -312,6 +312,16 @@ OPTIONS = [
         "-f cluster.yaml --config none.yaml",
         "none.yaml: KubeSchedulerConfiguration: cannot be read: No such file or directory",
     ),
+    Case(
+        "what an API server would refuse",
+        "-f cluster.yaml -f pod.yaml --nodes 8cpu,32Gi=1",
+        "pod.yaml: Pod default/odd: spec.priority: the integer value of priority (7) must not be provided in pod spec; "
+        "priority admission controller computed 0 from the given PriorityClass name",
+        {
+            "pod.yaml": "{apiVersion: v1, kind: Pod, metadata: {name: odd}, "
+            "spec: {priority: 7, containers: [{name: c, image: i}]}}"
+        },
+    ),
 ]
 
 

@@ -43,6 +43,7 @@ from bayplan.model.durations import parse_duration
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
+from bayplan.model.reading import locating
 from bayplan.model.time_units import HOUR, SECOND
 from bayplan.model.timestamps import parse_time
 from bayplan.model.workloads import CronJob
@@ -105,7 +106,8 @@ class Simulation:
         draws = Draws(self.options.seed, self.options.latencies)
         self._controllers = standard_controllers(draws)
         added = missing_default_class(cluster.objects, planned)
-        self._build(cluster.objects if added is None else [*cluster.objects, added], draws, journal)
+        with locating(cluster.sources):
+            self._build(cluster.objects if added is None else [*cluster.objects, added], draws, journal)
         runner = CommandRunner(self.world, self._controllers.kubelet, self._controllers.lifecycle)
         commands = PlannedCommands(runner, self.started_at)
         self.notes = commands.notes
@@ -300,7 +302,7 @@ def simulate(
     plans = load_timeline(timeline) if isinstance(timeline, str | Path) else timeline
     played = load_trace(trace) if isinstance(trace, str) else trace
     if played is not None:
-        cluster = Cluster(played.joined_to(cluster.objects), cluster.skipped)
+        cluster = Cluster(played.joined_to(cluster.objects), cluster.skipped, cluster.sources)
     name = str(config) if config is not None and not isinstance(config, dict) else "default"
     chosen = _wakeups(wakeups)
     options = Options(
