@@ -46,6 +46,29 @@ QUESTIONS = (
     ("fix", "deployment/web", "-o", "json"),
     ("place",),
     ("place", "-o", "json", "--ties", "seed:3"),
+    ("explain", "default/picky", "-o", "html"),
+    ("explain", "default/low", "-o", "markdown", "--all-nodes"),
+    ("exposure", "-o", "json"),
+    ("exposure", "deployment/web", "-o", "markdown"),
+    ("fix", "default/big", "-o", "html"),
+    ("fix", "default/drawing"),
+    ("whatif", "--delete", "pod/low", "--delete", "deployment/web"),
+    ("whatif", "--add-nodes", "n1=2", "-o", "json"),
+    ("whatif", "--drain", "n1", "--delete", "namespace/default", "-o", "html"),
+    ("capacity", "--pod", "cpu=500m,memory=1Gi"),
+    ("capacity", "--workload", "deployment/web", "--replicas", "30", "-o", "json"),
+    ("capacity", "--workload", "pod/wide", "-o", "html"),
+    ("drain", "n1"),
+    ("drain", "n1", "n2", "--rolling", "-o", "json"),
+    ("audit",),
+    ("audit", "-o", "sarif"),
+    ("audit", "-o", "json"),
+)
+CHANGES = (
+    ("whatif", "--apply", "change.yaml"),
+    ("whatif", "--apply", "change.yaml", "-o", "json"),
+    ("whatif", "--apply", "change.yaml", "--delete", "deployment/web", "--drain", "n1", "-o", "markdown"),
+    ("exposure", "default/low", "--against", "change.yaml"),
 )
 SIMULATE_IN_A_TABLE = ("simulate", "--until", "150s")
 SIMULATE = (*SIMULATE_IN_A_TABLE, "-o", "json")
@@ -122,7 +145,7 @@ def _run(arguments: list[str]) -> tuple[int, str, str]:
 def _case(rng: Random) -> Case | None:
     """None where the input asks for more pods than a test can wait for."""
     objects: list[Any] = cluster()
-    target = rng.choice(("cluster",) * 8 + ("configuration", "timeline", "timeline", "trace"))
+    target = rng.choice(("cluster",) * 10 + ("change",) * 3 + ("configuration", "timeline", "timeline", "trace"))
     if target == "cluster":
         objects = mutated(objects, rng)
     if _asks_for_too_much(objects):
@@ -131,6 +154,11 @@ def _case(rng: Random) -> Case | None:
     if target == "cluster":
         arguments = rng.choice((*QUESTIONS, SIMULATE, SIMULATE_IN_A_TABLE))
         return Case([*arguments, "-f", "cluster.yaml"], ["cluster.yaml"])
+    if target == "change":
+        change = mutated(cluster(), rng)
+        _write_text("change.yaml", as_text(change, rng), rng)
+        arguments = [*rng.choice(CHANGES), "-f", "cluster.yaml"]
+        return None if _asks_for_too_much(change) else Case(arguments, ["change.yaml"])
     if target == "configuration":
         _write_text("config.yaml", as_text(mutated(configuration(), rng), rng), rng)
         arguments = rng.choice((*QUESTIONS, SIMULATE))
