@@ -157,8 +157,8 @@ def _case(rng: Random) -> Case | None:
     if target == "change":
         change = mutated(cluster(), rng)
         _write_text("change.yaml", as_text(change, rng), rng)
-        arguments = [*rng.choice(CHANGES), "-f", "cluster.yaml"]
-        return None if _asks_for_too_much(change) else Case(arguments, ["change.yaml"])
+        asked = [*rng.choice(CHANGES), "-f", "cluster.yaml"]
+        return None if _asks_for_too_much(change) else Case(asked, ["change.yaml"])
     if target == "configuration":
         _write_text("config.yaml", as_text(mutated(configuration(), rng), rng), rng)
         arguments = rng.choice((*QUESTIONS, SIMULATE))

@@ -42,9 +42,9 @@ def test_pods_are_placed_and_counted() -> None:
 
 def test_shares_of_more_than_any_quantity() -> None:
     """The sum over all nodes is beyond an int64."""
-    huge = [make.node(f"n{number}").capacity(memory="7Ei") for number in range(3)]
-    pods = [make.pod(f"p{number}").memory("6Ei") for number in range(3)]
-    result = simulate(Cluster([each.manifest().obj() for each in (*huge, *pods)]), until=600)
+    huge = [make.node(f"n{number}").capacity(memory="7Ei").manifest().obj() for number in range(3)]
+    pods = [make.pod(f"p{number}").memory("6Ei").manifest().obj() for number in range(3)]
+    result = simulate(Cluster([*huge, *pods]), until=600)
     assert result.summary.utilisation["memory"] == pytest.approx(6 / 7, abs=0.01)
     assert set(result.run.series.fragmentation) == {0.0}
 
