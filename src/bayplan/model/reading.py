@@ -355,13 +355,21 @@ def _files(paths: Sequence[str | Path], faults: list[Fault]) -> Iterator[tuple[s
         path = Path(given)
         if str(given) == STDIN:
             yield STDIN_NAME, None
-        elif path.is_dir():
+        elif _is_directory(path):
             inside = sorted(file for file in path.rglob("*") if _is_manifest(file))
             if not inside:
                 faults.append(Fault(str(given), "", "", f"no {', '.join(SUFFIXES)} file in this directory"))
             yield from ((str(file), file) for file in inside)
         else:
             yield str(given), path
+
+
+def _is_directory(path: Path) -> bool:
+    """What cannot even be looked at is not one; that it cannot be read is said when it is read."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
 
 
 def _is_manifest(file: Path) -> bool:
@@ -376,7 +384,7 @@ def _content(source: str, file: Path | None, stdin: BinaryIO | None, faults: lis
             data = gzip.decompress(data)
     except FileNotFoundError:
         faults.append(Fault(source, "", "", "no such file or directory"))
-    except (OSError, EOFError, zlib.error) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:  # a ValueError: no file has such a name
         faults.append(Fault(source, "", "", f"cannot be read: {getattr(error, 'strerror', None) or error}"))
     else:
         try:

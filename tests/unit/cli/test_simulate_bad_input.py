@@ -121,6 +121,16 @@ TIMELINES = [
     ),
     timeline("no file", "\n- at: 1m\n  apply: none.yaml\n", "t.yaml:3: none.yaml: no such file or directory"),
     timeline(
+        "no name for a file",
+        f"\n- at: 1m\n  apply: {'x' * 300}\n",
+        f"t.yaml:3: {'x' * 300}: cannot be read: File name too long",
+    ),
+    timeline(
+        "a name that no file can have",
+        '\n- at: 1m\n  apply: "a\\0b"\n',
+        "t.yaml:3: a\0b: cannot be read: embedded null byte",
+    ),
+    timeline(
         "bad object",
         "- at: 1m\n  apply: " + NODE % ("n9", "cpu: lots"),
         f"t.yaml:2: Node n9: status.allocatable[cpu]: 'lots': {NO_QUANTITY}",
