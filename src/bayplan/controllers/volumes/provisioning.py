@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from bayplan.controllers.ownership import object_reference
 from bayplan.core.plugins.csi_migration import DRIVERS
+from bayplan.core.plugins.volume_claims import STORAGE
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.node import Node
 from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
@@ -36,7 +37,7 @@ def provisioned_volume(
     name = f"pvc-{claim.metadata.uid}"
     places = _anywhere(storage_class) if node is None else _around(node, storage_class, csi_node)
     spec = PersistentVolumeSpec(
-        capacity=dict(claim.spec.resources.requests),
+        capacity={name: amount for name, amount in claim.spec.resources.requests.items() if name == STORAGE},
         access_modes=list(claim.spec.access_modes),
         claim_ref=object_reference(claim),
         storage_class_name=storage_class.metadata.name,

@@ -216,6 +216,17 @@ def test_an_immediate_class_has_volumes_made() -> None:
     assert made.spec.node_affinity is None
 
 
+def test_volumes_that_are_made_have_storage_and_nothing_else() -> None:
+    """A claim may request whatever it likes besides; no API server takes a volume with that."""
+    stage = new_stage()
+    stage.create(storage_class("fast", provisioner="ebs.example.com").manifest().obj())
+    wanted = claim("data").manifest().storage_class("fast").storage("7Gi").obj()
+    wanted.spec.resources.requests["example.com/speed"] = "5"
+    stage.create(wanted)
+    stage.pass_time(3)
+    assert get_volume(stage, f"pvc-{get_claim(stage).metadata.uid}").spec.capacity == {"storage": "7Gi"}
+
+
 @pytest.mark.parametrize("provisioner", ["", "kubernetes.io/no-provisioner"])
 def test_a_class_without_a_provisioner_makes_nothing(provisioner: str) -> None:
     stage = new_stage()
