@@ -272,7 +272,7 @@ class _Building:
             fault(f"{field}-data", "not base64")
         try:
             return Path(entry.path(path)).read_bytes() if path else b""
-        except OSError as error:
+        except (OSError, ValueError) as error:  # a ValueError: no file has such a name
             fault(field, f"{path}: {_reason(error)}")
         return b""
 

@@ -142,8 +142,8 @@ def read_kubeconfig(explicit: str | None, environ: Mapping[str, str] = os.enviro
         except FileNotFoundError:
             if explicit is not None:
                 faults.append(Fault(path, "", "", "no such file"))
-        except OSError as error:
-            faults.append(Fault(path, "", "", f"cannot be read: {error.strerror}"))
+        except (OSError, ValueError) as error:  # a ValueError: no file has such a name
+            faults.append(Fault(path, "", "", f"cannot be read: {getattr(error, 'strerror', None) or error}"))
         else:
             _merge(merged, path, _parsed(path, data, faults), faults)
     if faults:

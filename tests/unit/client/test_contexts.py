@@ -161,6 +161,11 @@ def test_another_context_than_the_current_one(tmp_path: Path) -> None:
             {},
             'cluster "c": certificate-authority: missing.crt: No such file or directory',
         ),
+        (
+            {"certificate-authority": "a\0b"},
+            {},
+            'cluster "c": certificate-authority: a\0b: embedded null byte',
+        ),
         ({"certificate-authority-data": "%%%"}, {}, 'cluster "c": certificate-authority-data: not base64'),
         (
             {"certificate-authority-data": encoded(b"x")},

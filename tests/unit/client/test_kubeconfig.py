@@ -94,6 +94,8 @@ def test_a_file_that_is_none(tmp_path: Path, text: str, fault: str) -> None:
 def test_a_file_that_is_asked_for_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(InvalidObject, match="nowhere: no such file"):
         read_kubeconfig(str(tmp_path / "nowhere"), {})
+    with pytest.raises(InvalidObject, match="cannot be read: embedded null byte"):
+        read_kubeconfig("a\0b", {})
 
 
 def test_unknown_fields_and_empty_files_are_fine(tmp_path: Path) -> None:
