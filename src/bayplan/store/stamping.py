@@ -11,7 +11,7 @@ from bayplan.store.rules import KindRules
 # Kubernetes leaves out vowels, and what could be taken for them, so that no suffix spells a word.
 _SAFE_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 _SUFFIX_LENGTH = 5
-_BASE_LENGTH_MAX = 63 - _SUFFIX_LENGTH
+GENERATED_BASE_MAX = 63 - _SUFFIX_LENGTH
 _SUFFIX_COUNT = len(_SAFE_LETTERS) ** _SUFFIX_LENGTH
 # Any number without a factor of 3 visits all suffixes before one comes again; this one makes neighbours unlike.
 _STRIDE = 8_675_309
@@ -25,7 +25,7 @@ def make_uid(rules: KindRules, namespace: str, name: str, version: int) -> str:
 
 def generated_name(base: str, number: int) -> str:
     """A name for `generateName`: the base and five letters that look random."""
-    return base[:_BASE_LENGTH_MAX] + safe_encoded(number * _STRIDE % _SUFFIX_COUNT, _SUFFIX_LENGTH)
+    return base[:GENERATED_BASE_MAX] + safe_encoded(number * _STRIDE % _SUFFIX_COUNT, _SUFFIX_LENGTH)
 
 
 def safe_encoded(number: int, length: int) -> str:

@@ -6,6 +6,7 @@ last, before the finalizers of counted pods are taken off. When to look is for `
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import islice
 
 from bayplan.controllers.work_queue import BURST_MAX
@@ -16,6 +17,7 @@ from bayplan.controllers.workloads.job_pods import (
     JOB_INDEX_LABEL,
     completed_indexes,
     index_of,
+    index_prefix,
     is_indexed,
     written_indexes,
 )
@@ -83,7 +85,7 @@ class Attempt:
         fresh = [pod for pod in finished if pod.metadata.uid not in self._progress.counted]
         succeeded = [pod for pod in fresh if pod.status.phase == "Succeeded"]
         if is_indexed(self._job):
-            done = completed_indexes(self._status.completed_indexes)
+            done = completed_indexes(self._status.completed_indexes, self._job.spec.completions or 0)
             done.update(index for pod in succeeded if (index := index_of(pod)) is not None)
             self._status.completed_indexes = written_indexes(done)
             self._status.succeeded = len(done)
@@ -199,15 +201,16 @@ class Attempt:
         # Counted here and not only when it is heard of, or it might be created twice.
         self._progress.pods.note(made.metadata.name, marks_of(made))
 
-    def _open_indexes(self) -> list[int]:
+    def _open_indexes(self) -> Iterator[int]:
         """Completion indexes that are neither done nor being worked on."""
-        taken = completed_indexes(self._status.completed_indexes)
+        completions = self._job.spec.completions or 0
+        taken = completed_indexes(self._status.completed_indexes, completions)
         taken.update(index for pod in self._pods(ACTIVE) if (index := index_of(pod)) is not None)
-        return [index for index in range(self._job.spec.completions or 0) if index not in taken]
+        return (index for index in range(completions) if index not in taken)
 
     def _indexed(self, pod: Pod, index: int) -> Pod:
         meta = pod.metadata
-        meta.generate_name = f"{self._job.metadata.name}-{index}-"
+        meta.generate_name = index_prefix(self._job.metadata.name, index)
         meta.labels[JOB_INDEX_LABEL] = str(index)
         meta.annotations[JOB_INDEX_LABEL] = str(index)
         return pod

@@ -9,6 +9,7 @@ from bayplan.controllers.ownership import is_active
 from bayplan.model.conditions import is_condition_true
 from bayplan.model.pod import Pod
 from bayplan.model.workloads import Job
+from bayplan.store.stamping import GENERATED_BASE_MAX
 
 JOB_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 CONTROLLER_UID_LABEL = "batch.kubernetes.io/controller-uid"
@@ -18,6 +19,10 @@ COMPLETE, FAILED = "Complete", "Failed"
 def is_finished(job: Job) -> bool:
     """Whether nothing is done for the Job any more."""
     return any(is_condition_true(job.status.conditions, kind) for kind in (COMPLETE, FAILED))
+
+
+#: Of an index; no Job has more of them.
+_DIGITS_MAX = 10
 
 
 def is_indexed(job: Job) -> bool:
@@ -40,12 +45,12 @@ def labels_of_job(name: str, uid: str) -> dict[str, str]:
 def index_of(pod: Pod) -> int | None:
     """The completion index the pod works on."""
     written = pod.metadata.labels.get(JOB_INDEX_LABEL) or pod.metadata.annotations.get(JOB_INDEX_LABEL, "")
-    return int(written) if written.isdecimal() else None
+    return int(written) if written.isdecimal() and len(written) <= _DIGITS_MAX else None
 
 
 def open_indexes(job: Job, pods: Sequence[Pod]) -> Iterator[int]:
     """Completion indexes that are neither done nor being worked on, then those beyond the last."""
-    taken = completed_indexes(job.status.completed_indexes)
+    taken = completed_indexes(job.status.completed_indexes, job.spec.completions or 0)
     for pod in pods:
         index = index_of(pod)
         if index is not None and (is_active(pod) or pod.status.phase == "Succeeded"):
@@ -53,14 +58,25 @@ def open_indexes(job: Job, pods: Sequence[Pod]) -> Iterator[int]:
     return (index for index in count() if index not in taken)
 
 
-def completed_indexes(written: str) -> set[int]:
-    """The indexes of `0-3,5`."""
+def completed_indexes(written: str, completions: int) -> set[int]:
+    """The indexes of `0-3,5`, as far as there are any of these."""
     indexes: set[int] = set()
     for part in filter(None, written.split(",")):
         first, _, last = part.partition("-")
         if first.isdecimal() and (last or first).isdecimal():
-            indexes.update(range(int(first), int(last or first) + 1))
+            indexes.update(range(_below(first, completions), _below(last or first, completions - 1) + 1))
     return indexes
+
+
+def _below(written: str, limit: int) -> int:
+    return min(int(written), limit) if len(written) <= _DIGITS_MAX else limit
+
+
+def index_prefix(job_name: str, index: int) -> str:
+    """How the name of a pod begins; a long name of the Job is cut, so that the index stays."""
+    # Upstream: job/indexed_job_utils.go, podGenerateNameWithIndex (v1.36).
+    end = f"-{index}-"
+    return job_name[: GENERATED_BASE_MAX - len(end)] + end
 
 
 def written_indexes(indexes: Iterable[int]) -> str:

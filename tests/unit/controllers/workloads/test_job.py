@@ -10,7 +10,7 @@ from tests.running_workloads import TEMPLATE, Workloads
 
 from bayplan.controllers.garbage_collector import GarbageCollector
 from bayplan.controllers.workloads.job import JobController
-from bayplan.controllers.workloads.job_pods import JOB_INDEX_LABEL, completed_indexes, written_indexes
+from bayplan.controllers.workloads.job_pods import JOB_INDEX_LABEL, completed_indexes, index_of, written_indexes
 from bayplan.controllers.workloads.job_tracking import TRACKING, Failures
 from bayplan.model.meta import Condition
 from bayplan.model.pod import ContainerStatus, Pod
@@ -19,9 +19,9 @@ from bayplan.model.workloads import Job
 from bayplan.testing.builders import job, pod
 
 
-def stage_with(**spec: Any) -> Workloads:
+def stage_with(name: str = "work", **spec: Any) -> Workloads:
     stage = Workloads(JobController(batch_ns=0), GarbageCollector())
-    stage.create(job("work").set(**spec).template(TEMPLATE).manifest().obj())
+    stage.create(job(name).set(**spec).template(TEMPLATE).manifest().obj())
     return stage
 
 
@@ -252,7 +252,32 @@ def test_indexes() -> None:
 def test_written_indexes(indexes: list[int], written: str) -> None:
     """Three or more in a row are written as a stretch, and read as what they were."""
     assert written_indexes(indexes) == written
-    assert completed_indexes(written) == set(indexes)
+    assert completed_indexes(written, 10) == set(indexes)
+
+
+@pytest.mark.parametrize(
+    ("written", "indexes"),
+    [("0-9999999999999,3", {0, 1, 2, 3}), ("2," + "9" * 5000, {2}), ("4-7", set()), ("a-b,-1,1-0,1-2-3,,3", {3})],
+)
+def test_indexes_beyond_the_last_one_do_not_count(written: str, indexes: set[int]) -> None:
+    """Whoever wrote them."""
+    assert completed_indexes(written, 4) == indexes
+
+
+def test_a_job_may_have_any_number_of_indexes() -> None:
+    stage = stage_with(parallelism=2, completions=2**31 - 1, completion_mode="Indexed")
+    assert [index_of(stage.pod(name)) for name in stage.names()] == [0, 1]
+
+
+def test_an_index_is_a_number_of_moderate_length() -> None:
+    assert index_of(pod("p").annotations({JOB_INDEX_LABEL: "9" * 5000}).obj()) is None
+
+
+def test_pods_of_a_long_name_still_say_their_index() -> None:
+    """The name of the Job is cut, not the index."""
+    name = "j" * 60
+    stage = stage_with(parallelism=11, completions=11, completion_mode="Indexed", name=name)
+    assert {one[:-5] for one in stage.names()} >= {"j" * 55 + "-0-", "j" * 54 + "-10-"}
 
 
 def test_a_deleted_job_lets_its_pods_go() -> None:
