@@ -66,10 +66,9 @@ class Timers(Generic[KeyT]):
 
     def next_at(self) -> int | None:
         """When the first key is due; None if there is none."""
-        live = self._live
         while self._near or self._bring_near():
             first = self._near[0]
-            if live.get(first[2]) is first:
+            if self._live.get(first[2]) is first:
                 return first[0]
             heappop(self._near)
             self._entry_count -= 1
@@ -82,6 +81,9 @@ class Timers(Generic[KeyT]):
 
     def pop_if_due(self, now: int) -> KeyT | None:
         """Takes out the first key if it is due by now; None if it is not, or there is none."""
+        near = self._near
+        if near and near[0][0] > now:  # whether it was cancelled or not
+            return None
         at = self.next_at()
         if at is None or at > now:
             return None

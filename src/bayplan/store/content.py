@@ -7,14 +7,15 @@ that node or owner. Orders are those of arrival, so that the same changes always
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import TypeAlias
 
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.meta import OwnerReference
 from bayplan.model.pod import Pod
-from bayplan.model.watch_types import ADDED, DELETED
+from bayplan.model.watch_types import DELETED
 from bayplan.store.log import WatchEvent
+from bayplan.store.rules import Kind
 
 Key: TypeAlias = tuple[str, str, str]
 """Kind, namespace ("" for kinds that have none) and name."""
@@ -26,13 +27,14 @@ class Content:
     """The stored objects."""
 
     def __init__(self) -> None:
-        self.objects: dict[str, dict[str, dict[str, Object]]] = {kind: {} for kind in KINDS}
-        """By kind, namespace and name; to be read only."""
+        self.objects: dict[Kind, dict[str, dict[str, Object]]] = {kind: {} for kind in KINDS}
+        """By kind, which may be said by its struct, too, namespace and name; to be read only."""
+        self.objects.update({info.struct: self.objects[kind] for kind, info in KINDS.items()})
         self._counts = dict.fromkeys(KINDS, 0)
         self._on_node: dict[str, dict[Key, None]] = {}
         self._owned: dict[str, dict[Key, None]] = {}
 
-    def find(self, kind: str, namespace: str, name: str) -> Object | None:
+    def find(self, kind: Kind, namespace: str, name: str) -> Object | None:
         return self.objects[kind].get(namespace, _NOTHING).get(name)
 
     def iterate(self, kind: str, namespace: str | None = None) -> Iterator[Object]:
@@ -60,22 +62,22 @@ class Content:
         kind, old, new = change.kind, change.old, change.new
         meta = new.metadata
         by_namespace = self.objects[kind]
-        if change.type == DELETED:
+        if old is None:
+            by_namespace.setdefault(meta.namespace, {})[meta.name] = new
+            self._counts[kind] += 1
+            self._index(kind, None, new)
+        elif change.type != DELETED:
+            by_namespace[meta.namespace][meta.name] = new
+            # Most writes are to a status, and leave alone what indices are about.
+            if old.metadata.owner_references is not meta.owner_references or (kind == "Pod" and _moved(old, new)):
+                self._index(kind, old, new)
+        else:
             objects = by_namespace[meta.namespace]
             del objects[meta.name]
             if not objects:
                 del by_namespace[meta.namespace]
             self._counts[kind] -= 1
             self._index(kind, old, None)
-            return
-        if change.type == ADDED:
-            by_namespace.setdefault(meta.namespace, {})[meta.name] = new
-            self._counts[kind] += 1
-        else:
-            by_namespace[meta.namespace][meta.name] = new
-            if _same_headings(old, new):
-                return
-        self._index(kind, old, new)
 
     def _index(self, kind: str, old: Object | None, new: Object | None) -> None:
         obj = new or old
@@ -83,31 +85,26 @@ class Content:
         key = kind, obj.metadata.namespace, obj.metadata.name
         if kind == "Pod":
             _move(self._on_node, key, _node_names(old), _node_names(new))
-        before = old.metadata.owner_references if old is not None else []
-        after = new.metadata.owner_references if new is not None else []
+        before = old.metadata.owner_references if old is not None else ()
+        after = new.metadata.owner_references if new is not None else ()
         if before or after:
-            _move(self._owned, key, _owner_uids(before), _owner_uids(after))
+            _move(self._owned, key, _uids(before), _uids(after))
 
 
-def _same_headings(old: Object | None, new: Object) -> bool:
-    """Whether a write left alone what indices are about: most share the list of owners, and those to a status the spec.
-
-    Not knowing is as good as no.
-    """
-    if old is None or old.metadata.owner_references is not new.metadata.owner_references:
-        return False
-    return not isinstance(new, Pod) or (isinstance(old, Pod) and old.spec is new.spec)
+def _moved(old: Object, new: Object) -> bool:
+    """Whether a pod may be on another node than before; most writes share the spec with what was stored."""
+    return old.spec is not new.spec  # type: ignore[union-attr]  # only asked of pods
 
 
-def _node_names(obj: Object | None) -> dict[str, None]:
-    return {obj.spec.node_name: None} if type(obj) is Pod and obj.spec.node_name else {}
+def _node_names(obj: Object | None) -> Sequence[str]:
+    return (obj.spec.node_name,) if type(obj) is Pod and obj.spec.node_name else ()
 
 
-def _owner_uids(references: list[OwnerReference]) -> dict[str, None]:
+def _uids(references: Sequence[OwnerReference]) -> dict[str, None]:
     return dict.fromkeys(owner.uid for owner in references)
 
 
-def _move(index: dict[str, dict[Key, None]], key: Key, before: dict[str, None], after: dict[str, None]) -> None:
+def _move(index: dict[str, dict[Key, None]], key: Key, before: Collection[str], after: Collection[str]) -> None:
     """Lets the key stand under what comes after and not under what was before."""
     for heading in before:
         if heading not in after:

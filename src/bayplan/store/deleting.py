@@ -8,13 +8,13 @@ in the background is when there is none. Namespaces end when their content has, 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from bayplan.admission.priority import SYSTEM_CLASSES
 from bayplan.model.cluster import Namespace, NamespaceStatus
 from bayplan.model.meta import ObjectMeta
 from bayplan.model.pod import FINISHED_PHASES, Pod
-from bayplan.model.structs import replace
+from bayplan.model.structs import Struct, replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.well_known import DEFAULT_NAMESPACE
@@ -33,7 +33,7 @@ class DeletionRules(NamedResource, Protocol):
     def orphans_by_default(self) -> bool: ...
 
 
-class Request(NamedTuple):
+class Request(Struct, frozen=True):
     """The options of a deletion; None where nothing was said."""
 
     grace_seconds: int | None = None
@@ -42,7 +42,7 @@ class Request(NamedTuple):
     propagation: str | None = None
 
 
-class Outcome(NamedTuple):
+class Outcome(Struct, frozen=True):
     """The object as it is to be stored, itself when it stays as it is, and whether it goes thereafter."""
 
     object: Any

@@ -52,11 +52,12 @@ class WatchLog:
         return len(self._changes)
 
     def append(self, change: WatchEvent) -> None:
-        assert change.resource_version == self.resource_version + 1
-        self._changes.append(change)
-        self.resource_version = change.resource_version
+        version, changes = change.resource_version, self._changes
+        assert version == self.resource_version + 1
+        changes.append(change)
+        self.resource_version = version
         # Cutting a stretch now and then keeps the cost of a write the same on average.
-        if len(self._changes) >= self._length_max:
+        if len(changes) >= self._length_max:
             self.expire(self.resource_version - self._capacity)
             self._length_max = len(self._changes) + self._capacity // 4 + 1
 

@@ -21,7 +21,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
-from bayplan.model.structs import replace
+from bayplan.model.structs import Struct, replace
 from bayplan.model.watch_types import ADDED, DELETED, MODIFIED
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.workloads import CronJob
@@ -38,9 +38,11 @@ _Half: TypeAlias = Callable[[Any, Any, KindRules], Any]
 
 # Others may depend on these when several objects are loaded together.
 _LOADED_FIRST = ("Namespace", "PriorityClass", "StorageClass")
+_CHECKED_WHEN_CHANGED = frozenset({"PriorityClass", "CronJob"})
+_NOTHING: dict[str, Object] = {}
 
 
-class Deletion(NamedTuple):
+class Deletion(Struct, frozen=True):
     """The answer to a request to delete."""
 
     object: Object
@@ -83,9 +85,11 @@ class Store:
     def find(self, kind: str, namespace: str, name: str) -> Object | None: ...
     def find(self, kind: Kind, namespace: str, name: str) -> Any:
         """The object, or None; the namespace is "" for kinds that have none."""
-        rules = RULES.get(kind) or _rules(kind)
-        by_namespace = self._content.objects[rules.kind].get(namespace)
-        return None if by_namespace is None else by_namespace.get(name)
+        try:
+            return self._content.objects[kind][namespace].get(name)
+        except KeyError:
+            _rules(kind)  # raises for a kind that nobody knows
+            return None
 
     @overload
     def get(self, kind: type[ObjectT], namespace: str, name: str) -> ObjectT: ...
@@ -223,10 +227,11 @@ class Store:
         rules = _rules(kind)
         old = self._stored(rules, namespace, name)
         request = deleting.Request(grace_seconds, uid, resource_version, propagation)
-        marked, goes = deleting.outcome_of(old, request, rules, now)
-        if marked is not old:
-            self._commit(MODIFIED, rules, old, marked, now)
-        return Deletion(self._remove(marked, rules, now) if goes else marked, goes)
+        outcome = deleting.outcome_of(old, request, rules, now)
+        left = outcome.object
+        if left is not old:
+            self._commit(MODIFIED, rules, old, left, now)
+        return Deletion(self._remove(left, rules, now) if outcome.goes else left, outcome.goes)
 
     def bind(
         self,
@@ -253,8 +258,7 @@ class Store:
         return Deletion(self._remove(namespace, RULES[Namespace], now), gone=True)
 
     def _stored(self, rules: KindRules, namespace: str, name: str) -> Any:
-        by_name = self._content.objects[rules.kind].get(namespace)
-        found = None if by_name is None else by_name.get(name)
+        found = self._content.objects[rules.kind].get(namespace, _NOTHING).get(name)
         if found is None:
             raise NotFound.of(rules, name)
         return found
@@ -307,12 +311,16 @@ class Store:
         if deleting.may_go(old.metadata, made.metadata):
             self._remove(old, rules, now)
             return made
+        if rules.kind in _CHECKED_WHEN_CHANGED:
+            self._check_change(old, made)
+        self._commit(MODIFIED, rules, old, made, now)
+        return made
+
+    def _check_change(self, old: Object, made: Object) -> None:
         if isinstance(made, PriorityClass):
             arriving.check_class(made, self.list(PriorityClass))
         elif isinstance(made, CronJob) and isinstance(old, CronJob) and made.spec.time_zone != old.spec.time_zone:
             arriving.check_time_zone(made)
-        self._commit(MODIFIED, rules, old, made, now)
-        return made
 
     def _remove(self, old: Object, rules: KindRules, now: int) -> Object:
         """Watchers see the object as it was last, with the version of its deletion."""

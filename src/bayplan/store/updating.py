@@ -70,7 +70,7 @@ def updated_status(old: Any, new: Any, rules: KindRules) -> Any:
         check_status_update(old, made)
     elif isinstance(made, Deployment):
         made.metadata.labels = old.metadata.labels
-    return old if made == old else made
+    return old if made.status == old.status and made == old else made  # the status is what differs, mostly
 
 
 def _next_metadata(old: ObjectMeta, new: ObjectMeta, rules: KindRules) -> ObjectMeta:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 
@@ -30,28 +31,24 @@ class Draws:
     def __init__(self, seed: int, latencies: Latencies) -> None:
         self.latencies = latencies
         self.random = Random(seed)
-        self._random, self._jitter = self.random.random, latencies.jitter
-
-    def api(self) -> int:
-        return self._around(self.latencies.api_ns)
-
-    def eviction(self) -> int:
-        return self._around(self.latencies.eviction_ns)
-
-    def watch(self) -> int:
-        return self._around(self.latencies.watch_ns)
+        self.api = self._draws_around(latencies.api_ns)
+        self.eviction = self._draws_around(latencies.eviction_ns)
+        self.watch = self._draws_around(latencies.watch_ns)
+        self._start = self._draws_around(latencies.pod_start_ns)
+        self._stop = self._draws_around(latencies.pod_stop_ns)
+        self._provision = self._draws_around(latencies.provision_ns)
 
     def start_ns(self, pod: Pod) -> int:  # noqa: ARG002
-        return self._around(self.latencies.pod_start_ns)
+        return self._start()
 
     def stop_ns(self, pod: Pod) -> int:  # noqa: ARG002
-        return self._around(self.latencies.pod_stop_ns)
+        return self._stop()
 
     def provision_ns(self, claim: PersistentVolumeClaim) -> int:  # noqa: ARG002
-        return self._around(self.latencies.provision_ns)
+        return self._provision()
 
-    def _around(self, typical: int) -> int:
-        jitter = self._jitter
+    def _draws_around(self, typical: int) -> Callable[[], int]:
+        random, jitter = self.random.random, self.latencies.jitter
         if not jitter or not typical:
-            return typical
-        return int(typical * (1 + jitter * (2 * self._random() - 1)))
+            return lambda: typical
+        return lambda: int(typical * (1 + jitter * (2 * random() - 1)))

@@ -28,79 +28,85 @@ class Reflector:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._known: dict[Place, Object] = {}
         self._pending: deque[tuple[int, Sequence[WatchEvent]]] = deque()
         self._last_due = 0
         self._listed_version = 0
-        self._is_broken = False
+        self._known: dict[Place, Object] | None = None
+        """While the watch is broken, what the scheduler knows; else that is what is stored but for what is pending."""
         self.due = NEVER
         """When there is something to deliver next."""
 
     def start(self) -> list[Event]:
         """Everything there is, to be delivered at once."""
-        return self._list()
+        return self._list({})
 
     def deliver_later(self, changes: Sequence[WatchEvent], due: int) -> None:
         """What was written is delivered at `due`, and never before what was written earlier."""
-        if self._is_broken:
+        if self._known is not None:
             return
-        self._last_due = due = max(due, self._last_due)
-        if changes and changes[0].resource_version <= self._listed_version:
-            changes = [change for change in changes if change.resource_version > self._listed_version]
-        if changes:
-            self._pending.append((due, changes))
-        if self._pending:
-            self.due = self._pending[0][0]
+        self._last_due = due = due if due > self._last_due else self._last_due
+        if changes[0].resource_version <= self._listed_version:
+            changes = self._not_listed(changes)
+            if not changes:
+                return
+        if not self._pending:
+            self.due = due
+        self._pending.append((due, changes))
 
-    def break_watch(self, due: int) -> None:
-        """The connection is lost; what was not delivered yet will be found by a relist at `due`."""
+    def _not_listed(self, changes: Sequence[WatchEvent]) -> Sequence[WatchEvent]:
+        return [change for change in changes if change.resource_version > self._listed_version]
+
+    def break_watch(self, changes: Sequence[WatchEvent], due: int) -> None:
+        """The connection is lost; these changes, and others not delivered yet, will be found by a relist at `due`."""
+        if self._known is None:
+            self._known = self._known_without(changes)
         self._pending.clear()
-        self._is_broken = True
         self.due = due
+
+    def _known_without(self, changes: Sequence[WatchEvent]) -> dict[Place, Object]:
+        """What is stored, with all undone that has not been delivered; the changes are the last there are."""
+        known = {_place(obj): obj for obj in self._store.list_and_watch().objects}
+        pending = [change for _, delivery in self._pending for change in delivery]
+        for change in reversed([*pending, *self._not_listed(changes)]):
+            if change.old is None:
+                del known[_place(change.new)]
+            else:
+                known[_place(change.old)] = change.old
+        return known
 
     def deliver(self, now: int) -> list[Event]:
         """What is to be delivered by now."""
-        if self._is_broken:
-            return self._list() if self.due <= now else []
-        pending, events = self._pending, []
+        if self._known is not None:
+            return self._list(self._known) if self.due <= now else []
+        pending = self._pending
+        events: list[Event] = []
         while pending and pending[0][0] <= now:
-            for change in pending.popleft()[1]:
-                event = self._event_of(change)
-                if event is not None:
-                    events.append(event)
+            events += [_event_of(change) for change in pending.popleft()[1]]
         self.due = pending[0][0] if pending else NEVER
         return events
 
-    def _event_of(self, change: WatchEvent) -> Event | None:
-        """What the scheduler observes; the old object is the one it knows, whatever the log says."""
-        new = change.new
-        meta = new.metadata
-        place = (change.kind, meta.namespace, meta.name)
-        if change.type == DELETED:
-            gone = self._known.pop(place, None)
-            return ObjectRemoved(gone) if gone is not None else None
-        known = self._known.get(place)
-        self._known[place] = new
-        return ObjectAdded(new) if known is None else ObjectChanged(known, new)
-
-    def _list(self) -> list[Event]:
+    def _list(self, known: dict[Place, Object]) -> list[Event]:
+        """All that differs from what is known."""
         snapshot = self._store.list_and_watch()
         self._listed_version = snapshot.resource_version
-        self._pending.clear()
-        self._is_broken, self.due = False, NEVER
+        self._known, self.due = None, NEVER
         listed = {_place(obj): obj for obj in snapshot.objects}
-        events: list[Event] = [
-            ObjectRemoved(self._known.pop(place)) for place in [p for p in self._known if p not in listed]
-        ]
+        events: list[Event] = [ObjectRemoved(obj) for place, obj in known.items() if place not in listed]
         order = sorted(listed, key=lambda place: FIRST_KINDS.index(place[0]) if place[0] in FIRST_KINDS else 9)
         for place in order:
-            new, known = listed[place], self._known.get(place)
-            if known is None:
+            new, old = listed[place], known.get(place)
+            if old is None:
                 events.append(ObjectAdded(new))
-            elif known.metadata.resource_version != new.metadata.resource_version:
-                events.append(ObjectChanged(known, new))
-            self._known[place] = new
+            elif old.metadata.resource_version != new.metadata.resource_version:
+                events.append(ObjectChanged(old, new))
         return events
+
+
+def _event_of(change: WatchEvent) -> Event:
+    old, new = change.old, change.new
+    if old is None:
+        return ObjectAdded(new)
+    return ObjectRemoved(old) if change.type == DELETED else ObjectChanged(old, new)
 
 
 def _place(obj: Object) -> Place:

@@ -9,7 +9,7 @@ instant is fixed: what was planned first comes first.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import count
 from typing import NamedTuple, TypeAlias
@@ -27,8 +27,8 @@ from bayplan.worlds.faults import CONFLICT, NO_FAULTS, TIMEOUT, Faults, Spoiled
 from bayplan.worlds.performing import EmittedEvent, Performer
 from bayplan.worlds.reflector import NEVER, Reflector
 
-#: More steps than this at one instant mean that the world goes round in circles.
-STEPS_AT_ONCE_MAX = 1_000_000
+#: More rounds than this at one instant mean that the world goes round in circles.
+ROUNDS_AT_ONCE_MAX = 1_000_000
 SLOW_FACTOR = 100
 _ANSWERED = frozenset((Bind, Evict, WriteVolumes))
 #: When, a number for the order of equal times, and what is to be done then.
@@ -69,12 +69,13 @@ class SimulatedWorld:
         self._sequence = count()
         self._idle_conditions: dict[str, _Planned] = {}  # by pod
         self._scheduler_free_at = started_at
-        self._scheduler_due = started_at  # when the scheduler wants to be asked
+        self._scheduler_acts_at = started_at  # when it wants to be asked and is free
         self._scheduler_has_news = True
         self._controller_due = [*[started_at] * len(self._controllers), NEVER]  # the last one is nobody's
-        self._due_min = started_at  # of the controllers
+        self._controllers_act_at = min(self._controller_due)
         self._listeners = {kind: _listeners(kind, self._controllers) for kind in KINDS}
         self._wake_at = [controller.wake_at for controller in self._controllers]
+        self._with_news: set[int] = set()  # positions of controllers that may want to act at another time now
         for event in self._reflector.start():
             self._observe(event)
         for obj in store.list_and_watch().objects:
@@ -85,7 +86,7 @@ class SimulatedWorld:
 
         def command(now: int) -> None:
             do(now)
-            self._ask_again(range(len(self._controllers)))
+            self._with_news.update(range(len(self._controllers)))
 
         self._plan(time, command)
 
@@ -106,32 +107,43 @@ class SimulatedWorld:
     def run_until_quiet(self, end: int) -> int:
         """Let time pass until nothing is due before `end`; time stands still at the last thing that happened."""
         with rare_collections():
-            while True:
-                due = self._settle()
-                if due > end:
-                    return due
-                self.now = due  # `_settle` has left nothing that is due earlier
+            return self._pass_time(end)
 
-    def _settle(self) -> int:
-        """Do everything that is due at this instant; when something is due next."""
-        now, planned, cursor, log = self.now, self._planned, self._cursor, self.store.log
-        for _ in range(STEPS_AT_ONCE_MAX):
+    def _pass_time(self, end: int) -> int:
+        """Do what is due at this instant in rounds, until nothing is left; then go on to the next one.
+
+        All that a simulated day takes passes through here, so it asks plain attributes rather than calling anybody.
+        """
+        now, rounds = self.now, 0
+        planned, cursor, log, reflector = self._planned, self._cursor, self.store.log, self._reflector
+        while True:
             if planned and planned[0][0] <= now:
                 self._do_planned()
             if cursor.resource_version < log.resource_version:
                 self._inform()
-            if self._reflector.due <= now:
+            if reflector.due <= now:
                 self._deliver()
-            if self._due_min <= now:
+            if self._with_news:
+                self._ask_controllers()
+            if self._controllers_act_at <= now:
                 self._reconcile()
-            if self._scheduler_free_at <= now:
-                if self._scheduler_has_news:
-                    self._ask_scheduler()
-                if self._scheduler_due <= now:
-                    self._decide()
-            if cursor.resource_version == log.resource_version and (due := self._next_due()) > now:
+            if self._scheduler_has_news:
+                self._ask_scheduler()
+            if self._scheduler_acts_at <= now:
+                self._decide()
+                self._ask_scheduler()
+            due = now
+            if not self._with_news and cursor.resource_version == log.resource_version:
+                due = min(self._controllers_act_at, self._scheduler_acts_at, reflector.due)
+                if planned and planned[0][0] < due:
+                    due = planned[0][0]
+            if due <= now:
+                rounds += 1
+                assert rounds < ROUNDS_AT_ONCE_MAX, f"the world does not settle at {now}"
+            elif due <= end:
+                self.now, now, rounds = due, due, 0
+            else:
                 return due
-        raise AssertionError(f"the world does not settle at {now}")
 
     def _do_planned(self) -> None:
         now, planned = self.now, self._planned
@@ -140,29 +152,28 @@ class SimulatedWorld:
 
     def _inform(self) -> None:
         """Writes reach the controllers at once, and are put on their way to the scheduler."""
-        now = self.now
-        heard: Sequence[int] | set[int] = ()
+        now, told = self.now, None
         changes = self._cursor.read()
         for change in changes:
-            positions, observers = self._listeners[change.kind]
-            for observe in observers:
+            listeners = self._listeners[change.kind]
+            for observe in listeners.observers:
                 observe(change, now)
-            if positions is not heard:
-                heard = {*heard, *positions} if heard else positions
+            if listeners is not told:
+                told = listeners
+                self._with_news.update(listeners.positions)
         if self._idle_conditions:
             self._plan_conditions_of(changes)
-        self._ask_again(heard)
         delay = self._draws.watch()
         if self._faults is not NO_FAULTS:
-            delay = self._spoil_watch(delay)
+            delay = self._spoil_watch(delay, changes)
         self._reflector.deliver_later(changes, now + delay)
 
-    def _spoil_watch(self, delay: int) -> int:
+    def _spoil_watch(self, delay: int, changes: Sequence[WatchEvent]) -> int:
         faults, random = self._faults, self._draws.random
         if faults.happens(faults.slow_watch, random, self.now):
             delay *= SLOW_FACTOR
         if faults.happens(faults.watch_gap, random, self.now):
-            self._reflector.break_watch(self.now + SLOW_FACTOR * delay)
+            self._reflector.break_watch(changes, self.now + SLOW_FACTOR * delay)
         return delay
 
     def _deliver(self) -> None:
@@ -173,35 +184,37 @@ class SimulatedWorld:
             observe(event, now)
         self._scheduler_has_news = True
 
-    def _ask_again(self, positions: Iterable[int]) -> None:
-        """When these controllers want to act; nothing else than news and acting changes a controller's mind."""
-        times, wake_at = self._controller_due, self._wake_at
-        for position in positions:
+    def _ask_controllers(self) -> None:
+        """When those with news want to act; nothing else changes a controller's mind."""
+        times, wake_at, with_news = self._controller_due, self._wake_at, self._with_news
+        for position in with_news:
             due = wake_at[position]()
             times[position] = NEVER if due is None else due
-        self._due_min = min(times)
+        with_news.clear()
+        self._controllers_act_at = min(times)
 
     def _reconcile(self) -> None:
-        acting = [position for position, due in enumerate(self._controller_due) if due <= self.now]
+        now = self.now
+        acting = [position for position, due in enumerate(self._controller_due) if due <= now]
         for position in acting:
-            self._controllers[position].reconcile(self._stores[position], self.now)
-        self._ask_again(acting)
+            self._controllers[position].reconcile(self._stores[position], now)
+        self._with_news.update(acting)
 
     def _ask_scheduler(self) -> None:
-        """When the scheduler wants to decide, after it has heard something."""
+        """When the scheduler wants to decide, after it has heard something, and is free to."""
         self._scheduler_has_news = False
-        due = self.scheduler.due_at(self.now)
-        self._scheduler_due = NEVER if due is None else due
+        due, free_at = self.scheduler.due_at(self.now), self._scheduler_free_at
+        self._scheduler_acts_at = NEVER if due is None else due if due > free_at else free_at
 
     def _decide(self) -> None:
-        decision = self.scheduler.decide(self.now)
-        self._scheduler_has_news = True
+        now = self.now
+        decision = self.scheduler.decide(now)
         if decision is None:
             return
         if self._on_decision is not None:
-            self._on_decision(decision, self.now)
+            self._on_decision(decision, now)
         if decision.pod:
-            self._scheduler_free_at = self.now + self._draws.latencies.decision_ns
+            self._scheduler_free_at = now + self._draws.latencies.decision_ns
         self._send_all(decision.actions)
 
     def _send_all(self, actions: Sequence[Action]) -> None:
@@ -264,22 +277,10 @@ class SimulatedWorld:
             event = answer
             self._plan(answered, lambda _: self._observe(event))
 
-    def _next_due(self) -> int:
-        if self._scheduler_has_news:
-            self._ask_scheduler()
-        # Plain comparisons, as this is asked at every instant.
-        due = self._scheduler_due if self._scheduler_due > self._scheduler_free_at else self._scheduler_free_at
-        if self._planned and self._planned[0][0] < due:
-            due = self._planned[0][0]
-        delivered = self._reflector.due
-        due = delivered if delivered < due else due
-        return self._due_min if self._due_min < due else due
-
     def _inform_controllers_of(self, obj: Object) -> None:
         change = WatchEvent(ADDED, type(obj).__name__, None, obj, 0, self.now)
         for observe in self._listeners[change.kind].observers:
             observe(change, self.now)
-        self._due_min = self.now
 
 
 class _Listeners(NamedTuple):

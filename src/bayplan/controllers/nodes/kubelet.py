@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 from math import isfinite
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from bayplan.controllers.delays import Delays, FixedDelays
 from bayplan.controllers.ownership import NamespacedName, is_active, is_terminal, namespaced_name
@@ -21,10 +21,11 @@ from bayplan.controllers.timers import Timers
 from bayplan.controllers.work_queue import AT_ONCE
 from bayplan.controllers.writes import delete_pod
 from bayplan.model.conditions import FALSE, TRUE, find_condition, with_condition, with_pod_condition
+from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
-from bayplan.model.structs import replace
+from bayplan.model.structs import Struct, replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time, parse_time
 from bayplan.model.watch_types import ADDED, DELETED
@@ -42,7 +43,7 @@ _COMPLETED = Condition(type=READY, status=FALSE, reason="PodCompleted")
 _FAILED = Condition(type=READY, status=FALSE, reason="PodFailed")
 
 
-class _Plan(NamedTuple):
+class _Plan(Struct, frozen=True, gc=False):
     """What is due next for one pod."""
 
     uid: str
@@ -96,15 +97,16 @@ class Kubelet:
         if isinstance(obj, Pod):
             if change.type == DELETED:
                 self._drop(namespaced_name(obj))
-            elif obj.spec.node_name:
+            elif obj.spec.node_name and (obj.metadata.deletion_timestamp is None or not _goes_at_once(change.old, obj)):
                 self._plan(namespaced_name(obj), obj, now)
         elif change.type == ADDED and obj.metadata.name not in self._down:
             self._back[obj.metadata.name] = None
 
     def reconcile(self, store: Store, now: int) -> None:
-        back, self._back = self._back, {}
-        for name in back:
-            self._resume(store, name, now)
+        if self._back:
+            back, self._back = self._back, {}
+            for name in back:
+                self._resume(store, name, now)
         while (key := self._timers.pop_if_due(now)) is not None:
             self._act(store, key, now)
 
@@ -240,6 +242,12 @@ def _write(store: Store, pod: Pod, condition: Condition, phase: str | None, now:
         return with_pod_condition(stored, condition, format_time(now), phase=phase)
 
     store.modify_status(Pod, *namespaced_name(pod), change, now)
+
+
+def _goes_at_once(old: Object | None, pod: Pod) -> bool:
+    """Whether a pod that has ended is marked for deletion and nothing keeps it: the API server removes it next."""
+    meta = pod.metadata
+    return old is not None and meta.deletion_grace_period_seconds == 0 and not meta.finalizers and is_terminal(pod)
 
 
 def _has_only_finalizers_left(pod: Pod) -> bool:
