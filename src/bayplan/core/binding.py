@@ -98,7 +98,7 @@ class Binding:
     def take(self, queued: QueuedPod, profile: Profile, node: str, now: int) -> Decision:
         """Assume, reserve, ask for permission."""
         self._queue.assume(queued, node, now)
-        way = OnTheWay(queued, profile, node)
+        way = OnTheWay(queued, profile, node, queued.pod)
         info = self._cache.add_pod(queued.pod, node, replace(queued.info, node_name=node))
         self._on_the_way[queued.key] = way
         try:

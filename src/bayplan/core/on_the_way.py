@@ -43,6 +43,7 @@ class OnTheWay(Struct, eq=False):
     queued: QueuedPod
     profile: Profile
     node: str
+    assumed: Pod  # as it was when it was given the node, which the cache goes by until it is seen there
     reserved: dict[tuple[type, str], Reserved] = field(default_factory=dict)  # by kind and key
     volumes: tuple[Object, ...] = ()  # to be written before the pod can be bound
     written: tuple[Object, ...] = ()  # those that were

@@ -259,7 +259,7 @@ class Scheduler:
 
     def _confirm(self, key: str, old: Pod | None, pod: Pod, now: int) -> None:
         way = self._binding.find(key)
-        self.cache.update_pod(pod, old)
+        self.cache.update_pod(pod, old if way is None else way.assumed)
         if way is not None and way.queued.info.uid == pod.metadata.uid:
             self._binding.arrived(way)
             self.queue.move(POD_PLACED, None, pod, now)

@@ -64,14 +64,18 @@ class ChoiceChecker:
         self._from_scratch = Decider(profiles, reuse=False)
         self._rebuild_every = rebuild_every
         self._objects: dict[tuple[str, str], Object] = {}  # as the scheduler was told of them, by kind and key
+        self._assumed: dict[str, Pod] = {}  # pods as they were when they fitted, until they are seen on a node
         self.decided = self.rebuilt = 0
 
     def observe(self, event: Event, now: int) -> None:  # noqa: ARG002
         """What the scheduler is told."""
         if isinstance(event, ObjectAdded | ObjectChanged):
             self._objects[_place(event.new)] = event.new
+            if isinstance(event.new, Pod) and event.new.spec.node_name:
+                self._assumed.pop(object_key(event.new), None)
         elif isinstance(event, ObjectRemoved):
             self._objects.pop(_place(event.old), None)
+            self._assumed.pop(object_key(event.old), None)
 
     def check(self, pod: PodInfo, view: View, choice: Choice | CycleError) -> None:
         """To be given to the scheduler as `on_choice`."""
@@ -81,11 +85,13 @@ class ChoiceChecker:
         assert again == decided, f"{pod.key}: decided {decided}, from scratch {again}"
         if self.decided % self._rebuild_every == 0:
             self.rebuilt += 1
-            cache = rebuilt(view, self._objects)
+            cache = rebuilt(view, self._objects, self._assumed)
             info = cache.info(self._pod(pod.key))
             info.nominated_node_name = pod.nominated_node_name
             anew = self._decide_from_scratch(info, cache.view())
             assert anew == decided, f"{pod.key}: decided {decided}, on a cache built anew {anew}"
+        if isinstance(choice, Fits):
+            self._assumed[pod.key] = self._pod(pod.key)
 
     def _pod(self, key: str) -> Pod:
         found = self._objects["Pod", key]
@@ -99,8 +105,11 @@ class ChoiceChecker:
             return named(error, view)
 
 
-def rebuilt(view: View, objects: Mapping[tuple[str, str], Object]) -> Cache:
-    """A cache with the same content as the one behind the view, from the objects themselves."""
+def rebuilt(view: View, objects: Mapping[tuple[str, str], Object], assumed: Mapping[str, Pod]) -> Cache:
+    """A cache with the same content as the one behind the view, from the objects themselves.
+
+    Of a pod on its way to a node counts what it was when it was assumed there, as upstream.
+    """
     cache = Cache(view.objects.gates, view.pods.own_schedulers)
     nodes = [obj for obj in objects.values() if isinstance(obj, Node)]
     # In the order of the rows: a search that ends when it has found enough depends on it.
@@ -113,7 +122,7 @@ def rebuilt(view: View, objects: Mapping[tuple[str, str], Object]) -> Cache:
     pods = view.pods
     for node_row, pod_rows in enumerate(view.nodes.pod_rows):
         for row in pod_rows:
-            pod = objects["Pod", pods.keys[row]]
+            pod = assumed.get(pods.keys[row]) or objects["Pod", pods.keys[row]]
             assert isinstance(pod, Pod)
             cache.add_pod(pod, None if pod.spec.node_name else view.nodes.names[node_row])
     for node_name, nominated_rows in view.nominated.items():

@@ -213,8 +213,12 @@ def remove_gate(world: ChangingWorld, now: int) -> bool:
 
 @_befalls(Pod)
 def label_pod(world: ChangingWorld, pod: Pod, now: int) -> None:
+    label(world, pod, now)
+
+
+def label(world: ChangingWorld, pod: Pod, now: int) -> bool:
     labels = {**pod.metadata.labels, "tier": world.draw.any_of(TIERS)}
-    _modify(world, pod, now, metadata=replace(pod.metadata, labels=labels))
+    return _modify(world, pod, now, metadata=replace(pod.metadata, labels=labels))
 
 
 def add_toleration(world: ChangingWorld, now: int) -> bool:

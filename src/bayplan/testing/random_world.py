@@ -20,7 +20,7 @@ from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
 from bayplan.controllers.device_taint_eviction import DELETED_BY_TAINT
 from bayplan.controllers.standard import standard_controllers
-from bayplan.core.decision import Decision
+from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import Event, ObjectRemoved
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
@@ -35,7 +35,7 @@ from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import CronJob
 from bayplan.store import ApiError, Store
 from bayplan.testing.decision_checks import ChoiceChecker
-from bayplan.testing.random_changes import Change, create_workload, draw_change
+from bayplan.testing.random_changes import Change, create_workload, draw_change, label
 from bayplan.testing.random_character import PRIORITIES, draw_character
 from bayplan.testing.random_cluster import draw_furniture
 from bayplan.testing.random_draw import Draw
@@ -127,6 +127,9 @@ class RandomWorld:
         self.preemptions += bool(decision.victims)
         if self.preemptions > PREEMPTIONS_MAX:
             raise GoesInCircles
+        if decision.outcome is Outcome.ASSUMED and self.draw.chance(0.1):
+            soon = now + self.draw.number(0, 8) * MILLISECOND
+            self.world.at(soon, partial(self._label_on_its_way, decision.pod))
         if self._on_decision is not None:
             self._on_decision(decision, now)
 
@@ -146,6 +149,13 @@ class RandomWorld:
 
     def _something_happens(self, now: int) -> None:
         self._do(draw_change(self.draw), now)
+
+    def _label_on_its_way(self, key: str, now: int) -> None:
+        """As operators do that hear of a pod when the scheduler does: it may have its node by now, or not yet."""
+        pod = self.store.find(Pod, *key.split("/"))
+        if pod is not None:
+            with suppress(ApiError):
+                label(self, pod, now)
 
     def _raise_stakes(self, now: int) -> None:  # noqa: ARG002
         """The first pods have found their nodes: here come those that want them more."""

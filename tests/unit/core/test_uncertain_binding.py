@@ -8,6 +8,7 @@ from bayplan.core.actions import Bind, Emit, SetCondition
 from bayplan.core.events import BindAnswered, ObjectAdded, ObjectChanged
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
 from bayplan.testing.builders import node, pod
 
 SECOND = 10**9
@@ -19,6 +20,7 @@ def bound_pod() -> tuple[Scheduler, Pod]:
     profiles = build_profiles(load_configuration(None))
     scheduler = Scheduler(profiles, queue_order(profiles), started_at=0)
     waiting = pod("p").cpu("3").obj()
+    waiting.metadata.generation = 1  # as every pod has that an API server stores
     scheduler.observe(ObjectAdded(node("n").capacity(cpu="4", memory="8Gi", pods=10).obj()), 0)
     scheduler.observe(ObjectAdded(waiting), 0)
     decision = scheduler.decide(0)
@@ -58,6 +60,18 @@ def test_a_lost_answer_keeps_the_room_and_asks_again() -> None:
         assert again is not None
         assert again.actions == (Bind("default/p", UID, "n"),)
     assert is_room_kept(scheduler)
+
+
+def test_a_pod_that_changed_on_its_way_counts_as_it_is_once_it_is_seen_on_its_node() -> None:
+    """Labels may change between the decision and the binding; whoever counts pods by them goes by the new ones."""
+    scheduler, waiting = bound_pod()
+    meta = waiting.metadata
+    relabelled = replace(waiting, metadata=replace(meta, labels={"tier": "web"}))
+    scheduler.observe(ObjectChanged(waiting, relabelled), SECOND)
+    on_its_node = replace(relabelled, spec=replace(relabelled.spec, node_name="n"))
+    scheduler.observe(ObjectChanged(relabelled, on_its_node), SECOND)
+    pods, shapes = scheduler.cache.pods, scheduler.cache.shapes.shapes
+    assert shapes[pods.shape_ids[pods.rows_by_key["default/p"]]].labels == {"tier": "web"}
 
 
 def test_the_watch_settles_what_an_answer_left_open() -> None:
