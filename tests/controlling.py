@@ -26,7 +26,7 @@ class Stage:
         self.store = Store(log_capacity=1_000_000)
         self.now = START
         self._controllers = controllers
-        self._news = self.store.watch()
+        self._news = self.store.watch(essential=True)
 
     @property
     def seconds(self) -> float:

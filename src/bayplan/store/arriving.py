@@ -40,6 +40,7 @@ ObjectT = TypeVar("ObjectT", bound=Object)
 
 VERSION_ON_CREATE = "resourceVersion should not be set on objects to be created"
 EMPTY_TIME_ZONE = "timeZone must be nil or non-empty string"
+_NEW_STATUS = PodStatus(phase="Pending")  # pods that begin alike share it; gated ones get a condition of their own
 _QUANTITY_FORMAT = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 
 
@@ -93,7 +94,7 @@ def _admit_pod(pod: Pod, classes: PriorityClasses, now: int) -> None:
     spec = replace(pod.spec)
     spec.tolerations = list(spec.tolerations)
     pod.spec = spec
-    pod.status = PodStatus()
+    pod.status = PodStatus() if spec.scheduling_gates else _NEW_STATUS
     # Admission takes a pod with a node for one that was stored before; here it is new whatever it says.
     node_name, spec.node_name = spec.node_name, ""
     _complete(pod)

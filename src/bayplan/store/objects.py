@@ -28,7 +28,7 @@ from bayplan.model.workloads import CronJob
 from bayplan.store import arriving, deleting, pods, updating
 from bayplan.store.content import Content
 from bayplan.store.errors import AlreadyExists, Cause, Forbidden, NotFound
-from bayplan.store.log import DEFAULT_CAPACITY, Cursor, WatchEvent, WatchLog
+from bayplan.store.log import Cursor, WatchEvent, WatchLog
 from bayplan.store.rules import RULES, Kind, KindRules
 from bayplan.store.stamping import generated_name, make_uid
 
@@ -62,11 +62,12 @@ class Store:
     """API objects, their versions, and the log of all writes.
 
     Args:
-        log_capacity: how many writes a watcher may lag behind before it must list again.
+        log_capacity: how many writes a watcher that is not essential may lag behind before it must list again.
+            Few are enough where nobody watches from outside, and what is forgotten soon costs little to forget.
         checks_namespaces: whether a namespace must exist before anything is created in it.
     """
 
-    def __init__(self, *, log_capacity: int = DEFAULT_CAPACITY, checks_namespaces: bool = False) -> None:
+    def __init__(self, *, log_capacity: int = 1_024, checks_namespaces: bool = False) -> None:
         self.log = WatchLog(log_capacity)
         self._checks_namespaces = checks_namespaces
         self._content = Content()

@@ -13,7 +13,8 @@ from typing import Any
 from bayplan.model.conditions import FALSE, TRUE, with_condition
 from bayplan.model.meta import Condition
 from bayplan.model.node import Node
-from bayplan.model.pod import Affinity, Container, NodeSelectorTerm, Pod, PodSpec
+from bayplan.model.pod import Affinity, Container, NodeSelectorTerm, Pod, PodSpec, PodStatus
+from bayplan.model.shared_steps import shared_step
 from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import POD_SCHEDULED, REGION, SCHEDULING_GATED, ZONE
@@ -73,7 +74,6 @@ def bound(
         raise Conflict.binding(meta.name, f'pod {meta.name} is already assigned to node "{spec.node_name}"')
     if spec.scheduling_gates:
         raise Conflict.binding(meta.name, f"pod {meta.name} has non-empty .spec.schedulingGates")
-    scheduled = Condition(type=POD_SCHEDULED, status=TRUE)
     return Pod(
         metadata=replace(
             meta,
@@ -81,12 +81,14 @@ def bound(
             annotations={**meta.annotations, **annotations} if annotations else meta.annotations,
         ),
         spec=replace(spec, node_name=node_name),
-        status=replace(
-            pod.status,
-            conditions=with_condition(pod.status.conditions, scheduled, format_time(now)),
-            nominated_node_name="",
-        ),
+        status=_scheduled(pod.status, format_time(now)),
     )
+
+
+@shared_step
+def _scheduled(status: PodStatus, time: str) -> PodStatus:
+    conditions = with_condition(status.conditions, Condition(type=POD_SCHEDULED, status=TRUE), time)
+    return replace(status, conditions=conditions, nominated_node_name="")
 
 
 def check_status_update(old: Pod, new: Pod) -> None:

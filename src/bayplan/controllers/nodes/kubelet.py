@@ -24,7 +24,8 @@ from bayplan.model.conditions import FALSE, TRUE, find_condition, with_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
+from bayplan.model.pod import Pod, PodStatus
+from bayplan.model.shared_steps import shared_step
 from bayplan.model.structs import Struct, replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.timestamps import format_time, parse_time
@@ -192,11 +193,8 @@ class Kubelet:
 
     def _start(self, store: Store, pod: Pod, heard_at: int, now: int) -> None:
         def start(stored: Pod) -> Pod:
-            status = stored.status
-            conditions = with_condition(status.conditions, _RUNNING, format_time(now))
             # Kubernetes notes when the kubelet took notice of the pod, not when its containers were up.
-            since = status.start_time or format_time(heard_at)
-            return replace(stored, status=replace(status, phase="Running", start_time=since, conditions=conditions))
+            return replace(stored, status=_started(stored.status, format_time(heard_at), format_time(now)))
 
         key = namespaced_name(pod)
         self._plan_end(key, store.modify_status(Pod, *key, start, now), now)
@@ -215,11 +213,28 @@ class Kubelet:
                     _write(store, pod, _RUNNING, None, now)
 
 
+@shared_step
+def _started(status: PodStatus, heard_at: str, now: str) -> PodStatus:
+    since = status.start_time or heard_at
+    conditions = with_condition(status.conditions, _RUNNING, now)
+    return replace(status, phase="Running", start_time=since, conditions=conditions)
+
+
 def _end(store: Store, pod: Pod, now: int) -> None:
-    if is_to_fail(pod.metadata):
-        _write(store, pod, _FAILED, "Failed", now)
-    else:
-        _write(store, pod, _COMPLETED, "Succeeded", now)
+    end = _failed if is_to_fail(pod.metadata) else _succeeded
+    store.modify_status(
+        Pod, *namespaced_name(pod), lambda stored: replace(stored, status=end(stored.status, format_time(now))), now
+    )
+
+
+@shared_step
+def _succeeded(status: PodStatus, now: str) -> PodStatus:
+    return replace(status, phase="Succeeded", conditions=with_condition(status.conditions, _COMPLETED, now))
+
+
+@shared_step
+def _failed(status: PodStatus, now: str) -> PodStatus:
+    return replace(status, phase="Failed", conditions=with_condition(status.conditions, _FAILED, now))
 
 
 def is_to_fail(meta: ObjectMeta) -> bool:
