@@ -58,6 +58,10 @@ DEFAULT_CLASS_ANNOTATIONS = (
     "storageclass.beta.kubernetes.io/is-default-class",
 )
 
+_FOR_A_WHILE = tuple(
+    Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=TOLERATION_SECONDS)
+    for key in (NOT_READY, UNREACHABLE)
+)
 _NAMESPACED = frozenset(info.struct for info in KINDS.values() if info.namespaced)
 
 
@@ -114,11 +118,12 @@ def _open_host_ports(containers: Iterable[Container]) -> None:
 
 def tolerate_for_a_while(spec: PodSpec) -> None:
     """Five minutes on a node that is not ready or unreachable, unless the pod says something about that."""
-    for key in (NOT_READY, UNREACHABLE):
-        if not any(t.key in (key, "") and t.effect in (NO_EXECUTE, "") for t in spec.tolerations):
-            spec.tolerations.append(
-                Toleration(key=key, operator="Exists", effect=NO_EXECUTE, toleration_seconds=TOLERATION_SECONDS)
-            )
+    for wanted in _FOR_A_WHILE:
+        for given in spec.tolerations:
+            if given.key in (wanted.key, "") and given.effect in (NO_EXECUTE, ""):
+                break
+        else:
+            spec.tolerations.append(wanted)
 
 
 def merge_label_keys(pod: Pod) -> None:

@@ -177,11 +177,15 @@ class SimulatedWorld:
         return delay
 
     def _deliver(self) -> None:
-        now, observe, on_event = self.now, self.scheduler.observe, self._on_event
-        for event in self._reflector.deliver(now):
-            if on_event is not None:
-                on_event(event, now)
-            observe(event, now)
+        now, observe = self.now, self.scheduler.observe
+        events = self._reflector.deliver(now)
+        if self._on_event is None:
+            for event in events:
+                observe(event, now)
+        else:
+            for event in events:
+                self._on_event(event, now)
+                observe(event, now)
         self._scheduler_has_news = True
 
     def _ask_controllers(self) -> None:
