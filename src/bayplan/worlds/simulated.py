@@ -33,6 +33,8 @@ SLOW_FACTOR = 100
 _ANSWERED = frozenset((Bind, Evict, WriteVolumes))
 #: When, a number for the order of equal times, and what is to be done then.
 _Planned: TypeAlias = tuple[int, int, Callable[[int], object]]
+#: A condition that says what its pod says already: when it arrives, its number, and the condition.
+_IdleCondition: TypeAlias = tuple[int, int, SetCondition]
 
 
 class SimulatedWorld:
@@ -67,7 +69,7 @@ class SimulatedWorld:
         self._cursor = store.watch()
         self._planned: list[_Planned] = []
         self._sequence = count()
-        self._idle_conditions: dict[str, _Planned] = {}  # by pod
+        self._idle_conditions: dict[str, _IdleCondition] = {}  # by pod
         self._scheduler_free_at = started_at
         self._scheduler_due = started_at  # when the scheduler wants to be asked
         self._scheduler_has_news = True
@@ -220,24 +222,32 @@ class SimulatedWorld:
 
     def _send_condition(self, action: SetCondition) -> None:
         """One that says what the pod says already, as most do, is not planned unless the pod changes on its way."""
-        arrives = self.now + self._draws.api()
-        self._draws.api()  # for an answer that nobody waits for
-        planned: _Planned = (arrives, next(self._sequence), partial(self._performer.perform, action))
-        if not self._performer.is_idle(action):
-            heapq.heappush(self._planned, planned)
-            return
+        now, draws = self.now, self._draws
+        sent = (now + draws.api(), next(self._sequence), action)
+        draws.api()  # for an answer that nobody waits for
         earlier = self._idle_conditions.get(action.pod)
-        if earlier is not None and earlier[0] >= self.now:
-            heapq.heappush(self._planned, earlier)
-        self._idle_conditions[action.pod] = planned
+        # Where the same is still noted from the last time, the pod has not changed. If it has done so at this instant,
+        # and nobody was told yet, this one is planned when that is told.
+        is_repeated = earlier is not None and earlier[2] is action
+        if not is_repeated and not self._performer.is_idle(action):
+            self._plan_condition(sent)
+            return
+        if earlier is not None and earlier[0] >= now:
+            self._plan_condition(earlier)
+        self._idle_conditions[action.pod] = sent
 
     def _plan_conditions_of(self, changes: Sequence[WatchEvent]) -> None:
         """Conditions on their way to these pods may say something new after all."""
         for change in changes:
             if change.kind == "Pod":
-                planned = self._idle_conditions.pop(object_key(change.new), None)
-                if planned is not None and planned[0] >= self.now:
-                    heapq.heappush(self._planned, planned)
+                sent = self._idle_conditions.pop(object_key(change.new), None)
+                if sent is not None and sent[0] >= self.now:
+                    self._plan_condition(sent)
+
+    def _plan_condition(self, sent: _IdleCondition) -> None:
+        arrives, number, action = sent
+        planned: _Planned = (arrives, number, partial(self._performer.perform, action))
+        heapq.heappush(self._planned, planned)
 
     def _observe(self, event: Event) -> None:
         if self._on_event is not None:

@@ -176,11 +176,16 @@ class Simulation:
             self._refusals.pop(decision.pod, None)
         elif decision.message:
             self._refusals[decision.pod] = decision.message
-        if self.preemptions.decided(decision, now) and len(self.preemptions.entries) % LOOKED_AFTER == 0:
+        if decision.outcome is Outcome.NOMINATED:
+            self.preemptions.decided(decision, now)
+            self._look_for_loops(now)
+        self._heed_interrupts()
+
+    def _look_for_loops(self, now: int) -> None:
+        if len(self.preemptions.entries) % LOOKED_AFTER == 0:
             loops = self._cascades(now - self.started_at).loops()
             if loops and loops[0].times >= TURNS_ENOUGH:
                 raise _EndlessLoop
-        self._heed_interrupts()
 
     def _heed_interrupts(self) -> None:
         if self._interrupts.asked:

@@ -39,6 +39,8 @@ class Backoff:
 
     def holds_off(self, queued: QueuedPod, now: int) -> bool:
         """Whether the pod is still backing off."""
+        if queued.timestamp + self._max_ns <= now - SECOND:
+            return False  # whatever its penalty is: most that come back have waited for minutes
         return self._ends_at(queued) >= self._aligned(now)
 
     def push(self, queued: QueuedPod) -> None:

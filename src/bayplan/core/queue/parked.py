@@ -14,43 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from bayplan.core.columns.shapes import PodInfo, PodShape
 from bayplan.core.queue.pod_heap import PodHeap
-from bayplan.core.queue.queued_pod import QueuedPod
-
-
-class Group(NamedTuple):
-    """What pods of a group have in common."""
-
-    profile: str
-    shape: PodShape
-    own_name: str  # "" where the name makes no difference
-    priority: int
-    preemption_policy: str
-    rejectors: tuple[str, ...]
-    pending_plugins: tuple[str, ...]
-    gating_plugin: str
-
-    @classmethod
-    def of(cls, queued: QueuedPod) -> Group:
-        info = queued.info
-        return cls(
-            info.scheduler_name,
-            info.shape,
-            info.name if _has_generated_claims(info) else "",
-            info.priority,
-            info.preemption_policy,
-            queued.rejectors,
-            queued.pending_plugins,
-            queued.gating_plugin,
-        )
-
-    @property
-    def listeners(self) -> tuple[str, ...]:
-        """Plugins whose events_to_register decide whether a cluster event reaches the group at all."""
-        return (self.gating_plugin,) if self.gating_plugin else self.rejectors
+from bayplan.core.queue.queued_pod import Group, QueuedPod
 
 
 @dataclass(slots=True, eq=False)
@@ -69,7 +35,7 @@ class Parked:
         self._by_group: dict[Group, _Gathering] = {}
         # profile -> plugin -> groups; a dict without values keeps the order of arrival.
         self._listening: dict[str, dict[str, dict[Group, None]]] = {}
-        self._by_age = PodHeap(lambda queued: (queued.idle_since,))
+        self._by_age = PodHeap(_age)
         self.gated_count = 0
         """How many of them are gated; to be read only."""
 
@@ -77,7 +43,7 @@ class Parked:
         return len(self._by_key)
 
     def add(self, queued: QueuedPod) -> None:
-        group, key = Group.of(queued), queued.key
+        group, key = queued.group, queued.key
         gathering = self._by_group.get(group)
         if gathering is None:
             gathering = self._form(group)
@@ -93,7 +59,7 @@ class Parked:
 
     def take_idle(self, age_ns: int, now: int) -> list[QueuedPod]:
         """Takes out those that nothing has moved for that long, the longest waiting first."""
-        taken = [*self._by_age.pop_below((now - age_ns,))]
+        taken = self._by_age.pop_below((now - age_ns,))
         for queued in taken:
             self._leave_group(queued.key)
         return taken
@@ -153,8 +119,5 @@ class Parked:
                 del by_plugin[plugin]
 
 
-def _has_generated_claims(info: PodInfo) -> bool:
-    spec = info.spec
-    if spec.volumes and any(volume.ephemeral is not None for volume in spec.volumes):
-        return True
-    return bool(spec.resource_claims)
+def _age(queued: QueuedPod) -> tuple[int, ...]:
+    return (queued.idle_since,)

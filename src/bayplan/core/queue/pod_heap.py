@@ -6,7 +6,7 @@ change costs O(log n) on average, and memory stays within a small factor of what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import TypeAlias
@@ -41,9 +41,10 @@ class PodHeap:
         return key in self.live
 
     def push(self, queued: QueuedPod) -> None:
-        assert queued.key not in self.live
+        live, key = self.live, queued.key
+        assert key not in live
         entry = (self._order(queued), queued.number, next(self._pushes), queued)
-        self.live[queued.key] = entry
+        live[key] = entry
         heappush(self._entries, entry)
 
     def remove(self, key: str) -> QueuedPod | None:
@@ -66,16 +67,23 @@ class PodHeap:
             heappop(entries)
         return entries[0][3] if entries else None
 
-    def pop_below(self, limit: Order) -> Iterator[QueuedPod]:
+    def pop_below(self, limit: Order) -> list[QueuedPod]:
         """Take out all of smaller order than that, in order."""
-        while self.first() is not None and self._entries[0][0] < limit:
-            entry = heappop(self._entries)
-            del self.live[entry[3].key]
-            yield entry[3]
+        entries, live, taken = self._entries, self.live, []
+        while entries and entries[0][0] < limit:
+            entry = heappop(entries)
+            queued = entry[3]
+            if live.get(queued.key) is entry:
+                del live[queued.key]
+                taken.append(queued)
+        return taken
 
     def pop(self) -> QueuedPod | None:
-        queued = self.first()
-        if queued is not None:
-            heappop(self._entries)
-            del self.live[queued.key]
-        return queued
+        entries, live = self._entries, self.live
+        while entries:
+            entry = heappop(entries)
+            queued = entry[3]
+            if live.get(queued.key) is entry:
+                del live[queued.key]
+                return queued
+        return None
