@@ -28,7 +28,7 @@ from itertools import count
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.requeue import POD_GONE, ActionType, ClusterEvent, EventResource
 from bayplan.core.framework.verdict import SUCCESS
-from bayplan.core.lifecycle import PodState
+from bayplan.core.lifecycle import PLACES, PodState
 from bayplan.core.queue import figures as labels
 from bayplan.core.queue.backoff import Backoff
 from bayplan.core.queue.changes import pod_changes
@@ -133,7 +133,7 @@ class SchedulingQueue:
         if queued is None:
             return
         self._in_flight.mark_gone(key)
-        if key in self.resting:
+        if self.resting.pop(key, None) is not None:
             self._take_out(queued)
             self._end(queued)
         self._send_next_scout(key, now)
@@ -197,7 +197,7 @@ class SchedulingQueue:
                 self._end(queued)
                 return queued.state
         queued.note_failure(tuple(rejectors), tuple(pending), now)
-        assert self._profile(queued).reactions.know(queued.rejectors)
+        assert self._profiles[queued.info.scheduler_name].reactions.know(queued.rejectors)
         self.figures.rejected_by(queued, queued.rejectors)
         if queued.rejectors and since is not None and not since:  # nothing has happened, as mostly
             self._park(queued, PodState.UNSCHEDULABLE, labels.SCHEDULE_ATTEMPT_FAILURE)
@@ -324,7 +324,7 @@ class SchedulingQueue:
         """Whether `pop` would give a pod right now, whatever the time."""
         if not self.resting:
             return False
-        return bool(self._active.live) or self._backoff.can_pop_early
+        return self._active.count > 0 or self._backoff.can_pop_early
 
     def counts(self) -> dict[PodState, int]:
         """Pods in each place, as `scheduler_pending_pods` has them."""
@@ -356,7 +356,7 @@ class SchedulingQueue:
             queued.replace(new, info)
             (self._active if queued.state is PodState.ACTIVE else self._backoff).refresh(queued)
             return
-        self._parked.remove(queued.key)
+        self._parked.remove(queued)
         queued.replace(new, info)
         self._parked.add(queued)
         for action in pod_changes(old, new):
@@ -385,9 +385,10 @@ class SchedulingQueue:
     def _wake(self, pods: Iterable[tuple[QueuedPod, Strategy]], now: int, reason: str) -> None:
         for queued, strategy in pods:
             if queued.state is PodState.UNSCHEDULABLE:
-                group = self._parked.group_of(queued.key)
-                if self._parked.size(group) > CROWD_MIN:
-                    self._scouts[queued.key] = group
+                gathering = queued.gathering
+                assert gathering is not None
+                if len(gathering.members) > CROWD_MIN:
+                    self._scouts[queued.key] = gathering.group
             self._take_out(queued)
             self._requeue(queued, strategy, now, reason)
 
@@ -403,16 +404,15 @@ class SchedulingQueue:
 
     def _take_out(self, queued: QueuedPod) -> None:
         """Out of its place, on the way to another."""
-        del self.resting[queued.key]
         if queued.state is PodState.ACTIVE:
-            self._active.remove(queued.key)
+            self._active.remove(queued)
         elif queued.state is PodState.BACKOFF:
-            self._backoff.remove(queued.key)
+            self._backoff.remove(queued)
         else:
-            self._parked.remove(queued.key)
+            self._parked.remove(queued)
 
     def _requeue(self, queued: QueuedPod, strategy: Strategy, now: int, reason: str) -> None:
-        """To the place that the strategy, the backoff and the gates say. The pod rests nowhere yet."""
+        """To the place that the strategy, the backoff and the gates say. The pod is out of the one it was in."""
         if strategy is Strategy.SKIP:
             self._park(queued, PodState.UNSCHEDULABLE, reason)
             return
@@ -420,7 +420,8 @@ class SchedulingQueue:
         if backs_off and not self._backoff.pops_early:
             self._back_off(queued, reason)
             return
-        status = self._profile(queued).admit(queued.info, queued.gating_plugin)
+        info = queued.info
+        status = self._profiles[info.scheduler_name].admit(info, queued.gating_plugin)
         if status is not SUCCESS and not status.ok:
             if status.plugin not in queued.rejectors:
                 self.figures.rejected_by(queued, (status.plugin,))
@@ -453,8 +454,9 @@ class SchedulingQueue:
     def _place(self, queued: QueuedPod, place: PodState, reason: str) -> None:
         if queued.state is not place:
             self.figures.came(place, reason)
+        if queued.state not in PLACES:  # else it rests already, and moves from one place to another
+            self.resting[queued.key] = queued
         queued.enter(place)
-        self.resting[queued.key] = queued
 
     def _end(self, queued: QueuedPod) -> None:
         self.figures.cleared(queued)

@@ -6,6 +6,7 @@ as sorted tuples, as they are compared and iterated but never changed in place.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -41,6 +42,14 @@ class Group(NamedTuple):
     def listeners(self) -> tuple[str, ...]:
         """Plugins whose events_to_register decide whether a cluster event reaches the group at all."""
         return (self.gating_plugin,) if self.gating_plugin else self.rejectors
+
+
+@dataclass(slots=True, eq=False)
+class Gathering:
+    """A group with those who belong to it and are parked, by key in order of arrival."""
+
+    group: Group
+    members: dict[str, QueuedPod] = field(default_factory=dict)
 
 
 class QueuedPod(Struct, eq=False):
@@ -79,6 +88,8 @@ class QueuedPod(Struct, eq=False):
     flushed_at: int = 0
     key: str = ""  # namespace/name
     refusal: Decision | None = None
+    heap_entry: tuple[tuple[int, ...], int, int, QueuedPod] | None = None  # its place in a heap, if it is in one
+    gathering: Gathering | None = None  # those it is parked with
     _group: Group | None = None  # the last one it belonged to, until the pod changes
 
     def __post_init__(self) -> None:
