@@ -324,7 +324,7 @@ class Scheduler:
         queued = self.queue.pop(now)
         if queued is None:
             return None
-        if queued.pod.metadata.deletion_timestamp:
+        if queued.is_leaving:
             note = f"skip schedule deleting pod: {queued.key}"
             self.queue.skip(queued)
             return Decision(queued.key, Outcome.SKIPPED, message=note, actions=(failed_event(queued, note),))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import NamedTuple, TypeAlias
@@ -33,8 +34,15 @@ SLOW_FACTOR = 100
 _ANSWERED = frozenset((Bind, Evict, WriteVolumes))
 #: When, a number for the order of equal times, and what is to be done then.
 _Planned: TypeAlias = tuple[int, int, Callable[[int], object]]
-#: A condition that says what its pod says already: when it arrives, its number, and the condition.
-_IdleCondition: TypeAlias = tuple[int, int, SetCondition]
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A condition on its way."""
+
+    action: SetCondition
+    arrives: int
+    number: int  # for the order of what arrives at one time
 
 
 class SimulatedWorld:
@@ -69,7 +77,7 @@ class SimulatedWorld:
         self._cursor = store.watch()
         self._planned: list[_Planned] = []
         self._sequence = count()
-        self._idle_conditions: dict[str, _IdleCondition] = {}  # by pod
+        self._idle_conditions: dict[str, _Sent] = {}  # by pod, those sent last that say nothing new
         self._scheduler_free_at = started_at
         self._scheduler_due = started_at  # when the scheduler wants to be asked
         self._scheduler_has_news = True
@@ -223,30 +231,32 @@ class SimulatedWorld:
     def _send_condition(self, action: SetCondition) -> None:
         """One that says what the pod says already, as most do, is not planned unless the pod changes on its way."""
         now, draws = self.now, self._draws
-        sent = (now + draws.api(), next(self._sequence), action)
+        arrives, number = now + draws.api(), next(self._sequence)
         draws.api()  # for an answer that nobody waits for
         earlier = self._idle_conditions.get(action.pod)
         # Where the same is still noted from the last time, the pod has not changed. If it has done so at this instant,
         # and nobody was told yet, this one is planned when that is told.
-        is_repeated = earlier is not None and earlier[2] is action
+        is_repeated = earlier is not None and earlier.action is action
         if not is_repeated and not self._performer.is_idle(action):
-            self._plan_condition(sent)
+            self._plan_condition(_Sent(action, arrives, number))
             return
-        if earlier is not None and earlier[0] >= now:
+        if earlier is None:
+            self._idle_conditions[action.pod] = _Sent(action, arrives, number)
+            return
+        if earlier.arrives >= now:
             self._plan_condition(earlier)
-        self._idle_conditions[action.pod] = sent
+        earlier.action, earlier.arrives, earlier.number = action, arrives, number
 
     def _plan_conditions_of(self, changes: Sequence[WatchEvent]) -> None:
         """Conditions on their way to these pods may say something new after all."""
         for change in changes:
             if change.kind == "Pod":
                 sent = self._idle_conditions.pop(object_key(change.new), None)
-                if sent is not None and sent[0] >= self.now:
+                if sent is not None and sent.arrives >= self.now:
                     self._plan_condition(sent)
 
-    def _plan_condition(self, sent: _IdleCondition) -> None:
-        arrives, number, action = sent
-        planned: _Planned = (arrives, number, partial(self._performer.perform, action))
+    def _plan_condition(self, sent: _Sent) -> None:
+        planned: _Planned = (sent.arrives, sent.number, partial(self._performer.perform, sent.action))
         heapq.heappush(self._planned, planned)
 
     def _observe(self, event: Event) -> None:

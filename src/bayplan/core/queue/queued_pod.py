@@ -87,6 +87,7 @@ class QueuedPod(Struct, eq=False):
     was_flushed: bool = False
     flushed_at: int = 0
     key: str = ""  # namespace/name
+    is_leaving: bool = False  # the pod is being deleted
     refusal: Decision | None = None
     heap_entry: tuple[tuple[int, ...], int, int, QueuedPod] | None = None  # its place in a heap, if it is in one
     gathering: Gathering | None = None  # those it is parked with
@@ -94,6 +95,7 @@ class QueuedPod(Struct, eq=False):
 
     def __post_init__(self) -> None:
         self.key = self.info.key
+        self.is_leaving = bool(self.pod.metadata.deletion_timestamp)
 
     @property
     def idle_since(self) -> int:
@@ -135,6 +137,7 @@ class QueuedPod(Struct, eq=False):
         """The pod as it is now."""
         assert info.key == self.info.key
         self.pod, self.info, self._group = pod, info, None
+        self.is_leaving = bool(pod.metadata.deletion_timestamp)
 
     def note_failure(self, rejectors: tuple[str, ...], pending: tuple[str, ...], now: int) -> None:
         """Back from a failed attempt. Without a rejector it was an error, which has a backoff of its own."""
