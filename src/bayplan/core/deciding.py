@@ -71,7 +71,7 @@ class Decider:
         if self._may_reuse(profile, pod):
             try:
                 found = self._look_up(profile, pod, view)
-                if isinstance(found, Fits | Unschedulable):
+                if isinstance(found, (Unschedulable, Fits)):
                     return found
                 choice = found.decide(pod, view) if isinstance(found, KeptAnswers) else None
             except CycleError:

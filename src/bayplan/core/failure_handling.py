@@ -30,7 +30,17 @@ def return_unschedulable(
         rejectors, nominated = (), ""
     queue.return_failed(queued, rejectors, (), now)
     queue.nominate(queued, nominated, now)
-    return _decision(queued, Outcome.UNSCHEDULABLE, "", message, nominated)
+    refusal = queued.refusal
+    if refusal is None or not _says(refusal, message, nominated):
+        refusal = queued.refusal = _decision(queued, Outcome.UNSCHEDULABLE, "", message, nominated)
+    return refusal
+
+
+def _says(refusal: Decision, message: str, nominated: str | None) -> bool:
+    """Whether it is what the pod would be told now: all else in it is the pod's name and uid."""
+    condition = refusal.actions[-1]
+    assert isinstance(condition, SetCondition)
+    return condition.message == message and condition.nominated_node == nominated
 
 
 def return_failed(queue: SchedulingQueue, queued: QueuedPod, status: Status, node: str, now: int) -> Decision:

@@ -354,4 +354,4 @@ def _instant(view: View) -> Instant:
 
 def _is_nominated(pod: PodInfo, view: View) -> bool:
     """Whether a node is kept for the pod; the cache knows no other pods that have no node."""
-    return bool(pod.nominated_node_name) or pod.key in view.pods.rows_by_key
+    return bool(pod.nominated_node_name) or (bool(view.nominated) and pod.key in view.pods.rows_by_key)

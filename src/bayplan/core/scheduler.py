@@ -52,6 +52,7 @@ from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.on_the_way import OnTheWay
 from bayplan.core.plugins.default_preemption import PreemptionGate
+from bayplan.core.plugins.dynamic_resources.post_filter import NOTHING_TO_DEALLOCATE, Deallocation
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor
 from bayplan.core.preemption.loop_breaker import Victim
 from bayplan.core.preemption.prepare import prepare
@@ -323,7 +324,7 @@ class Scheduler:
         queued = self.queue.pop(now)
         if queued is None:
             return None
-        if queued.pod.metadata.deletion_timestamp:
+        if queued.is_leaving:
             note = f"skip schedule deleting pod: {queued.key}"
             self.queue.skip(queued)
             return Decision(queued.key, Outcome.SKIPPED, message=note, actions=(failed_event(queued, note),))
@@ -365,25 +366,21 @@ class Scheduler:
         return decision if ended_at == now else replace(decision, ended_at=ended_at)
 
     def _follow(self, choice: Choice | CycleError, queued: QueuedPod, info: PodInfo, now: int) -> Decision:
-        if isinstance(choice, CycleError):
-            return return_failed(self.queue, queued, Status(Code.ERROR, (choice.message,), choice.plugin), "", now)
+        if isinstance(choice, Unschedulable):
+            return self._unschedulable(queued, info, choice, now)
         if isinstance(choice, Fits):
             node = self.cache.view().nodes.names[choice.row]
             return self._binding.take(queued, self.profiles[info.scheduler_name], node, now)
-        return self._nothing_fits(queued, info, choice, now)
+        if isinstance(choice, CycleError):
+            return return_failed(self.queue, queued, Status(Code.ERROR, (choice.message,), choice.plugin), "", now)
+        return _after(choice.deallocation, info, self._preempt(queued, info, choice, now))
 
     # ------------------------------------------------------------------ nothing fits
 
-    def _nothing_fits(
-        self, queued: QueuedPod, info: PodInfo, choice: NeedsPreemption | Unschedulable, now: int
-    ) -> Decision:
-        if isinstance(choice, NeedsPreemption):
-            decision = self._preempt(queued, info, choice, now)
-        else:
-            nominated = None if choice.keeps_nomination else ""
-            decision = return_unschedulable(self.queue, queued, choice.diagnosis, nominated, now)
-        change = choice.deallocation.action(info) if choice.deallocation is not None else None
-        return decision if change is None else replace(decision, actions=(change, *decision.actions))
+    def _unschedulable(self, queued: QueuedPod, info: PodInfo, choice: Unschedulable, now: int) -> Decision:
+        nominated = None if choice.keeps_nomination else ""
+        decision = return_unschedulable(self.queue, queued, choice.diagnosis, nominated, now)
+        return _after(choice.deallocation, info, decision)
 
     def _preempt(self, queued: QueuedPod, info: PodInfo, choice: NeedsPreemption, now: int) -> Decision:
         diagnosis = choice.diagnosis
@@ -438,6 +435,14 @@ class Scheduler:
         for preemptor in freed:
             self.queue.release(preemptor, now)
         return waited
+
+
+def _after(deallocation: Deallocation | None, info: PodInfo, decision: Decision) -> Decision:
+    """The decision with what is to be done first about the pod's own resource claims."""
+    if deallocation is None or deallocation is NOTHING_TO_DEALLOCATE:
+        return decision
+    change = deallocation.action(info)
+    return decision if change is None else replace(decision, actions=(change, *decision.actions))
 
 
 def _queue_profile(profile: Profile, gate: PreemptionGate, wakeups: Wakeups) -> QueueProfile:

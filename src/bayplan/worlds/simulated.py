@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import count
 from typing import NamedTuple, TypeAlias
@@ -33,6 +34,15 @@ SLOW_FACTOR = 100
 _ANSWERED = frozenset((Bind, Evict, WriteVolumes))
 #: When, a number for the order of equal times, and what is to be done then.
 _Planned: TypeAlias = tuple[int, int, Callable[[int], object]]
+
+
+@dataclass(slots=True)
+class _Sent:
+    """A condition on its way."""
+
+    action: SetCondition
+    arrives: int
+    number: int  # for the order of what arrives at one time
 
 
 class SimulatedWorld:
@@ -67,7 +77,7 @@ class SimulatedWorld:
         self._cursor = store.watch(essential=True)
         self._planned: list[_Planned] = []
         self._sequence = count()
-        self._idle_conditions: dict[str, _Planned] = {}  # by pod
+        self._idle_conditions: dict[str, _Sent] = {}  # by pod, those sent last that say nothing new
         self._scheduler_free_at = started_at
         self._scheduler_acts_at = started_at  # when it wants to be asked and is free
         self._scheduler_has_news = True
@@ -237,24 +247,34 @@ class SimulatedWorld:
 
     def _send_condition(self, action: SetCondition) -> None:
         """One that says what the pod says already, as most do, is not planned unless the pod changes on its way."""
-        arrives = self.now + self._draws.api()
-        self._draws.api()  # for an answer that nobody waits for
-        planned: _Planned = (arrives, next(self._sequence), partial(self._performer.perform, action))
-        if not self._performer.is_idle(action):
-            heapq.heappush(self._planned, planned)
-            return
+        now, draws = self.now, self._draws
+        arrives, number = now + draws.api(), next(self._sequence)
+        draws.api()  # for an answer that nobody waits for
         earlier = self._idle_conditions.get(action.pod)
-        if earlier is not None and earlier[0] >= self.now:
-            heapq.heappush(self._planned, earlier)
-        self._idle_conditions[action.pod] = planned
+        # Where the same is still noted from the last time, the pod has not changed. If it has done so at this instant,
+        # and nobody was told yet, this one is planned when that is told.
+        is_repeated = earlier is not None and earlier.action is action
+        if not is_repeated and not self._performer.is_idle(action):
+            self._plan_condition(_Sent(action, arrives, number))
+            return
+        if earlier is None:
+            self._idle_conditions[action.pod] = _Sent(action, arrives, number)
+            return
+        if earlier.arrives >= now:
+            self._plan_condition(earlier)
+        earlier.action, earlier.arrives, earlier.number = action, arrives, number
 
     def _plan_conditions_of(self, changes: Sequence[WatchEvent]) -> None:
         """Conditions on their way to these pods may say something new after all."""
         for change in changes:
             if change.kind == "Pod":
-                planned = self._idle_conditions.pop(object_key(change.new), None)
-                if planned is not None and planned[0] >= self.now:
-                    heapq.heappush(self._planned, planned)
+                sent = self._idle_conditions.pop(object_key(change.new), None)
+                if sent is not None and sent.arrives >= self.now:
+                    self._plan_condition(sent)
+
+    def _plan_condition(self, sent: _Sent) -> None:
+        planned: _Planned = (sent.arrives, sent.number, partial(self._performer.perform, sent.action))
+        heapq.heappush(self._planned, planned)
 
     def _observe(self, event: Event) -> None:
         if self._on_event is not None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
+from bayplan.controllers.contract import Controller
 from bayplan.core.actions import SetCondition
 from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import Event
@@ -11,7 +13,7 @@ from bayplan.model.conditions import find_condition
 from bayplan.model.pod import Pod
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.model.well_known import POD_SCHEDULED
-from bayplan.store import Store
+from bayplan.store import Store, WatchEvent
 from bayplan.testing.builders import pod
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.performing import Performer
@@ -40,10 +42,31 @@ class Repeating:
         return max(self._times[0], now) if self._times else None
 
 
+class Contradicting:
+    """A controller that says otherwise at one time, right before the scheduler decides."""
+
+    name: ClassVar[str] = "contradicting"
+    watches: ClassVar[frozenset[str]] = frozenset()
+
+    def __init__(self, at: int) -> None:
+        self._at: int | None = at
+
+    def observe(self, change: WatchEvent, now: int) -> None:
+        pass
+
+    def reconcile(self, store: Store, now: int) -> None:
+        if now == self._at:  # a controller is asked at the start, too
+            Performer(store, None).perform(OTHERWISE, now)
+            self._at = None
+
+    def wake_at(self) -> int | None:
+        return self._at
+
+
 class Stage:
     """A pod that says "as before", and a world in which that is said again."""
 
-    def __init__(self, *said_at: int) -> None:
+    def __init__(self, *said_at: int, controllers: Sequence[Controller] = ()) -> None:
         self.store = Store()
         self.store.create(pod("p").obj(), STARTED_AT)
         self.somebody = Performer(self.store, None)
@@ -51,7 +74,7 @@ class Stage:
         self.versions_before = self.store.resource_version
         scheduler = Repeating(*(STARTED_AT + at for at in said_at))
         draws = Draws(1, Latencies(api_ns=API_NS, jitter=0.0))
-        self.world = SimulatedWorld(self.store, scheduler, [], draws, started_at=STARTED_AT)
+        self.world = SimulatedWorld(self.store, scheduler, controllers, draws, started_at=STARTED_AT)
 
     def change(self, at: int) -> None:
         """Somebody says otherwise."""
@@ -106,3 +129,8 @@ def test_more_may_be_written_at_one_instant_than_the_log_keeps() -> None:
     world.at(STARTED_AT, lambda now: store.load([pod(f"p{number}").obj() for number in range(100)], now))
     world.run_until(STARTED_AT + SECOND)
     assert len(seen) == 100
+
+
+def test_a_condition_said_again_is_written_if_the_pod_has_changed_at_that_very_instant() -> None:
+    at = 3 * API_NS
+    assert Stage(0, at, controllers=[Contradicting(STARTED_AT + at)]).run() == ("as before", 2)

@@ -178,15 +178,17 @@ class Simulation:
             self._refusals.pop(decision.pod, None)
         elif decision.message:
             self._refusals[decision.pod] = decision.message
-        if self.preemptions.decided(decision, now) and len(self.preemptions.entries) % LOOKED_AFTER == 0:
+        if decision.outcome is Outcome.NOMINATED:
+            self.preemptions.decided(decision, now)
+            self._look_for_loops(now)
+        if self._interrupts.asked:
+            raise _Interrupted
+
+    def _look_for_loops(self, now: int) -> None:
+        if len(self.preemptions.entries) % LOOKED_AFTER == 0:
             loops = self._cascades(now - self.started_at).loops()
             if loops and loops[0].times >= TURNS_ENOUGH:
                 raise _EndlessLoop
-        self._heed_interrupts()
-
-    def _heed_interrupts(self) -> None:
-        if self._interrupts.asked:
-            raise _Interrupted
 
     def run(self, progress: Progress | None = None) -> SimulationResult:
         """Runs to the end, or until an interrupt."""
@@ -211,8 +213,8 @@ class Simulation:
             self.world.run_until(self.started_at + passed)
             if progress is not None:
                 progress(passed, self.until_ns)
-            if number < SLICES:  # else it is complete
-                self._heed_interrupts()
+            if self._interrupts.asked and number < SLICES:  # else it is complete
+                raise _Interrupted
 
     def _finished_run(self, partial: bool) -> Run:
         ledger, series = self.listener.pods, self.listener.sampler.series

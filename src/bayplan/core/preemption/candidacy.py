@@ -9,7 +9,7 @@ it when somebody asks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -19,8 +19,14 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import FEW_ROWS, count_verdicts
 from bayplan.core.filtering import PASSED, Filtered, Verdicts
 from bayplan.core.framework.verdict import Status
-from bayplan.core.preemption.candidates import NO_VICTIMS, candidates_of, dry_run, expected_a_victim
-from bayplan.core.preemption.potential import potential_rows
+from bayplan.core.preemption.candidates import (
+    NO_VICTIMS,
+    candidates_of,
+    dry_run,
+    expected_a_victim,
+    has_pods_below,
+)
+from bayplan.core.preemption.potential import is_potential, potential_rows
 from bayplan.core.preemption.select import CRITERIA, criteria_of
 from bayplan.core.snapshot import View
 
@@ -44,7 +50,7 @@ class Candidacy:
         self.still_failing = Verdicts(np.full(node_count, PASSED, dtype=np.int8), np.zeros(node_count, dtype=np.int64))
         self.values: IntArray = np.full((len(CRITERIA), node_count), WORST)  # (criteria, nodes) lowest is best
         self._victims: dict[int, RowArray] = {}
-        self._failures: list[tuple[Status, int]] | None = None
+        self._failures: tuple[tuple[Status, int], ...] | None = None
         self._positions: tuple[int, int, int] | None = None  # how far the nodes' logs were read
         self._lasting = np.zeros(node_count, dtype=np.bool_)  # (nodes,) see `follow_some`
         self._tied_rows: RowArray | None = None
@@ -52,11 +58,11 @@ class Candidacy:
     def follow(self, pod: PodInfo, view: View, filtered: Filtered) -> None:
         """Bring every row up to date."""
         nodes = view.nodes
-        rows = self._changed_rows(nodes)
-        if rows is None:
-            rows = every_row(nodes.count)
-        if len(rows):
-            self._try_again(pod, view, filtered, distinct(rows))
+        changed = self._changed_rows(nodes)
+        if changed is None:
+            self._try_again(pod, view, filtered, every_row(nodes.count))
+        elif len(changed):
+            self._try_again(pod, view, filtered, distinct(changed))
         self._positions = _positions(nodes)
 
     def follow_some(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray, lasting: BoolArray) -> None:
@@ -90,21 +96,43 @@ class Candidacy:
 
     def _try_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         """New answers for these rows, and the choice that follows from all answers."""
-        before = self._answers(rows) if len(rows) <= FEW_ROWS else None
+        if len(rows) <= FEW_ROWS:
+            self._try_few_again(pod, view, filtered, rows.tolist())
+            return
         self.outcomes[rows] = NOT_TRIED
         self.values[:, rows] = WORST
         potential = potential_rows(filtered, view, rows, or_passing=True)
         if len(potential):
             self._try(pod, view, filtered, potential)
-        self._tied_rows = None
+        self._tied_rows = self._failures = None
         self._view, self._filtered = view, filtered
-        if before is None or before != self._answers(rows):
-            self._failures = None
 
-    def _answers(self, rows: RowArray) -> tuple[list[int], list[int], list[int]]:
+    def _try_few_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: list[int]) -> None:
+        """The same with plain numbers. Mostly nothing comes of it, and what follows from all answers stays."""
+        before = [self._answer(row) for row in rows]
+        to_try: list[int] = []
+        for row in rows:
+            if self.outcomes.item(row) == CANDIDATE:
+                self.values[:, row] = WORST
+            self.outcomes[row] = NOT_TRIED
+            if is_potential(filtered, view, row, or_passing=True):
+                if has_pods_below(view, row, pod.priority):
+                    to_try.append(row)
+                else:
+                    self.outcomes[row] = NO_PODS_BELOW
+        if to_try:
+            self._try(pod, view, filtered, row_array(to_try))
+        self._view, self._filtered = view, filtered
+        after = [self._answer(row) for row in rows]
+        if after != before:
+            self._failures = None
+        if any(outcome == CANDIDATE for outcome, *_ in (*before, *after)):
+            self._tied_rows = None
+
+    def _answer(self, row: int) -> tuple[int, int, int]:
         """What failures are counted from."""
         failing = self.still_failing
-        return self.outcomes[rows].tolist(), failing.rejected_by[rows].tolist(), failing.codes[rows].tolist()
+        return self.outcomes.item(row), failing.rejected_by.item(row), failing.codes.item(row)
 
     @property
     def tied_rows(self) -> RowArray:
@@ -122,10 +150,10 @@ class Candidacy:
     def victims_on(self, node_row: int) -> RowArray:
         return self._victims[node_row]
 
-    def failures(self) -> Iterable[tuple[Status, int]]:
+    def failures(self) -> tuple[tuple[Status, int], ...]:
         if self._failures is None:
             every = every_row(len(self.outcomes))
-            self._failures = list(self.failures_on(every, self._filtered, self._view))
+            self._failures = tuple(self.failures_on(every, self._filtered, self._view))
         return self._failures
 
     def failures_on(self, rows: RowArray, filtered: Filtered, view: View) -> Iterator[tuple[Status, int]]:

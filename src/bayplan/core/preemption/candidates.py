@@ -138,6 +138,12 @@ def _pods_below(view: View, rows: RowArray, priority: int) -> RowArray:
     return ordered
 
 
+def has_pods_below(view: View, row: int, priority: int) -> bool:
+    """Whether a node has pods that `find_potential_victims` would look at, or may have."""
+    listed = view.nodes.pod_rows[row]
+    return bool(listed) and view.pods.priorities[listed].min() < priority
+
+
 def by_importance(view: View, pod_rows: RowArray) -> RowArray:
     """Pods grouped by node, sorted within each node: higher priority first, then earlier start.
 

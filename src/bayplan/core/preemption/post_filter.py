@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -127,7 +127,7 @@ def _preempt(
         return unschedulable(f"preemption: {into.ineligible_reason}")
     into.found = search(pod, view, filtered)
     if not len(into.found.tied_rows):
-        return _no_candidate(into.found, view)
+        return _no_candidate(tuple(into.found.failures()), view.nodes.alive_count)
     return _ask_extenders(profile, pod, view, into) if profile.extenders else SUCCESS
 
 
@@ -144,11 +144,13 @@ def _ask_extenders(profile: Profile, pod: PodInfo, view: View, into: PostFilterR
     return unschedulable(f"preemption: {NO_CANDIDATE}") if into.refused_by_extenders else SUCCESS
 
 
-def _no_candidate(found: Found, view: View) -> Status:
+@lru_cache(maxsize=1024)
+def _no_candidate(failures: tuple[tuple[Status, int], ...], node_count: int) -> Status:
+    """The same failures come again and again, for waiting pods that are tried in vain."""
     reasons: Counter[str] = Counter()
     errors: set[str] = set()
-    untried = view.nodes.alive_count
-    for status, count in found.failures():
+    untried = node_count
+    for status, count in failures:
         untried -= count
         if status.code is Code.ERROR:
             errors.update(status.reasons)
@@ -160,4 +162,4 @@ def _no_candidate(found: Found, view: View) -> Status:
     if untried:
         reasons[NOT_HELPFUL] += untried
     detail = histogram(reasons)
-    return unschedulable(f"preemption: {nodes_available_message(view.nodes.alive_count, detail)}")
+    return unschedulable(f"preemption: {nodes_available_message(node_count, detail)}")

@@ -19,17 +19,28 @@ def potential_rows(
     Nodes that pass are so only to those who know that other filters have a say.
     """
 
-    def is_useful(position: int, code: int) -> bool:
-        if position == PASSED:
-            return or_passing
-        return filtered.explain(view, position, code).code is Code.UNSCHEDULABLE
-
     verdicts, alive = filtered.verdicts, view.nodes.alive
     rows = alive.nonzero()[0] if rows is None else rows[alive[rows]]
     if len(rows) <= FEW_ROWS:
-        columns = rows.tolist(), verdicts.rejected_by[rows].tolist(), verdicts.codes[rows].tolist()
-        return row_array(sorted(row for row, *verdict in zip(*columns, strict=True) if is_useful(*verdict)))
+        return row_array(
+            [row for row in sorted(rows.tolist()) if is_potential(filtered, view, row, or_passing=or_passing)]
+        )
     useful = np.zeros(view.nodes.count, dtype=np.bool_)
     for position, code, same in distinct_verdicts(verdicts, rows):
-        useful[same] = is_useful(position, code)
+        useful[same] = _is_worth_it(filtered, view, position, code, or_passing=or_passing)
     return useful.nonzero()[0]
+
+
+def is_potential(filtered: Filtered, view: View, row: int, *, or_passing: bool = False) -> bool:
+    """The same for a single row."""
+    if not view.nodes.alive.item(row):
+        return False
+    verdicts = filtered.verdicts
+    position, code = verdicts.rejected_by.item(row), verdicts.codes.item(row)
+    return _is_worth_it(filtered, view, position, code, or_passing=or_passing)
+
+
+def _is_worth_it(filtered: Filtered, view: View, position: int, code: int, *, or_passing: bool) -> bool:
+    if position == PASSED:
+        return or_passing
+    return filtered.explain(view, position, code).code is Code.UNSCHEDULABLE

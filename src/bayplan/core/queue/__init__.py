@@ -27,7 +27,8 @@ from itertools import count
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.requeue import POD_GONE, ActionType, ClusterEvent, EventResource
-from bayplan.core.lifecycle import PodState
+from bayplan.core.framework.verdict import SUCCESS
+from bayplan.core.lifecycle import PLACES, PodState
 from bayplan.core.queue import figures as labels
 from bayplan.core.queue.backoff import Backoff
 from bayplan.core.queue.changes import pod_changes
@@ -35,9 +36,9 @@ from bayplan.core.queue.figures import Figures
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, judge
 from bayplan.core.queue.in_flight import InFlight, InFlightEvent
 from bayplan.core.queue.nominations import Mirror, Nominations
-from bayplan.core.queue.parked import Group, Parked
+from bayplan.core.queue.parked import Parked
 from bayplan.core.queue.pod_heap import PodHeap, SortKey
-from bayplan.core.queue.queued_pod import QueuedPod, Strategy, identity_of
+from bayplan.core.queue.queued_pod import Group, QueuedPod, Strategy, identity_of
 from bayplan.core.queue.waking import CROWD_MIN, woken
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
@@ -50,6 +51,8 @@ PARKED_MAX_NS = 5 * MINUTE
 FLUSH_PERIOD_NS = 30 * SECOND + 600 * MICROSECOND
 
 _POD_ADDED = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD).label
+#: Later than any time there is.
+_NEVER = 2**63
 _PARKED = (PodState.UNSCHEDULABLE, PodState.GATED)
 #: Of one that has its node; nothing else of it has changed.
 _STATUS_OF_A_POD = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE)
@@ -86,6 +89,7 @@ class SchedulingQueue:
         self._skipped: dict[str, QueuedPod] = {}  # pods that are being deleted, with a node kept for them
         self._arrivals = count()
         self._scouts: dict[str, Group] = {}  # pods that were woken for a crowd that waits behind them
+        self._quiet_until = _NEVER  # time alone brings nobody back before that
 
     # ---------------------------------------------------------------- pods come, change and go
 
@@ -129,7 +133,7 @@ class SchedulingQueue:
         if queued is None:
             return
         self._in_flight.mark_gone(key)
-        if key in self.resting:
+        if self.resting.pop(key, None) is not None:
             self._take_out(queued)
             self._end(queued)
         self._send_next_scout(key, now)
@@ -145,7 +149,8 @@ class SchedulingQueue:
 
     def pop(self, now: int) -> QueuedPod | None:
         """The pod to try next; it is in flight until `return_failed`, `done` or `discard`."""
-        self.tick(now)
+        if self._quiet_until <= now:
+            self.tick(now)
         queued = self._active.pop()
         if queued is None:
             queued = self._backoff.pop_early()
@@ -184,15 +189,20 @@ class SchedulingQueue:
 
     def return_failed(self, queued: QueuedPod, rejectors: Iterable[str], pending: Iterable[str], now: int) -> PodState:
         """The attempt failed: those plugins rejected the pod, or (none) it met an error. Gives where the pod is now."""
-        is_gone = self._in_flight.is_gone(queued)
-        since = self._in_flight.finish(queued)
-        if is_gone or queued.key in self.resting:
-            self._end(queued)
-            return queued.state
+        since: Sequence[InFlightEvent] | None = ()
+        if not self._in_flight.finish_undisturbed(queued):
+            is_gone = self._in_flight.is_gone(queued)
+            since = self._in_flight.finish(queued)
+            if is_gone or queued.key in self.resting:
+                self._end(queued)
+                return queued.state
         queued.note_failure(tuple(rejectors), tuple(pending), now)
-        assert self._profile(queued).reactions.know(queued.rejectors)
+        assert self._profiles[queued.info.scheduler_name].reactions.know(queued.rejectors)
         self.figures.rejected_by(queued, queued.rejectors)
-        self._requeue(queued, self._strategy_since(queued, since), now, labels.SCHEDULE_ATTEMPT_FAILURE)
+        if queued.rejectors and since is not None and not since:  # nothing has happened, as mostly
+            self._park(queued, PodState.UNSCHEDULABLE, labels.SCHEDULE_ATTEMPT_FAILURE)
+        else:
+            self._requeue(queued, self._strategy_since(queued, since), now, labels.SCHEDULE_ATTEMPT_FAILURE)
         return queued.state
 
     def nominate(self, queued: QueuedPod, node_name: str | None, now: int) -> None:
@@ -265,13 +275,13 @@ class SchedulingQueue:
 
     def tick(self, now: int) -> None:
         """Whatever time alone brings back. Late or not, the result is that of flushes at their own times."""
-        if len(self.resting) == len(self._active.live):
-            return  # nobody rests elsewhere
         idle_since = self._parked.longest_idle_since()
         if idle_since is not None and idle_since < now - self._parked_max_ns:
             self.flush_parked(self._flush_after(now) - FLUSH_PERIOD_NS)
-        if len(self.resting) > len(self._active.live) + len(self._parked):
+        if len(self._backoff):
             self.flush_backoff(now)
+        due_at = self.wake_at()
+        self._quiet_until = _NEVER if due_at is None else due_at
 
     def flush_backoff(self, now: int) -> None:
         """Pods whose backoff is over become active. Gates were asked when they came, or else are asked now."""
@@ -314,7 +324,7 @@ class SchedulingQueue:
         """Whether `pop` would give a pod right now, whatever the time."""
         if not self.resting:
             return False
-        return bool(self._active.live) or self._backoff.can_pop_early
+        return self._active.count > 0 or self._backoff.can_pop_early
 
     def counts(self) -> dict[PodState, int]:
         """Pods in each place, as `scheduler_pending_pods` has them."""
@@ -346,7 +356,7 @@ class SchedulingQueue:
             queued.replace(new, info)
             (self._active if queued.state is PodState.ACTIVE else self._backoff).refresh(queued)
             return
-        self._parked.remove(queued.key)
+        self._parked.remove(queued)
         queued.replace(new, info)
         self._parked.add(queued)
         for action in pod_changes(old, new):
@@ -375,9 +385,10 @@ class SchedulingQueue:
     def _wake(self, pods: Iterable[tuple[QueuedPod, Strategy]], now: int, reason: str) -> None:
         for queued, strategy in pods:
             if queued.state is PodState.UNSCHEDULABLE:
-                group = self._parked.group_of(queued.key)
-                if self._parked.size(group) > CROWD_MIN:
-                    self._scouts[queued.key] = group
+                gathering = queued.gathering
+                assert gathering is not None
+                if len(gathering.members) > CROWD_MIN:
+                    self._scouts[queued.key] = gathering.group
             self._take_out(queued)
             self._requeue(queued, strategy, now, reason)
 
@@ -393,16 +404,15 @@ class SchedulingQueue:
 
     def _take_out(self, queued: QueuedPod) -> None:
         """Out of its place, on the way to another."""
-        del self.resting[queued.key]
         if queued.state is PodState.ACTIVE:
-            self._active.remove(queued.key)
+            self._active.remove(queued)
         elif queued.state is PodState.BACKOFF:
-            self._backoff.remove(queued.key)
+            self._backoff.remove(queued)
         else:
-            self._parked.remove(queued.key)
+            self._parked.remove(queued)
 
     def _requeue(self, queued: QueuedPod, strategy: Strategy, now: int, reason: str) -> None:
-        """To the place that the strategy, the backoff and the gates say. The pod rests nowhere yet."""
+        """To the place that the strategy, the backoff and the gates say. The pod is out of the one it was in."""
         if strategy is Strategy.SKIP:
             self._park(queued, PodState.UNSCHEDULABLE, reason)
             return
@@ -410,14 +420,16 @@ class SchedulingQueue:
         if backs_off and not self._backoff.pops_early:
             self._back_off(queued, reason)
             return
-        status = self._profile(queued).admit(queued.info, queued.gating_plugin)
-        if not status.ok:
+        info = queued.info
+        status = self._profiles[info.scheduler_name].admit(info, queued.gating_plugin)
+        if status is not SUCCESS and not status.ok:
             if status.plugin not in queued.rejectors:
                 self.figures.rejected_by(queued, (status.plugin,))
             queued.gate(status.plugin, strategy)
             self._park(queued, PodState.GATED, reason)
             return
-        queued.ungate()
+        if queued.gating_plugin:
+            queued.ungate()
         if backs_off:
             self._back_off(queued, reason)
         else:
@@ -426,6 +438,7 @@ class SchedulingQueue:
     def _back_off(self, queued: QueuedPod, reason: str) -> None:
         self._place(queued, PodState.BACKOFF, reason)
         self._backoff.push(queued)
+        self._quiet_until = 0  # until the next look
 
     def _activate(self, queued: QueuedPod, now: int, reason: str) -> None:
         self._place(queued, PodState.ACTIVE, reason)
@@ -436,12 +449,14 @@ class SchedulingQueue:
     def _park(self, queued: QueuedPod, place: PodState, reason: str) -> None:
         self._place(queued, place, reason)
         self._parked.add(queued)
+        self._quiet_until = min(self._quiet_until, queued.timestamp + self._parked_max_ns)
 
     def _place(self, queued: QueuedPod, place: PodState, reason: str) -> None:
         if queued.state is not place:
             self.figures.came(place, reason)
+        if queued.state not in PLACES:  # else it rests already, and moves from one place to another
+            self.resting[queued.key] = queued
         queued.enter(place)
-        self.resting[queued.key] = queued
 
     def _end(self, queued: QueuedPod) -> None:
         self.figures.cleared(queued)
@@ -450,8 +465,6 @@ class SchedulingQueue:
     def _strategy_since(self, queued: QueuedPod, since: Sequence[InFlightEvent] | None) -> Strategy:
         if not queued.rejectors or since is None:
             return Strategy.AFTER_BACKOFF
-        if not since:
-            return Strategy.SKIP
         reactions = self._profile(queued).reactions
         best = Strategy.SKIP
         most = Strategy.IMMEDIATELY if queued.pending_plugins else Strategy.AFTER_BACKOFF

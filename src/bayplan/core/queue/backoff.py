@@ -39,22 +39,26 @@ class Backoff:
 
     def holds_off(self, queued: QueuedPod, now: int) -> bool:
         """Whether the pod is still backing off."""
+        if queued.timestamp + self._max_ns <= now - SECOND:
+            return False  # whatever its penalty is: most that come back have waited for minutes
         return self._ends_at(queued) >= self._aligned(now)
 
     def push(self, queued: QueuedPod) -> None:
-        heap = self._rejected if queued.rejectors else self._failed
-        heap.push(queued)
+        self._heap_of(queued).push(queued)
 
-    def remove(self, key: str) -> QueuedPod | None:
-        return self._rejected.remove(key) or self._failed.remove(key)
+    def remove(self, queued: QueuedPod) -> None:
+        self._heap_of(queued).remove(queued)
 
     def refresh(self, queued: QueuedPod) -> None:
-        heap = self._rejected if queued.key in self._rejected else self._failed
-        heap.refresh(queued)
+        self._heap_of(queued).refresh(queued)
+
+    def _heap_of(self, queued: QueuedPod) -> PodHeap:
+        """While a pod backs off, nothing changes what rejected it."""
+        return self._rejected if queued.rejectors else self._failed
 
     @property
     def can_pop_early(self) -> bool:
-        return self.pops_early and bool(self._rejected.live)
+        return self.pops_early and self._rejected.count > 0
 
     def pop_early(self) -> QueuedPod | None:
         """The pod that would come out first, unless it failed by error."""
@@ -70,7 +74,7 @@ class Backoff:
 
     def wake_at(self) -> int | None:
         """When the next pod comes out."""
-        if not self._rejected.live and not self._failed.live:
+        if not self._rejected.count and not self._failed.count:
             return None
         heads = [queued for heap in (self._rejected, self._failed) if (queued := heap.first()) is not None]
         return min((self._out_at(queued) for queued in heads), default=None)

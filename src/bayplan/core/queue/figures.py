@@ -27,19 +27,31 @@ _NAMES = {place: (PodState.UNSCHEDULABLE if place is PodState.GATED else place).
 
 @dataclass(slots=True)
 class Figures:
-    """incoming: (place, reason) -> entries so far. rejected: (plugin, profile) -> pods that wait because of it."""
+    """incoming: (place, reason) -> entries so far."""
 
     incoming: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    rejected: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    #: (plugins, profile) -> how often they have come to reject a pod together, less how often they have ceased to. Two
+    #: that came one after the other may cease together, so that only sums over all entries with a plugin say something.
+    _rejected: dict[tuple[tuple[str, ...], str], int] = field(default_factory=dict)
+
+    @property
+    def rejected(self) -> Counter[tuple[str, ...]]:
+        """(plugin, profile) -> pods that wait because of it."""
+        by_plugin: Counter[tuple[str, ...]] = Counter()
+        for (plugins, profile), count in self._rejected.items():
+            for plugin in plugins:
+                by_plugin[plugin, profile] += count
+        return by_plugin
 
     def came(self, place: PodState, reason: str) -> None:
         self.incoming[_NAMES[place], reason] += 1
 
     def rejected_by(self, queued: QueuedPod, plugins: tuple[str, ...]) -> None:
-        for plugin in plugins:
-            self.rejected[plugin, queued.info.scheduler_name] += 1
+        key = (plugins, queued.info.scheduler_name)
+        self._rejected[key] = self._rejected.get(key, 0) + 1
 
     def cleared(self, queued: QueuedPod) -> None:
         """No plugin rejects it any more: the pod is tried again, or gone."""
-        for plugin in queued.rejectors:
-            self.rejected[plugin, queued.info.scheduler_name] -= 1
+        if queued.rejectors:
+            key = (queued.rejectors, queued.info.scheduler_name)
+            self._rejected[key] = self._rejected.get(key, 0) - 1

@@ -73,7 +73,8 @@ class InFlight:
         return None
 
     def start(self, queued: QueuedPod) -> None:
-        self._list_popped()
+        if self._popped is not None:
+            self._list_popped()
         self._popped = queued
 
     def note(self, cluster_event: ClusterEvent, old: Object | None, new: Object | None) -> None:
@@ -93,15 +94,19 @@ class InFlight:
             flight.is_gone = True
 
     def is_gone(self, queued: QueuedPod) -> bool:
-        if queued is self._popped:
-            return False
         flight = self._flights.get(identity_of(queued.info))
         return flight is not None and flight.is_gone
 
+    def finish_undisturbed(self, queued: QueuedPod) -> bool:
+        """Ends the flight if nothing at all has happened since the pop. Else the pod stays in flight."""
+        if queued is not self._popped:
+            return False
+        self._popped = None
+        return True
+
     def finish(self, queued: QueuedPod) -> Sequence[InFlightEvent] | None:
         """The pod is back, or on its way to be bound: what happened since its pop. None if it was not in flight."""
-        if queued is self._popped:
-            self._popped = None
+        if self.finish_undisturbed(queued):
             return ()
         flight = self._flights.pop(identity_of(queued.info), None)
         if flight is None:

@@ -41,7 +41,8 @@ class Nominations:
 
     def node_of(self, info: PodInfo) -> str:
         """The node kept for the pod, or ""."""
-        return self._node_by_identity.get(identity_of(info), "")
+        nodes = self._node_by_identity
+        return nodes.get(identity_of(info), "") if nodes else ""
 
     def on(self, node_name: str) -> tuple[PodInfo, ...]:
         return tuple(self._pods_by_node.get(node_name, {}).values())

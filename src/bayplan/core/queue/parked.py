@@ -13,104 +13,55 @@ whose names reach into other objects (claims generated for them) form groups of 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from bayplan.core.columns.shapes import PodInfo, PodShape
 from bayplan.core.queue.pod_heap import PodHeap
-from bayplan.core.queue.queued_pod import QueuedPod
-
-
-class Group(NamedTuple):
-    """What pods of a group have in common."""
-
-    profile: str
-    shape: PodShape
-    own_name: str  # "" where the name makes no difference
-    priority: int
-    preemption_policy: str
-    rejectors: tuple[str, ...]
-    pending_plugins: tuple[str, ...]
-    gating_plugin: str
-
-    @classmethod
-    def of(cls, queued: QueuedPod) -> Group:
-        info = queued.info
-        return cls(
-            info.scheduler_name,
-            info.shape,
-            info.name if _has_generated_claims(info) else "",
-            info.priority,
-            info.preemption_policy,
-            queued.rejectors,
-            queued.pending_plugins,
-            queued.gating_plugin,
-        )
-
-    @property
-    def listeners(self) -> tuple[str, ...]:
-        """Plugins whose events_to_register decide whether a cluster event reaches the group at all."""
-        return (self.gating_plugin,) if self.gating_plugin else self.rejectors
-
-
-@dataclass(slots=True, eq=False)
-class _Gathering:
-    """A group with those who belong to it, by key in order of arrival."""
-
-    group: Group
-    members: dict[str, QueuedPod] = field(default_factory=dict)
+from bayplan.core.queue.queued_pod import Gathering, Group, QueuedPod
 
 
 class Parked:
     """The unschedulable and the gated pods."""
 
     def __init__(self) -> None:
-        self._by_key: dict[str, _Gathering] = {}  # the group as it was when the pod came
-        self._by_group: dict[Group, _Gathering] = {}
+        self._by_group: dict[Group, Gathering] = {}
         # profile -> plugin -> groups; a dict without values keeps the order of arrival.
         self._listening: dict[str, dict[str, dict[Group, None]]] = {}
-        self._by_age = PodHeap(lambda queued: (queued.idle_since,))
+        self._by_age = PodHeap(_age)
         self.gated_count = 0
         """How many of them are gated; to be read only."""
 
     def __len__(self) -> int:
-        return len(self._by_key)
+        return self._by_age.count
 
     def add(self, queued: QueuedPod) -> None:
-        group, key = Group.of(queued), queued.key
+        group = queued.group
         gathering = self._by_group.get(group)
         if gathering is None:
             gathering = self._form(group)
-        self._by_key[key] = gathering
-        gathering.members[key] = queued
+        queued.gathering = gathering
+        gathering.members[queued.key] = queued
         self._by_age.push(queued)
         if group.gating_plugin:
             self.gated_count += 1
 
-    def remove(self, key: str) -> None:
-        self._by_age.remove(key)
-        self._leave_group(key)
+    def remove(self, queued: QueuedPod) -> None:
+        self._by_age.remove(queued)
+        self._leave_group(queued)
 
     def take_idle(self, age_ns: int, now: int) -> list[QueuedPod]:
         """Takes out those that nothing has moved for that long, the longest waiting first."""
-        taken = [*self._by_age.pop_below((now - age_ns,))]
+        taken = self._by_age.pop_below((now - age_ns,))
         for queued in taken:
-            self._leave_group(queued.key)
+            self._leave_group(queued)
         return taken
 
-    def _leave_group(self, key: str) -> None:
-        gathering = self._by_key.pop(key)
-        del gathering.members[key]
+    def _leave_group(self, queued: QueuedPod) -> None:
+        gathering, queued.gathering = queued.gathering, None
+        assert gathering is not None
+        del gathering.members[queued.key]
         if not gathering.members:
             self._dissolve(gathering.group)
         if gathering.group.gating_plugin:
             self.gated_count -= 1
-
-    def group_of(self, key: str) -> Group:
-        return self._by_key[key].group
-
-    def size(self, group: Group) -> int:
-        return len(self._members(group))
 
     def first_of(self, group: Group) -> QueuedPod | None:
         """The member that came first."""
@@ -137,11 +88,11 @@ class Parked:
         gathering = self._by_group.get(group)
         return {} if gathering is None else gathering.members
 
-    def _form(self, group: Group) -> _Gathering:
+    def _form(self, group: Group) -> Gathering:
         assert group.listeners, "a pod that nobody rejected would never be woken"
         for plugin in group.listeners:
             self._listening.setdefault(group.profile, {}).setdefault(plugin, {})[group] = None
-        gathering = self._by_group[group] = _Gathering(group)
+        gathering = self._by_group[group] = Gathering(group)
         return gathering
 
     def _dissolve(self, group: Group) -> None:
@@ -153,8 +104,5 @@ class Parked:
                 del by_plugin[plugin]
 
 
-def _has_generated_claims(info: PodInfo) -> bool:
-    spec = info.spec
-    if spec.volumes and any(volume.ephemeral is not None for volume in spec.volumes):
-        return True
-    return bool(spec.resource_claims)
+def _age(queued: QueuedPod) -> tuple[int, ...]:
+    return (queued.idle_since,)

@@ -1,12 +1,13 @@
-"""A heap of pods that also knows them by key.
+"""A heap of pods, each of which knows its entry.
 
+To look pods up by key would take longer than all else here: of many that wait, none is in the CPU's caches.
 Removal marks: the entry stays in the heap until it comes to the top or until dead entries are the majority. So every
 change costs O(log n) on average, and memory stays within a small factor of what lives.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from itertools import count
 from typing import TypeAlias
@@ -25,57 +26,62 @@ _DEAD_TOLERATED = 64
 
 
 class PodHeap:
-    """Smallest order first, of equal ones the earlier arrival."""
+    """Smallest order first, of equal ones the earlier arrival. A pod is in one heap at a time."""
 
     def __init__(self, order: Callable[[QueuedPod], Order]) -> None:
         self._order = order
         self._entries: list[_Entry] = []
-        self.live: dict[str, _Entry] = {}
-        """What is in the heap, by key; to be read only."""
+        self.count = 0
+        """How many are in the heap; to be read only."""
         self._pushes = count()
 
     def __len__(self) -> int:
-        return len(self.live)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self.live
+        return self.count
 
     def push(self, queued: QueuedPod) -> None:
-        assert queued.key not in self.live
-        entry = (self._order(queued), queued.number, next(self._pushes), queued)
-        self.live[queued.key] = entry
+        assert queued.heap_entry is None
+        entry = queued.heap_entry = (self._order(queued), queued.number, next(self._pushes), queued)
+        self.count += 1
         heappush(self._entries, entry)
 
-    def remove(self, key: str) -> QueuedPod | None:
-        entry = self.live.pop(key, None)
-        if entry is None:
-            return None
-        if len(self._entries) > 2 * len(self.live) + _DEAD_TOLERATED:
-            self._entries = list(self.live.values())
+    def remove(self, queued: QueuedPod) -> None:
+        assert queued.heap_entry is not None
+        queued.heap_entry = None
+        self.count -= 1
+        if len(self._entries) > 2 * self.count + _DEAD_TOLERATED:
+            self._entries = [entry for entry in self._entries if entry[3].heap_entry is entry]
             heapify(self._entries)
-        return entry[3]
 
     def refresh(self, queued: QueuedPod) -> None:
         """The pod changed in place: find its position again."""
-        self.remove(queued.key)
+        self.remove(queued)
         self.push(queued)
 
     def first(self) -> QueuedPod | None:
         entries = self._entries
-        while entries and self.live.get(entries[0][3].key) is not entries[0]:
+        while entries and entries[0][3].heap_entry is not entries[0]:
             heappop(entries)
         return entries[0][3] if entries else None
 
-    def pop_below(self, limit: Order) -> Iterator[QueuedPod]:
+    def pop_below(self, limit: Order) -> list[QueuedPod]:
         """Take out all of smaller order than that, in order."""
-        while self.first() is not None and self._entries[0][0] < limit:
-            entry = heappop(self._entries)
-            del self.live[entry[3].key]
-            yield entry[3]
+        entries, taken = self._entries, []
+        while entries and entries[0][0] < limit:
+            entry = heappop(entries)
+            queued = entry[3]
+            if queued.heap_entry is entry:
+                queued.heap_entry = None
+                taken.append(queued)
+        self.count -= len(taken)
+        return taken
 
     def pop(self) -> QueuedPod | None:
-        queued = self.first()
-        if queued is not None:
-            heappop(self._entries)
-            del self.live[queued.key]
-        return queued
+        entries = self._entries
+        while entries:
+            entry = heappop(entries)
+            queued = entry[3]
+            if queued.heap_entry is entry:
+                queued.heap_entry = None
+                self.count -= 1
+                return queued
+        return None

@@ -6,11 +6,14 @@ as sorted tuples, as they are compared and iterated but never changed in place.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import lru_cache
+from typing import NamedTuple
 
-from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.lifecycle import PodState, assert_move
+from bayplan.core.columns.shapes import PodInfo, PodShape
+from bayplan.core.decision import Decision
+from bayplan.core.lifecycle import LEGAL_MOVES, PodState, assert_move
 from bayplan.model.pod import Pod
 from bayplan.model.structs import Struct
 
@@ -21,6 +24,32 @@ class Strategy(IntEnum):
     SKIP = 0
     AFTER_BACKOFF = 1
     IMMEDIATELY = 2
+
+
+class Group(NamedTuple):
+    """What pods have in common that no hint can tell apart while they are parked."""
+
+    profile: str
+    shape: PodShape
+    own_name: str  # "" where the name makes no difference
+    priority: int
+    preemption_policy: str
+    rejectors: tuple[str, ...]
+    pending_plugins: tuple[str, ...]
+    gating_plugin: str
+
+    @property
+    def listeners(self) -> tuple[str, ...]:
+        """Plugins whose events_to_register decide whether a cluster event reaches the group at all."""
+        return (self.gating_plugin,) if self.gating_plugin else self.rejectors
+
+
+@dataclass(slots=True, eq=False)
+class Gathering:
+    """A group with those who belong to it and are parked, by key in order of arrival."""
+
+    group: Group
+    members: dict[str, QueuedPod] = field(default_factory=dict)
 
 
 class QueuedPod(Struct, eq=False):
@@ -38,6 +67,7 @@ class QueuedPod(Struct, eq=False):
         gating_plugin: the plugin that keeps it out of the queue.
         held_back: the wake-up that the gate swallowed. A pod becomes gated only on its way into the queue.
         was_flushed, flushed_at: it was given another chance for its age alone.
+        refusal: what its last attempt in vain came to. Most pods are refused in the same words again and again.
     """
 
     pod: Pod
@@ -57,28 +87,62 @@ class QueuedPod(Struct, eq=False):
     was_flushed: bool = False
     flushed_at: int = 0
     key: str = ""  # namespace/name
+    is_leaving: bool = False  # the pod is being deleted
+    refusal: Decision | None = None
+    heap_entry: tuple[tuple[int, ...], int, int, QueuedPod] | None = None  # its place in a heap, if it is in one
+    gathering: Gathering | None = None  # those it is parked with
+    _group: Group | None = None  # the last one it belonged to, until the pod changes
 
     def __post_init__(self) -> None:
         self.key = self.info.key
+        self.is_leaving = bool(self.pod.metadata.deletion_timestamp)
 
     @property
     def idle_since(self) -> int:
         """What its age among the parked pods counts from."""
-        return max(self.timestamp, self.flushed_at)
+        return self.flushed_at or self.timestamp  # a flush comes after the attempt
+
+    @property
+    def group(self) -> Group:
+        """The group that it belongs to while it is parked; nearly always the one it belonged to before."""
+        group = self._group
+        if (
+            group is None
+            or group.rejectors != self.rejectors
+            or group.pending_plugins != self.pending_plugins
+            or group.gating_plugin != self.gating_plugin
+        ):
+            group = self._group = self._new_group()
+        return group
+
+    def _new_group(self) -> Group:
+        info = self.info
+        return Group(
+            info.scheduler_name,
+            info.shape,
+            info.name if _has_generated_claims(info) else "",
+            info.priority,
+            info.preemption_policy,
+            self.rejectors,
+            self.pending_plugins,
+            self.gating_plugin,
+        )
 
     def enter(self, state: PodState) -> None:
-        assert_move(self.state, state)
+        if state not in LEGAL_MOVES[self.state]:
+            assert_move(self.state, state)  # it may stay
         self.state = state
 
     def replace(self, pod: Pod, info: PodInfo) -> None:
         """The pod as it is now."""
         assert info.key == self.info.key
-        self.pod, self.info = pod, info
+        self.pod, self.info, self._group = pod, info, None
+        self.is_leaving = bool(pod.metadata.deletion_timestamp)
 
     def note_failure(self, rejectors: tuple[str, ...], pending: tuple[str, ...], now: int) -> None:
         """Back from a failed attempt. Without a rejector it was an error, which has a backoff of its own."""
         self.rejectors = _in_order(rejectors + pending)
-        self.pending_plugins = _in_order(pending)
+        self.pending_plugins = _in_order(pending) if pending else ()
         if self.rejectors:
             self.unschedulable_count += 1
             self.consecutive_errors = 0
@@ -96,19 +160,26 @@ class QueuedPod(Struct, eq=False):
             self.rejectors = tuple(sorted((*self.rejectors, plugin)))
 
     def ungate(self) -> None:
-        if self.gating_plugin:
-            self.gating_plugin, self.held_back = "", Strategy.SKIP
+        self.gating_plugin, self.held_back = "", Strategy.SKIP
 
     def start_attempt(self) -> None:
         self.attempts += 1
         self.rejectors = self.pending_plugins = ()
-        self.ungate()
+        if self.gating_plugin:
+            self.ungate()
 
 
 @lru_cache(maxsize=1024)
 def _in_order(plugins: tuple[str, ...]) -> tuple[str, ...]:
     """Each once, sorted. There are few combinations, and they come again and again."""
     return tuple(sorted(set(plugins)))
+
+
+def _has_generated_claims(info: PodInfo) -> bool:
+    spec = info.spec
+    if spec.volumes and any(volume.ephemeral is not None for volume in spec.volumes):
+        return True
+    return bool(spec.resource_claims)
 
 
 def identity_of(info: PodInfo) -> str:

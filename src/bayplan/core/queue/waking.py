@@ -16,8 +16,8 @@ from bayplan.core.framework.extender import EXTENDER
 from bayplan.core.framework.requeue import ClusterEvent
 from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.queue.hints import WILDCARD, QueueProfile, is_about, judge
-from bayplan.core.queue.parked import Group, Parked
-from bayplan.core.queue.queued_pod import QueuedPod, Strategy
+from bayplan.core.queue.parked import Parked
+from bayplan.core.queue.queued_pod import Group, QueuedPod, Strategy
 from bayplan.model.kinds import Object, object_key
 
 #: Groups of more pods than this send a scout.

@@ -16,13 +16,13 @@ from tests.preempting import default_profile
 from tests.support import cache_of
 
 from bayplan.core.cache import Cache
-from bayplan.core.columns import IntArray, Rows
+from bayplan.core.columns import IntArray, RowArray, Rows
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import NeedsPreemption, Unschedulable
 from bayplan.core.framework.contract import OWN_PODS_DECIDE, Reads
 from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.verdict import CycleError, Status, unschedulable
-from bayplan.core.preemption import candidacy, candidates
+from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.prepare import make_room
 from bayplan.core.snapshot import View
 from bayplan.model.well_known import HOSTNAME, ZONE
@@ -46,15 +46,16 @@ def cluster(victims: str = "victim", *, free: tuple[str, ...] = ()) -> Cache:
 
 @contextmanager
 def watching() -> Iterator[list[set[str]]]:
-    """The nodes that are tried, by dry run."""
+    """The nodes that are tried, each time."""
     tried: list[set[str]] = []
+    try_again = Candidacy._try_again
 
-    def dry_run(pod_: Any, view: View, filtered: Any, rows: Any) -> Any:
+    def watched(self: Candidacy, pod_: Any, view: View, filtered: Any, rows: RowArray) -> None:
         tried.append({view.nodes.names[row] for row in rows})
-        return candidates.dry_run(pod_, view, filtered, rows)
+        try_again(self, pod_, view, filtered, rows)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(candidacy, "dry_run", dry_run)
+        patched.setattr(Candidacy, "_try_again", watched)
         yield tried
 
 

@@ -188,6 +188,7 @@ def test_the_longest_idle_are_taken_first() -> None:
     stage, parked = Stage(), Parked()
     records = [stage.parked(name) for name in ("a", "b", "c")]
     for age, queued in zip((5, 9, 1), records, strict=True):
+        stage.queue.delete(queued.key, stage.now)
         queued.timestamp = START - age * SECOND
         parked.add(queued)
     assert parked.longest_idle_since() == START - 9 * SECOND

@@ -1,4 +1,4 @@
-"""The heap that knows its pods by key."""
+"""The heap of pods."""
 
 from __future__ import annotations
 
@@ -38,14 +38,25 @@ def test_equal_orders_go_by_arrival() -> None:
 
 def test_a_removed_pod_never_comes_out() -> None:
     heap = by_time()
-    for number in range(3):
-        heap.push(record(number, timestamp=number))
-    removed = heap.remove("default/p0")
-    assert removed is not None
-    assert removed.number == 0
-    assert heap.remove("default/p0") is None
-    assert "default/p0" not in heap
+    records = [record(number, timestamp=number) for number in range(3)]
+    for queued in records:
+        heap.push(queued)
+    heap.remove(records[0])
+    assert len(heap) == 2
     assert popped(heap) == [1, 2]
+
+
+def test_a_pod_that_went_elsewhere_and_came_back_comes_out_once() -> None:
+    heap, other = by_time(), by_time()
+    queued = record(0, timestamp=5)
+    heap.push(queued)
+    heap.remove(queued)
+    other.push(queued)
+    assert heap.first() is None
+    other.remove(queued)
+    heap.push(queued)
+    assert popped(heap) == [0]
+    assert popped(other) == []
 
 
 def test_a_changed_pod_finds_its_new_position() -> None:
@@ -77,9 +88,8 @@ def test_agrees_with_a_sorted_list(steps: list[tuple[int, int, int]]) -> None:
         if action == 0 and number not in living:
             living[number] = record(number, time)
             heap.push(living[number])
-        elif action == 1:
-            heap.remove(f"default/p{number}")
-            living.pop(number, None)
+        elif action == 1 and number in living:
+            heap.remove(living.pop(number))
         elif action == 2 and number in living:
             living[number].timestamp = time
             heap.refresh(living[number])

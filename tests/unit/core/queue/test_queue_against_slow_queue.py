@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -128,6 +130,13 @@ class QueueMachine(RuleBasedStateMachine):
             assert queued.attempts == expected.attempts
             self.flying.append((queued, expected))
 
+    @rule(nanoseconds=WAITS)
+    def pop_later(self, nanoseconds: int) -> None:
+        """The queue has to see by itself that time has brought somebody back."""
+        self.stage.now += nanoseconds
+        self.slow.tick(self.now)
+        self.pop()
+
     @rule(refusals=st.lists(REFUSALS, min_size=1, max_size=5))
     def try_some(self, refusals: list[tuple[tuple[str, ...], tuple[str, ...]]]) -> None:
         for refusal in refusals:
@@ -185,6 +194,20 @@ class QueueMachine(RuleBasedStateMachine):
         self.stage.now += nanoseconds
         self.queue.tick(self.now)
         self.slow.tick(self.now)
+
+    @invariant()
+    def groups_are_those_of_the_pods_as_they_are(self) -> None:
+        for queued in self.queue.queued_pods():
+            afresh = QueuedPod(queued.pod, queued.info, queued.number, queued.timestamp)
+            afresh.rejectors, afresh.pending_plugins = queued.rejectors, queued.pending_plugins
+            afresh.gating_plugin = queued.gating_plugin
+            assert queued.group == afresh.group
+
+    @invariant()
+    def plugins_are_blamed_for_those_who_rest_because_of_them(self) -> None:
+        waiting = Counter(plugin for queued in self.queue.resting.values() for plugin in queued.rejectors)
+        blamed = self.queue.figures.rejected
+        assert waiting == Counter({plugin: count for (plugin, _), count in blamed.items() if count})
 
     @invariant()
     def every_pod_is_in_the_same_one_place(self) -> None:

@@ -48,11 +48,11 @@ class PreemptionLog:
         self._profiles = profiles
         self._started_at = started_at
         self._records_max = records_max
-        self._chosen: LoggedPreemption | None = None  # found, not yet decided
+        self._chosen: LoggedPreemption | None = None  # the last one found; perhaps it was not allowed
         self.entries: list[LoggedPreemption] = []
 
     def chosen(self, pod: PodInfo, view: View, choice: Choice | CycleError) -> None:
-        """Keeps a choice that has victims until it is decided."""
+        """Keeps a choice that has victims, which is decided at once or not at all."""
         if not isinstance(choice, NeedsPreemption):
             return
         row = choice.row
@@ -66,16 +66,15 @@ class PreemptionLog:
         made = Preemption(0.0, pod.key, pod.priority, view.nodes.names[row], victims, decided, record)
         self._chosen = LoggedPreemption(made, pod.uid)
 
-    def decided(self, decision: Decision, now: int) -> bool:
-        """Records the decision; returns whether it was a preemption."""
-        chosen, self._chosen = self._chosen, None
-        if decision.outcome is not Outcome.NOMINATED or chosen is None or chosen.preemption.preemptor != decision.pod:
-            return False
+    def decided(self, decision: Decision, now: int) -> None:
+        """Records the decision to preempt that the last choice led to."""
+        chosen = self._chosen
+        assert chosen is not None
+        assert (decision.outcome, decision.pod) == (Outcome.NOMINATED, chosen.preemption.preemptor)
         chosen.at = now - self._started_at
         chosen.preemption.t = chosen.at / 1e9
         chosen.evicted = [action.uid for action in decision.actions if isinstance(action, Evict)]
         self.entries.append(chosen)
-        return True
 
     def _explain(self, pod: PodInfo, view: View, choice: NeedsPreemption) -> tuple[str, Record | None]:
         """What decided, and all that was tried."""
