@@ -74,12 +74,14 @@ class Standing:
             for position, state in enumerate(self._moving_states)
             if state is not SKIP
         ]
+        self._is_sure = [profile.sure_filters[plugin.name] for _, plugin, _, _ in self._moving]
         self.verdicts = Verdicts(ground.verdicts.rejected_by.copy(), ground.verdicts.codes.copy())
         open_rows = ground.open_rows
-        found = run_filters(filters, self._moving_states, view, open_rows)
-        if np.count_nonzero(found.codes):
-            self.verdicts.rejected_by[open_rows] = found.rejected_by
-            self.verdicts.codes[open_rows] = found.codes
+        if not all(sure(each[-1], view) for sure, each in zip(self._is_sure, self._moving, strict=True)):
+            found = run_filters(filters, self._moving_states, view, open_rows)
+            if np.count_nonzero(found.codes):
+                self.verdicts.rejected_by[open_rows] = found.rejected_by
+                self.verdicts.codes[open_rows] = found.codes
         self.passed: BoolArray = self.verdicts.passed & ~ground.settled
         self.passed_count = int(np.count_nonzero(self.passed))
         self._feasible_rows: RowArray | None = None
@@ -210,8 +212,8 @@ class Standing:
         rows: RowArray = changed[~settled[changed]] if self.ground.any_settled else changed
         if not len(rows):
             return
-        if np.count_nonzero(rows == rows[0]) == len(rows):  # victims went from a node and another pod came
-            self._refresh_one(view, rows.item(0))
+        if rows.item(0) == rows.item(-1) and np.count_nonzero(rows == rows[0]) == len(rows):
+            self._refresh_one(view, rows.item(0))  # victims went from a node and another pod came
             return
         all_pass = self._still_pass(view, rows)
         if not all_pass:
@@ -231,7 +233,10 @@ class Standing:
         """Whether all of them passed before and do so now: then no verdict has to be touched."""
         if np.count_nonzero(self.passed[rows]) < len(rows):
             return False
-        return not any(np.count_nonzero(plugin.filter(state, view, rows)) for _, plugin, _, state in self._moving)
+        for sure, (_, plugin, _, state) in zip(self._is_sure, self._moving, strict=True):
+            if not sure(state, view) and np.count_nonzero(plugin.filter(state, view, rows)):
+                return False
+        return True
 
     def _refresh_one(self, view: View, row: int) -> None:
         """The same for a single row, by far the most frequent case, with plain numbers."""

@@ -126,6 +126,16 @@ class FilterPlugin(Protocol):
 
 
 @runtime_checkable
+class SureFilter(Protocol):
+    """A filter plugin that may know, without a look at each node, that no node fails."""
+
+    name: ClassVar[str]
+
+    def passes_everywhere(self, state: State, view: View) -> bool:
+        """True: `filter` gives 0 for every node. It may be so without being known."""
+
+
+@runtime_checkable
 class UnpreparedPlugin(Protocol):
     """A filter plugin that can do without its PreFilter, which a profile may leave out."""
 
@@ -186,6 +196,8 @@ class PreScorePlugin(Protocol):
 
 @runtime_checkable
 class ScorePlugin(Protocol):
+    """With `stays_in_range` set its scores are 0 to 100 by their very arithmetic, and nobody looks whether they are."""
+
     name: ClassVar[str]
     score_reads: ClassVar[Reads]
 
