@@ -205,6 +205,28 @@ class ScorePlugin(Protocol):
         """(rows,) raw scores of feasible nodes."""
 
 
+class NodeGroups(Protocol):
+    """Feasible nodes in groups that have one final score each, for identical pods that come one after another."""
+
+    groups: RowArray  # (nodes,) the group of each
+
+    def follow(self, view: View, feasible_rows: RowArray) -> bool:
+        """Bring every node into its group; False when that takes new groups, as it does for another array of rows."""
+
+    def scores(self) -> IntArray:
+        """(groups,) normalised scores, 0 for groups without a feasible node. The caller may change them."""
+
+
+@runtime_checkable
+class GroupingScorePlugin(Protocol):
+    """A score plugin that reads the CLUSTER, yet can score nodes by groups instead of one by one."""
+
+    name: ClassVar[str]
+
+    def group_nodes(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> NodeGroups | None:
+        """For pods of this shape; None where it skips the pod, or there is nothing to gain by it."""
+
+
 class SelectiveScorePlugin:
     """Base of a score plugin that can tell beforehand, without looking at nodes, that it has nothing to say."""
 
