@@ -6,11 +6,9 @@ cannot follow what has happened; a plugin that has none is not asked again until
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from bayplan.core.columns import IntArray, RowArray, column_at
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.framework.contract import GroupingScorePlugin, NodeGroups, ScorePlugin
+from bayplan.core.framework.contract import NodeGroups, ScorePlugin
 from bayplan.core.framework.profile import Profile
 from bayplan.core.scoring import check_range
 from bayplan.core.snapshot import View
@@ -20,9 +18,8 @@ from bayplan.core.standing import RANKS
 class GroupedScores:
     """What is known of the groups for pods of one shape."""
 
-    def __init__(self, profile: Profile, scorers: Sequence[ScorePlugin]) -> None:
-        self._weights = profile.weights
-        self._plugins = {plugin.name: plugin for plugin in scorers if isinstance(plugin, GroupingScorePlugin)}
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
         self._groups: dict[str, NodeGroups] = {}
         self._none_at: dict[str, tuple[int, int]] = {}  # when a plugin said that it has none
 
@@ -34,15 +31,17 @@ class GroupedScores:
         scores = groups.scores()
         numbers = column_at(rows, groups.groups)
         check_range(plugin.name, scores)
-        scores *= self._weights[plugin.name] * RANKS
+        scores *= self._profile.weights[plugin.name] * RANKS
         return scores.take(numbers, mode="clip")
 
     def _groups_of(self, name: str, pod: PodInfo, view: View, rows: RowArray) -> NodeGroups | None:
-        known = self._groups.get(name)
+        plugin, known = self._profile.grouping_scorers.get(name), self._groups.get(name)
+        if plugin is None:
+            return None
         if known is not None and known.follow(view, rows):
             return known
-        plugin, instant = self._plugins.get(name), (view.nodes.spec_changes.position, view.objects.version)
-        if plugin is None or (known is None and self._none_at.get(name) == instant):
+        instant = (view.nodes.spec_changes.position, view.objects.version)
+        if known is None and self._none_at.get(name) == instant:
             return None
         found = plugin.group_nodes(pod, view, rows)
         if found is None:

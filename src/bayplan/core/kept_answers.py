@@ -179,7 +179,7 @@ class KeptAnswers:
         #: Of those the ones that may have nothing to say at times; None: there are others.
         selective = [plugin for plugin in self._later_scorers if isinstance(plugin, SelectiveScorePlugin)]
         self._at_times = selective if len(selective) == len(self._later_scorers) else None
-        self._grouping = GroupedScores(profile, self._later_scorers)
+        self._grouping = GroupedScores(profile)
         self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
         self._unschedulable: dict[tuple[int, str], tuple[Instant, Unschedulable]] = {}  # by priority and policy
 

@@ -43,6 +43,7 @@ class Levels:
         self._fewest_pods_more = 0
         #: (resources, nodes) a hundred times what is free; of cpu and memory by the minima that the scheduler supposes
         self.room: FloatArray = self.capacities
+        self._gathered: tuple[RowArray, slice | list[int], FloatArray] | None = None  # what was asked for last
         self._offered_by_all: list[bool] = []  # (resources,) whether every node has some, and always had
         self._offered: dict[tuple[int, ...], bool] = {}
         self._kept: dict[Hashable, tuple[IdArray, Callable[[Rows], IdArray], Callable[[int], int]]] = {}
@@ -81,10 +82,18 @@ class Levels:
         """Whether every node is known to allow more pods than it has."""
         return self._fewest_pods_more > 0
 
+    def capacities_at(self, rows: RowArray, columns: slice | list[int]) -> FloatArray:
+        """(resources, rows) of these resources; read-only. Several plugins in turn ask about the same rows."""
+        known = self._gathered
+        if known is None or known[0] is not rows or known[1] != columns:
+            known = self._gathered = (rows, columns, self.capacities[columns].take(rows, axis=1, mode="clip"))
+        return known[2]
+
     def _follow_nodes(self, position: tuple[int, int, int]) -> None:
         """Node objects have changed, and perhaps pods have come or gone."""
         nodes, known = self._nodes, self._position
         self._position = position
+        self._gathered = None
         changed = nodes.spec_changes.since(known[0]) if position[1:] == known[1:] else None
         moved = nodes.usage_changes.since(self._usage_position)
         if changed is None or moved is None or len(changed) > CHANGED_NODES_MAX:
@@ -124,6 +133,7 @@ class Levels:
     def _read_all(self) -> None:
         nodes = self._nodes
         offered = np.where(nodes.alive, nodes.allocatable.T, PLENTY)
+        self._gathered = None
         self.capacities = offered.astype(np.float64)
         self.used = nodes.requested.T.astype(np.float64)
         self.free = np.ascontiguousarray((nodes.allocatable - nodes.requested).T)
@@ -154,10 +164,11 @@ class Levels:
             free = nodes.allocatable.item(row, resource) - taken
             self.used[resource, row] = taken
             self.free[resource, row] = free
-            if alive:
-                self._least_free[resource] = min(self._least_free[resource], free)
+            if alive and free < self._least_free[resource]:
+                self._least_free[resource] = free
             room = self.room[resource, row] = 100.0 * (self.capacities.item(resource, row) - supposed[resource])
-            self._least_room[resource] = min(self._least_room[resource], room)
+            if alive and room < self._least_room[resource]:
+                self._least_room[resource] = room
         if alive:
             more = nodes.allowed_pods.item(row) - nodes.pod_counts.item(row)
             self._fewest_pods_more = min(self._fewest_pods_more, more)

@@ -14,6 +14,7 @@ from bayplan.core.framework.contract import (
     BindPlugin,
     FilterPlugin,
     ForesightPlugin,
+    GroupingScorePlugin,
     NormalizePlugin,
     OneRowFilter,
     OneRowScore,
@@ -181,6 +182,11 @@ class Profile:
     @cached_property
     def later_scorers(self) -> tuple[ScorePlugin, ...]:
         return tuple(plugin for plugin in self.score if Reads.CLUSTER in plugin.score_reads)
+
+    @cached_property
+    def grouping_scorers(self) -> dict[str, GroupingScorePlugin]:
+        """Those that can score nodes by groups."""
+        return {plugin.name: plugin for plugin in self.score if isinstance(plugin, GroupingScorePlugin)}
 
     @cached_property
     def pre_scorers(self) -> dict[str, PreScorePlugin]:

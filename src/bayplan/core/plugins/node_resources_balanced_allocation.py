@@ -22,6 +22,7 @@ from bayplan.core.plugins.node_amounts import (
     Amounts,
     Columns,
     amounts_at,
+    capacities_at,
     columns_of,
     levels_at,
     levels_of,
@@ -113,7 +114,7 @@ def _scores_by_levels(state: BalanceState, levels: Levels, rows: Rows) -> IntArr
         lambda row: DOUBLE_START - _evenness_of_node(levels, resources, row),
     )
     shares = levels_at(rows, columns, levels.used) + state.requests
-    shares /= levels_at(rows, columns, levels.capacities)
+    shares /= capacities_at(rows, columns, levels)
     known_to_fit = all(levels.all_have(it.resource, it.request) for it in state.resources)
     if not known_to_fit and shares.max(initial=0.0) > 1.0:
         np.minimum(shares, 1.0, out=shares)

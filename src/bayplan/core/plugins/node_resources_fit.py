@@ -43,6 +43,7 @@ from bayplan.core.plugins.device_amounts import DeviceBacked, count_devices, dev
 from bayplan.core.plugins.node_amounts import (
     Amounts,
     amounts_at,
+    capacities_at,
     columns_of,
     levels_at,
     levels_of,
@@ -244,7 +245,7 @@ class NodeResourcesFit:
         self, asked: Mapping[str, int], resources: ResourceVocabulary, devices: Inventory
     ) -> tuple[Demand, ...]:
         # Upstream names scalars in the random order of a map; by name is as good and can be repeated.
-        scalars = sorted(name for name in asked if name not in BASIC_NAMES and not self._is_ignored(name))
+        scalars = sorted([name for name in asked if name not in BASIC_NAMES and not self._is_ignored(name)])
         names = [name for name in (*BASIC_NAMES, *scalars) if asked.get(name, 0) > 0]
         if len(names) > DEMANDS_MAX:
             raise CycleError(self.name, f"a pod may ask for at most {DEMANDS_MAX} resources, not {len(names)}")
@@ -319,7 +320,7 @@ def scores_by_levels(percentages: Percentages, state: ScoreState, levels: Levels
     if not known_to_fit and free.min(initial=0.0) < 0.0:  # looking takes half the time
         np.maximum(free, 0.0, out=free)
     # Nothing is negative, so that this rounds down. Half as long, whole numbers take half the time.
-    scores: IdArray = percentages(levels_at(rows, columns, levels.capacities), free).astype(np.int32)
+    scores: IdArray = percentages(capacities_at(rows, columns, levels), free).astype(np.int32)
     if state.weights is not None:
         scores *= state.weights
     totals: IdArray = scores[0]
