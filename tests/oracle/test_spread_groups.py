@@ -106,7 +106,7 @@ def test_groups_that_follow_give_what_scoring_one_by_one_gives(
         event(f"groups {'followed' if followed else 'made' if made else 'not made'}")
 
 
-def spread_over_zones(node_count: int = 3) -> Scene:
+def spread_over_zones(node_count: int) -> Scene:
     nodes = (
         node(f"n{number}").label(ZONE, "abc"[number % 3]).label(HOST, f"n{number}") for number in range(node_count)
     )
@@ -120,7 +120,7 @@ def groups_of(scene: Scene) -> SpreadGroups | None:
 
 @pytest.mark.parametrize("change", ["a node", "a service", "feasible nodes"])
 def test_they_do_not_outlast_what_they_were_made_from(change: str) -> None:
-    scene = spread_over_zones(40)
+    scene = spread_over_zones(200)
     groups = groups_of(scene)
     assert groups is not None
     rows = scene.feasible_rows
@@ -136,6 +136,6 @@ def test_they_do_not_outlast_what_they_were_made_from(change: str) -> None:
     assert not groups.follow(scene.cache.view(), rows)
 
 
-def test_there_are_none_where_they_would_be_as_many_as_nodes() -> None:
-    assert groups_of(spread_over_zones(3)) is None
-    assert groups_of(spread_over_zones(40)) is not None
+def test_there_are_none_where_nodes_are_few() -> None:
+    assert groups_of(spread_over_zones(100)) is None
+    assert groups_of(spread_over_zones(200)) is not None

@@ -315,9 +315,7 @@ class KeptAnswers:
         more = self._later_scores(pod, view, rows)
         if more is None and len(rows) == standing.passed_count:
             return _first_of(standing)
-        order = standing.order_among(rows)
-        if more is not None:
-            order += more
+        order = standing.order_among(rows) if more is None else standing.order_with(more, rows)
         best = int(order.argmax())
         row = rows.item(best)
         total = (order.item(best) + view.nodes.name_ranks().item(row)) // RANKS

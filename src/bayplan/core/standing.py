@@ -201,6 +201,14 @@ class Standing:
             order += scaled.weighted(rows) * RANKS
         return order
 
+    def order_with(self, more: IntArray, rows: RowArray) -> IntArray:
+        """(rows,) the same with something added to each, which is changed in place."""
+        if rows is every_row(len(self._order)) and len(rows) == self.passed_count:
+            more += self.ranking.values
+        else:
+            more += self.order_among(rows)
+        return more
+
     def _refresh(self, view: View, changed: RowArray) -> None:
         """New answers for rows whose pods or node objects changed."""
         settled = self.ground.settled

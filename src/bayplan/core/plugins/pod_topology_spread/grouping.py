@@ -4,7 +4,7 @@ What a node gets follows from the domain it is in and the selected pods it holds
 group. A pod that is placed moves one node to another group and adds to one domain, which is all that has to be noted; a
 decision then scores a few groups, not thousands of nodes. Serves at most one constraint over hosts and one over other
 domains, of one selector, where no feasible node lacks a key; there is no grouping for anything else. The arithmetic is
-that of `scoring`.
+that of `scoring`, with plain numbers.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, FloatArray, IntArray, RowArray, row_mask, with_room
+from bayplan.core.columns import BoolArray, IntArray, RowArray, row_mask
 from bayplan.core.plugins.pod_topology_spread.constraints import SpreadConstraint
-from bayplan.core.plugins.pod_topology_spread.scoring import ScoredConstraint, SoftState, rounded, scaled
+from bayplan.core.plugins.pod_topology_spread.scoring import ScoredConstraint, SoftState, rounded_one, scaled_few
 from bayplan.core.snapshot import View
 
-#: There are no more groups than one for so many nodes.
-NODES_PER_GROUP = 4
+#: There are no more groups than one for so many nodes: array code scores so many nodes in the time of one group.
+NODES_PER_GROUP = 64
 
 #: The constraints of the pods in question, as they are at an instant.
 Asked: TypeAlias = Callable[[View], list[SpreadConstraint]]
@@ -42,21 +42,19 @@ class SpreadGroups:
         self._objects_version = view.objects.version
         self._spec_position = nodes.spec_changes.position
         self._usage_position = nodes.usage_changes.position
-        self._totals: IntArray = np.zeros(1, dtype=np.int64)  # (domains,) selected pods
-        if domain is not None:
-            self._totals = domain.counts.astype(np.int64)
-        held = self._held.counts(nodes.count)
+        self._totals: list[int] = [0] if domain is None else domain.counts.tolist()  # selected pods of each domain
         #: (nodes,) a number for each pair of selected pods held and domain.
-        self.groups: RowArray = held.astype(np.intp)
+        self.groups: RowArray = self._held.counts(nodes.count).astype(np.intp)
         if domain is not None and domain.places is not None:
             self.groups *= len(self._totals)
             self.groups += domain.places
         # Only groups of feasible nodes have a say in the scale.
         self._feasible_rows = feasible_rows
         self._feasible: BoolArray = row_mask(feasible_rows, nodes.count)
-        self._members: IntArray = np.bincount(self.groups.take(feasible_rows))  # (groups,) feasible nodes in each
-        self._by_held: FloatArray = np.zeros((0, 1))  # (pods held, 1) what hosts add
-        self._make_room(int(self.groups.max()))
+        members = np.bincount(self.groups.take(feasible_rows))
+        #: How many feasible nodes each group has; groups without any are left out.
+        self._members: dict[int, int] = {group: members.item(group) for group in members.nonzero()[0].tolist()}
+        self._highest_group = int(self.groups.max())
 
     @property
     def are_few(self) -> bool:
@@ -93,34 +91,32 @@ class SpreadGroups:
     def _move(self, row: int) -> None:
         """The node may hold other pods than before."""
         domain, domains, group = self._domain, len(self._totals), self.groups.item(row)
-        held = self._held.counts(len(self.groups)).item(row)
-        more = held - group // domains
+        more = self._held.counts(len(self.groups)).item(row) - group // domains
         if not more:
             return
         if domain is not None and domain.counting[row]:
             self._totals[group % domains] += more
         self.groups[row] = moved = group + more * domains
-        self._make_room(moved)
+        self._highest_group = max(self._highest_group, moved)
         if self._feasible[row]:
+            self._members[moved] = self._members.get(moved, 0) + 1
             self._members[group] -= 1
-            self._members[moved] += 1
-
-    def _make_room(self, group: int) -> None:
-        """Groups for as many pods as this one is for, in all domains."""
-        domains = len(self._totals)
-        count = group // domains + 1
-        if count > len(self._by_held):
-            self._members = with_room(self._members, count * domains)[: count * domains]
-            by_held = self._host.values(np.arange(count)) if self._host is not None else np.zeros(count)
-            self._by_held = by_held[:, np.newaxis]
+            if not self._members[group]:
+                del self._members[group]
 
     def scores(self) -> IntArray:
         """(groups,) 0..100, 0 for groups without feasible nodes."""
-        sums = self._by_held + self._domain.values(self._totals) if self._domain is not None else self._by_held
-        present = self._members.nonzero()[0]
-        scores = np.zeros_like(self._members)
-        scores[present] = scaled(rounded(sums.ravel().take(present)))
+        scores: IntArray = np.zeros(self._highest_group + 1, dtype=np.int64)
+        raw = [self._raw_score(*divmod(group, len(self._totals))) for group in self._members]
+        for group, score in zip(self._members, scaled_few(raw), strict=True):
+            scores[group] = score
         return scores
+
+    def _raw_score(self, held: int, place: int) -> int:
+        # Of two numbers it does not matter which one comes first.
+        by_host = self._host.value_one(held) if self._host is not None else 0.0
+        by_domain = self._domain.value_one(self._totals[place]) if self._domain is not None else 0.0
+        return rounded_one(by_host + by_domain)
 
 
 def spread_groups(state: SoftState, view: View, feasible_rows: RowArray, asked: Asked) -> SpreadGroups | None:

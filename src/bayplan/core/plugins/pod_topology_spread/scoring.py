@@ -69,6 +69,10 @@ class ScoredConstraint:
         values += float(self.max_skew - 1)
         return values
 
+    def value_one(self, count: int) -> float:
+        """The same for one number."""
+        return float(count) * self.weight + float(self.max_skew - 1)
+
 
 @dataclass(slots=True, eq=False)
 class SoftState:
@@ -195,6 +199,15 @@ def scaled(scores: IntArray) -> IntArray:
     return table.take(scores, mode="clip")
 
 
+def scaled_few(scores: Sequence[int]) -> list[int]:
+    """The same with plain numbers."""
+    highest = max(scores, default=0)
+    if highest <= 0:
+        return [MAX_NODE_SCORE] * len(scores)
+    best = highest + min(scores)
+    return [MAX_NODE_SCORE * (best - score) // highest for score in scores]
+
+
 @lru_cache(maxsize=256)
 def natural_log(value: int) -> float:
     """The logarithm as Go computes it (fdlibm); the C library differs in the last bit for some arguments."""
@@ -234,3 +247,9 @@ def rounded(sums: FloatArray) -> IntArray:
     """Half up: the sums are not negative. Adding a half first would lift the number just below a half."""
     whole = np.floor(sums)
     return (whole + (sums - whole >= 0.5)).astype(np.int64)
+
+
+def rounded_one(total: float) -> int:
+    """The same for one sum."""
+    whole = math.floor(total)
+    return whole + (total - whole >= 0.5)
