@@ -77,7 +77,7 @@ class Standing:
         self._is_sure = [profile.sure_filters[plugin.name] for _, plugin, _, _ in self._moving]
         self.verdicts = Verdicts(ground.verdicts.rejected_by.copy(), ground.verdicts.codes.copy())
         open_rows = ground.open_rows
-        if not all(sure(each[-1], view) for sure, each in zip(self._is_sure, self._moving, strict=True)):
+        if not self.surely_passes(view):
             found = run_filters(filters, self._moving_states, view, open_rows)
             if np.count_nonzero(found.codes):
                 self.verdicts.rejected_by[open_rows] = found.rejected_by
@@ -141,6 +141,10 @@ class Standing:
         self._refresh(view, np.concatenate((changed, rows)))
         self._spec_position, self._usage_position = nodes.spec_changes.position, nodes.usage_changes.position
         return True
+
+    def surely_passes(self, view: View) -> bool:
+        """Whether all nodes in question are known to pass the local filters that follow usage."""
+        return all(sure(each[-1], view) for sure, each in zip(self._is_sure, self._moving, strict=True))
 
     def fails_in(self, world: View, rows: RowArray) -> BoolArray:
         """(rows,) what does not pass the local filters that follow usage, where usage is another."""

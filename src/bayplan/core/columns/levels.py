@@ -26,6 +26,25 @@ CHANGED_NODES_MAX = 16
 PLENTY = EXACT_BELOW - 1
 
 
+class Floor:
+    """What every node of some is known to have left, at least."""
+
+    def __init__(self, least_free: list[int], fewest_pods_more: int) -> None:
+        self.least_free = least_free  # by resource
+        self.fewest_pods_more = fewest_pods_more
+
+    def all_have(self, resource: int, amount: int) -> bool:
+        return self.least_free[resource] >= amount
+
+    def all_admit_a_pod(self) -> bool:
+        return self.fewest_pods_more > 0
+
+    def lower_to(self, free: list[int], pods_more: int) -> None:
+        """A node has no more than this."""
+        self.least_free = list(map(min, self.least_free, free))
+        self.fewest_pods_more = min(self.fewest_pods_more, pods_more)
+
+
 class Levels:
     """Amounts by resource and node. In floats, rows without a node object hold anything."""
 

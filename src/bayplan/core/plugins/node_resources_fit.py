@@ -137,7 +137,7 @@ class NodeResourcesFit:
         if not isinstance(rows, slice) and len(rows) == 1:
             return np.array([self.filter_one(state, view, rows.item())], dtype=np.int64)
         nodes, usage = view.nodes, view.usage
-        if nodes.alive_count == nodes.count and self.passes_everywhere(state, view):
+        if view.floor is None and nodes.alive_count == nodes.count and self.passes_everywhere(state, view):
             return np.zeros(nodes.count if isinstance(rows, slice) else len(rows), dtype=np.int64)
         too_many = column_at(rows, usage.pod_counts) >= column_at(rows, nodes.allowed_pods)
         codes: IntArray = too_many.astype(np.int64)  # TOO_MANY_PODS_BIT
@@ -150,10 +150,10 @@ class NodeResourcesFit:
         return codes
 
     def passes_everywhere(self, state: FilterState, view: View) -> bool:
-        levels = view.levels.now() if view.levels is not None else None
-        if levels is None or not levels.all_admit_a_pod():
+        known = view.levels.now() if view.levels is not None else view.floor
+        if known is None or not known.all_admit_a_pod():
             return False
-        return all(levels.all_have(demand.resource, demand.amount) for demand in state.demands)
+        return all(known.all_have(demand.resource, demand.amount) for demand in state.demands)
 
     def filter_one(self, state: FilterState, view: View, row: int) -> int:
         nodes, usage = view.nodes, view.usage
