@@ -38,6 +38,7 @@ from bayplan.core.columns.counters import NodeCounts
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
 from bayplan.core.diagnosis import Diagnosis
+from bayplan.core.plugins.pod_topology_spread import grouping as spread_grouping
 from bayplan.core.plugins.pod_topology_spread import scoring as spread_scoring
 from bayplan.core.preemption import candidates
 from bayplan.core.preemption.prepare import overtaken
@@ -350,6 +351,7 @@ def test_what_is_meant_for_many_nodes_is_right_for_few(steps: list[Step]) -> Non
         patched.setattr(levels, "FEW_ROWS", 0)
         patched.setattr(levels, "DENSE", 0)
         patched.setattr(spread_scoring, "FEW_HELD", 0)
+        patched.setattr(spread_grouping, "NODES_PER_GROUP", 0)
         play(steps)
 
 

@@ -17,7 +17,7 @@ from bayplan.core.framework.contract import SKIP, SelectiveScorePlugin, State
 from bayplan.core.framework.profile import Profile
 from bayplan.core.ground import Ground, following_scorers, local_states, sum_of_scores
 from bayplan.core.snapshot import View
-from bayplan.core.standing import NOT_FEASIBLE, RANKS, tied_from
+from bayplan.core.standing import NOT_FEASIBLE
 
 
 def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Ground) -> Fits | None:
@@ -38,14 +38,14 @@ def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Grou
         rows = np.flatnonzero(passed)
         for scaled in ground.varying:
             totals[rows] += scaled.weighted(rows)
-    ranks = view.nodes.name_ranks()
-    totals *= RANKS
-    totals -= ranks
     if passed_count < len(passed):
         np.putmask(totals, ~passed, NOT_FEASIBLE)
     row = int(totals.argmax())
-    total = (totals.item(row) + ranks.item(row)) // RANKS
-    return Fits(row, total + ground.constant, totals, tied_from(total))
+    total = totals.item(row)
+    if not view.nodes.are_by_name():  # of equal totals the first one is found, not the one with the smallest name
+        tied = (totals == total).nonzero()[0]
+        row = tied.item(view.nodes.name_ranks().take(tied).argmin())
+    return Fits(row, total + ground.constant, totals, total)
 
 
 def _others_speak(profile: Profile, pod: PodInfo, view: View) -> bool:
@@ -66,7 +66,7 @@ def _passed(profile: Profile, states: list[State], view: View, ground: Ground) -
     passed: BoolArray = ~ground.settled
     first_moving = profile.lasting_filter_count
     for plugin, state in zip(profile.local_filters[first_moving:], states[first_moving:], strict=True):
-        if state is not SKIP:
+        if state is not SKIP and not profile.sure_filters[plugin.name](state, view):
             codes = plugin.filter(state, view, ALL_ROWS)
             if np.count_nonzero(codes):
                 passed &= codes == 0

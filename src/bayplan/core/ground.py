@@ -34,6 +34,7 @@ class Plain:
     state: State
     weight: int
     score_one: OneRow
+    stays_in_range: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +197,16 @@ def _lasting_scorers(profile: Profile, pod: PodInfo, view: View) -> tuple[list[P
         weight = profile.weights[plugin.name]
         normalizer = profile.normalizers.get(plugin.name)
         if normalizer is None:
-            plain.append(Plain(plugin, state, weight, profile.one_row_scores[plugin.name]))
+            plain.append(_plain(plugin, state, profile))
         else:
             every, one = every_row(view.nodes.count), profile.one_row_scores[plugin.name]
             scaled.append(scaled_scores(plugin, normalizer, state, weight, one, view, every))
     return plain, scaled
+
+
+def _plain(plugin: ScorePlugin, state: State, profile: Profile) -> Plain:
+    name = plugin.name
+    return Plain(plugin, state, profile.weights[name], profile.one_row_scores[name], name in profile.stays_in_range)
 
 
 def following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]:
@@ -210,7 +216,7 @@ def following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]
         assert plugin.name not in profile.normalizers, f"{plugin.name}: normalised scores follow usage"
         state = _prepared_for_scoring(plugin, profile, pod, view)
         if state is not SKIP:
-            following.append(Plain(plugin, state, profile.weights[plugin.name], profile.one_row_scores[plugin.name]))
+            following.append(_plain(plugin, state, profile))
     return following
 
 
@@ -227,7 +233,7 @@ def sum_of_scores(entries: Sequence[Plain], view: View, rows: RowArray, passed: 
 
 def _weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray) -> IntArray:
     scores = entry.plugin.score(entry.state, view, rows)
-    if has_invalid(scores):
+    if not entry.stays_in_range and has_invalid(scores):
         check_range(entry.plugin.name, scores[passed[rows]])  # what it says of other nodes nobody asked for
     return scores * entry.weight if entry.weight != 1 else scores
 

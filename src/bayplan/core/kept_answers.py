@@ -30,6 +30,7 @@ from bayplan.core.filtering import (
 )
 from bayplan.core.framework.contract import SKIP, Ready, SelectiveScorePlugin, State
 from bayplan.core.framework.verdict import SUCCESS, unresolvable
+from bayplan.core.grouped_scores import GroupedScores
 from bayplan.core.preemption.candidacy import Candidacy
 from bayplan.core.preemption.foresight import Foreseen, FurtherFilters
 from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterResult, Search, run_post_filters
@@ -178,6 +179,7 @@ class KeptAnswers:
         #: Of those the ones that may have nothing to say at times; None: there are others.
         selective = [plugin for plugin in self._later_scorers if isinstance(plugin, SelectiveScorePlugin)]
         self._at_times = selective if len(selective) == len(self._later_scorers) else None
+        self._grouping = GroupedScores(profile)
         self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
         self._unschedulable: dict[tuple[int, str], tuple[Instant, Unschedulable]] = {}  # by priority and policy
 
@@ -313,9 +315,7 @@ class KeptAnswers:
         more = self._later_scores(pod, view, rows)
         if more is None and len(rows) == standing.passed_count:
             return _first_of(standing)
-        order = standing.order_among(rows)
-        if more is not None:
-            order += more
+        order = standing.order_among(rows) if more is None else standing.order_with(more, rows)
         best = int(order.argmax())
         row = rows.item(best)
         total = (order.item(best) + view.nodes.name_ranks().item(row)) // RANKS
@@ -324,7 +324,13 @@ class KeptAnswers:
     def _later_scores(self, pod: PodInfo, view: View, rows: RowArray) -> IntArray | None:
         """(rows,) what the score plugins that read the cluster add to places in a ranking; None when all skip."""
         profile, sums = self.profile, None
+        # Only rows that stay the same array are worth being grouped.
+        groups_pay = rows is self.local.standing.feasible_rows
         for plugin in self._later_scorers:
+            grouped = self._grouping.weighted(plugin, pod, view, rows) if groups_pay else None
+            if grouped is not None:
+                sums = grouped if sums is None else sums + grouped
+                continue
             pre = profile.pre_scorers.get(plugin.name)
             state = pre.pre_score(pod, view, rows) if pre is not None else pod
             if state is not SKIP:

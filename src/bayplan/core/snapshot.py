@@ -17,7 +17,7 @@ from bayplan.core.columns import IntArray, RowArray, all_differ
 from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.labels import NO_LABELS
-from bayplan.core.columns.levels import Levels
+from bayplan.core.columns.levels import Floor, Levels
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.columns.nominated import NominatedPods
 from bayplan.core.columns.pods import PodTable
@@ -187,6 +187,8 @@ class View:
     levels: Levels | None  # None in any world but the one that is
     #: Nodes are as an extender returned them: nothing is known of the pods and images there. Only scoring sees them so.
     bare: bool = False
+    #: Of a world in which pods are nominated: what its crowded nodes have left, at least.
+    floor: Floor | None = None
 
     def shape(self, pod_row: int) -> PodShape:
         return self.shapes.shapes[int(self.pods.shape_ids[pod_row])]

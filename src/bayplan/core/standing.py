@@ -74,12 +74,14 @@ class Standing:
             for position, state in enumerate(self._moving_states)
             if state is not SKIP
         ]
+        self._is_sure = [profile.sure_filters[plugin.name] for _, plugin, _, _ in self._moving]
         self.verdicts = Verdicts(ground.verdicts.rejected_by.copy(), ground.verdicts.codes.copy())
         open_rows = ground.open_rows
-        found = run_filters(filters, self._moving_states, view, open_rows)
-        if np.count_nonzero(found.codes):
-            self.verdicts.rejected_by[open_rows] = found.rejected_by
-            self.verdicts.codes[open_rows] = found.codes
+        if not self.surely_passes(view):
+            found = run_filters(filters, self._moving_states, view, open_rows)
+            if np.count_nonzero(found.codes):
+                self.verdicts.rejected_by[open_rows] = found.rejected_by
+                self.verdicts.codes[open_rows] = found.codes
         self.passed: BoolArray = self.verdicts.passed & ~ground.settled
         self.passed_count = int(np.count_nonzero(self.passed))
         self._feasible_rows: RowArray | None = None
@@ -140,6 +142,10 @@ class Standing:
         self._spec_position, self._usage_position = nodes.spec_changes.position, nodes.usage_changes.position
         return True
 
+    def surely_passes(self, view: View) -> bool:
+        """Whether all nodes in question are known to pass the local filters that follow usage."""
+        return all(sure(each[-1], view) for sure, each in zip(self._is_sure, self._moving, strict=True))
+
     def fails_in(self, world: View, rows: RowArray) -> BoolArray:
         """(rows,) what does not pass the local filters that follow usage, where usage is another."""
         failed: BoolArray | None = None
@@ -199,6 +205,14 @@ class Standing:
             order += scaled.weighted(rows) * RANKS
         return order
 
+    def order_with(self, more: IntArray, rows: RowArray) -> IntArray:
+        """(rows,) the same with something added to each, which is changed in place."""
+        if rows is every_row(len(self._order)) and len(rows) == self.passed_count:
+            more += self.ranking.values
+        else:
+            more += self.order_among(rows)
+        return more
+
     def _refresh(self, view: View, changed: RowArray) -> None:
         """New answers for rows whose pods or node objects changed."""
         settled = self.ground.settled
@@ -210,8 +224,8 @@ class Standing:
         rows: RowArray = changed[~settled[changed]] if self.ground.any_settled else changed
         if not len(rows):
             return
-        if np.count_nonzero(rows == rows[0]) == len(rows):  # victims went from a node and another pod came
-            self._refresh_one(view, rows.item(0))
+        if rows.item(0) == rows.item(-1) and np.count_nonzero(rows == rows[0]) == len(rows):
+            self._refresh_one(view, rows.item(0))  # victims went from a node and another pod came
             return
         all_pass = self._still_pass(view, rows)
         if not all_pass:
@@ -231,7 +245,10 @@ class Standing:
         """Whether all of them passed before and do so now: then no verdict has to be touched."""
         if np.count_nonzero(self.passed[rows]) < len(rows):
             return False
-        return not any(np.count_nonzero(plugin.filter(state, view, rows)) for _, plugin, _, state in self._moving)
+        for sure, (_, plugin, _, state) in zip(self._is_sure, self._moving, strict=True):
+            if not sure(state, view) and np.count_nonzero(plugin.filter(state, view, rows)):
+                return False
+        return True
 
     def _refresh_one(self, view: View, row: int) -> None:
         """The same for a single row, by far the most frequent case, with plain numbers."""

@@ -25,6 +25,12 @@ _BINARY_EXPONENTS = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _QUANTITY = re.compile(r"([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)")
 _EXPONENT = re.compile(r"[eE]([+-]?[0-9]+)")
 
+# Almost all quantities are a few digits and one of these suffixes: nothing to be rounded or capped. They are read in
+# half the time that a regular expression takes.
+_PLAIN_FACTORS = {"m": 10**6, "": 10**9, "Ki": 10**9 << 10, "Mi": 10**9 << 20, "Gi": 10**9 << 30}
+_PLAIN_SUFFIX_LETTERS = "mKMGi"
+_PLAIN_DIGITS_MAX = 10
+
 # Any exponent beyond this is out of every range a scheduler counts in; a bound keeps the integers small.
 _EXPONENT_LIMIT = 1_000
 _DIGITS_LIMIT = 4_000
@@ -37,6 +43,11 @@ def parse_quantity(raw: RawQuantity) -> int:
         raise ValueError(FORMAT_MESSAGE)
     if isinstance(raw, int):
         return raw * NANO_PER_UNIT
+    if isinstance(raw, str):
+        digits = raw.rstrip(_PLAIN_SUFFIX_LETTERS)
+        factor = _PLAIN_FACTORS.get(raw[len(digits) :])
+        if factor is not None and len(digits) < _PLAIN_DIGITS_MAX and digits.isascii() and digits.isdecimal():
+            return int(digits) * factor
     # JSON values lose surrounding blanks before parsing; a float shows the digits it was written with.
     text = raw.strip() if isinstance(raw, str) else repr(raw)
     match = _QUANTITY.fullmatch(text)

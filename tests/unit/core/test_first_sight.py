@@ -42,6 +42,15 @@ def at_first_sight(wanted: PodBuilder, *objects: Object) -> Fits | None:
     return best_at_first_sight(PROFILE, info, view, ground)
 
 
+@pytest.mark.parametrize("names", ["abc", "cab", "bca"])
+def test_of_equal_nodes_the_one_with_the_smallest_name_is_taken(names: str) -> None:
+    """However the rows are ordered."""
+    found = at_first_sight(pod("p").cpu(1), *(node(name).capacity(cpu=2, memory="4Gi").obj() for name in names))
+    assert found is not None
+    assert found.row == names.index("a")
+    assert found.tied_rows.tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize("kind", PODS)
 def test_it_is_the_choice_of_a_full_attempt(kind: str) -> None:
     cache = cache_of(*NODES, ON_B)

@@ -73,6 +73,7 @@ class NodeTable(Table):
         self.order_version = 0  # grows whenever a node comes or goes
         self._ranks_version = (-1, -1)
         self._name_ranks: IntArray = np.zeros(0, dtype=np.int64)
+        self._are_by_name = True
 
     def name_ranks(self) -> IntArray:
         """(nodes,) the place of each row when all are sorted by name."""
@@ -80,8 +81,14 @@ class NodeTable(Table):
             order = sorted(range(self.count), key=self.names.__getitem__)
             self._name_ranks = np.empty(self.count, dtype=np.int64)
             self._name_ranks[order] = np.arange(self.count)
+            self._are_by_name = order == list(range(self.count))
             self._ranks_version = (self.order_version, self.count)
         return self._name_ranks
+
+    def are_by_name(self) -> bool:
+        """Whether rows are in the order of names, as they are where nodes were listed and none has come since."""
+        self.name_ranks()
+        return self._are_by_name
 
     def named(self, names: Iterable[str]) -> BoolArray:
         """(nodes,) the nodes with one of these names."""

@@ -166,7 +166,7 @@ def _shape(pod: Pod) -> _Shape:
 @lru_cache(maxsize=_REMEMBERED_SHAPES)
 def _requests_of_shape(shape: _Shape) -> PodRequests:
     specified = _specified_demand(shape)
-    return _requests(specified, specified, _nano_amounts(shape.overhead))
+    return _requests(specified, specified, _few_nano_amounts(shape.overhead))
 
 
 def _requests_with_status(pod: Pod, shape: _Shape, gates: FeatureGates) -> PodRequests:
@@ -178,7 +178,7 @@ def _specified_demand(shape: _Shape) -> _Demand:
     return _Demand(
         [_nano_amounts(items) for items in shape.containers],
         [(restartable, _nano_amounts(items)) for restartable, items in shape.init_containers],
-        _pod_level_amounts(_nano_amounts(shape.pod_level)),
+        _pod_level_amounts(_few_nano_amounts(shape.pod_level)),
     )
 
 
@@ -346,6 +346,11 @@ def _pod_level_amounts(amounts: NanoAmounts) -> NanoAmounts:
 def _nano_amounts(items: Iterable[tuple[str, RawQuantity]]) -> NanoAmounts:
     """The exact amounts of the resources that count; upstream drops all others without a word, too."""
     return {name: parse_quantity(raw) for name, raw in items if name in BASIC_NAMES or is_scalar_resource(name)}
+
+
+def _few_nano_amounts(items: RawItems) -> NanoAmounts:
+    """The same of what is mostly not written at all."""
+    return _nano_amounts(items) if items else {}
 
 
 def _rounded(amounts: NanoAmounts) -> dict[str, int]:

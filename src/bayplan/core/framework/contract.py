@@ -126,6 +126,16 @@ class FilterPlugin(Protocol):
 
 
 @runtime_checkable
+class SureFilter(Protocol):
+    """A filter plugin that may know, without a look at each node, that no node fails."""
+
+    name: ClassVar[str]
+
+    def passes_everywhere(self, state: State, view: View) -> bool:
+        """True: `filter` gives 0 for every node. It may be so without being known."""
+
+
+@runtime_checkable
 class UnpreparedPlugin(Protocol):
     """A filter plugin that can do without its PreFilter, which a profile may leave out."""
 
@@ -186,11 +196,35 @@ class PreScorePlugin(Protocol):
 
 @runtime_checkable
 class ScorePlugin(Protocol):
+    """With `stays_in_range` set its scores are 0 to 100 by their very arithmetic, and nobody looks whether they are."""
+
     name: ClassVar[str]
     score_reads: ClassVar[Reads]
 
     def score(self, state: State, view: View, rows: RowArray) -> IntArray:
         """(rows,) raw scores of feasible nodes."""
+
+
+class NodeGroups(Protocol):
+    """Feasible nodes in groups that have one final score each, for identical pods that come one after another."""
+
+    groups: RowArray  # (nodes,) the group of each
+
+    def follow(self, view: View, feasible_rows: RowArray) -> bool:
+        """Bring every node into its group; False when that takes new groups, as it does for another array of rows."""
+
+    def scores(self) -> IntArray:
+        """(groups,) normalised scores, 0 for groups without a feasible node. The caller may change them."""
+
+
+@runtime_checkable
+class GroupingScorePlugin(Protocol):
+    """A score plugin that reads the CLUSTER, yet can score nodes by groups instead of one by one."""
+
+    name: ClassVar[str]
+
+    def group_nodes(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> NodeGroups | None:
+        """For pods of this shape; None where it skips the pod, or there is nothing to gain by it."""
 
 
 class SelectiveScorePlugin:

@@ -14,6 +14,7 @@ from bayplan.core.framework.contract import (
     BindPlugin,
     FilterPlugin,
     ForesightPlugin,
+    GroupingScorePlugin,
     NormalizePlugin,
     OneRowFilter,
     OneRowScore,
@@ -31,6 +32,7 @@ from bayplan.core.framework.contract import (
     ScorePlugin,
     SelectivePlugin,
     State,
+    SureFilter,
 )
 from bayplan.core.framework.extender import Extender
 from bayplan.core.framework.timing import Stopwatch
@@ -74,8 +76,18 @@ class Profile:
         return {p.name: p.filter_one if isinstance(p, OneRowFilter) else _for_one_row(p.filter) for p in self.filter}
 
     @cached_property
+    def sure_filters(self) -> dict[str, Callable[[State, View], bool]]:
+        """Those that may know that no node fails."""
+        return {p.name: p.passes_everywhere if isinstance(p, SureFilter) else _is_never_sure for p in self.filter}
+
+    @cached_property
     def one_row_scores(self) -> dict[str, OneRow]:
         return {p.name: p.score_one if isinstance(p, OneRowScore) else _for_one_row(p.score) for p in self.score}
+
+    @cached_property
+    def stays_in_range(self) -> frozenset[str]:
+        """Score plugins that promise to."""
+        return frozenset(plugin.name for plugin in self.score if getattr(plugin, "stays_in_range", False))
 
     @cached_property
     def local_filters(self) -> tuple[FilterPlugin, ...]:
@@ -172,6 +184,11 @@ class Profile:
         return tuple(plugin for plugin in self.score if Reads.CLUSTER in plugin.score_reads)
 
     @cached_property
+    def grouping_scorers(self) -> dict[str, GroupingScorePlugin]:
+        """Those that can score nodes by groups."""
+        return {plugin.name: plugin for plugin in self.score if isinstance(plugin, GroupingScorePlugin)}
+
+    @cached_property
     def pre_scorers(self) -> dict[str, PreScorePlugin]:
         return {plugin.name: plugin for plugin in self.pre_score}
 
@@ -186,6 +203,10 @@ def _other_nodes(plugin: object) -> OtherNodes | None:
     """None: anything."""
     other_nodes: OtherNodes | None = getattr(plugin, "other_nodes", None)
     return other_nodes
+
+
+def _is_never_sure(state: State, view: View) -> bool:  # noqa: ARG001
+    return False
 
 
 def _for_one_row(ask: Callable[[State, View, RowArray], IntArray]) -> OneRow:

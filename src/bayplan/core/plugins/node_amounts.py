@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from bayplan.core.columns import IntArray, Item, Rows, are_given, column_at
+from bayplan.core.columns import FloatArray, IntArray, Item, Rows, are_given, column_at
 from bayplan.core.columns.levels import Levels
 from bayplan.core.snapshot import View
 
@@ -45,6 +45,12 @@ def levels_at(rows: Rows, columns: Columns, levels: NDArray[Item]) -> NDArray[It
     """(resources, rows) out of (resources, nodes). It may be the levels themselves: read-only."""
     found: NDArray[Item] = levels[columns]
     return found.take(rows, axis=1, mode="clip") if are_given(rows, levels.shape[1]) else found
+
+
+def capacities_at(rows: Rows, columns: Columns, levels: Levels) -> FloatArray:
+    """The same of what nodes have."""
+    capacities = levels.capacities
+    return levels.capacities_at(rows, columns) if are_given(rows, capacities.shape[1]) else capacities[columns]
 
 
 def none_is_zero(amounts: IntArray) -> bool:

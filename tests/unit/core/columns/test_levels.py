@@ -19,6 +19,7 @@ from bayplan.core.plugins.node_resources_fit import (
 from bayplan.testing.builders import node, pod
 
 GIBIBYTE = 1 << 30
+ALLOWED_PODS = 110  # what nodes say where a test does not
 
 
 def two_nodes() -> Cache:
@@ -58,7 +59,10 @@ def test_what_is_kept_is_worked_out_again_for_rows_that_changed() -> None:
     def kept() -> list[int]:
         now = levels.now()
         assert now is not None
-        return [int(count) for count in now.kept("pods", lambda rows: cache.nodes.pod_counts[rows].copy(), pods_on)]
+        return [
+            int(count)
+            for count in now.kept("pods", lambda rows: cache.nodes.pod_counts[rows].astype(np.int32), pods_on)
+        ]
 
     assert kept() == [0, 0]
     cache.add_pod(pod("p").running("b").obj())
@@ -70,11 +74,12 @@ def test_what_is_kept_is_worked_out_again_for_rows_that_changed() -> None:
 @pytest.mark.parametrize("changes", [1, FEW_ROWS, FEW_ROWS + 1, 2 * FEW_ROWS, 200])
 def test_however_many_rows_have_changed_levels_are_those_of_the_table(changes: int) -> None:
     cache = cache_of(*(node(f"n{number}").capacity(cpu=4, memory="8Gi").obj() for number in range(400)))
+    assert cache.nodes.allowed_pods.tolist() == [ALLOWED_PODS] * 400
 
     def of(levels: Levels) -> list[list[list[float]]]:
         now = levels.now()
         assert now is not None
-        kept = now.kept("free cpu", lambda rows: now.free[0, rows].copy(), lambda row: now.free.item(0, row))
+        kept = now.kept("free cpu", lambda rows: now.free[0, rows].astype(np.int32), lambda row: now.free.item(0, row))
         return [now.used.tolist(), now.free.tolist(), now.room.tolist(), [kept.tolist()]]
 
     followed = Levels(cache.nodes)
@@ -85,6 +90,9 @@ def test_however_many_rows_have_changed_levels_are_those_of_the_table(changes: i
     assert of(followed) == of(Levels(cache.nodes)) != before
     least = int(followed.free[0].min())
     assert [followed.all_have(0, amount) for amount in (least, least + 1)] == [True, False]
+    room = float(followed.room[0].min())
+    assert [followed.all_have_room(0, amount) for amount in (room, room + 1)] == [True, False]
+    assert followed.all_admit_a_pod() == (int(cache.nodes.pod_counts.max()) < ALLOWED_PODS)
 
 
 @pytest.mark.parametrize("too_much", [EXACT_BELOW, EXACT_BELOW - 1])
@@ -115,6 +123,25 @@ def test_a_node_that_offers_nothing_of_a_resource_is_noticed() -> None:
     assert (levels.all_offer((0,)), levels.all_offer((0, 1))) == (True, False)
 
 
+def test_nobody_is_short_by_a_node_that_is_gone() -> None:
+    """Neither by one that has left pods behind."""
+    cache = cache_of(
+        *(node(name).capacity(cpu=4, memory="8Gi").obj() for name in "abc"),
+        pod("p").cpu(4).memory("8Gi").running("b").obj(),
+    )
+    cache.remove_node("b")
+    cache.remove_node("c")
+    levels = Levels(cache.nodes).now()
+    assert levels is not None
+    assert levels.all_have(0, 4_000)
+    assert levels.all_have_room(0, 400_000.0)
+    assert levels.all_admit_a_pod()
+    cache.add_node(node("b").capacity(cpu=4, memory="8Gi").obj())
+    assert levels.now() is not None
+    assert not levels.all_have(0, 1)
+    assert not levels.all_have_room(0, 1.0)
+
+
 @st.composite
 def close_to_whole_percentages(draw: st.DrawFn) -> tuple[int, int]:
     """A capacity and a part of it that is just below, at or just above a whole percentage."""
@@ -132,4 +159,4 @@ def test_percentages_of_floats_are_those_of_whole_numbers(amounts: tuple[int, in
         (most_allocated, most_allocated_by_levels),
     ):
         found = of_floats(capacities.astype(np.float64), np.array([100.0 * free]))
-        assert found.tolist() == of_whole_numbers(capacities, needed).tolist()
+        assert found.astype(np.int32).tolist() == of_whole_numbers(capacities, needed).tolist()

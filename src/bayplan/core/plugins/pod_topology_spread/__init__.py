@@ -26,6 +26,7 @@ from bayplan.core.plugins.pod_topology_spread.constraints import (
     requires_all_keys,
 )
 from bayplan.core.plugins.pod_topology_spread.filtering import HardState
+from bayplan.core.plugins.pod_topology_spread.grouping import SpreadGroups, spread_groups
 from bayplan.core.plugins.pod_topology_spread.scoring import SoftState
 from bayplan.core.plugins.requeue_rules import on
 from bayplan.core.snapshot import View
@@ -94,6 +95,12 @@ class PodTopologySpread(SelectiveScorePlugin):
 
     def normalize(self, state: SoftState, scores: IntArray, rows: RowArray) -> IntArray:
         return scoring.normal_scores(state, scores, rows)
+
+    def group_nodes(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> SpreadGroups | None:
+        state = self.pre_score(pod, view, feasible_rows)
+        if isinstance(state, Skip):
+            return None
+        return spread_groups(state, view, feasible_rows, partial(self._soft_constraints, pod))
 
     def events_to_register(self) -> tuple[ClusterEventWithHint, ...]:
         pods = ActionType.ADD | ActionType.UPDATE_POD_LABEL | ActionType.UPDATE_POD_TOLERATION | ActionType.DELETE

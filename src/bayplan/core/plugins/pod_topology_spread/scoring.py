@@ -49,6 +49,8 @@ class ScoredConstraint:
     counts: Counts  # (domains,) or (nodes,) pods
     weight: float
     max_skew: int
+    of_nodes: NodeCounts  # the pods it selects, node by node
+    counting: BoolArray  # (nodes,) whose pods count
 
     def addends(self, rows: RowArray) -> FloatArray:
         """(rows,)"""
@@ -66,6 +68,10 @@ class ScoredConstraint:
         values *= self.weight
         values += float(self.max_skew - 1)
         return values
+
+    def value_one(self, count: int) -> float:
+        """The same for one number."""
+        return float(count) * self.weight + float(self.max_skew - 1)
 
 
 @dataclass(slots=True, eq=False)
@@ -99,15 +105,19 @@ def prepare(
             # A host is a domain of its own: its pods count even where the inclusion policies leave it out.
             own_counts = np.zeros_like(counts) if view.bare else counts
             weight = natural_log(len(rows) + 2)
-            scored.append(ScoredConstraint(present, None, own_counts, weight, constraint.max_skew))
+            counting = nodes.alive
+            scored.append(ScoredConstraint(present, None, own_counts, weight, constraint.max_skew, of_nodes, counting))
         else:
+            counting = considered
             if not counts_everywhere(constraint, pod.spec):
                 counting = considered & included_nodes([constraint], pod.spec, nodes)[0]
-                totals = _totals(column, counts, counting)
+            if counting is considered and all_are_complete:
+                totals = of_nodes.by_domain(column)
             else:
-                totals = of_nodes.by_domain(column) if all_are_complete else _totals(column, counts, considered)
+                totals = _totals(column, counts, counting)
             weight = natural_log(column.domain_count(rows) + 2)
-            scored.append(ScoredConstraint(present, column.places, totals, weight, constraint.max_skew))
+            places, max_skew = column.places, constraint.max_skew
+            scored.append(ScoredConstraint(present, places, totals, weight, max_skew, of_nodes, counting))
     return SoftState(scored, None if none_is_ignored else ~considered, _shared_by_domains(scored))
 
 
@@ -140,7 +150,7 @@ def raw_scores(state: SoftState, rows: RowArray) -> IntArray:
     sums = first.addends(rows)
     for constraint in others:
         sums += constraint.addends(rows)
-    scores = _rounded(sums)
+    scores = rounded(sums)
     return scores if state.ignored is None else np.where(state.ignored[rows], 0, scores)
 
 
@@ -160,7 +170,7 @@ def _scores_by_domain(
     for each in constraints:
         parts = (without_pods, each.counts.take(held)) if each.places is None else (totals, held_totals)
         sums += each.values(np.concatenate(parts, dtype=np.int64))
-    scores = _rounded(sums)
+    scores = rounded(sums)
     of_nodes: IntArray = scores.take(places, mode="clip")
     of_nodes[held] = scores[len(totals) :]
     return column_at(rows, of_nodes)
@@ -169,14 +179,14 @@ def _scores_by_domain(
 def normal_scores(state: SoftState, scores: IntArray, rows: RowArray) -> IntArray:
     """(rows,) 100 for the least raw score; ignored nodes get 0 and have no say in the scale."""
     if state.ignored is None:
-        return _scaled(scores)
+        return scaled(scores)
     counted = np.flatnonzero(~state.ignored[rows])
-    scaled = np.zeros_like(scores)
-    scaled[counted] = _scaled(scores[counted])
-    return scaled
+    normal = np.zeros_like(scores)
+    normal[counted] = scaled(scores[counted])
+    return normal
 
 
-def _scaled(scores: IntArray) -> IntArray:
+def scaled(scores: IntArray) -> IntArray:
     """100 for the least; negative scores, which take a maxSkew that no server admits, do not raise the scale."""
     highest = max(scores.item(scores.argmax()), 0) if len(scores) else 0
     if highest == 0:
@@ -187,6 +197,15 @@ def _scaled(scores: IntArray) -> IntArray:
     # Few different numbers are quickly divided.
     table = MAX_NODE_SCORE * (highest + lowest - np.arange(highest + 1)) // highest
     return table.take(scores, mode="clip")
+
+
+def scaled_few(scores: Sequence[int]) -> list[int]:
+    """The same with plain numbers."""
+    highest = max(scores, default=0)
+    if highest <= 0:
+        return [MAX_NODE_SCORE] * len(scores)
+    best = highest + min(scores)
+    return [MAX_NODE_SCORE * (best - score) // highest for score in scores]
 
 
 @lru_cache(maxsize=256)
@@ -224,7 +243,13 @@ def _totals(column: LabelColumn, node_counts: IdArray, counting: BoolArray) -> I
     return totals.astype(np.int64)
 
 
-def _rounded(sums: FloatArray) -> IntArray:
+def rounded(sums: FloatArray) -> IntArray:
     """Half up: the sums are not negative. Adding a half first would lift the number just below a half."""
     whole = np.floor(sums)
     return (whole + (sums - whole >= 0.5)).astype(np.int64)
+
+
+def rounded_one(total: float) -> int:
+    """The same for one sum."""
+    whole = math.floor(total)
+    return whole + (total - whole >= 0.5)

@@ -1,0 +1,52 @@
+"""Scores of plugins that read the cluster but give the same to whole groups of nodes (`GroupingScorePlugin`).
+
+For identical pods that come one after another. Keeps the groups of one shape of pods, and asks for new ones when they
+cannot follow what has happened; a plugin that has none is not asked again until node objects or others change.
+"""
+
+from __future__ import annotations
+
+from bayplan.core.columns import IntArray, RowArray, column_at
+from bayplan.core.columns.shapes import PodInfo
+from bayplan.core.framework.contract import NodeGroups, ScorePlugin
+from bayplan.core.framework.profile import Profile
+from bayplan.core.scoring import check_range
+from bayplan.core.snapshot import View
+from bayplan.core.standing import RANKS
+
+
+class GroupedScores:
+    """What is known of the groups for pods of one shape."""
+
+    def __init__(self, profile: Profile) -> None:
+        self._profile = profile
+        self._groups: dict[str, NodeGroups] = {}
+        self._none_at: dict[str, tuple[int, int]] = {}  # when a plugin said that it has none
+
+    def weighted(self, plugin: ScorePlugin, pod: PodInfo, view: View, rows: RowArray) -> IntArray | None:
+        """(rows,) what it adds to places in a ranking where `rows` are feasible; None without groups."""
+        groups = self._groups_of(plugin.name, pod, view, rows)
+        if groups is None:
+            return None
+        scores = groups.scores()
+        numbers = column_at(rows, groups.groups)
+        check_range(plugin.name, scores)
+        scores *= self._profile.weights[plugin.name] * RANKS
+        return scores.take(numbers, mode="clip")
+
+    def _groups_of(self, name: str, pod: PodInfo, view: View, rows: RowArray) -> NodeGroups | None:
+        plugin, known = self._profile.grouping_scorers.get(name), self._groups.get(name)
+        if plugin is None:
+            return None
+        if known is not None and known.follow(view, rows):
+            return known
+        instant = (view.nodes.spec_changes.position, view.objects.version)
+        if known is None and self._none_at.get(name) == instant:
+            return None
+        found = plugin.group_nodes(pod, view, rows)
+        if found is None:
+            self._groups.pop(name, None)
+            self._none_at[name] = instant
+        else:
+            self._groups[name] = found
+        return found
