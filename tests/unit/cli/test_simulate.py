@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from tests.unit.analysis.simulation.worlds import URGENT
 
-from bayplan.analysis.simulation.recording.preemption_log import PreemptionLog
 from bayplan.cli.main import run
+from bayplan.worlds.simulated import SimulatedWorld
 
 CLUSTER = """
 {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: high}, value: 1000}
@@ -74,7 +74,7 @@ def test_a_bug_leaves_the_journal_and_says_where(
 
     journal = tmp_path / "journal"
     with monkeypatch.context() as patched:
-        patched.setattr(PreemptionLog, "decided", breaks)
+        patched.setattr(SimulatedWorld, "_send_all", breaks)
         assert run(["simulate", "-f", files[0], "--until", "10m", "--journal", str(journal)]) == 3
     assert f"the journal of what happened until then is in {journal}.part" in capsys.readouterr().err
     assert not journal.exists()
