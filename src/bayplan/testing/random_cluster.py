@@ -47,7 +47,7 @@ from bayplan.testing.random_character import (
 from bayplan.testing.random_devices import a_resource_claim, draw_device_objects, draw_slice
 from bayplan.testing.random_draw import Draw, Table
 
-DRIVER = "example.com/disk"
+DRIVER = "disk.example.com"
 MIN_AVAILABLE: tuple[int | str, ...] = (0, 1, 3, 100, "0%", "50%", "100%")
 MAX_UNAVAILABLE: tuple[int | str, ...] = (0, 1, 100, "0%", "30%", "100%")
 
