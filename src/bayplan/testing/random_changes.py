@@ -52,6 +52,7 @@ from bayplan.model.workloads import (
     StatefulSet,
 )
 from bayplan.testing import builders as make
+from bayplan.testing.clusters import DRIVER
 from bayplan.testing.random_befalling import (
     Change,
     ChangingWorld,
@@ -71,7 +72,7 @@ from bayplan.testing.random_character import (
     TIERS,
     ZONES,
 )
-from bayplan.testing.random_cluster import DRIVER, bounded, draw_csi_node, draw_extra, draw_node
+from bayplan.testing.random_cluster import bounded, draw_csi_node, draw_extra, draw_node
 from bayplan.testing.random_devices import draw_device_taint, draw_devices
 from bayplan.testing.random_draw import Draw, Table
 from bayplan.testing.random_moments import (

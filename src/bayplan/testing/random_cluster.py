@@ -27,7 +27,7 @@ from bayplan.testing.builders import (
     volume,
 )
 from bayplan.testing.building import Builder
-from bayplan.testing.clusters import GPU
+from bayplan.testing.clusters import DRIVER, GPU
 from bayplan.testing.random_character import (
     APPS,
     CORES,
@@ -47,7 +47,6 @@ from bayplan.testing.random_character import (
 from bayplan.testing.random_devices import a_resource_claim, draw_device_objects, draw_slice
 from bayplan.testing.random_draw import Draw, Table
 
-DRIVER = "disk.example.com"
 MIN_AVAILABLE: tuple[int | str, ...] = (0, 1, 3, 100, "0%", "50%", "100%")
 MAX_UNAVAILABLE: tuple[int | str, ...] = (0, 1, 100, "0%", "30%", "100%")
 
