@@ -32,7 +32,8 @@ from bayplan.model.structs import replace
 from bayplan.model.time_units import SECOND
 from bayplan.model.workloads import CronJob, Job
 from bayplan.store import ApiError, NotFound, Store
-from bayplan.testing.random_changes import Change, create_workload, draw_change
+from bayplan.testing.random_befalling import Change
+from bayplan.testing.random_changes import create_workload, draw_change
 from bayplan.testing.random_character import IMAGES, PRIORITIES, Character, draw_character
 from bayplan.testing.random_cluster import draw_furniture
 from bayplan.testing.random_draw import Draw

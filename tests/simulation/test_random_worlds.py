@@ -6,16 +6,18 @@ Seeds can be chosen: `make sim SEEDS=1000 FIRST=200` runs those and prints the o
 from __future__ import annotations
 
 import io
+import json
 import os
 import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
-from bayplan.cli.main import cli
+from bayplan.cli.main import cli, run
 from bayplan.core.actions import Evict
 from bayplan.core.decision import Decision
 from bayplan.core.lifecycle import PodState
@@ -29,7 +31,7 @@ from bayplan.testing.checkers import (
     check_settled,
 )
 from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
-from bayplan.worlds.journal import JournalWriter, Player, read_head, scheduler_for
+from bayplan.worlds.journal import FORMAT, JournalWriter, Player, read_head, scheduler_for
 from bayplan.worlds.performing import Performer
 from bayplan.worlds.simulated import SimulatedWorld
 
@@ -167,6 +169,37 @@ def test_replay_from_the_command_line(tmp_path: Path) -> None:
     assert "1 of " in differs.output
     file.write_text("{}\n")
     assert "expected the format" in str(runner.invoke(cli, ["replay", str(file)]).exception)
+
+
+def journal_with(head: dict[str, Any], *lines: Any) -> str:
+    whole = {"format": FORMAT, "startedAt": STARTED_AT, **head}
+    return "".join(json.dumps(line) + "\n" for line in (whole, *lines))
+
+
+@pytest.mark.parametrize(
+    ("head", "line", "said"),
+    [
+        ({"config": 1.5}, {}, "line 1: config: expected a KubeSchedulerConfiguration, or null"),
+        ({"podMaxInUnschedulablePodsNs": "5m"}, {}, "line 1: podMaxInUnschedulablePodsNs: expected a whole number"),
+        ({}, {"t": 0, "in": "x"}, "line 2: Expected `object`, got `str`"),
+        ({}, {"t": 0, "in": {"added": {"kind": "Pod", "metadata": {"name": 5}}}}, "line 2: Expected `str`, got `int`"),
+        (
+            {},
+            {
+                "t": 0,
+                "in": {"added": {"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": {"cpu": "x"}}}},
+            },
+            "line 2: Node n: status.allocatable[cpu]: 'x': quantities must match",
+        ),
+    ],
+)
+def test_a_damaged_journal_is_told_with_its_line(
+    head: dict[str, Any], line: Any, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "run.journal"
+    file.write_text(journal_with(head, line))
+    assert run(["replay", str(file)]) == 2
+    assert capsys.readouterr().err.startswith(f"error: {file}: {said}")
 
 
 def test_one_world_holds_and_heals() -> None:

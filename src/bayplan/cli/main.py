@@ -94,7 +94,18 @@ def cli() -> None:
 
 def main() -> None:
     """The entry point: never returns."""
+    _open_missing_streams()
     sys.exit(run(sys.argv[1:]))
+
+
+def _open_missing_streams() -> None:
+    """Without standard streams, as services are started, nothing is read, and what is written goes nowhere.
+
+    In the order of their numbers, or the next file that is opened would get one of them.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - until the process ends
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -78,6 +78,10 @@ class Builder(Generic[ObjectT]):
         self._meta.annotations.update(given or {}, **annotations)
         return self
 
+    def finalizers(self, *names: str) -> Self:
+        self._meta.finalizers.extend(names)
+        return self
+
     def created(self, time: Time) -> Self:
         self._meta.creation_timestamp = format_time(time)
         return self

@@ -6,12 +6,10 @@ a user's would, or through the commands of a simulation; what the store refuses 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from collections.abc import Mapping
 
 from bayplan.analysis.simulation.inputs.commands import (
     Apply,
-    Command,
     Cordon,
     Delete,
     Drain,
@@ -53,8 +51,17 @@ from bayplan.model.workloads import (
     ReplicationController,
     StatefulSet,
 )
-from bayplan.store import Store
 from bayplan.testing import builders as make
+from bayplan.testing.clusters import DRIVER
+from bayplan.testing.random_befalling import (
+    Change,
+    ChangingWorld,
+    any_pod,
+    befalls,
+    is_pending,
+    modify,
+    modify_status,
+)
 from bayplan.testing.random_character import (
     DISKS,
     IMAGE_SIZES,
@@ -64,75 +71,20 @@ from bayplan.testing.random_character import (
     TAINT_KEYS,
     TIERS,
     ZONES,
-    Character,
 )
-from bayplan.testing.random_cluster import DRIVER, bounded, draw_csi_node, draw_extra, draw_node
+from bayplan.testing.random_cluster import bounded, draw_csi_node, draw_extra, draw_node
 from bayplan.testing.random_devices import draw_device_taint, draw_devices
 from bayplan.testing.random_draw import Draw, Table
+from bayplan.testing.random_moments import (
+    create_pods_at_once,
+    flicker,
+    let_go,
+    recreate_pod,
+    replace_node,
+    resize_pod,
+    toggle_taint,
+)
 from bayplan.testing.random_workloads import draw_workload
-
-ObjectT = TypeVar("ObjectT", bound=Object)
-
-
-class ChangingWorld(Protocol):
-    """What changes need of a world."""
-
-    draw: Draw
-    character: Character
-    store: Store
-    failed: list[str]  # nodes that are down
-    overcommitted: set[str]  # nodes that may hold more than they have, through no fault of the scheduler
-
-    def command(self, command: Command, now: int) -> None: ...
-
-
-Change: TypeAlias = Callable[[ChangingWorld, int], bool]
-
-
-def draw_change(draw: Draw) -> Change:
-    return draw.function("change", CHANGES)
-
-
-def _any_of(world: ChangingWorld, found: Sequence[ObjectT]) -> ObjectT | None:
-    """Any of the objects that is not on its way out."""
-    staying = [obj for obj in found if obj.metadata.deletion_timestamp is None]
-    return world.draw.any_of(staying) if staying else None
-
-
-def _befalls(*kinds: type[Object]) -> Callable[[Callable[[ChangingWorld, Any, int], bool | None]], Change]:
-    """A change that befalls any object of these kinds; False from it means that it did not happen after all."""
-
-    def decorate(befall: Callable[[ChangingWorld, Any, int], bool | None]) -> Change:
-        def change(world: ChangingWorld, now: int) -> bool:
-            found = _any_of(world, [obj for kind in kinds for obj in world.store.list(kind)])
-            return found is not None and befall(world, found, now) is not False
-
-        change.__name__ = befall.__name__
-        return change
-
-    return decorate
-
-
-def _any_pod(world: ChangingWorld, wanted: Callable[[Pod], bool]) -> Pod | None:
-    return _any_of(world, [pod for pod in world.store.list(Pod) if is_active(pod) and wanted(pod)])
-
-
-def _is_pending(pod: Pod) -> bool:
-    return not pod.spec.node_name
-
-
-def _modify(world: ChangingWorld, obj: Object, now: int, **fields: Any) -> bool:
-    """Give it other fields than it has now."""
-    target = reference_to(obj)
-    world.store.modify(target.kind, target.namespace, target.name, lambda stored: replace(stored, **fields), now)
-    return True
-
-
-def _modify_status(world: ChangingWorld, obj: Node | Pod, now: int, status: Any) -> bool:
-    meta = obj.metadata
-    world.store.modify_status(type(obj), meta.namespace, meta.name, lambda stored: replace(stored, status=status), now)
-    return True
-
 
 # ---------------------------------------------------------------- workloads and pods
 
@@ -172,12 +124,12 @@ def create_extra(world: ChangingWorld, now: int) -> bool:
     return True
 
 
-@_befalls(ReplicaSet, ReplicationController, Deployment, StatefulSet, Job)
+@befalls(ReplicaSet, ReplicationController, Deployment, StatefulSet, Job)
 def scale(world: ChangingWorld, workload: Object, now: int) -> None:
     world.command(Scale((reference_to(workload),), world.draw.number(0, 6)), now)
 
 
-@_befalls(Deployment, StatefulSet, DaemonSet)
+@befalls(Deployment, StatefulSet, DaemonSet)
 def roll_out(world: ChangingWorld, workload: Deployment, now: int) -> None:
     template = workload.spec.template
     first, *others = template.spec.containers
@@ -185,51 +137,51 @@ def roll_out(world: ChangingWorld, workload: Deployment, now: int) -> None:
     resources = replace(first.resources, requests=requests)
     changed = replace(first, image=world.draw.any_of(IMAGES), resources=resources)
     spec = replace(template.spec, containers=[changed, *others])
-    _modify(world, workload, now, spec=replace(workload.spec, template=replace(template, spec=spec)))
+    modify(world, workload, now, spec=replace(workload.spec, template=replace(template, spec=spec)))
 
 
-@_befalls(ReplicaSet, ReplicationController, Deployment, StatefulSet, DaemonSet, Job, CronJob)
+@befalls(ReplicaSet, ReplicationController, Deployment, StatefulSet, DaemonSet, Job, CronJob)
 def delete_workload(world: ChangingWorld, workload: Object, now: int) -> None:
     target, propagation = reference_to(workload), world.draw.pick("propagation", "Background", "Foreground", "Orphan")
     world.store.delete(target.kind, target.namespace, target.name, now, propagation=propagation)
 
 
-@_befalls(Job, CronJob)
+@befalls(Job, CronJob)
 def suspend(world: ChangingWorld, workload: Job, now: int) -> None:
-    _modify(world, workload, now, spec=replace(workload.spec, suspend=not workload.spec.suspend))
+    modify(world, workload, now, spec=replace(workload.spec, suspend=not workload.spec.suspend))
 
 
-@_befalls(Pod)
+@befalls(Pod)
 def delete_pod(world: ChangingWorld, pod: Pod, now: int) -> None:
     world.command(Delete((reference_to(pod),), world.draw.pick("deletion grace", None, 0, 2)), now)
 
 
 def remove_gate(world: ChangingWorld, now: int) -> bool:
-    pod = _any_pod(world, lambda pod: bool(pod.spec.scheduling_gates))
-    return pod is not None and _modify(
+    pod = any_pod(world, lambda pod: bool(pod.spec.scheduling_gates))
+    return pod is not None and modify(
         world, pod, now, spec=replace(pod.spec, scheduling_gates=pod.spec.scheduling_gates[1:])
     )
 
 
-@_befalls(Pod)
+@befalls(Pod)
 def label_pod(world: ChangingWorld, pod: Pod, now: int) -> None:
     label(world, pod, now)
 
 
 def label(world: ChangingWorld, pod: Pod, now: int) -> bool:
     labels = {**pod.metadata.labels, "tier": world.draw.any_of(TIERS)}
-    return _modify(world, pod, now, metadata=replace(pod.metadata, labels=labels))
+    return modify(world, pod, now, metadata=replace(pod.metadata, labels=labels))
 
 
 def add_toleration(world: ChangingWorld, now: int) -> bool:
-    pod = _any_pod(world, _is_pending)
+    pod = any_pod(world, is_pending)
     if pod is None:
         return False
     added = Toleration(key=world.draw.any_of(TAINT_KEYS), operator="Exists")
-    return _modify(world, pod, now, spec=replace(pod.spec, tolerations=[*pod.spec.tolerations, added]))
+    return modify(world, pod, now, spec=replace(pod.spec, tolerations=[*pod.spec.tolerations, added]))
 
 
-@_befalls(Node)
+@befalls(Node)
 def change_readiness(world: ChangingWorld, node: Node, now: int) -> bool:
     """Of all pods on a node: whom to evict first may change with it, and what budgets allow, but not how full it is."""
     pods = [pod for pod in world.store.list(Pod) if pod.spec.node_name == node.metadata.name and is_active(pod)]
@@ -237,21 +189,21 @@ def change_readiness(world: ChangingWorld, node: Node, now: int) -> bool:
     for pod in world.draw.random.sample(running, len(running)):
         wanted = Condition(type=READY, status=FALSE if is_ready(pod) else TRUE)
         conditions = with_condition(pod.status.conditions, wanted, format_time(now))
-        _modify_status(world, pod, now, replace(pod.status, conditions=conditions))
+        modify_status(world, pod, now, replace(pod.status, conditions=conditions))
     return bool(running)
 
 
-@_befalls(Node)
+@befalls(Node)
 def nominate_from_outside(world: ChangingWorld, node: Node, now: int) -> bool:
-    pod = _any_pod(world, _is_pending)
+    pod = any_pod(world, is_pending)
     if pod is None:
         return False
-    return _modify_status(world, pod, now, replace(pod.status, nominated_node_name=node.metadata.name))
+    return modify_status(world, pod, now, replace(pod.status, nominated_node_name=node.metadata.name))
 
 
-@_befalls(Node)
+@befalls(Node)
 def bind_by_hand(world: ChangingWorld, node: Node, now: int) -> bool:
-    pod = _any_pod(world, lambda pod: _is_pending(pod) and not host_ports(pod.spec))
+    pod = any_pod(world, lambda pod: is_pending(pod) and not host_ports(pod.spec))
     if pod is None:
         return False
     world.overcommitted.add(node.metadata.name)
@@ -268,22 +220,22 @@ def add_node(world: ChangingWorld, now: int) -> bool:
     return True
 
 
-@_befalls(Node)
+@befalls(Node)
 def remove_node(world: ChangingWorld, node: Node, now: int) -> None:
     world.command(Delete((reference_to(node),)), now)
 
 
-@_befalls(Node)
+@befalls(Node)
 def cordon(world: ChangingWorld, node: Node, now: int) -> None:
     world.command(Cordon((node.metadata.name,), unschedulable=world.draw.pick("cordon", True, True, False)), now)
 
 
-@_befalls(Node)
+@befalls(Node)
 def drain(world: ChangingWorld, node: Node, now: int) -> None:
     world.command(Drain((node.metadata.name,)), now)
 
 
-@_befalls(Node)
+@befalls(Node)
 def fail_node(world: ChangingWorld, node: Node, now: int) -> None:
     world.failed.append(node.metadata.name)
     world.command(NodesFail((node.metadata.name,)), now)
@@ -296,7 +248,7 @@ def recover_node(world: ChangingWorld, now: int) -> bool:
     return True
 
 
-@_befalls(Node)
+@befalls(Node)
 def taint(world: ChangingWorld, node: Node, now: int) -> None:
     draw = world.draw
     key, value = draw.any_of(TAINT_KEYS), draw.any_of(("yes", "no"))
@@ -304,19 +256,19 @@ def taint(world: ChangingWorld, node: Node, now: int) -> None:
     world.command(SetTaints((node.metadata.name,), add=(added,)), now)
 
 
-@_befalls(Node)
+@befalls(Node)
 def remove_taint(world: ChangingWorld, node: Node, now: int) -> None:
     world.command(SetTaints((node.metadata.name,), remove=((world.draw.any_of(TAINT_KEYS), ""),)), now)
 
 
-@_befalls(Node)
+@befalls(Node)
 def relabel(world: ChangingWorld, node: Node, now: int) -> None:
     labels: Mapping[str, tuple[str | None, ...]] = {ZONE: (*ZONES, None), RACK: (*RACKS, None), "disk": DISKS}
     key = world.draw.pick("relabelled", *labels)
     world.command(SetLabels((node.metadata.name,), {key: world.draw.any_of(labels[key])}), now)
 
 
-@_befalls(Node)
+@befalls(Node)
 def resize_node(world: ChangingWorld, node: Node, now: int) -> None:
     name, draw = node.metadata.name, world.draw
     world.overcommitted.add(name)
@@ -324,45 +276,45 @@ def resize_node(world: ChangingWorld, node: Node, now: int) -> None:
     if draw.chance(0.3):
         image = draw.any_of(IMAGES)
         status = replace(status, images=[ContainerImage(names=[image], size_bytes=IMAGE_SIZES[image])])
-    _modify_status(world, node, now, status)
+    modify_status(world, node, now, status)
 
 
 # ---------------------------------------------------------------- the rest
 
 
-@_befalls(PodDisruptionBudget)
+@befalls(PodDisruptionBudget)
 def change_budget(world: ChangingWorld, changed: PodDisruptionBudget, now: int) -> None:
     wanted = bounded(world.draw, make.budget("ignored")).obj().spec
-    _modify(world, changed, now, spec=replace(wanted, selector=changed.spec.selector))
+    modify(world, changed, now, spec=replace(wanted, selector=changed.spec.selector))
 
 
-@_befalls(PodDisruptionBudget, Service, PersistentVolumeClaim, PersistentVolume, CSIStorageCapacity, VolumeAttachment)
+@befalls(PodDisruptionBudget, Service, PersistentVolumeClaim, PersistentVolume, CSIStorageCapacity, VolumeAttachment)
 def delete_extra(world: ChangingWorld, extra: Object, now: int) -> None:
     target = reference_to(extra)
     world.store.delete(target.kind, target.namespace, target.name, now)
 
 
-@_befalls(CSINode)
+@befalls(CSINode)
 def change_volume_limit(world: ChangingWorld, csi_node: CSINode, now: int) -> None:
-    _modify(world, csi_node, now, spec=draw_csi_node(world.draw, csi_node.metadata.name).obj().spec)
+    modify(world, csi_node, now, spec=draw_csi_node(world.draw, csi_node.metadata.name).obj().spec)
 
 
-@_befalls(ResourceSlice)
+@befalls(ResourceSlice)
 def change_devices(world: ChangingWorld, changed: ResourceSlice, now: int) -> None:
     pool = replace(changed.spec.pool, generation=changed.spec.pool.generation + 1)
-    _modify(world, changed, now, spec=replace(changed.spec, pool=pool, devices=draw_devices(world.draw)))
+    modify(world, changed, now, spec=replace(changed.spec, pool=pool, devices=draw_devices(world.draw)))
 
 
-@_befalls(ResourceSlice)
+@befalls(ResourceSlice)
 def taint_device(world: ChangingWorld, changed: ResourceSlice, now: int) -> None:
     """One device of the slice gets a taint, or loses those it has."""
     chosen = world.draw.any_of(changed.spec.devices)
     taints = [] if chosen.taints else [draw_device_taint(world.draw)]
     devices = [replace(chosen, taints=taints) if each is chosen else each for each in changed.spec.devices]
-    _modify(world, changed, now, spec=replace(changed.spec, devices=devices))
+    modify(world, changed, now, spec=replace(changed.spec, devices=devices))
 
 
-@_befalls(ResourceClaim, ResourceSlice, DeviceTaintRule)
+@befalls(ResourceClaim, ResourceSlice, DeviceTaintRule)
 def delete_devices(world: ChangingWorld, gone: ResourceClaim | ResourceSlice | DeviceTaintRule, now: int) -> None:
     world.store.delete(type(gone), gone.metadata.namespace, gone.metadata.name, now)
 
@@ -376,18 +328,22 @@ def create_absent_class(world: ChangingWorld, now: int) -> bool:
     return True
 
 
-@_befalls(Namespace)
+@befalls(Namespace)
 def relabel_namespace(world: ChangingWorld, namespace: Namespace, now: int) -> None:
     labels = {"kubernetes.io/metadata.name": namespace.metadata.name} | world.draw.any_of(({}, {"team": "x"}))
-    _modify(world, namespace, now, metadata=replace(namespace.metadata, labels=labels))
+    modify(world, namespace, now, metadata=replace(namespace.metadata, labels=labels))
 
 
-@_befalls(Namespace)
+@befalls(Namespace)
 def delete_namespace(world: ChangingWorld, namespace: Namespace, now: int) -> bool:
     if namespace.metadata.name == "default":
         return False
     world.store.delete(Namespace, "", namespace.metadata.name, now)
     return True
+
+
+def draw_change(draw: Draw) -> Change:
+    return draw.function("change", CHANGES)
 
 
 CHANGES: Table[bool] = (
@@ -424,4 +380,11 @@ CHANGES: Table[bool] = (
     (1, create_absent_class),
     (1, relabel_namespace),
     (1, delete_namespace),
+    (1, create_pods_at_once),
+    (2, recreate_pod),
+    (3, resize_pod),
+    (4, let_go),
+    (2, replace_node),
+    (1, flicker),
+    (1, toggle_taint),
 )

@@ -18,10 +18,16 @@ RACK = "rack"
 ZONES, RACKS, DISKS, CORES = ("a", "b", "c"), ("r1", "r2"), ("ssd", "hdd"), ("2", "4", "8")
 NAMESPACES: Mapping[str, Mapping[str, str]] = {"default": {}, "red": {"team": "x"}, "blue": {"team": "x", "env": "dev"}}
 APPS, TIERS = ("web", "db", "batch"), ("front", "back")
-PRIORITIES: Mapping[str, int] = {"low": 10, "mid": 100, "high": 1_000, "polite": 500}
+PRIORITIES: Mapping[str, int] = {
+    **{"low": 10, "mid": 100, "high": 1_000, "polite": 500},
+    **{"least": -(2**31), "most": 1_000_000_000},  # a user may give no more
+}
 TAINT_KEYS = ("odd", "old")
 IMAGE_SIZES = {"registry/app:1": 80 << 20, "registry/app:2": 300 << 20, "registry/large:1": 900 << 20}
 IMAGES = tuple(IMAGE_SIZES)
+#: A key that no node has.
+NOWHERE = "example.com/nowhere"
+HOLD = "example.com/hold"
 GATES = ("example.com/first", "example.com/second")
 SMALL_PAGES = "hugepages-2Mi"
 STORAGE_CLASSES = ("at-once", "waits", "local", "absent")

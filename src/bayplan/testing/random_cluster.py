@@ -27,7 +27,7 @@ from bayplan.testing.builders import (
     volume,
 )
 from bayplan.testing.building import Builder
-from bayplan.testing.clusters import GPU
+from bayplan.testing.clusters import DRIVER, GPU
 from bayplan.testing.random_character import (
     APPS,
     CORES,
@@ -47,9 +47,8 @@ from bayplan.testing.random_character import (
 from bayplan.testing.random_devices import a_resource_claim, draw_device_objects, draw_slice
 from bayplan.testing.random_draw import Draw, Table
 
-DRIVER = "example.com/disk"
-MIN_AVAILABLE: tuple[int | str, ...] = (0, 1, 3, "50%", "100%")
-MAX_UNAVAILABLE: tuple[int | str, ...] = (0, 1, "30%")
+MIN_AVAILABLE: tuple[int | str, ...] = (0, 1, 3, 100, "0%", "50%", "100%")
+MAX_UNAVAILABLE: tuple[int | str, ...] = (0, 1, 100, "0%", "30%", "100%")
 
 
 def draw_furniture(draw: Draw, character: Character) -> Iterator[Object]:
@@ -70,17 +69,28 @@ def draw_furniture(draw: Draw, character: Character) -> Iterator[Object]:
 
 def draw_node(draw: Draw) -> Iterator[Object]:
     """A node with its CSINode and its devices, if it has them."""
-    name, cores = draw.name("node"), draw.any_of(CORES)
+    name = draw.name("node")
+    yield draw_node_object(draw, name)
+    if draw.chance(0.7):
+        yield draw_csi_node(draw, name).manifest().obj()
+    if draw.chance(0.7):
+        yield draw_slice(draw, name)
+
+
+def draw_node_object(draw: Draw, name: str) -> Object:
+    cores = draw.any_of(CORES)
     made = node(name).capacity(cpu=cores, memory="16Gi", pods=draw.any_of((5, 20, 20)))
     made.label("disk", draw.any_of(DISKS)).label("cores", cores)
     for feature, share in NODE_FEATURES:
         if draw.chance(share):
             feature(draw, made)
-    yield made.manifest().obj()
-    if draw.chance(0.7):
-        yield draw_csi_node(draw, name).manifest().obj()
-    if draw.chance(0.7):
-        yield draw_slice(draw, name)
+    drawn = made.manifest().obj()
+    lacks = draw.pick("nodes lack", *["nothing"] * 30, "resources", "a hostname")
+    if lacks == "resources":
+        drawn.status.capacity, drawn.status.allocatable = {}, {}  # as those that have just registered
+    elif lacks == "a hostname":
+        del drawn.metadata.labels[HOSTNAME]
+    return drawn
 
 
 def _in_zone(draw: Draw, made: NodeBuilder) -> None:
@@ -104,6 +114,12 @@ def _tainted(draw: Draw, made: NodeBuilder) -> None:
     made.taint(draw.any_of(TAINT_KEYS), draw.any_of(("yes", "no", "3", "7")), draw.any_of(TAINT_EFFECTS))
 
 
+def _with_odd_amounts(draw: Draw, made: NodeBuilder) -> None:
+    """As nobody writes them, but any API server takes them."""
+    made.capacity({"memory": draw.any_of(("16e9", "17179869184000m", "1.5Ti", "7Ei")), GPU: "0"})
+    made.capacity(pods=draw.any_of(("1e1", "10500m", "0.5")), cpu=draw.any_of(("3.5", "3500m", "2e0", "+4")))
+
+
 NODE_FEATURES = (
     (_in_zone, 0.9),
     (_in_rack, 0.6),
@@ -111,6 +127,7 @@ NODE_FEATURES = (
     (_with_image, 0.5),
     (_with_image, 0.3),
     (_tainted, 0.1),
+    (_with_odd_amounts, 0.1),
 )
 
 

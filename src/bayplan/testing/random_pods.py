@@ -28,7 +28,9 @@ from bayplan.testing.random_character import (
     CORES,
     DISKS,
     GATES,
+    HOLD,
     IMAGES,
+    NOWHERE,
     PACKING,
     RACK,
     RACKS,
@@ -65,6 +67,14 @@ def asks_memory(draw: Draw, pod: PodBuilder) -> None:
 
 def asks_nothing(draw: Draw, pod: PodBuilder) -> None:  # noqa: ARG001
     pod.cpu("0")
+
+
+def asks_odd_amounts(draw: Draw, pod: PodBuilder) -> None:
+    """As nobody writes them, but any API server takes them."""
+    pod.cpu(draw.any_of(("0.5", "1e-1", "999u", ".25", "+1")))
+    pod.memory(draw.any_of(("1e8", "1.5Mi", "128974848m")))
+    if draw.chance(0.5):
+        pod.request({GPU: "0"}).limit({GPU: "0"})
 
 
 def asks_extended_resource(draw: Draw, pod: PodBuilder) -> None:
@@ -141,12 +151,20 @@ def tolerates_taint(draw: Draw, pod: PodBuilder) -> None:
     pod.tolerates(key, value, effect, operator=operator, seconds=seconds)
 
 
+def has_many_tolerations(draw: Draw, pod: PodBuilder) -> None:
+    """Of which one may matter."""
+    for number in range(100):
+        pod.tolerates(f"example.com/{number}", "", "NoSchedule", operator="Exists")
+    pod.tolerates(draw.any_of(TAINT_KEYS), "yes", draw.any_of(TAINT_EFFECTS))
+
+
 def leaves_failed_node_soon(draw: Draw, pod: PodBuilder) -> None:
     pod.tolerates("node.kubernetes.io/unreachable", None, "NoExecute", seconds=draw.number(0, 5))
 
 
 def has_host_port(draw: Draw, pod: PodBuilder) -> None:
-    address, protocol = draw.pick("host address", "", "127.0.0.1"), draw.pick("protocol", "TCP", "UDP")
+    address = draw.pick("host address", "", "127.0.0.1", "0.0.0.0", "::")
+    protocol = draw.pick("protocol", "TCP", "UDP", "SCTP")
     pod.port(draw.any_of((8080, 9090)), protocol=protocol, ip=address)
 
 
@@ -160,7 +178,7 @@ def _selected(draw: Draw) -> str:
 
 def _affinity_term(draw: Draw) -> tuple[str, str, dict[str, Any]]:
     """Topology key, selector, and which namespaces."""
-    key = draw.pick("topology key", HOSTNAME, ZONE, RACK)
+    key = draw.pick("topology key", HOSTNAME, HOSTNAME, ZONE, ZONE, RACK, RACK, NOWHERE)
     scope: dict[str, dict[str, Any]] = {
         "own": {},
         "listed": {"namespaces": ["default", "red"]},
@@ -196,16 +214,22 @@ def prefers_pod_anti_affinity(draw: Draw, pod: PodBuilder) -> None:
     pod.pod_anti_affinity(key, selector, weight=draw.number(1, 100), **more)
 
 
+def contradicts_itself(draw: Draw, pod: PodBuilder) -> None:
+    """It wants to be with pods like itself, and away from them."""
+    key, app = draw.any_of((HOSTNAME, ZONE)), f"app={draw.any_of(APPS)}"
+    pod.pod_affinity(key, app).pod_anti_affinity(draw.any_of((HOSTNAME, ZONE)), app)
+
+
 def spreads(draw: Draw, pod: PodBuilder) -> None:
     when = draw.pick("when unsatisfiable", "DoNotSchedule", "ScheduleAnyway")
     more: dict[str, Any] = {
-        "min_domains": draw.pick("min domains", None, 1, 3) if when == "DoNotSchedule" else None,
+        "min_domains": draw.pick("min domains", None, 1, 3, 100) if when == "DoNotSchedule" else None,
         "node_affinity_policy": draw.pick("node affinity policy", None, "Honor", "Ignore"),
         "node_taints_policy": draw.pick("node taints policy", None, "Honor", "Ignore"),
         "match_label_keys": draw.pick("spread label keys", [], ["tier"]),
     }
-    key = draw.pick("spread key", HOSTNAME, ZONE, RACK)
-    pod.spread(key, f"app={draw.any_of(APPS)}", max_skew=draw.number(1, 2), when=when, **more)
+    key = draw.pick("spread key", HOSTNAME, HOSTNAME, ZONE, ZONE, RACK, RACK, NOWHERE)
+    pod.spread(key, f"app={draw.any_of(APPS)}", max_skew=draw.any_of((1, 1, 2, 2**31 - 1)), when=when, **more)
 
 
 # ---------------------------------------------------------------- volumes
@@ -269,6 +293,11 @@ def stops_slowly(draw: Draw, pod: PodBuilder) -> None:
     pod.grace(draw.pick("grace", 0, 1, 30)).annotations({STOP_SECONDS: str(draw.number(0, 20))})
 
 
+def is_held(draw: Draw, pod: PodBuilder) -> None:  # noqa: ARG001
+    """Once it is deleted it stays until somebody lets it go."""
+    pod.finalizers(HOLD)
+
+
 def has_other_scheduler(draw: Draw, pod: PodBuilder) -> None:
     """One that only some configurations know."""
     if draw.chance(0.2):
@@ -279,6 +308,7 @@ Constraint: TypeAlias = Callable[[Draw, PodBuilder], None]
 CONSTRAINTS: tuple[Constraint, ...] = (
     asks_memory,
     asks_nothing,
+    asks_odd_amounts,
     asks_extended_resource,
     has_limits_only,
     has_pod_level_resources,
@@ -292,12 +322,14 @@ CONSTRAINTS: tuple[Constraint, ...] = (
     prefers_nodes,
     has_match_fields,
     tolerates_taint,
+    has_many_tolerations,
     leaves_failed_node_soon,
     has_host_port,
     needs_pod_affinity,
     needs_pod_anti_affinity,
     prefers_pod_affinity,
     prefers_pod_anti_affinity,
+    contradicts_itself,
     spreads,
     uses_claim,
     has_ephemeral_volume,
@@ -308,5 +340,6 @@ CONSTRAINTS: tuple[Constraint, ...] = (
     is_gated,
     ends_by_itself,
     stops_slowly,
+    is_held,
     has_other_scheduler,
 )

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bayplan.controllers.nodes.kubelet import FAILS, RUN_SECONDS
 from bayplan.model.kinds import Object
+from bayplan.model.pod import Pod
 from bayplan.model.workloads import CronJob, Job, JobTemplateSpec, RollingUpdate, UpdateStrategy
 from bayplan.testing.builders import (
     WorkloadBuilder,
@@ -46,6 +47,16 @@ def pod_with_node_name(draw: Draw, character: Character) -> Object:
     made.spec.scheduling_gates = []  # which no server would take beside a node
     # A port that two pods hold is free as soon as either goes (as upstream): what is free then depends on the past.
     made.spec.containers[0].ports = []
+    return made
+
+
+def a_static_pod(draw: Draw, character: Character) -> Object:
+    """What a kubelet says of a pod that it got from a file."""
+    made = pod_with_node_name(draw, character)
+    assert isinstance(made, Pod)
+    made.metadata.name = f"static-{made.metadata.name}"
+    made.metadata.annotations |= {"kubernetes.io/config.mirror": "0", "kubernetes.io/config.source": "file"}
+    made.spec.priority_class_name = "system-node-critical"
     return made
 
 
@@ -90,6 +101,9 @@ def a_stateful_set(draw: Draw, character: Character) -> Object:
     namespace = template.obj().metadata.namespace
     made = stateful_set(name, namespace).replicas(draw.number(1, 3)).selects(workload=name).template(template)
     made.set(pod_management_policy=draw.pick("pod management", "OrderedReady", "Parallel"))
+    partition = draw.pick("partition", None, 1, 100)
+    if partition is not None:
+        made.set(update_strategy=UpdateStrategy(rolling_update=RollingUpdate(partition=partition)))
     if draw.pick("claim templates", True, False):
         wanted = claim("data", namespace).storage("1Gi").storage_class(draw.any_of(STORAGE_CLASSES))
         made.claim_template(wanted.modes(draw.pick("access mode", "ReadWriteOnce", "ReadWriteOncePod")))
@@ -107,7 +121,12 @@ def a_daemon_set_that_fits_nowhere(draw: Draw, character: Character) -> Object:
 def _daemon_set(draw: Draw, template: PodBuilder) -> Object:
     meta = template.obj().metadata
     made = daemon_set(meta.name, meta.namespace).selects(workload=meta.name).template(template)
-    made.set(update_strategy=UpdateStrategy(type=draw.pick("daemon strategy", "RollingUpdate", "OnDelete")))
+    strategies = {
+        "replace": UpdateStrategy(type="RollingUpdate"),
+        "surge": UpdateStrategy(type="RollingUpdate", rolling_update=RollingUpdate(max_surge="50%", max_unavailable=0)),
+        "on delete": UpdateStrategy(type="OnDelete"),
+    }
+    made.set(update_strategy=strategies[draw.pick("daemon strategy", *strategies)])
     return made.manifest().obj()
 
 
@@ -122,14 +141,17 @@ def _job(draw: Draw, character: Character) -> WorkloadBuilder[Job]:
         template.annotations({FAILS: "true"})
     made = job(name, template.obj().metadata.namespace)
     made.set(completion_mode=draw.pick("completion mode", "NonIndexed", "Indexed"), backoff_limit=draw.number(0, 2))
-    made.set(parallelism=draw.number(1, 4), completions=draw.number(1, 5))
+    made.set(parallelism=draw.pick("parallelism", 0, 1, 2, 4), completions=draw.number(0, 5))
+    made.set(active_deadline_seconds=draw.pick("deadline of jobs", None, None, 5))
+    made.set(ttl_seconds_after_finished=draw.pick("seconds that jobs stay", None, None, 0, 3))
     return made.template(template)
 
 
 def a_cron_job(draw: Draw, character: Character) -> Object:
     inner = _job(draw, character).obj()
     made: CronJob = cron_job(inner.metadata.name, inner.metadata.namespace).manifest().obj()
-    made.spec.schedule = "* * * * *"
+    made.spec.schedule = draw.pick("schedule", "* * * * *", "@every 7s", "0 0 30 2 *")
+    made.spec.time_zone = draw.pick("time zone", None, "Pacific/Kiritimati", "America/St_Johns")
     made.spec.concurrency_policy = draw.pick("concurrency", "Allow", "Forbid", "Replace")
     made.spec.job_template = JobTemplateSpec(spec=inner.spec)
     return made
@@ -138,6 +160,7 @@ def a_cron_job(draw: Draw, character: Character) -> Object:
 WORKLOADS: Table[Object] = (
     (12, bare_pod),
     (1, pod_with_node_name),
+    (1, a_static_pod),
     (4, a_replica_set),
     (2, a_replication_controller),
     (4, a_deployment),

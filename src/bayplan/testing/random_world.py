@@ -35,10 +35,12 @@ from bayplan.model.well_known import DISRUPTION_TARGET
 from bayplan.model.workloads import CronJob
 from bayplan.store import ApiError, Store
 from bayplan.testing.decision_checks import ChoiceChecker
-from bayplan.testing.random_changes import Change, create_workload, draw_change, label
+from bayplan.testing.random_befalling import Change
+from bayplan.testing.random_changes import create_workload, draw_change, label
 from bayplan.testing.random_character import PRIORITIES, draw_character
 from bayplan.testing.random_cluster import draw_furniture
 from bayplan.testing.random_draw import Draw
+from bayplan.testing.random_moments import let_go
 from bayplan.testing.random_pods import CONSTRAINTS
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.faults import Faults
@@ -167,6 +169,8 @@ class RandomWorld:
         for cron_job in self.store.list(CronJob):
             meta, spec = cron_job.metadata, replace(cron_job.spec, suspend=True)
             self.store.modify(CronJob, meta.namespace, meta.name, partial(replace, spec=spec), now)
+        while let_go(self, now):
+            pass
         for resource_slice in self.store.list(ResourceSlice):
             # A device that never gets ready is tried again and again.
             meta = replace(resource_slice.metadata, annotations={})

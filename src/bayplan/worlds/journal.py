@@ -35,7 +35,8 @@ from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
 from bayplan.core.queue import PARKED_MAX_NS
 from bayplan.core.scheduler import Scheduler
-from bayplan.model.kinds import KINDS, Object
+from bayplan.model.checks import check
+from bayplan.model.kinds import KINDS, Object, object_key
 from bayplan.worlds.extender_journal import answers_for, replayed_extenders
 
 FORMAT = "bayplan journal v1"
@@ -101,11 +102,16 @@ def read_head(lines: Iterator[str]) -> dict[str, Any]:
 
 def scheduler_for(head: dict[str, Any]) -> Scheduler:
     """A fresh scheduler as the one that wrote the journal was; `extenders` in the head says that they were asked."""
+    config, parked_max_ns = head.get("config"), head.get("podMaxInUnschedulablePodsNs", PARKED_MAX_NS)
+    if not isinstance(config, dict | None):
+        raise JournalError("line 1: config: expected a KubeSchedulerConfiguration, or null")
+    if not isinstance(parked_max_ns, int):
+        raise JournalError("line 1: podMaxInUnschedulablePodsNs: expected a whole number of nanoseconds")
     try:
         configuration = load_configuration(
-            head.get("config"),
+            config,
             head.get("featureGates"),
-            parked_max_ns=head.get("podMaxInUnschedulablePodsNs", PARKED_MAX_NS),
+            parked_max_ns=parked_max_ns,
         )
     except FeatureGateError as error:
         raise JournalError(f"line 1: featureGates: {error}") from error
@@ -177,6 +183,14 @@ class Player:
         return _plain_to_event(entry["in"], self._known) if "in" in entry else None
 
 
+def _check(obj: Object) -> None:
+    """Raises ValueError for what no API server would have stored, and no scheduler was told of."""
+    faults = check(obj)
+    if faults:
+        path, message = faults[0]
+        raise ValueError(f"{type(obj).__name__} {object_key(obj).lstrip('/')}: {path}: {message}")
+
+
 def decision_to_plain(decision: Decision) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.to_builtins(decision)
     if not decision.ended_at:
@@ -197,12 +211,13 @@ def _event_to_plain(event: Event) -> dict[str, Any]:
 
 
 def _plain_to_event(plain: dict[str, Any], known: dict[tuple[str, str, str], Object]) -> Event:
-    ((what, content),) = plain.items()
+    ((what, content),) = msgspec.convert(plain, dict[str, Any]).items()
     if what == "removed":
         kind, namespace, name = content
         return ObjectRemoved(known.pop((kind, namespace, name)))
     if what in ("added", "changed"):
         obj = msgspec.convert(content, KINDS[content["kind"]].struct)
+        _check(obj)
         place = (content["kind"], obj.metadata.namespace, obj.metadata.name)
         old = known.get(place)
         known[place] = obj

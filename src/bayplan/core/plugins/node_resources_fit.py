@@ -56,7 +56,7 @@ from bayplan.core.plugins.node_resources_fit_hints import (
     after_pod_change,
 )
 from bayplan.core.plugins.requeue_rules import on
-from bayplan.core.plugins.utilization import rounded_quotient, scores_by_utilization
+from bayplan.core.plugins.utilization import rounded_quotient, scores_by_utilization, truncated_quotient
 from bayplan.core.snapshot import View
 
 TOO_MANY_PODS = "Too many pods"
@@ -64,6 +64,7 @@ TOO_MANY_PODS = "Too many pods"
 TOO_MANY_PODS_BIT = 1
 UNRESOLVABLE_BIT = 1 << 62
 DEMANDS_MAX = 61  # the bits between the two
+_HUNDREDFOLD_IS_TOO_LARGE = 2**63 // MAX_NODE_SCORE + 1
 
 
 #: (rows,) scores of nodes for a resource: what they have, and what would be taken of it.
@@ -239,7 +240,7 @@ class NodeResourcesFit:
         return scores, scores > 0 if self._leaves_out_zeros else offered
 
     def _mean(self, total: Amounts, weights: Amounts) -> Amounts:
-        return rounded_quotient(total, weights) if self._leaves_out_zeros else total // weights
+        return rounded_quotient(total, weights) if self._leaves_out_zeros else truncated_quotient(total, weights)
 
     def _demands(
         self, asked: Mapping[str, int], resources: ResourceVocabulary, devices: Inventory
@@ -348,24 +349,33 @@ def least_allocated(capacities: IntArray, needed: IntArray) -> IntArray:
     """The percentage that would stay free."""
     scores: IntArray = np.maximum(capacities - needed, 0)
     scores *= MAX_NODE_SCORE
-    scores //= capacities
-    return scores
+    free: IntArray = truncated_quotient(scores, capacities)
+    return free
 
 
 def least_allocated_one(capacity: int, needed: int) -> int:
-    return (capacity - needed) * MAX_NODE_SCORE // capacity if needed < capacity else 0
+    return _percentage(capacity - needed, capacity) if needed < capacity else 0
 
 
 def most_allocated(capacities: IntArray, needed: IntArray) -> IntArray:
     """The percentage that would be in use. Supposed minima can make it look like more than there is."""
     scores = np.minimum(needed, capacities)
     scores *= MAX_NODE_SCORE
-    scores //= capacities
-    return scores
+    used: IntArray = truncated_quotient(scores, capacities)
+    return used
 
 
 def most_allocated_one(capacity: int, needed: int) -> int:
-    return min(needed, capacity) * MAX_NODE_SCORE // capacity
+    return _percentage(min(needed, capacity), capacity)
+
+
+def _percentage(part: int, capacity: int) -> int:
+    """With what an int64 makes of a product that is too large for it, as upstream."""
+    if part < _HUNDREDFOLD_IS_TOO_LARGE:
+        return part * MAX_NODE_SCORE // capacity
+    product = (part * MAX_NODE_SCORE + 2**63) % 2**64 - 2**63
+    percentage: int = truncated_quotient(product, capacity)
+    return percentage
 
 
 def least_allocated_by_levels(capacities: FloatArray, hundredfold_free: FloatArray) -> FloatArray:
@@ -397,8 +407,8 @@ def _ratings(strategy: str, shape: Sequence[ShapePoint]) -> tuple[Rating, Rating
         by_utilization = scores_by_utilization(shape)
         plain: list[int] = by_utilization.tolist()
         return (
-            lambda capacities, needed: by_utilization[most_allocated(capacities, needed)],
-            lambda capacity, needed: plain[most_allocated_one(capacity, needed)],
+            lambda capacities, needed: by_utilization[np.maximum(most_allocated(capacities, needed), 0)],
+            lambda capacity, needed: plain[max(most_allocated_one(capacity, needed), 0)],
         )
     if strategy == MOST_ALLOCATED:
         return most_allocated, most_allocated_one

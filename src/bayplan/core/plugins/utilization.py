@@ -7,6 +7,7 @@ score so; what is in use is theirs to say.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,12 @@ def rounded_quotient(dividend: Amounts, divisor: Amounts) -> Amounts:
     Upstream divides floats and rounds. With numbers this small a quotient is a half as a float only if it is one.
     """
     return (2 * dividend + divisor) // (2 * divisor)
+
+
+def truncated_quotient(dividend: Any, divisor: Any) -> Any:
+    """As Go divides whole numbers, of arrays or of one: toward zero; the divisor is positive."""
+    quotient = dividend // divisor
+    return quotient + ((quotient < 0) & (quotient * divisor != dividend))
 
 
 def _on_line(points: Sequence[tuple[int, int]], utilization: int) -> int:

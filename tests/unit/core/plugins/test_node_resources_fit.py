@@ -25,6 +25,7 @@ from bayplan.core.plugins.node_resources_fit import (
     NodeResourcesFit,
 )
 from bayplan.model.kinds import Object
+from bayplan.model.quantity import parse_quantity, whole_value
 from bayplan.testing.builders import NodeBuilder, node, pod
 from bayplan.testing.pods import PodBuilder
 
@@ -296,6 +297,27 @@ def test_score(
     assert scores is not None
     raw, normal = scores
     assert raw["n"] == normal["n"] == expected
+
+
+def in_go(product: int, divisor: int) -> int:
+    """A division of int64: what is too large has lost its upper bits, and it is truncated toward zero."""
+    wrapped = (product + 2**63) % 2**64 - 2**63
+    return abs(wrapped) // divisor * (1 if wrapped > 0 else -1)
+
+
+@pytest.mark.parametrize("memory", ["81Pi", "82Pi", "100Pi", "500Pi", "2Ei", "7Ei"])
+@pytest.mark.parametrize("kind", [LEAST_ALLOCATED, MOST_ALLOCATED])
+def test_a_hundredfold_may_be_too_large_for_an_int64(kind: str, memory: str) -> None:
+    """On one node and on many; a score below zero is for the framework to refuse."""
+    plugin = NodeResourcesFit(strategy(kind, cpu=1, memory=2))
+    cache = cache_of(node("a").capacity(cpu="4", memory=memory).obj(), node("b").capacity(cpu="4", memory="1Gi").obj())
+    wanted = pod("p").cpu("1").memory("0.9Pi").obj()
+    capacity, asked = whole_value(parse_quantity(memory)), whole_value(parse_quantity("0.9Pi"))
+    cpu, rest = (25, asked) if kind == MOST_ALLOCATED else (75, capacity - asked)
+    expected = in_go(cpu + 2 * in_go(rest * 100, capacity), 3)
+    view = cache.view()
+    state = plugin.pre_score(cache.info(wanted), view, np.arange(2))
+    assert plugin.score(state, view, ALL_ROWS)[0] == plugin.score_one(state, view, 0) == expected
 
 
 def test_ratio_leaves_out_zeros_beside_nodes_that_lack_a_resource() -> None:
