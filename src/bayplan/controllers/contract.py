@@ -8,7 +8,7 @@ ADDED) and nothing else; times are integer nanoseconds, and any delay is drawn f
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import Protocol
 
 from bayplan.store import Store, WatchEvent
 
@@ -16,9 +16,12 @@ from bayplan.store import Store, WatchEvent
 class Controller(Protocol):
     """Brings the store closer to what objects say they want."""
 
-    name: ClassVar[str]
-    watches: ClassVar[frozenset[str]]
-    """Kinds whose changes it observes."""
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def watches(self) -> frozenset[str]:
+        """Kinds whose changes it observes."""
 
     def observe(self, change: WatchEvent, now: int) -> None:
         """Note what the change means; nothing is written here. It must be cheap: every write passes by."""

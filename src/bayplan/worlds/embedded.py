@@ -8,6 +8,7 @@ is due it sleeps until something is, or until somebody writes.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -26,6 +27,9 @@ from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.event_recording import EventRecorder
 from bayplan.worlds.event_writing import EventWriter
 from bayplan.worlds.simulated import SimulatedWorld
+from bayplan.worlds.undeterred import Undeterred
+
+_log = logging.getLogger(__name__)
 
 #: How much of its time the world may catch up on before requests are looked at again.
 TURN_NS = 5 * MILLISECOND
@@ -80,7 +84,7 @@ class EmbeddedWorld:
         self._world = SimulatedWorld(
             ProjectedStore(registry, "kube-controller-manager"),
             scheduler,
-            [*controllers, ClaimNews(recorder.write)] if controllers else [],
+            [Undeterred(each, _report) for each in (*controllers, ClaimNews(recorder.write))] if controllers else [],
             draws,
             started_at=clock(),
             scheduler_store=ProjectedStore(registry, "kube-scheduler"),
@@ -127,9 +131,13 @@ class EmbeddedWorld:
             pass
 
 
+def _report(controller: str, refusal: str) -> None:
+    _log.warning("%s: the API refused a write: %s", controller, refusal)
+
+
 def _store_of(controller: Controller, registry: Registry, recorder: EventRecorder) -> ProjectedStore:
     """What the controller writes to: under its manager's name, and with Events about what it does."""
-    manager = "kubelet" if isinstance(controller, Kubelet) else "kube-controller-manager"
+    manager = "kubelet" if controller.name == Kubelet.name else "kube-controller-manager"
     return ProjectedStore(
         registry,
         manager,
