@@ -30,7 +30,7 @@ class Meter:
 
     def _live_through(self, seed: int) -> None:
         world = RandomWorld(seed, on_decision=self._decided)
-        log = world.store.watch(since=0)
+        log = world.store.watch(since=0, essential=True)
         try:
             world.world.run_until(STARTED_AT + min(SECONDS, world.seconds) * SECOND)
         except GoesInCircles:

@@ -122,6 +122,9 @@ def _matters(before: PodShape, pod: PodShape) -> bool:
         return True
     if any(term.selector.matches(before.labels) for term in _beyond_hosts(pod)):
         return True
+    # The first of pods that want to be together may go anywhere, which ends as soon as one of them has a place.
+    if any(term.selector.matches(before.labels) for term in pod.terms.required):
+        return True
     return any(selector.matches(before.labels) for selector in _spread_selectors(pod))
 
 

@@ -35,6 +35,9 @@ def plain(name: str) -> PodBuilder:
         (plain("x"), plain("y").pod_anti_affinity(ZONE, "app=z"), True),
         (plain("x"), plain("y").pod_anti_affinity(ZONE, "app=x"), False),
         (plain("x").pod_anti_affinity(ZONE, "app=y"), plain("y"), False),
+        # A pod that its own affinity selects may go anywhere, but only while nobody else is selected.
+        (plain("x"), plain("y").labels(app="x").pod_affinity(ZONE, "app=x"), False),
+        (plain("x"), plain("y").pod_affinity(ZONE, "app=z"), True),
         (plain("x"), plain("y").spread(ZONE, "app=y"), True),
         (plain("x"), plain("y").spread(ZONE, "app=x"), False),
         (plain("x").claim("c"), plain("y").claim("c"), False),
