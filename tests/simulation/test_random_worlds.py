@@ -36,7 +36,7 @@ from bayplan.worlds.performing import Performer
 from bayplan.worlds.simulated import SimulatedWorld
 
 FIRST = int(os.environ.get("FIRST", "0"))
-SEEDS = int(os.environ.get("SEEDS", "80"))
+SEEDS = int(os.environ.get("SEEDS", "60"))
 #: Long enough for every backoff and grace period, and far from the five minutes after which all is tried again.
 CALM_SECONDS = 90
 REST_WITHIN_MS = 10_000
