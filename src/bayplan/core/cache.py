@@ -118,17 +118,17 @@ class Cache:
 
     def update_pod(self, pod: Pod, old: Pod | None = None) -> None:
         """A pod on a node changed. As upstream it takes the last place among the node's pods."""
-        key = object_key(pod)
-        row = self.pods.rows_by_key[key]
+        key, pods, nodes = object_key(pod), self.pods, self.nodes
+        row = pods.rows_by_key[key]
         # Most changes are of the status: then the shape is what it was, and need not be worked out.
         shape = self._shape_in(row) if old is not None and _same_shape(old, pod) else self._shape_of(pod)
-        node_row = self.pods.node_rows.item(row)
-        if self.nodes.names[node_row] != pod.spec.node_name or not self.pods.refresh(row, pod, shape):
+        node_row = pods.node_rows.item(row)
+        if nodes.names[node_row] != pod.spec.node_name or not pods.refresh(row, pod, shape):
             self.remove_pod(key)
             self.add_pod(pod, info=pod_info(pod, shape))
             return
         self._move_last(row, node_row)
-        self.nodes.importance_changes.append(node_row)
+        nodes.importance_changes.append(node_row)
 
     def _shape_in(self, pod_row: int) -> PodShape:
         return self.shapes.shapes[self.pods.shape_ids.item(pod_row)]

@@ -110,7 +110,7 @@ class Cursor:
 
         After Gone the cursor stays where it was, and raises again until its owner has listed and taken a new one.
         """
-        changes = self._log.since(self.resource_version)
-        self.resource_version = self._log.resource_version
-        kinds = self._kinds
+        log, kinds = self._log, self._kinds
+        changes = log.since(self.resource_version)
+        self.resource_version = log.resource_version
         return changes if kinds is None else [change for change in changes if change.kind in kinds]

@@ -162,15 +162,15 @@ class SimulatedWorld:
 
     def _inform(self) -> None:
         """Writes reach the controllers at once, and are put on their way to the scheduler."""
-        now, told = self.now, None
+        now, told, listeners = self.now, None, self._listeners
         changes = self._cursor.read()
         for change in changes:
-            listeners = self._listeners[change.kind]
-            for observe in listeners.observers:
+            positions, observers = listeners[change.kind]
+            for observe in observers:
                 observe(change, now)
-            if listeners is not told:
-                told = listeners
-                self._with_news.update(listeners.positions)
+            if positions is not told:
+                told = positions
+                self._with_news.update(positions)
         if self._idle_conditions:
             self._plan_conditions_of(changes)
         delay = self._draws.watch()
