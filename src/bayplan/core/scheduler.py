@@ -259,9 +259,9 @@ class Scheduler:
         self.queue.move(POD_PLACED, None, pod, now)
 
     def _confirm(self, key: str, old: Pod | None, pod: Pod, now: int) -> None:
-        way = self._binding.find(key)
+        way = self._binding.find(key, pod.metadata.uid)
         self.cache.update_pod(pod, old if way is None else way.assumed)
-        if way is not None and way.queued.info.uid == pod.metadata.uid:
+        if way is not None:
             self._binding.arrived(way)
             self.queue.move(POD_PLACED, None, pod, now)
         elif old is not None and old.spec.node_name:

@@ -39,7 +39,6 @@ _Half: TypeAlias = Callable[[Any, Any, KindRules], Any]
 # Others may depend on these when several objects are loaded together.
 _LOADED_FIRST = ("Namespace", "PriorityClass", "StorageClass")
 _CHECKED_WHEN_CHANGED = frozenset({"PriorityClass", "CronJob"})
-_NOTHING: dict[str, Object] = {}
 
 
 class Deletion(Struct, frozen=True):
@@ -259,10 +258,10 @@ class Store:
         return Deletion(self._remove(namespace, RULES[Namespace], now), gone=True)
 
     def _stored(self, rules: KindRules, namespace: str, name: str) -> Any:
-        found = self._content.objects[rules.kind].get(namespace, _NOTHING).get(name)
-        if found is None:
-            raise NotFound.of(rules, name)
-        return found
+        try:
+            return self._content.objects[rules.kind][namespace][name]
+        except KeyError:
+            raise NotFound.of(rules, name) from None
 
     def _check_namespace(self, obj: Object, rules: KindRules) -> None:
         if not rules.namespaced:

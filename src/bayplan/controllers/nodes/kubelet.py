@@ -221,20 +221,18 @@ def _started(status: PodStatus, heard_at: str, now: str) -> PodStatus:
 
 
 def _end(store: Store, pod: Pod, now: int) -> None:
-    end = _failed if is_to_fail(pod.metadata) else _succeeded
-    store.modify_status(
-        Pod, *namespaced_name(pod), lambda stored: replace(stored, status=end(stored.status, format_time(now))), now
-    )
+    phase = "Failed" if is_to_fail(pod.metadata) else "Succeeded"
+
+    def end(stored: Pod) -> Pod:
+        return replace(stored, status=_ended(stored.status, phase, format_time(now)))
+
+    store.modify_status(Pod, *namespaced_name(pod), end, now)
 
 
 @shared_step
-def _succeeded(status: PodStatus, now: str) -> PodStatus:
-    return replace(status, phase="Succeeded", conditions=with_condition(status.conditions, _COMPLETED, now))
-
-
-@shared_step
-def _failed(status: PodStatus, now: str) -> PodStatus:
-    return replace(status, phase="Failed", conditions=with_condition(status.conditions, _FAILED, now))
+def _ended(status: PodStatus, phase: str, now: str) -> PodStatus:
+    condition = _FAILED if phase == "Failed" else _COMPLETED
+    return replace(status, phase=phase, conditions=with_condition(status.conditions, condition, now))
 
 
 def is_to_fail(meta: ObjectMeta) -> bool:

@@ -37,7 +37,7 @@ def provisioned_volume(
     name = f"pvc-{claim.metadata.uid}"
     places = _anywhere(storage_class) if node is None else _around(node, storage_class, csi_node)
     spec = PersistentVolumeSpec(
-        capacity={name: amount for name, amount in claim.spec.resources.requests.items() if name == STORAGE},
+        capacity={kind: amount for kind, amount in claim.spec.resources.requests.items() if kind == STORAGE},
         access_modes=list(claim.spec.access_modes),
         claim_ref=object_reference(claim),
         storage_class_name=storage_class.metadata.name,

@@ -14,15 +14,13 @@ from bayplan.store.stamping import GENERATED_BASE_MAX
 JOB_INDEX_LABEL = "batch.kubernetes.io/job-completion-index"
 CONTROLLER_UID_LABEL = "batch.kubernetes.io/controller-uid"
 COMPLETE, FAILED = "Complete", "Failed"
+#: Of an index; no Job has more of them.
+_DIGITS_MAX = 10
 
 
 def is_finished(job: Job) -> bool:
     """Whether nothing is done for the Job any more."""
     return any(is_condition_true(job.status.conditions, kind) for kind in (COMPLETE, FAILED))
-
-
-#: Of an index; no Job has more of them.
-_DIGITS_MAX = 10
 
 
 def is_indexed(job: Job) -> bool:
