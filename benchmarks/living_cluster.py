@@ -4,7 +4,8 @@
 
 Each pod is created, scheduled, bound, started and ended by the kubelet, and collected by somebody who sweeps up
 finished pods: five writes, of which the scheduler hears through its watch. Pods come in groups, as workloads bring
-them; on average 200 a second. Memory is printed along the way, so that one sees whether it stays flat.
+them; on average 200 a second. Memory is printed along the way, so that one sees whether it stays flat. The calibration
+is that of `bayplan bench`, measured before and after: figures of different machines, or hours, compare by the ratio.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import time
 
 from pod_memory import resident_bytes
 
+from bayplan.analysis.bench.measure import calibrate
 from bayplan.analysis.memory import keep_memory
 from bayplan.config.loading import load_configuration
 from bayplan.config.scheduling import build_scheduler
@@ -71,6 +73,7 @@ def main() -> None:
     arguments = parser.parse_args()
     keep_memory()
     cluster = LivingCluster(arguments.nodes, arguments.pods, arguments.templates, arguments.group)
+    calibration = calibrate()
     began, cpu_began = time.perf_counter(), time.process_time()
     span = arguments.pods * ARRIVES_EVERY + 4 * SWEPT_EVERY
     for step in range(1, STEPS + 1):
@@ -80,9 +83,10 @@ def main() -> None:
     cpu_taken = time.process_time() - cpu_began
     left = cluster.store.count(Pod)
     assert left == 0, f"{left} pods are still there"
-    print(
-        f"{arguments.pods / taken:,.0f} pods a second, {arguments.pods / cpu_taken:,.0f} in a second of processor time"
-    )
+    calibration = (calibration + calibrate()) / 2
+    rate, cpu_rate = arguments.pods / taken, arguments.pods / cpu_taken
+    print(f"{rate:,.0f} pods a second, {cpu_rate:,.0f} in a second of processor time")
+    print(f"calibration {calibration:,.0f}, {1_000 * cpu_rate / calibration:.1f} pods in the time of 1,000 rounds")
 
 
 def _node(number: int) -> Node:
