@@ -76,13 +76,22 @@ class Reflector:
 
     def deliver(self, now: int) -> list[Event]:
         """What is to be delivered by now."""
+        if self.due > now:
+            return []
         if self._known is not None:
-            return self._list(self._known) if self.due <= now else []
+            return self._list(self._known)
         pending = self._pending
         events: list[Event] = []
-        while pending and pending[0][0] <= now:
-            events += [_event_of(change) for change in pending.popleft()[1]]
-        self.due = pending[0][0] if pending else NEVER
+        while self.due <= now:
+            for change in pending.popleft()[1]:
+                old, new = change.old, change.new
+                if old is None:
+                    events.append(ObjectAdded(new))
+                elif change.type == DELETED:
+                    events.append(ObjectRemoved(old))
+                else:
+                    events.append(ObjectChanged(old, new))
+            self.due = pending[0][0] if pending else NEVER
         return events
 
     def _list(self, known: dict[Place, Object]) -> list[Event]:
@@ -100,13 +109,6 @@ class Reflector:
             elif old.metadata.resource_version != new.metadata.resource_version:
                 events.append(ObjectChanged(old, new))
         return events
-
-
-def _event_of(change: WatchEvent) -> Event:
-    old, new = change.old, change.new
-    if old is None:
-        return ObjectAdded(new)
-    return ObjectRemoved(old) if change.type == DELETED else ObjectChanged(old, new)
 
 
 def _place(obj: Object) -> Place:
