@@ -7,7 +7,7 @@ everything is listed anew and the difference to what is known is delivered.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object
@@ -74,25 +74,24 @@ class Reflector:
                 known[_place(change.old)] = change.old
         return known
 
-    def deliver(self, now: int) -> list[Event]:
-        """What is to be delivered by now."""
-        if self.due > now:
-            return []
+    def deliver(self, now: int, hear: Callable[[Event, int], object]) -> None:
+        """Let somebody hear what is to be delivered by now."""
         if self._known is not None:
-            return self._list(self._known)
+            for event in self._list(self._known) if self.due <= now else ():
+                hear(event, now)
+            return
         pending = self._pending
-        events: list[Event] = []
         while self.due <= now:
-            for change in pending.popleft()[1]:
+            changes = pending.popleft()[1]
+            self.due = pending[0][0] if pending else NEVER
+            for change in changes:
                 old, new = change.old, change.new
                 if old is None:
-                    events.append(ObjectAdded(new))
+                    hear(ObjectAdded(new), now)
                 elif change.type == DELETED:
-                    events.append(ObjectRemoved(old))
+                    hear(ObjectRemoved(old), now)
                 else:
-                    events.append(ObjectChanged(old, new))
-            self.due = pending[0][0] if pending else NEVER
-        return events
+                    hear(ObjectChanged(old, new), now)
 
     def _list(self, known: dict[Place, Object]) -> list[Event]:
         """All that differs from what is known."""

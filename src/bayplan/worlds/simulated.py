@@ -8,10 +8,10 @@ instant is fixed: what was planned first comes first.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from heapq import heappop, heappush
 from itertools import count
 from typing import TypeAlias
 
@@ -34,6 +34,7 @@ SLOW_FACTOR = 100
 _ANSWERED = frozenset((Bind, Evict, WriteVolumes))
 #: When, a number for the order of equal times, and what is to be done then.
 _Planned: TypeAlias = tuple[int, int, Callable[[int], object]]
+_Hear: TypeAlias = Callable[[Event, int], None]
 #: The controllers that want to hear of a kind: which they are, and how they are told.
 _Listeners: TypeAlias = tuple[list[int], list[Callable[[WatchEvent, int], None]]]
 
@@ -61,7 +62,7 @@ class SimulatedWorld:
         scheduler_store: Store | None = None,
         controller_store: Callable[[Controller], Store] | None = None,
         faults: Faults = NO_FAULTS,
-        on_event: Callable[[Event, int], None] | None = None,
+        on_event: _Hear | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
         on_emitted: Callable[[EmittedEvent], None] | None = None,
     ) -> None:
@@ -73,7 +74,7 @@ class SimulatedWorld:
         self._draws = draws
         self._faults = faults
         self._performer = Performer(scheduler_store or store, on_emitted)
-        self._on_event = on_event
+        self._hear = scheduler.observe if on_event is None else _told_first(on_event, scheduler.observe)
         self._on_decision = on_decision
         self._reflector = Reflector(store)
         self._cursor = store.watch(essential=True)
@@ -86,6 +87,7 @@ class SimulatedWorld:
         self._controllers_act_at = min(self._controller_due)  # at once if one of them has news
         self._listeners = {kind: _listeners(kind, self._controllers) for kind in KINDS}
         self._wake_at = [controller.wake_at for controller in self._controllers]
+        self._everybody = range(len(self._controllers))
         self._with_news: set[int] = set()  # positions of controllers that may want to act at another time now
         for event in self._reflector.start():
             self._observe(event, started_at)
@@ -98,14 +100,14 @@ class SimulatedWorld:
 
         def command(now: int) -> None:
             do(now)
-            if self._controllers:
-                self._with_news.update(range(len(self._controllers)))
+            if self._everybody:
+                self._with_news.update(self._everybody)
                 self._controllers_act_at = now
 
         self._plan(time, command)
 
     def _plan(self, time: int, do: Callable[[int], object]) -> None:
-        heapq.heappush(self._planned, (time if time > self.now else self.now, next(self._sequence), do))
+        heappush(self._planned, (time if time > self.now else self.now, next(self._sequence), do))
 
     @property
     def is_at_rest(self) -> bool:
@@ -157,8 +159,10 @@ class SimulatedWorld:
 
     def _do_planned(self) -> None:
         now, planned = self.now, self._planned
-        while planned and planned[0][0] <= now:
-            heapq.heappop(planned)[2](now)
+        while True:
+            heappop(planned)[2](now)
+            if not planned or planned[0][0] > now:
+                return
 
     def _inform(self) -> None:
         """Writes reach the controllers at once, and are put on their way to the scheduler."""
@@ -189,11 +193,7 @@ class SimulatedWorld:
         return delay
 
     def _deliver(self) -> None:
-        now, observe, on_event = self.now, self.scheduler.observe, self._on_event
-        for event in self._reflector.deliver(now):
-            if on_event is not None:
-                on_event(event, now)
-            observe(event, now)
+        self._reflector.deliver(self.now, self._hear)
         self._ask_scheduler()
 
     def _let_controllers_act(self) -> None:
@@ -271,12 +271,10 @@ class SimulatedWorld:
 
     def _plan_condition(self, sent: _Sent) -> None:
         planned: _Planned = (sent.arrives, sent.number, partial(self._performer.perform, sent.action))
-        heapq.heappush(self._planned, planned)
+        heappush(self._planned, planned)
 
     def _observe(self, event: Event, now: int) -> None:
-        if self._on_event is not None:
-            self._on_event(event, now)
-        self.scheduler.observe(event, now)
+        self._hear(event, now)
         self._ask_scheduler()
 
     def _send(self, action: Action, arrives: int) -> None:
@@ -310,6 +308,14 @@ class SimulatedWorld:
 def _listeners(kind: str, controllers: Sequence[Controller]) -> _Listeners:
     positions = [position for position, controller in enumerate(controllers) if kind in controller.watches]
     return positions, [controllers[position].observe for position in positions]
+
+
+def _told_first(on_event: _Hear, observe: _Hear) -> _Hear:
+    def hear(event: Event, now: int) -> None:
+        on_event(event, now)
+        observe(event, now)
+
+    return hear
 
 
 def _unknown(action: Action) -> Event:
