@@ -212,27 +212,27 @@ class Kubelet:
 
 
 def _start(store: Store, pod: Pod, heard_at: int, now: int) -> Pod:
-    # Kubernetes notes when the kubelet took notice of the pod, not when its containers were up.
-    status = _started(pod.status, format_time(heard_at), format_time(now))
-    return store.update_status(replace(pod, status=status), now)
+    return store.set_status(pod, _started(pod.status, heard_at // SECOND, now // SECOND), now)
 
 
 @shared_step
-def _started(status: PodStatus, heard_at: str, now: str) -> PodStatus:
-    since = status.start_time or heard_at
-    conditions = with_condition(status.conditions, _RUNNING, now)
+def _started(status: PodStatus, heard_at_second: int, second: int) -> PodStatus:
+    # Kubernetes notes when the kubelet took notice of the pod, not when its containers were up.
+    since = status.start_time or format_time(heard_at_second * SECOND)
+    conditions = with_condition(status.conditions, _RUNNING, format_time(second * SECOND))
     return replace(status, phase="Running", start_time=since, conditions=conditions)
 
 
 def _end(store: Store, pod: Pod, now: int) -> None:
     phase = "Failed" if is_to_fail(pod.metadata) else "Succeeded"
-    store.update_status(replace(pod, status=_ended(pod.status, phase, format_time(now))), now)
+    store.set_status(pod, _ended(pod.status, phase, now // SECOND), now)
 
 
 @shared_step
-def _ended(status: PodStatus, phase: str, now: str) -> PodStatus:
+def _ended(status: PodStatus, phase: str, second: int) -> PodStatus:
     condition = _FAILED if phase == "Failed" else _COMPLETED
-    return replace(status, phase=phase, conditions=with_condition(status.conditions, condition, now))
+    conditions = with_condition(status.conditions, condition, format_time(second * SECOND))
+    return replace(status, phase=phase, conditions=conditions)
 
 
 def is_to_fail(meta: ObjectMeta) -> bool:
