@@ -22,6 +22,7 @@ from bayplan.apiserver.storage.entries import Document
 from bayplan.controllers.ownership import controller_reference
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store import ApiError, Deletion, NotFound, Store
@@ -94,6 +95,9 @@ class ProjectedStore(Store):
     def load(self, objects: Iterable[Object], now: int) -> None:
         for obj in objects:
             self.create(obj, now)
+
+    def set_status(self, obj: ObjectT, status: Any, now: int) -> ObjectT:
+        return self.update_status(replace(obj, status=status), now)
 
     def _replace(self, obj: ObjectT, half: Callable[[Any, Any, Any], Any], now: int) -> ObjectT:
         meta, subresource = obj.metadata, "status" if half is updated_status else ""

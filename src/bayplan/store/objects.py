@@ -27,7 +27,7 @@ from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.workloads import CronJob
 from bayplan.store import arriving, deleting, pods, updating
 from bayplan.store.content import Content
-from bayplan.store.errors import AlreadyExists, Cause, Forbidden, NotFound
+from bayplan.store.errors import AlreadyExists, Cause, Conflict, Forbidden, NotFound
 from bayplan.store.log import Cursor, WatchEvent, WatchLog
 from bayplan.store.rules import RULES, Kind, KindRules
 from bayplan.store.stamping import generated_name, make_uid
@@ -167,6 +167,22 @@ class Store:
     def update_status(self, obj: ObjectT, now: int) -> ObjectT:
         """Writes the status, and metadata with it; with a resourceVersion only over that version."""
         return self._replace(obj, updating.updated_status, now)
+
+    def set_status(self, obj: ObjectT, status: Any, now: int) -> ObjectT:
+        """Gives an object, the very struct that was read from here, another status; Conflict if it is out of date."""
+        old: Any = obj
+        rules, meta = RULES[type(obj)], old.metadata
+        if self._stored(rules, meta.namespace, meta.name) is not obj:
+            raise Conflict.stale(rules, meta.name)
+        if not rules.has_status:
+            raise NotFound.no_resource()
+        if status == old.status:
+            return obj
+        made = replace(old, metadata=replace(meta), status=status)
+        if rules.kind == "Pod" and status.nominated_node_name:
+            pods.check_status_update(old, made)
+        written: ObjectT = self._write(old, made, rules, now)
+        return written
 
     def _replace(self, obj: ObjectT, half: _Half, now: int) -> ObjectT:
         rules = RULES[type(obj)]

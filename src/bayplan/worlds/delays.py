@@ -51,4 +51,5 @@ class Draws:
         random, jitter = self.random.random, self.latencies.jitter
         if not jitter or not typical:
             return lambda: typical
-        return lambda: int(typical * (1 + jitter * (2 * random() - 1)))
+        middle = float(typical)  # calculating with floats alone is quicker, and gives the same
+        return lambda: int(middle * (1.0 + jitter * (2.0 * random() - 1.0)))
