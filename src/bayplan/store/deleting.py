@@ -138,7 +138,7 @@ def _end_gracefully(pod: Pod, finalizers: list[str], request: Request, now: int)
         finalizers=finalizers,
         generation=meta.generation + 1 if meta.generation else 0,
     )
-    return Outcome(_with_metadata(pod, ending), goes=grace == 0 and not finalizers)
+    return Outcome(replace(pod, metadata=ending), goes=grace == 0 and not finalizers)
 
 
 def _no_less_than_now(seconds: int | None) -> int | None:
@@ -159,6 +159,8 @@ def _marked(meta: ObjectMeta, finalizers: list[str], now: int) -> ObjectMeta:
 
 def _finalizers_for_dependents(meta: ObjectMeta, propagation: str | None, rules: DeletionRules) -> list[str]:
     # Upstream: registry/generic/registry/store.go deletionFinalizersForGarbageCollection (v1.36).
+    if propagation is None and not meta.finalizers and not rules.orphans_by_default:
+        return meta.finalizers
     wanted = _dependents_finalizer(meta, propagation, rules)
     if not wanted and not meta.finalizers:
         return meta.finalizers
