@@ -231,11 +231,10 @@ class Store:
         rules = _rules(kind)
         old = self._stored(rules, namespace, name)
         request = deleting.Request(grace_seconds, uid, resource_version, propagation)
-        outcome = deleting.outcome_of(old, request, rules, now)
-        left = outcome.object
+        left, goes = deleting.outcome_of(old, request, rules, now)
         if left is not old:
             self._commit(MODIFIED, rules, old, left, now)
-        return Deletion(self._remove(left, rules, now) if outcome.goes else left, outcome.goes)
+        return Deletion(self._remove(left, rules, now) if goes else left, goes)
 
     def bind(
         self,
@@ -291,10 +290,10 @@ class Store:
 
     def _add(self, made: ObjectT, rules: KindRules, now: int) -> ObjectT:
         meta = made.metadata
-        version = self.resource_version + 1
+        version = self.log.resource_version + 1
         if not meta.name:
             meta.name = next(self._free_names(meta.generate_name, rules, meta.namespace, version))
-        elif self._content.find(rules.kind, meta.namespace, meta.name) is not None:
+        elif meta.name in self._content.objects[rules.kind].get(meta.namespace, ()):
             raise AlreadyExists.of(rules, meta.name)
         meta.uid = meta.uid or make_uid(rules, meta.namespace, meta.name, version)
         self._commit(ADDED, rules, None, made, now)
@@ -326,8 +325,7 @@ class Store:
 
     def _remove(self, old: Object, rules: KindRules, now: int) -> Object:
         """Watchers see the object as it was last, with the version of its deletion."""
-        last = replace(old)
-        last.metadata = replace(old.metadata)
+        last = replace(old, metadata=replace(old.metadata))
         self._commit(DELETED, rules, old, last, now)
         return last
 
