@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
-from bayplan.admission.priority import PriorityClasses
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.templates import full_document
@@ -60,7 +59,6 @@ class ProjectedStore(Store):
         self._options = WriteOptions(manager, trusted=True)
         self.log = registry.typed.log
         self._content = registry.typed.content
-        self._classes = PriorityClasses(())
         self._on_write = on_write
         self._on_refused = on_refused
 
