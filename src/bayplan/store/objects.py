@@ -173,18 +173,12 @@ class Store:
 
     def set_status(self, obj: ObjectT, status: Any, now: int) -> ObjectT:
         """Gives an object, the very struct that was read from here, another status; Conflict if it is out of date."""
-        old: Any = obj
-        rules, meta = RULES[type(obj)], old.metadata
+        rules, meta = RULES[type(obj)], obj.metadata
         if self._stored(rules, meta.namespace, meta.name) is not obj:
             raise Conflict.stale(rules, meta.name)
         if not rules.has_status:
             raise NotFound.no_resource()
-        if status == old.status:
-            return obj
-        made = replace(old, metadata=replace(meta), status=status)
-        if rules.kind == "Pod" and status.nominated_node_name:
-            pods.check_status_update(old, made)
-        written: ObjectT = self._write(old, made, rules, now)
+        written: ObjectT = self._write(obj, updating.with_status(obj, status), rules, now)
         return written
 
     def _replace(self, obj: ObjectT, half: _Half, now: int) -> ObjectT:

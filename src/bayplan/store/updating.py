@@ -58,20 +58,23 @@ def updated_status(old: Any, new: Any, rules: KindRules) -> Any:
     """The object after a write to its status, with which metadata may come along."""
     if not rules.has_status:
         raise NotFound.no_resource()
-    status, meta = new.status, old.metadata
-    if new.metadata is meta:
-        if status == old.status:
-            return old
-        made = replace(old, metadata=replace(meta), status=status)
-    else:
-        made = replace(old, metadata=_next_metadata(meta, new.metadata, rules), status=status)
-        if isinstance(made, Pod):
-            made.metadata.owner_references = meta.owner_references
-        elif isinstance(made, Deployment):
-            made.metadata.labels = meta.labels
-        if made == old:
-            return old
-    if rules.kind == "Pod" and status.nominated_node_name:
+    if new.metadata is old.metadata:
+        return with_status(old, new.status)
+    made = replace(old, metadata=_next_metadata(old.metadata, new.metadata, rules), status=new.status)
+    if isinstance(made, Pod):
+        made.metadata.owner_references = old.metadata.owner_references
+        check_status_update(old, made)
+    elif isinstance(made, Deployment):
+        made.metadata.labels = old.metadata.labels
+    return old if made == old else made
+
+
+def with_status(old: Any, status: Any) -> Any:
+    """The object with another status and metadata of its own; the object itself where the status says the same."""
+    if status == old.status:
+        return old
+    made = replace(old, metadata=replace(old.metadata), status=status)
+    if isinstance(made, Pod) and status.nominated_node_name:
         check_status_update(old, made)
     return made
 
