@@ -352,7 +352,7 @@ def _first_of(standing: Standing) -> Fits:
     """The node that comes first by what the local plugins say."""
     ranking = standing.ranking
     row = ranking.best()
-    total = standing.ranked_total(row)
+    total = standing.total_in(ranking, row)
     return Fits(row, total + standing.ground.constant, ranking.values, tied_from(total), None, ranking)
 
 

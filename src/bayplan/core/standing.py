@@ -206,9 +206,9 @@ class Standing:
             order[rows] += scaled.weighted(rows) * RANKS
         return Ranking(order)
 
-    def ranked_total(self, row: int) -> int:
+    def total_in(self, ranking: Ranking, row: int) -> int:
         """The total that its place in the ranking stands for: without what all nodes get."""
-        return (self.ranking.values.item(row) + self._ranks.item(row)) // RANKS
+        return (ranking.values.item(row) + self._ranks.item(row)) // RANKS
 
     def order_among(self, rows: RowArray) -> IntArray:
         """(rows,) as in a ranking, when `rows` are the feasible nodes: some of those that pass the local filters."""
