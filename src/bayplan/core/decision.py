@@ -19,8 +19,7 @@ from bayplan.core.ranking import Ranking
 from bayplan.model.structs import Struct
 
 
-@dataclass(slots=True)
-class Fits:
+class Fits(Struct, eq=False):
     """There is a node the pod fits on now. What it says of other nodes holds while the cache stays as it is."""
 
     row: int

@@ -224,6 +224,8 @@ class KeptAnswers:
         Waiting pods are tried again in great numbers, mostly with nothing but such attempts in between. A pod that is
         nominated itself is not like others: it makes room for all but itself.
         """
+        if not self._unschedulable:
+            return None
         known = self._unschedulable.get((pod.priority, pod.preemption_policy))
         if known is None or known[0] != _instant(view) or _is_nominated(pod, view):
             return None
@@ -294,7 +296,13 @@ class KeptAnswers:
 
     def _any_speaks(self, pod: PodInfo, view: View) -> bool:
         """Whether a score plugin that reads the cluster may have something to say now."""
-        return self._at_times is None or any(plugin.speaks(pod, view) for plugin in self._at_times)
+        if self._at_times is None:
+            return True
+        # A generator would take longer than most of these answers.
+        for plugin in self._at_times:  # noqa: SIM110
+            if plugin.speaks(pod, view):
+                return True
+        return False
 
     def _make_room_for(
         self, nominated: tuple[RowArray, RowArray], passed: BoolArray, states: list[State], view: View
@@ -344,8 +352,8 @@ def _first_of(standing: Standing) -> Fits:
     """The node that comes first by what the local plugins say."""
     ranking = standing.ranking
     row = ranking.best()
-    total = standing.ranked_total(row)
-    return Fits(row, total + standing.ground.constant, ranking.values, tied_from(total), ranking=ranking)
+    total = standing.total_in(ranking, row)
+    return Fits(row, total + standing.ground.constant, ranking.values, tied_from(total), None, ranking)
 
 
 def _instant(view: View) -> Instant:

@@ -316,9 +316,11 @@ class Scheduler:
         Extenders take their time; `clock` says when they have answered. Without one that is `now`, too.
         """
         self.cache.objects.now = now
-        self._binding.expire(now)
-        if self._binding.outbox:
-            return Decision("", Outcome.NO_POD, actions=self._binding.take_actions())
+        binding = self._binding
+        if binding.timed:
+            binding.expire(now)
+        if binding.outbox:
+            return Decision("", Outcome.NO_POD, actions=binding.take_actions())
         if released := self.guard.release(now):
             self.queue.activate(released, now)
         queued = self.queue.pop(now)
@@ -336,7 +338,7 @@ class Scheduler:
         if binding.outbox:
             return now
         if not self.queue.resting:  # nothing waits, nearly always in a cluster with room
-            return binding.due_at()
+            return binding.due_at() if binding.timed else None
         return now if self.queue.has_next else self.wake_at()
 
     def wake_at(self) -> int | None:
@@ -362,15 +364,14 @@ class Scheduler:
         if self._on_choice is not None:
             self._on_choice(info, view, choice)
         ended_at = now if clock is None or not profile.extenders else clock()
-        decision = self._follow(choice, queued, info, ended_at)
+        decision = self._follow(choice, queued, info, view, ended_at)
         return decision if ended_at == now else replace(decision, ended_at=ended_at)
 
-    def _follow(self, choice: Choice | CycleError, queued: QueuedPod, info: PodInfo, now: int) -> Decision:
+    def _follow(self, choice: Choice | CycleError, queued: QueuedPod, info: PodInfo, view: View, now: int) -> Decision:
+        if isinstance(choice, Fits):
+            return self._binding.take(queued, self.profiles[info.scheduler_name], view.nodes.names[choice.row], now)
         if isinstance(choice, Unschedulable):
             return self._unschedulable(queued, info, choice, now)
-        if isinstance(choice, Fits):
-            node = self.cache.view().nodes.names[choice.row]
-            return self._binding.take(queued, self.profiles[info.scheduler_name], node, now)
         if isinstance(choice, CycleError):
             return return_failed(self.queue, queued, Status(Code.ERROR, (choice.message,), choice.plugin), "", now)
         return _after(choice.deallocation, info, self._preempt(queued, info, choice, now))

@@ -25,6 +25,8 @@ from bayplan.model.node import Node, Taint
 
 TaintSet = tuple[tuple[str, str, str], ...]
 
+_NOTHING_OFFERED: tuple[frozenset[tuple[str, int]], int] = (frozenset(), 0)
+
 
 @dataclass(slots=True)
 class ImageState:
@@ -42,6 +44,7 @@ class NodeTable(Table):
     #: (nodes, resources) milli-cores and whole units
     allocatable: IntArray = column(np.int64, width=PER_RESOURCE, by_width=True)
     allowed_pods: IntArray = column(np.int64)  # (nodes,)
+    size_ids: IdArray = column(np.int32)  # (nodes,) equal for nodes that offer the same amounts
     #: (nodes, resources) what the pods there ask for
     requested: IntArray = column(np.int64, width=PER_RESOURCE, by_width=True)
     #: (nodes, 2) cpu and memory, with the scheduler's minimum for pods that ask nothing
@@ -58,8 +61,10 @@ class NodeTable(Table):
         self.names: list[str] = []
         self.rows_by_name: dict[str, int] = {}
         self.pod_rows: list[list[int]] = []  # pods of each node, in upstream's order: removal moves the last one in
+        self._sizes: Vocabulary[tuple[frozenset[tuple[str, int]], int]] = Vocabulary()
         self.taint_sets: Vocabulary[TaintSet] = Vocabulary()
         self.feature_sets: Vocabulary[frozenset[str]] = Vocabulary()
+        self._sizes.id(_NOTHING_OFFERED)
         self.taint_sets.id(())
         self.feature_sets.id(frozenset())
         self._looks: dict[int, bytes] = {}  # of rows that are alive: what their columns were made of
@@ -127,6 +132,7 @@ class NodeTable(Table):
         self.order_version += 1
         self.allocatable[row] = 0
         self.allowed_pods[row] = 0
+        self.size_ids[row] = 0
         self.unschedulable[row] = False
         self.taint_set_ids[row] = 0
         self.feature_set_ids[row] = 0
@@ -163,6 +169,7 @@ class NodeTable(Table):
         for resource, amount in zip(ids, amounts.values(), strict=True):
             self.allocatable[row, resource] = amount
         self.allowed_pods[row] = allowed_pods
+        self.size_ids[row] = self._sizes.id((frozenset(amounts.items()), allowed_pods))
 
     def _set_images(self, row: int, node: Node) -> None:
         before = self._facts_of_images(row)

@@ -168,9 +168,10 @@ class SchedulingQueue:
         """The pod takes a node. Call it before the cache takes the pod: a nomination counts there too."""
         queued.enter(PodState.ASSUMED)
         kept = self.nominations.remove(queued.info)
-        if kept != node_name:
+        if kept and kept != node_name:
             self._give_back(queued, kept, now)
-        self._send_next_scout(queued.key, now)
+        if self._scouts:
+            self._send_next_scout(queued.key, now)
 
     def done(self, queued: QueuedPod) -> None:
         """Nothing more is recorded for the pod: it goes on to be bound."""
