@@ -17,6 +17,7 @@ from bayplan.core.one_row import Moving, OneRowAnswers
 from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object
 from bayplan.testing.builders import node, pod
+from bayplan.testing.pods import PodBuilder
 
 PROFILE = default_profile()
 
@@ -78,6 +79,27 @@ def test_any_difference_in_amounts_makes_another_state(asked: Asked, other: list
     found = [answers.about(cache.view(), row) for row in rows]
     assert asked.rows == rows
     assert found == [answers_of(asked, cache, info).about(cache.view(), row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("here", "there"),
+    [
+        ([pod("a").cpu("200m").memory("400Mi")], [pod(name).cpu("100m").memory("200Mi") for name in "bc"]),
+        ([pod("a").cpu("100m").memory("200Mi")], [pod("b")]),
+        ([pod("a").cpu(0).memory(0)], [pod("b")]),
+    ],
+    ids=["number of pods", "what they ask for", "what they are supposed to take"],
+)
+def test_each_amount_counts_by_itself(asked: Asked, here: list[PodBuilder], there: list[PodBuilder]) -> None:
+    """All other amounts on the two nodes are the same."""
+    nodes = [node(name).capacity(cpu=4, memory="8Gi", pods=2).obj() for name in ("n0", "n1")]
+    running = [*(made.running("n0").obj() for made in here), *(made.running("n1").obj() for made in there)]
+    cache = cache_of(*nodes, *running)
+    answers = answers_of(asked, cache, cache.info(pod("p").cpu(1).memory("1Gi").obj()))
+    rows = [cache.nodes.rows_by_name[name] for name in ("n0", "n1")]
+    for row in rows:
+        answers.about(cache.view(), row)
+    assert asked.rows == rows
 
 
 def test_a_node_that_grows_is_asked_about_again(asked: Asked) -> None:
