@@ -49,7 +49,8 @@ class Cache:
     def view(self) -> View:
         """The present instant. It is the same object for as long as no column had to move in memory."""
         nodes = self.nodes
-        self._widen()
+        if len(self.resources.values) > self._width:
+            self._widen()
         if self._view is None or self._view.usage.requested is not nodes.requested:
             usage = Usage(nodes.requested, nodes.nonzero_requested, nodes.pod_counts)
             self._view = View(
@@ -181,16 +182,15 @@ class Cache:
         if info.shape.has_pod_affinity:
             self.counters.intern_terms(info.shape)
         row = self.pods.add(pod, info)
-        self._widen()
+        if len(self.resources.values) > self._width:
+            self._widen()
         return row
 
     def _widen(self) -> None:
         """Make room in all tables for resources that somebody was the first to name."""
-        width = len(self.resources.values)
-        if width > self._width:
-            self._width = width
-            self.nodes.widen()
-            self.pods.widen()
+        self._width = len(self.resources.values)
+        self.nodes.widen()
+        self.pods.widen()
 
     def _occupy(self, info: PodInfo, node_row: int) -> None:
         row, shape, cells, on_node = info.row, info.shape, self.pods.cells, self.nodes.pod_rows[node_row]
@@ -222,10 +222,9 @@ class Cache:
         self.counters.on_pod(row, shape, node_row, sign)
         for port in shape.ports:
             self.ports.set(port, node_row, taken=sign > 0)
-        if shape.spec.volumes:
-            attachable = self.pods.attachable_volumes.item(row)
-            if attachable:
-                self.pods.volume_users.on_pod(shape, attachable, node_row, sign)
+        attachable = self.pods.cells.attachable_volumes[row]
+        if attachable:
+            self.pods.volume_users.on_pod(shape, attachable, node_row, sign)
         self.nodes.usage_changes.append(node_row)
 
     def _drop_nomination(self, row: int) -> None:

@@ -37,6 +37,7 @@ class PodCells(NamedTuple):
     terminating: memoryview[int]
     shape_ids: memoryview[int]
     identity_ids: memoryview[int]
+    attachable_volumes: memoryview[int]
 
 
 class _Amounts(NamedTuple):
@@ -81,8 +82,8 @@ class PodTable(Table):
         self._owners: list[str] = []  # what `owner_of` says; "" for a pod that nobody would make again
         self.rows_by_key: dict[str, int] = {}
         self.volume_users = VolumeUsers()
-        #: Rows of pods of which there is more to say than of most: only there anything is written to the columns that
-        #: are not in `cells`, and it is taken back when the pod leaves.
+        #: Rows of pods that are terminating, foreign or resized. What was written because of that is taken back when
+        #: the pod leaves, so that nothing is to be written for all others.
         self._unusual: set[int] = set()
         self._resized: set[int] = set()  # those of them that take something else than their shape says
 
@@ -109,24 +110,23 @@ class PodTable(Table):
         cells.started_at[row] = _start_time(start_time) if start_time else NOT_STARTED
         cells.shape_ids[row] = shape.id
         cells.identity_ids[row] = shape.identity_id
+        cells.attachable_volumes[row] = attachable_count(shape.spec) if shape.spec.volumes else 0
         self._records[row] = amounts.record
         if (
             pod.metadata.deletion_timestamp is not None
-            or shape.spec.volumes
             or (self.own_schedulers is not None and pod.spec.scheduler_name not in self.own_schedulers)
             or not status_agrees(pod)
         ):
-            self._add_unusual(row, pod, shape)
+            self._add_unusual(row, pod)
         return row
 
-    def _add_unusual(self, row: int, pod: Pod, shape: PodShape) -> None:
+    def _add_unusual(self, row: int, pod: Pod) -> None:
         self._unusual.add(row)
         if pod.metadata.deletion_timestamp is not None:
             self.terminating[row] = True
             self.preempted[row] = _preempted_by_scheduler(pod)
         if self.own_schedulers is not None:
             self.foreign[row] = pod.spec.scheduler_name not in self.own_schedulers
-        self.attachable_volumes[row] = attachable_count(shape.spec)
         if not status_agrees(pod):
             self._resized.add(row)
             # A resized pod may hold more than its spec says.
@@ -162,7 +162,6 @@ class PodTable(Table):
         self._unusual.remove(row)
         self._resized.discard(row)
         self.terminating[row] = self.preempted[row] = self.foreign[row] = False
-        self.attachable_volumes[row] = 0
 
     def taken_by(self, row: int, shape: PodShape) -> IntArray:
         """(3 + resources,) what the pod adds to `NodeTable.taken` where it is; to be read only."""
@@ -185,9 +184,11 @@ class PodTable(Table):
         taken[:3] = 1, requests.nonzero_cpu_milli, requests.nonzero_memory_bytes
         for resource, amount in zip(ids, requests.used.values(), strict=True):
             taken[3 + resource] = amount
-        return _Amounts(taken[1:].view(self._records.dtype)[0], taken)
+        return _Amounts(np.void(taken[1:].tobytes()), taken)
 
     def _resize(self) -> None:
+        for name in ("cells", "_records"):  # which would hold the old arrays until all are copied
+            vars(self).pop(name, None)
         super()._resize()
         self.cells = PodCells(*(getattr(self, name).data for name in PodCells._fields))
         self._records = self.amounts.view(np.dtype((np.void, self.amounts.strides[0])))[:, 0]
@@ -201,7 +202,7 @@ def owner_of(meta: ObjectMeta) -> str:
     return f"{kind} {meta.namespace}/{name}"
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=64)  # many pods start in the same second
 def _start_time(text: str) -> int:
     """Times that 64 bits do not hold, before 1678 and after 2262, count as the first or the last that they do."""
     return min(max(parse_time(text), -NOT_STARTED), NOT_STARTED - 1)
