@@ -189,7 +189,7 @@ def pods_by_node(cache: Cache) -> dict[str, list[tuple[Any, ...]]]:
             int(pods.started_at[row]),
             bool(pods.terminating[row]),
             bool(pods.foreign[row]),
-            pods.owners[row],
+            pods.owner(row),
             {name: amount for name, amount in requests.items() if amount},
         )
 

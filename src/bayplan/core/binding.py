@@ -44,6 +44,9 @@ from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE
 
+#: Members of enums are slow to get at, and these are wanted for each pod.
+_BINDING, _BOUND = PodState.BINDING, PodState.BOUND
+
 #: Longest wait that a plugin may ask for at Permit.
 PERMIT_WAIT_MAX_NS = 15 * MINUTE
 
@@ -239,11 +242,11 @@ class Binding:
         del self._on_the_way[way.queued.key]
         self.reservations.confirm(way)
         self.timed.pop(way.queued.key, None)
-        if way.queued.state is not PodState.BOUND:
-            if way.queued.state is not PodState.BINDING:
+        if way.queued.state is not _BOUND:
+            if way.queued.state is not _BINDING:
                 self._queue.done(way.queued)
-                way.queued.enter(PodState.BINDING)
-            way.queued.enter(PodState.BOUND)
+                way.queued.enter(_BINDING)
+            way.queued.enter(_BOUND)
 
     def give_up(self, way: OnTheWay, now: int) -> None:
         """A pod that had a node is being deleted before it was bound."""
@@ -300,7 +303,7 @@ class Binding:
             for plugin in binding.profile.post_bind:
                 self.outbox += plugin.post_bind(binding.queued.info, node)
         if way is not None:
-            way.queued.enter(PodState.BOUND)
+            way.queued.enter(_BOUND)
 
     def _bind_failed(self, way: OnTheWay, answer: BindAnswered, bound: tuple[str, OnTheWay] | None, now: int) -> None:
         if way.binder is not None:

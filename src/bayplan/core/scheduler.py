@@ -150,13 +150,13 @@ class Scheduler:
             self._added(event.new, now)
         elif isinstance(event, ObjectRemoved):
             self._removed(event.old, now)
+        elif isinstance(event, BindAnswered):
+            self._binding.bind_answered(event, now)
         else:
             self._answered(event, now)
 
     def _answered(self, event: Answer, now: int) -> None:
         match event:
-            case BindAnswered():
-                self._binding.bind_answered(event, now)
             case EvictAnswered(_, uid, error):
                 self._evict_answered(uid, error, now)
             case VolumesAnswered():
@@ -227,9 +227,9 @@ class Scheduler:
     # ------------------------------------------------------------------ pods
 
     def _pod_added(self, pod: Pod, now: int) -> None:
-        self.guard.appeared(pod, now)
         if pod.status.phase in FINISHED_PHASES:
             return
+        self.guard.appeared(pod, now)
         if pod.spec.node_name:
             self._runs(None, pod, now)
         elif self._is_ours(pod):
@@ -240,8 +240,7 @@ class Scheduler:
             self._pod_removed(old, now)
             self._pod_added(new, now)
         elif new.status.phase in FINISHED_PHASES:
-            if old.status.phase not in FINISHED_PHASES:  # else that has been taken in already
-                self._pod_removed(old, now)
+            self._pod_removed(old, now)
         elif new.spec.node_name:
             self._runs(old, new, now)
         elif self._is_ours(new):
@@ -250,22 +249,24 @@ class Scheduler:
     def _runs(self, old: Pod | None, pod: Pod, now: int) -> None:
         """The pod has a node, as the API says."""
         key = object_key(pod)
-        if self.cache.stands_on_a_node(key):
-            self._confirm(key, old, pod, now)
+        row = self.cache.row_on_a_node(key)
+        if row is not None:
+            self._confirm(key, row, old, pod, now)
             return
         self.guard.forget(key)
         self.queue.delete(key, now, bound_to=pod.spec.node_name)
         self.cache.add_pod(pod)
         self.queue.move(POD_PLACED, None, pod, now)
 
-    def _confirm(self, key: str, old: Pod | None, pod: Pod, now: int) -> None:
+    def _confirm(self, key: str, row: int, old: Pod | None, pod: Pod, now: int) -> None:
         way = self._binding.find(key, pod.metadata.uid)
-        self.cache.update_pod(pod, old if way is None else way.assumed)
+        self.cache.update_row(row, pod, old if way is None else way.assumed)
         if way is not None:
             self._binding.arrived(way)
-            self.queue.move(POD_PLACED, None, pod, now)
-        elif old is not None and old.spec.node_name:
-            for change in pod_changes(old, pod) if self.queue.anybody_listens else ():
+        if not self.queue.anybody_listens:
+            return
+        if way is None and old is not None and old.spec.node_name:
+            for change in pod_changes(old, pod):
                 self.queue.move(ClusterEvent(EventResource.ASSIGNED_POD, change), old, pod, now)
         else:
             self.queue.move(POD_PLACED, None, pod, now)
@@ -292,18 +293,23 @@ class Scheduler:
             self.queue.move(cluster_event, before, after, now, priority_max=info.priority, except_key=info.key)
 
     def _pod_removed(self, pod: Pod, now: int) -> None:
+        """The pod is gone, or over; there is nothing more to take in of one that was over already."""
+        if pod.status.phase in FINISHED_PHASES:
+            return
         key = object_key(pod)
         way = self._binding.find(key)
+        row = self.cache.row_on_a_node(key)
         if way is not None:
             self._binding.give_up(way, now)
-        elif self.cache.stands_on_a_node(key):
-            self.cache.remove_pod(key)
+        elif row is not None:
+            self.cache.remove_row(row)
             self.queue.move(POD_GONE, pod, None, now)
         else:
             self.guard.forget(key)
             self.queue.delete(key, now)
         self.guard.gone(pod)
-        self._settle_eviction(pod.metadata.uid, now)
+        if self._evictions.is_asked(pod.metadata.uid):
+            self._settle_eviction(pod.metadata.uid, now)
 
     def _is_ours(self, pod: Pod) -> bool:
         return pod.spec.scheduler_name in self.profiles
@@ -413,7 +419,7 @@ class Scheduler:
         evictions = [action for action in prepared if isinstance(action, Evict)]
         pods = view.pods
         return [
-            Victim(eviction.pod.partition("/")[0], eviction.uid, pods.owners[pods.rows_by_key[eviction.pod]])
+            Victim(eviction.pod.partition("/")[0], eviction.uid, pods.owner(pods.rows_by_key[eviction.pod]))
             for eviction in evictions
             if not self._binding.is_waiting(eviction.pod) and not self._evictions.is_asked(eviction.uid)
         ]

@@ -18,7 +18,7 @@ from bayplan.core.columns.labels import NO_LABELS, NodeLabels
 from bayplan.core.columns.masks import MaskCache
 from bayplan.core.columns.node_order import NodeOrder
 from bayplan.core.columns.resources import ResourceVocabulary, allocatable_amounts
-from bayplan.core.columns.table import PER_RESOURCE, Table, column
+from bayplan.core.columns.table import PER_RESOURCE, Table, column, part
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.model.fingerprint import digest
 from bayplan.model.node import Node, Taint
@@ -45,11 +45,13 @@ class NodeTable(Table):
     allocatable: IntArray = column(np.int64, width=PER_RESOURCE, by_width=True)
     allowed_pods: IntArray = column(np.int64)  # (nodes,)
     size_ids: IdArray = column(np.int32)  # (nodes,) equal for nodes that offer the same amounts
-    #: (nodes, resources) what the pods there ask for
-    requested: IntArray = column(np.int64, width=PER_RESOURCE, by_width=True)
+    #: (nodes, 3 + resources) what the pods there take, all that is below in one row
+    taken: IntArray = column(np.int64, width=PER_RESOURCE, more=3, by_width=True)
+    pod_counts: IntArray = part("taken", 0)  # (nodes,)
     #: (nodes, 2) cpu and memory, with the scheduler's minimum for pods that ask nothing
-    nonzero_requested: IntArray = column(np.int64, width=2, by_width=True)
-    pod_counts: IntArray = column(np.int64)  # (nodes,)
+    nonzero_requested: IntArray = part("taken", slice(1, 3))
+    #: (nodes, resources) what the pods there ask for
+    requested: IntArray = part("taken", slice(3, None))
     taint_set_ids: IdArray = column(np.int32)  # (nodes,) ids in `taint_sets`
     feature_set_ids: IdArray = column(np.int32)  # (nodes,) ids in `feature_sets`
 
@@ -157,8 +159,9 @@ class NodeTable(Table):
 
     def release_if_empty(self, row: int) -> None:
         """Free a ghost that nobody stands on."""
-        if not self.alive[row] and not self.pod_rows[row]:
+        if not self.pod_rows[row] and not self.alive[row]:
             del self.rows_by_name[self.names[row]]
+            self._clear_row(row)
             self._free_row(row)
 
     def _set_allocatable(self, row: int, node: Node) -> None:

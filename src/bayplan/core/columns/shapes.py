@@ -164,16 +164,17 @@ def _owner(controller: OwnerReference | None) -> tuple[str, str, str] | None:
 
 def pod_info(pod: Pod, shape: PodShape) -> PodInfo:
     meta, spec = pod.metadata, pod.spec
+    # Without their names, which take time: one is made of every pod that comes.
     return PodInfo(
-        shape=shape,
-        key=f"{meta.namespace}/{meta.name}",
-        name=meta.name,
-        uid=meta.uid,
-        priority=spec.priority or 0,
-        preemption_policy=spec.preemption_policy or "PreemptLowerPriority",
-        scheduler_name=spec.scheduler_name,
-        node_name=spec.node_name,
-        nominated_node_name=pod.status.nominated_node_name,
+        shape,
+        f"{meta.namespace}/{meta.name}",
+        meta.name,
+        meta.uid,
+        spec.priority or 0,
+        spec.preemption_policy or "PreemptLowerPriority",
+        spec.scheduler_name,
+        spec.node_name,
+        pod.status.nominated_node_name,
     )
 
 
