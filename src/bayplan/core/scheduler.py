@@ -319,7 +319,7 @@ class Scheduler:
         self._binding.expire(now)
         if self._binding.outbox:
             return Decision("", Outcome.NO_POD, actions=self._binding.take_actions())
-        if released := self.guard.release(now):
+        if self.guard.withholds and (released := self.guard.release(now)):
             self.queue.activate(released, now)
         queued = self.queue.pop(now)
         if queued is None:
@@ -345,7 +345,8 @@ class Scheduler:
         return min((time for time in times if time is not None), default=None)
 
     def _attempt(self, queued: QueuedPod, now: int, clock: Callable[[], int] | None) -> Decision:
-        self.guard.forget(queued.key)
+        if self.guard.withholds:
+            self.guard.forget(queued.key)
         profile = self.profiles[queued.info.scheduler_name]
         view = self.cache.view()
         info = queued.info
