@@ -253,8 +253,7 @@ class SimulatedWorld:
         earlier = self._idle_conditions.get(action.pod)
         # Where the same is still noted from the last time, the pod has not changed. If it has done so at this instant,
         # and nobody was told yet, this one is planned when that is told.
-        is_repeated = earlier is not None and earlier.action is action
-        if not is_repeated and not self._performer.is_idle(action):
+        if (earlier is None or earlier.action is not action) and not self._performer.is_idle(action):
             self._plan_condition(_Sent(action, arrives, number))
             return
         if earlier is None:

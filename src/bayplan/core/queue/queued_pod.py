@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from bayplan.core.columns.shapes import PodInfo, PodShape
-from bayplan.core.decision import Decision
+from bayplan.core.decision import Decision, Unschedulable
 from bayplan.core.lifecycle import LEGAL_MOVES, PodState, assert_move
 from bayplan.model.pod import Pod
 from bayplan.model.structs import Struct
@@ -61,10 +61,11 @@ class Group(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Gathering:
-    """A group with those who belong to it and are parked, by key in order of arrival."""
+    """A group with those who belong to it and are parked, by key in order of arrival; and what one was told last."""
 
     group: Group
     members: dict[str, QueuedPod] = field(default_factory=dict)
+    refused: Unschedulable | None = None
 
     def takes(self, queued: QueuedPod) -> bool:
         """Whether one that belonged to it, and has not changed since, still does."""
