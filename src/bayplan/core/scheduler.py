@@ -61,7 +61,7 @@ from bayplan.core.queue import PARKED_MAX_NS, SchedulingQueue
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.core.queue.hints import QueueProfile
 from bayplan.core.queue.pod_heap import SortKey
-from bayplan.core.queue.queued_pod import QueuedPod
+from bayplan.core.queue.queued_pod import Gathering, QueuedPod
 from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
@@ -327,7 +327,7 @@ class Scheduler:
             binding.expire(now)
         if binding.outbox:
             return Decision("", Outcome.NO_POD, actions=binding.take_actions())
-        if released := self.guard.release(now):
+        if self.guard.withholds and (released := self.guard.release(now)):
             self.queue.activate(released, now)
         queued = self.queue.pop(now)
         if queued is None:
@@ -353,7 +353,8 @@ class Scheduler:
         return min((time for time in times if time is not None), default=None)
 
     def _attempt(self, queued: QueuedPod, now: int, clock: Callable[[], int] | None) -> Decision:
-        self.guard.forget(queued.key)
+        if self.guard.withholds:
+            self.guard.forget(queued.key)
         profile = self.profiles[queued.info.scheduler_name]
         view = self.cache.view()
         info = queued.info
@@ -362,9 +363,10 @@ class Scheduler:
         kept = self.queue.nominations.node_of(info)
         if kept and kept != info.nominated_node_name:
             info = replace(info, nominated_node_name=kept)
+        gathering = queued.gathering
         choice: Choice | CycleError
         try:
-            choice = self._decider.decide(info, view)
+            choice = self._decider.decide(info, view) if gathering is None else self._try_again(gathering, info, view)
         except CycleError as error:
             choice = error
         if self._on_choice is not None:
@@ -372,6 +374,18 @@ class Scheduler:
         ended_at = now if clock is None or not profile.extenders else clock()
         decision = self._follow(choice, queued, info, view, ended_at)
         return decision if ended_at == now else replace(decision, ended_at=ended_at)
+
+    def _try_again(self, gathering: Gathering, info: PodInfo, view: View) -> Choice:
+        """Those that wait together are tried in a row: what one was told goes for all until something happens."""
+        if info.nominated_node_name or view.nominated or self._stopwatch is not None:
+            return self._decider.decide(info, view)
+        refused = gathering.refused
+        if refused is not None and refused.for_all_at == view.instant:
+            return refused
+        choice = self._decider.decide(info, view)
+        if isinstance(choice, Unschedulable):
+            gathering.refused = choice
+        return choice
 
     def _follow(self, choice: Choice | CycleError, queued: QueuedPod, info: PodInfo, view: View, now: int) -> Decision:
         if isinstance(choice, Fits):

@@ -32,6 +32,8 @@ class Draws:
         self.latencies = latencies
         self.random = Random(seed)
         self.api = self._draws_around(latencies.api_ns)
+        self.skip_api = self.random.random if latencies.jitter and latencies.api_ns else lambda: 0.0
+        """Draws what `api` would, for a time that does not matter."""
         self.eviction = self._draws_around(latencies.eviction_ns)
         self.watch = self._draws_around(latencies.watch_ns)
         self._start = self._draws_around(latencies.pod_start_ns)

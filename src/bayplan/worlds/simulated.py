@@ -246,12 +246,11 @@ class SimulatedWorld:
         """One that says what the pod says already, as most do, is not planned unless the pod changes on its way."""
         now, draws = self.now, self._draws
         arrives, number = now + draws.api(), next(self._sequence)
-        draws.api()  # for an answer that nobody waits for
+        draws.skip_api()  # for an answer that nobody waits for
         earlier = self._idle_conditions.get(action.pod)
         # Where the same is still noted from the last time, the pod has not changed. If it has done so at this instant,
         # and nobody was told yet, this one is planned when that is told.
-        is_repeated = earlier is not None and earlier.action is action
-        if not is_repeated and not self._performer.is_idle(action):
+        if (earlier is None or earlier.action is not action) and not self._performer.is_idle(action):
             self._plan_condition(_Sent(action, arrives, number))
             return
         if earlier is None:

@@ -22,3 +22,11 @@ def test_without_jitter_nothing_is_drawn() -> None:
     draws = Draws(7, Latencies(api_ns=5, jitter=0.0))
     assert [draws.api(), draws.api()] == [5, 5]
     assert draws.random.random() == Random(7).random()
+
+
+@pytest.mark.parametrize("latencies", [Latencies(), Latencies(jitter=0.0), Latencies(api_ns=0)])
+def test_a_time_that_does_not_matter_takes_as_much_from_the_seed_as_one_that_does(latencies: Latencies) -> None:
+    draws, skipping = Draws(7, latencies), Draws(7, latencies)
+    draws.api()
+    skipping.skip_api()
+    assert [draws.random.random(), draws.api()] == [skipping.random.random(), skipping.api()]
