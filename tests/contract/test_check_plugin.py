@@ -391,6 +391,18 @@ class AllowsAThirdOnOneRow(Few):
         return int(view.usage.pod_counts.item(row) >= 3)
 
 
+class LooksAtNamesInSecret(Few):
+    """Says that it sees nothing of nodes but amounts."""
+
+    def sees_amounts_alone(self, state: PodInfo) -> bool:
+        return True
+
+    def score(self, state: PodInfo, view: View, rows: RowArray) -> IntArray:
+        scores = super().score(state, view, rows)
+        scores[np.array(view.nodes.names, dtype=np.str_)[rows] == "n1"] -= 1
+        return scores
+
+
 class JudgesARowByPodsThatLeft(Few):
     """Right in the cluster as it is, but blind to what-if worlds."""
 
@@ -484,6 +496,7 @@ BROKEN = [
     (JudgesARowByPodsThatLeft, "one row", "in a what-if world without the pods of n"),
     (ScoresARowByHowItWas, "one row", ", with the state made before"),
     (ScoresARowInNumPy, "one row", "score_one gives int64, not int"),
+    (LooksAtNamesInSecret, "one row", "are the same, yet it says"),
     (Deaf, "wakes", "is rejected everywhere and fits after"),
     (HardOfHearing, "wakes", "is rejected everywhere and fits after"),
     (PassesAll, "exercised", "it rejected no node"),

@@ -31,7 +31,7 @@ from tests.oracle.changing_clusters import (
 )
 from tests.preempting import default_profile
 
-from bayplan.core import deciding, ranking, scales, standing
+from bayplan.core import deciding, one_row, ranking, scales, standing
 from bayplan.core.cache import Cache
 from bayplan.core.columns import changes, levels
 from bayplan.core.columns.counters import NodeCounts
@@ -189,7 +189,7 @@ def pods_by_node(cache: Cache) -> dict[str, list[tuple[Any, ...]]]:
             int(pods.started_at[row]),
             bool(pods.terminating[row]),
             bool(pods.foreign[row]),
-            pods.owners[row],
+            pods.owner(row),
             {name: amount for name, amount in requests.items() if amount},
         )
 
@@ -306,6 +306,7 @@ def test_little_is_kept(steps: list[Step]) -> None:
         patched.setattr(changes, "LOG_LENGTH_MAX", 4)
         patched.setattr(deciding, "STANDINGS_BYTES_MAX", 2_000)
         patched.setattr(candidates, "FEW_NODES", 1)
+        patched.setattr(one_row, "ANSWERS_MAX", 1)
         play(steps)
 
 

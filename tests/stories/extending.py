@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import socket
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -105,8 +106,7 @@ class BindingWorld(SimulatedWorld):
 
     def _arrive(self, action: Action, spoiled: Spoiled | None, answered: int, now: int) -> None:
         if isinstance(action, Bind) and action.extender:
-            event = self.play.bind(action, now)
-            self._plan(answered, lambda _: self._observe(event))
+            self._plan(answered, partial(self._observe, self.play.bind(action, now)))
         else:
             super()._arrive(action, spoiled, answered, now)
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias, TypeVar
 
-from bayplan.admission.priority import PriorityClasses
 from bayplan.apiserver.registry.options import WriteOptions
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.registry.templates import full_document
@@ -22,6 +21,7 @@ from bayplan.apiserver.storage.entries import Document
 from bayplan.controllers.ownership import controller_reference
 from bayplan.model.kinds import KINDS, Object
 from bayplan.model.pod import Pod
+from bayplan.model.structs import replace
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.store import ApiError, Deletion, NotFound, Store
@@ -59,7 +59,6 @@ class ProjectedStore(Store):
         self._options = WriteOptions(manager, trusted=True)
         self.log = registry.typed.log
         self._content = registry.typed.content
-        self._classes = PriorityClasses(())
         self._on_write = on_write
         self._on_refused = on_refused
 
@@ -94,6 +93,9 @@ class ProjectedStore(Store):
     def load(self, objects: Iterable[Object], now: int) -> None:
         for obj in objects:
             self.create(obj, now)
+
+    def set_status(self, obj: ObjectT, status: Any, now: int) -> ObjectT:
+        return self.update_status(replace(obj, status=status), now)
 
     def _replace(self, obj: ObjectT, half: Callable[[Any, Any, Any], Any], now: int) -> ObjectT:
         meta, subresource = obj.metadata, "status" if half is updated_status else ""

@@ -145,7 +145,7 @@ def is_terminal(pod: Pod) -> bool:
 
 def is_active(pod: Pod) -> bool:
     """Whether its controller still counts on it: neither ended nor being deleted."""
-    return pod.metadata.deletion_timestamp is None and not is_terminal(pod)
+    return pod.metadata.deletion_timestamp is None and pod.status.phase not in FINISHED_PHASES
 
 
 def _file(filed: dict[Key, list[OwnedT]], obj: OwnedT) -> None:

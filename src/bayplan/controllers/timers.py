@@ -81,16 +81,17 @@ class Timers(Generic[KeyT]):
 
     def pop_if_due(self, now: int) -> KeyT | None:
         """Takes out the first key if it is due by now; None if it is not, or there is none."""
-        near = self._near
-        if near and near[0][0] > now:  # whether it was cancelled or not
-            return None
-        at = self.next_at()
-        if at is None or at > now:
-            return None
-        key = heappop(self._near)[2]
-        self._entry_count -= 1
-        del self._live[key]
-        return key
+        while self._near or self._bring_near():
+            first = self._near[0]
+            if first[0] > now:  # whether it was cancelled or not
+                return None
+            heappop(self._near)
+            self._entry_count -= 1
+            key = first[2]
+            if self._live.get(key) is first:
+                del self._live[key]
+                return key
+        return None
 
     def _put(self, entry: tuple[int, int, KeyT]) -> None:
         if entry[0] < self._horizon:

@@ -44,6 +44,9 @@ from bayplan.model.storage import PersistentVolume, PersistentVolumeClaim
 from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE
 
+#: Members of enums are slow to get at, and these are wanted for each pod.
+_BINDING, _BOUND = PodState.BINDING, PodState.BOUND
+
 #: Longest wait that a plugin may ask for at Permit.
 PERMIT_WAIT_MAX_NS = 15 * MINUTE
 
@@ -64,7 +67,8 @@ class Binding:
         self._on_given_back = on_given_back
         self._bind_timeout_ns = bind_timeout_ns
         self._on_the_way: dict[str, OnTheWay] = {}
-        self._timed: dict[str, OnTheWay] = {}  # those of them that wait for permission, volumes or devices
+        self.timed: dict[str, OnTheWay] = {}
+        """Those of them that wait for permission, volumes or devices; to be read only."""
         self._binding: dict[str, tuple[str, OnTheWay]] = {}  # uid -> node and pod, of binds that are not answered
         self.outbox: list[Action] = []
         """What is to be done because of something that was observed; to be read only."""
@@ -82,7 +86,7 @@ class Binding:
 
     def is_waiting(self, key: str) -> bool:
         """Whether the pod waits for permission, volumes or devices, and nobody has been asked to bind it yet."""
-        return key in self._timed
+        return key in self.timed
 
     def unconfirmed(self) -> list[str]:
         """Pods that have a node but are not known to be bound."""
@@ -90,9 +94,9 @@ class Binding:
 
     def due_at(self) -> int | None:
         """When the first of them has waited too long."""
-        if not self._timed:
+        if not self.timed:
             return None
-        times = [way.due_at for way in self._timed.values()]
+        times = [way.due_at for way in self.timed.values()]
         return min((time for time in times if time is not None), default=None)
 
     def take(self, queued: QueuedPod, profile: Profile, node: str, now: int) -> Decision:
@@ -103,13 +107,13 @@ class Binding:
         self._on_the_way[queued.key] = way
         try:
             self._reserve(way, info, now)
-            rejected = self._permit(way, info, now)
+            rejected = self._permit(way, info, now) if profile.permit else None
         except CycleError as error:
             return self._fall_back(way, Status(Code.ERROR, (error.message,), error.plugin), now)
         if rejected is not None:
             return self._fall_back(way, rejected, now)
-        if way.due_at is not None:
-            self._timed[queued.key] = way
+        if way.waits or way.deadline is not None:
+            self.timed[queued.key] = way
         if way.waits:
             queued.enter(PodState.WAITING)
             return Decision(queued.key, Outcome.WAITING, node, actions=self._announcement(way))
@@ -118,8 +122,9 @@ class Binding:
     def _reserve(self, way: OnTheWay, info: PodInfo, now: int) -> None:
         view = self._cache.view()
         changed: list[Object] = []
+        row = view.nodes.rows_by_name[way.node]
         for plugin in way.profile.reserve:
-            changed += plugin.reserve(info, view, view.nodes.rows_by_name[way.node])
+            changed += plugin.reserve(info, view, row)
         if changed:
             self.reservations.take(way, changed)
             if not all(isinstance(obj, ResourceClaim) for obj in changed):
@@ -128,8 +133,6 @@ class Binding:
 
     def _permit(self, way: OnTheWay, info: PodInfo, now: int) -> Status | None:
         """Why the pod may not go on, None if it may; waits are noted on the way."""
-        if not way.profile.permit:
-            return None
         view = self._cache.view()
         for plugin in way.profile.permit:
             answer = plugin.permit(info, view, view.nodes.rows_by_name[way.node])
@@ -147,7 +150,7 @@ class Binding:
         if way.volumes:
             actions = (*self._announcement(way), self.reservations.write(way))
             return Decision(queued.key, Outcome.ASSUMED, way.node, actions=actions)
-        return self._bind_with_devices(way, now)
+        return self._bind(way, now) if queued.info.claims is None else self._bind_with_devices(way, now)
 
     def _bind_with_devices(self, way: OnTheWay, now: int) -> Decision:
         """Bind the pod once its devices are ready; most are at once."""
@@ -157,7 +160,7 @@ class Binding:
             return self._fall_back(way, _failed_devices(problem), now)
         if way.devices is None:
             return self._bind(way, now)
-        self._timed[way.queued.key] = way
+        self.timed[way.queued.key] = way
         note = f"waiting for binding conditions for device on node {way.node}"
         pending = Emit(way.queued.key, way.uid, "Normal", "BindingConditionsPending", "Scheduling", note)
         decision = self._look_at_devices(way, now) or Decision(way.queued.key, Outcome.ASSUMED, way.node)
@@ -192,7 +195,7 @@ class Binding:
             wait.look_at = min(now + LOOK_EVERY_NS, wait.until)
             return None
         way.devices = None
-        del self._timed[way.queued.key]
+        del self.timed[way.queued.key]
         return self._bind(way, now)
 
     def _announcement(self, way: OnTheWay) -> tuple[Action, ...]:
@@ -202,10 +205,12 @@ class Binding:
 
     def _bind(self, way: OnTheWay, now: int) -> Decision:
         """Bind the pod, unless PreBind rejects it at the last moment."""
-        rejected = self._pre_bind(way)
-        if rejected is not None:
-            return self._fall_back(way, rejected, now)
-        way.binder = binder_for(way.profile.extenders, way.queued.info)
+        if way.profile.pre_bind:
+            rejected = self._pre_bind(way)
+            if rejected is not None:
+                return self._fall_back(way, rejected, now)
+        if way.profile.extenders:
+            way.binder = binder_for(way.profile.extenders, way.queued.info)
         return Decision(way.queued.key, Outcome.ASSUMED, way.node, actions=(self._binding_request(way),))
 
     def _binding_request(self, way: OnTheWay) -> Bind:
@@ -220,8 +225,6 @@ class Binding:
 
     def _pre_bind(self, way: OnTheWay) -> Status | None:
         """Why the pod must not be bound, None if it may."""
-        if not way.profile.pre_bind:
-            return None
         view = self._cache.view()
         for plugin in way.profile.pre_bind:
             try:
@@ -238,12 +241,12 @@ class Binding:
         """The API shows the pod on its node: the scheduler is through with it."""
         del self._on_the_way[way.queued.key]
         self.reservations.confirm(way)
-        self._timed.pop(way.queued.key, None)
-        if way.queued.state is not PodState.BOUND:
-            if way.queued.state is not PodState.BINDING:
+        self.timed.pop(way.queued.key, None)
+        if way.queued.state is not _BOUND:
+            if way.queued.state is not _BINDING:
                 self._queue.done(way.queued)
-                way.queued.enter(PodState.BINDING)
-            way.queued.enter(PodState.BOUND)
+                way.queued.enter(_BINDING)
+            way.queued.enter(_BOUND)
 
     def give_up(self, way: OnTheWay, now: int) -> None:
         """A pod that had a node is being deleted before it was bound."""
@@ -255,7 +258,7 @@ class Binding:
 
     def stop(self, eviction: Evict, now: int) -> tuple[Action, ...]:
         """Take its node from a victim that waits for permission or volumes; it is not bound, so nothing is deleted."""
-        way = self._timed[eviction.pod]
+        way = self.timed[eviction.pod]
         if way.waits:
             text = "waiting on permit for pod: preempted"
         else:
@@ -280,7 +283,7 @@ class Binding:
     def _forget(self, way: OnTheWay) -> None:
         """Undo assume and reserve."""
         del self._on_the_way[way.queued.key]
-        self._timed.pop(way.queued.key, None)
+        self.timed.pop(way.queued.key, None)
         if self._cache.stands_on_a_node(way.queued.key):
             self._cache.remove_pod(way.queued.key)
         self.reservations.undo(way)
@@ -300,7 +303,7 @@ class Binding:
             for plugin in binding.profile.post_bind:
                 self.outbox += plugin.post_bind(binding.queued.info, node)
         if way is not None:
-            way.queued.enter(PodState.BOUND)
+            way.queued.enter(_BOUND)
 
     def _bind_failed(self, way: OnTheWay, answer: BindAnswered, bound: tuple[str, OnTheWay] | None, now: int) -> None:
         if way.binder is not None:
@@ -353,7 +356,7 @@ class Binding:
     def look_at_volumes(self, changed: Object, now: int) -> None:
         """Something that pods may wait for, or on, has come, changed or gone."""
         if isinstance(changed, PersistentVolumeClaim | PersistentVolume | Node):
-            for way in list(self._timed.values()):
+            for way in list(self.timed.values()):
                 if way.written and way.claims:
                     self._bind_if_ready(way, now)
 
@@ -365,7 +368,7 @@ class Binding:
         claims = self._cache.objects.claims
         if way.deadline is not None and all(place in claims and is_fully_bound(claims[place]) for place in way.claims):
             way.claims, way.deadline = (), None
-            del self._timed[way.queued.key]
+            del self.timed[way.queued.key]
             self.outbox += self._bind_with_devices(way, now).actions
 
     def _why_in_vain(self, way: OnTheWay) -> str:
@@ -387,9 +390,7 @@ class Binding:
 
     def expire(self, now: int) -> None:
         """Waits that have lasted too long, and those that are looked at from time to time."""
-        if not self._timed:
-            return
-        for way in list(self._timed.values()):
+        for way in list(self.timed.values()):
             if way.devices is not None:
                 if way.devices.look_at <= now:
                     looked = self._look_at_devices(way, now)

@@ -49,7 +49,8 @@ class Cache:
     def view(self) -> View:
         """The present instant. It is the same object for as long as no column had to move in memory."""
         nodes = self.nodes
-        self._widen()
+        if len(self.resources.values) > self._width:
+            self._widen()
         if self._view is None or self._view.usage.requested is not nodes.requested:
             usage = Usage(nodes.requested, nodes.nonzero_requested, nodes.pod_counts)
             self._view = View(
@@ -118,38 +119,50 @@ class Cache:
 
     def update_pod(self, pod: Pod, old: Pod | None = None) -> None:
         """A pod on a node changed. As upstream it takes the last place among the node's pods."""
-        key, pods, nodes = object_key(pod), self.pods, self.nodes
-        row = pods.rows_by_key[key]
+        self.update_row(self.pods.rows_by_key[object_key(pod)], pod, old)
+
+    def update_row(self, row: int, pod: Pod, old: Pod | None) -> None:
+        """The same for the pod in that row."""
+        nodes, node_row = self.nodes, self.pods.cells.node_rows[row]
         # Most changes are of the status: then the shape is what it was, and need not be worked out.
-        shape = self._shape_in(row) if old is not None and _same_shape(old, pod) else self._shape_of(pod)
-        node_row = pods.node_rows.item(row)
-        if nodes.names[node_row] != pod.spec.node_name or not pods.refresh(row, pod, shape):
-            self.remove_pod(key)
-            self.add_pod(pod, info=pod_info(pod, shape))
+        shape = None if old is not None and _same_shape(old, pod) else self._shape_of(pod)
+        is_as_before = nodes.names[node_row] == pod.spec.node_name and (shape is None or shape is self._shape_in(row))
+        if is_as_before and self.pods.refresh(row, pod):
+            self._move_last(row, node_row)
+            nodes.importance_changes.append(node_row)
             return
-        self._move_last(row, node_row)
-        nodes.importance_changes.append(node_row)
+        shape = shape or self._shape_in(row)
+        self.remove_row(row)
+        self.add_pod(pod, info=pod_info(pod, shape))
 
     def _shape_in(self, pod_row: int) -> PodShape:
-        return self.shapes.shapes[self.pods.shape_ids.item(pod_row)]
+        return self.shapes.shapes[self.pods.cells.shape_ids[pod_row]]
 
     def _move_last(self, row: int, node_row: int) -> None:
         on_node = self.nodes.pod_rows[node_row]
-        place, last = self.pods.slots.item(row), on_node[-1]
+        last = on_node[-1]
         if last == row:
             return
+        slots = self.pods.cells.slots
+        place = slots[row]
         on_node[place], on_node[-1] = last, row
-        self.pods.slots[last], self.pods.slots[row] = place, len(on_node) - 1
+        slots[last], slots[row] = place, len(on_node) - 1
+
+    def row_on_a_node(self, key: str) -> int | None:
+        """The row of the pod if it is on a node; a nominated pod is known here too, but stands nowhere."""
+        row = self.pods.rows_by_key.get(key)
+        return None if row is None or self.pods.cells.node_rows[row] == ABSENT else row
 
     def stands_on_a_node(self, key: str) -> bool:
-        """Whether the pod is on a node; a nominated pod is known here too, but stands nowhere."""
-        row = self.pods.rows_by_key.get(key)
-        return row is not None and self.pods.node_rows.item(row) != ABSENT
+        return self.row_on_a_node(key) is not None
 
     def remove_pod(self, key: str) -> None:
         """The pod is gone from its node, or its nomination ended."""
-        row = self.pods.rows_by_key[key]
-        node_row = int(self.pods.node_rows[row])
+        self.remove_row(self.pods.rows_by_key[key])
+
+    def remove_row(self, row: int) -> None:
+        """The same for the pod in that row."""
+        node_row = self.pods.cells.node_rows[row]
         if node_row != ABSENT:
             self._vacate(row, node_row)
         else:
@@ -160,61 +173,59 @@ class Cache:
         """A pending pod that waits for room on a node."""
         info = self.info(pod)
         info.row = self._enter(pod, info)
+        self.pods.cells.slots[info.row] = 0
         self.nominated.put(info.row, node_name)
         self._nominations_changed(node_name)
         return info
 
     def _enter(self, pod: Pod, info: PodInfo) -> int:
-        self.counters.intern_terms(info.shape)
+        if info.shape.has_pod_affinity:
+            self.counters.intern_terms(info.shape)
         row = self.pods.add(pod, info)
-        self._widen()
+        if len(self.resources.values) > self._width:
+            self._widen()
         return row
 
     def _widen(self) -> None:
         """Make room in all tables for resources that somebody was the first to name."""
-        width = len(self.resources.values)
-        if width > self._width:
-            self._width = width
-            self.nodes.widen()
-            self.pods.widen()
+        self._width = len(self.resources.values)
+        self.nodes.widen()
+        self.pods.widen()
 
     def _occupy(self, info: PodInfo, node_row: int) -> None:
-        nodes, pods, row = self.nodes, self.pods, info.row
-        pods.node_rows[row] = node_row
-        pods.slots[row] = len(nodes.pod_rows[node_row])
-        nodes.pod_rows[node_row].append(row)
-        self._account(row, node_row, +1)
-        for port in info.shape.ports:
-            self.ports.set(port, node_row, taken=True)
+        row, shape, cells, on_node = info.row, info.shape, self.pods.cells, self.nodes.pod_rows[node_row]
+        cells.node_rows[row] = node_row
+        cells.slots[row] = len(on_node)
+        on_node.append(row)
+        taken = self.nodes.taken[node_row]  # a view
+        taken += self.pods.taken_by(row, shape)
+        self._account(row, shape, node_row, +1)
 
     def _vacate(self, row: int, node_row: int) -> None:
-        nodes = self.nodes
+        nodes, shape = self.nodes, self._shape_in(row)
         on_node = nodes.pod_rows[node_row]
         # The last pod takes the freed place: the order decides between victims that are otherwise equal.
-        place, last = int(self.pods.slots[row]), on_node.pop()
+        last = on_node.pop()
         if last != row:
+            slots = self.pods.cells.slots
+            place = slots[row]
             on_node[place] = last
-            self.pods.slots[last] = place
-        self._account(row, node_row, -1)
-        for port in self.shapes.shapes[self.pods.shape_ids[row]].ports:
-            self.ports.set(port, node_row, taken=False)
-        nodes.release_if_empty(node_row)
+            slots[last] = place
+        taken = nodes.taken[node_row]  # a view
+        taken -= self.pods.taken_by(row, shape)
+        self._account(row, shape, node_row, -1)
+        if not on_node:
+            nodes.release_if_empty(node_row)
 
-    def _account(self, row: int, node_row: int, sign: int) -> None:
-        nodes, pods = self.nodes, self.pods
-        requested, nonzero_requested = nodes.requested[node_row], nodes.nonzero_requested[node_row]  # views
-        if sign > 0:
-            requested += pods.requests[row]
-            nonzero_requested += pods.nonzero_requests[row]
-        else:
-            requested -= pods.requests[row]
-            nonzero_requested -= pods.nonzero_requests[row]
-        nodes.pod_counts[node_row] += sign
-        self.counters.on_pod(row, node_row, sign)
-        attachable = pods.attachable_volumes.item(row)
+    def _account(self, row: int, shape: PodShape, node_row: int, sign: int) -> None:
+        """Count a pod that came or left wherever it counts but in sums."""
+        self.counters.on_pod(row, shape, node_row, sign)
+        for port in shape.ports:
+            self.ports.set(port, node_row, taken=sign > 0)
+        attachable = self.pods.cells.attachable_volumes[row]
         if attachable:
-            pods.volume_users.on_pod(self.shapes.shapes[pods.shape_ids[row]], attachable, node_row, sign)
-        nodes.usage_changes.append(node_row)
+            self.pods.volume_users.on_pod(shape, attachable, node_row, sign)
+        self.nodes.usage_changes.append(node_row)
 
     def _drop_nomination(self, row: int) -> None:
         node_name = self.nominated.drop(row)

@@ -19,8 +19,7 @@ from bayplan.core.ranking import Ranking
 from bayplan.model.structs import Struct
 
 
-@dataclass(slots=True)
-class Fits:
+class Fits(Struct, eq=False):
     """There is a node the pod fits on now. What it says of other nodes holds while the cache stays as it is."""
 
     row: int
@@ -50,7 +49,8 @@ class _NothingFits:
     def diagnosis(self) -> Diagnosis:
         """Why nothing fits. It must be asked for once before the cache changes."""
         if self._diagnosis is None:
-            self._diagnosis = self.diagnose()
+            made = self._diagnosis = self.diagnose()
+            self.diagnose = lambda: made  # what it was made from takes room, and the choice may be kept for long
         return self._diagnosis
 
 
@@ -73,6 +73,8 @@ class Unschedulable(_NothingFits):
     """Nothing fits, and preemption does not help."""
 
     keeps_nomination: bool = False  # preemption did not look: an earlier nomination stands
+    #: The instant at which it goes for all pods of that shape, priority and policy that have no nomination; -1: none.
+    for_all_at: int = -1
 
 
 Choice: TypeAlias = Fits | NeedsPreemption | Unschedulable

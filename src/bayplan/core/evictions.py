@@ -13,9 +13,8 @@ class Evictions:
     def __init__(self) -> None:
         self._waiting: dict[str, list[str]] = {}  # victim uid -> preemptors, in order of asking
         self._outstanding: dict[str, int] = {}  # preemptor -> evictions it waits for
-
-    def is_preempting(self, preemptor: str) -> bool:
-        return preemptor in self._outstanding
+        self.is_preempting = self._outstanding.__contains__
+        """Whether a preemptor waits for evictions; asked each time that any pod comes into the queue."""
 
     def is_asked(self, victim_uid: str) -> bool:
         """Whether somebody waits for the victim already."""

@@ -31,16 +31,11 @@ def return_unschedulable(
     queue.return_failed(queued, rejectors, (), now)
     queue.nominate(queued, nominated, now)
     refusal = queued.refusal
-    if refusal is None or not _says(refusal, message, nominated):
+    # All else that the pod is told is its own name and uid.
+    if refusal is None or queued.nominated_in_refusal != nominated or refusal.message != message:
         refusal = queued.refusal = _decision(queued, Outcome.UNSCHEDULABLE, "", message, nominated)
+        queued.nominated_in_refusal = nominated
     return refusal
-
-
-def _says(refusal: Decision, message: str, nominated: str | None) -> bool:
-    """Whether it is what the pod would be told now: all else in it is the pod's name and uid."""
-    condition = refusal.actions[-1]
-    assert isinstance(condition, SetCondition)
-    return condition.message == message and condition.nominated_node == nominated
 
 
 def return_failed(queue: SchedulingQueue, queued: QueuedPod, status: Status, node: str, now: int) -> Decision:

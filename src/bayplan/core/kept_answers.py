@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 
@@ -37,9 +36,6 @@ from bayplan.core.preemption.post_filter import DEFAULT_PREEMPTION, PostFilterRe
 from bayplan.core.scoring import final_scores
 from bayplan.core.snapshot import View
 from bayplan.core.standing import RANKS, Standing, tied_from
-
-#: How far each log of changes has come: as long as no number grows, everything is as it was.
-Instant: TypeAlias = tuple[int, int, int, int]
 
 
 def choice_of(found: Attempt, view: View, start: int = 0) -> Choice:
@@ -181,7 +177,7 @@ class KeptAnswers:
         self._at_times = selective if len(selective) == len(self._later_scorers) else None
         self._grouping = GroupedScores(profile)
         self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
-        self._unschedulable: dict[tuple[int, str], tuple[Instant, Unschedulable]] = {}  # by priority and policy
+        self._unschedulable: dict[tuple[int, str], Unschedulable] = {}  # by priority and policy
 
     def follow(self, view: View) -> bool:
         return self.local.follow(view)
@@ -224,15 +220,18 @@ class KeptAnswers:
         Waiting pods are tried again in great numbers, mostly with nothing but such attempts in between. A pod that is
         nominated itself is not like others: it makes room for all but itself.
         """
-        known = self._unschedulable.get((pod.priority, pod.preemption_policy))
-        if known is None or known[0] != _instant(view) or _is_nominated(pod, view):
+        if not self._unschedulable:
             return None
-        return known[1]
+        known = self._unschedulable.get((pod.priority, pod.preemption_policy))
+        if known is None or known.for_all_at != view.instant or _is_nominated(pod, view):
+            return None
+        return known
 
     def _remember(self, pod: PodInfo, view: View, choice: Choice) -> Choice:
         """Keep the answer: filters that are local, or foresee what they say, see nothing of a pod but its shape."""
         if isinstance(choice, Unschedulable) and not _is_nominated(pod, view):
-            self._unschedulable[pod.priority, pod.preemption_policy] = (_instant(view), choice)
+            choice.for_all_at = view.instant
+            self._unschedulable[pod.priority, pod.preemption_policy] = choice
         return choice
 
     def _later_states(self, pod: PodInfo, view: View) -> list[State] | None:
@@ -294,7 +293,13 @@ class KeptAnswers:
 
     def _any_speaks(self, pod: PodInfo, view: View) -> bool:
         """Whether a score plugin that reads the cluster may have something to say now."""
-        return self._at_times is None or any(plugin.speaks(pod, view) for plugin in self._at_times)
+        if self._at_times is None:
+            return True
+        # A generator would take longer than most of these answers.
+        for plugin in self._at_times:  # noqa: SIM110
+            if plugin.speaks(pod, view):
+                return True
+        return False
 
     def _make_room_for(
         self, nominated: tuple[RowArray, RowArray], passed: BoolArray, states: list[State], view: View
@@ -344,18 +349,8 @@ def _first_of(standing: Standing) -> Fits:
     """The node that comes first by what the local plugins say."""
     ranking = standing.ranking
     row = ranking.best()
-    total = standing.ranked_total(row)
-    return Fits(row, total + standing.ground.constant, ranking.values, tied_from(total), ranking=ranking)
-
-
-def _instant(view: View) -> Instant:
-    nodes = view.nodes
-    return (
-        nodes.spec_changes.position,
-        nodes.usage_changes.position,
-        nodes.importance_changes.position,
-        view.objects.version,
-    )
+    total = standing.total_in(ranking, row)
+    return Fits(row, total + standing.ground.constant, ranking.values, tied_from(total), None, ranking)
 
 
 def _is_nominated(pod: PodInfo, view: View) -> bool:

@@ -29,6 +29,8 @@ class Ranking:
     def best(self) -> int:
         """The row with the highest value."""
         values, bounds = self.values, self._bounds
+        if len(bounds) == 1:
+            return int(values.argmax())
         while True:
             block = int(bounds.argmax())
             start = block << BLOCK_BITS

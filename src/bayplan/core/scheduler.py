@@ -61,7 +61,7 @@ from bayplan.core.queue import PARKED_MAX_NS, SchedulingQueue
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.core.queue.hints import QueueProfile
 from bayplan.core.queue.pod_heap import SortKey
-from bayplan.core.queue.queued_pod import QueuedPod
+from bayplan.core.queue.queued_pod import Gathering, QueuedPod
 from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
@@ -150,13 +150,13 @@ class Scheduler:
             self._added(event.new, now)
         elif isinstance(event, ObjectRemoved):
             self._removed(event.old, now)
+        elif isinstance(event, BindAnswered):
+            self._binding.bind_answered(event, now)
         else:
             self._answered(event, now)
 
     def _answered(self, event: Answer, now: int) -> None:
         match event:
-            case BindAnswered():
-                self._binding.bind_answered(event, now)
             case EvictAnswered(_, uid, error):
                 self._evict_answered(uid, error, now)
             case VolumesAnswered():
@@ -227,9 +227,9 @@ class Scheduler:
     # ------------------------------------------------------------------ pods
 
     def _pod_added(self, pod: Pod, now: int) -> None:
-        self.guard.appeared(pod, now)
         if pod.status.phase in FINISHED_PHASES:
             return
+        self.guard.appeared(pod, now)
         if pod.spec.node_name:
             self._runs(None, pod, now)
         elif self._is_ours(pod):
@@ -240,8 +240,7 @@ class Scheduler:
             self._pod_removed(old, now)
             self._pod_added(new, now)
         elif new.status.phase in FINISHED_PHASES:
-            if old.status.phase not in FINISHED_PHASES:  # else that has been taken in already
-                self._pod_removed(old, now)
+            self._pod_removed(old, now)
         elif new.spec.node_name:
             self._runs(old, new, now)
         elif self._is_ours(new):
@@ -250,22 +249,24 @@ class Scheduler:
     def _runs(self, old: Pod | None, pod: Pod, now: int) -> None:
         """The pod has a node, as the API says."""
         key = object_key(pod)
-        if self.cache.stands_on_a_node(key):
-            self._confirm(key, old, pod, now)
+        row = self.cache.row_on_a_node(key)
+        if row is not None:
+            self._confirm(key, row, old, pod, now)
             return
         self.guard.forget(key)
         self.queue.delete(key, now, bound_to=pod.spec.node_name)
         self.cache.add_pod(pod)
         self.queue.move(POD_PLACED, None, pod, now)
 
-    def _confirm(self, key: str, old: Pod | None, pod: Pod, now: int) -> None:
+    def _confirm(self, key: str, row: int, old: Pod | None, pod: Pod, now: int) -> None:
         way = self._binding.find(key, pod.metadata.uid)
-        self.cache.update_pod(pod, old if way is None else way.assumed)
+        self.cache.update_row(row, pod, old if way is None else way.assumed)
         if way is not None:
             self._binding.arrived(way)
-            self.queue.move(POD_PLACED, None, pod, now)
-        elif old is not None and old.spec.node_name:
-            for change in pod_changes(old, pod) if self.queue.anybody_listens else ():
+        if not self.queue.anybody_listens:
+            return
+        if way is None and old is not None and old.spec.node_name:
+            for change in pod_changes(old, pod):
                 self.queue.move(ClusterEvent(EventResource.ASSIGNED_POD, change), old, pod, now)
         else:
             self.queue.move(POD_PLACED, None, pod, now)
@@ -292,18 +293,23 @@ class Scheduler:
             self.queue.move(cluster_event, before, after, now, priority_max=info.priority, except_key=info.key)
 
     def _pod_removed(self, pod: Pod, now: int) -> None:
+        """The pod is gone, or over; there is nothing more to take in of one that was over already."""
+        if pod.status.phase in FINISHED_PHASES:
+            return
         key = object_key(pod)
         way = self._binding.find(key)
+        row = self.cache.row_on_a_node(key)
         if way is not None:
             self._binding.give_up(way, now)
-        elif self.cache.stands_on_a_node(key):
-            self.cache.remove_pod(key)
+        elif row is not None:
+            self.cache.remove_row(row)
             self.queue.move(POD_GONE, pod, None, now)
         else:
             self.guard.forget(key)
             self.queue.delete(key, now)
         self.guard.gone(pod)
-        self._settle_eviction(pod.metadata.uid, now)
+        if self._evictions.is_asked(pod.metadata.uid):
+            self._settle_eviction(pod.metadata.uid, now)
 
     def _is_ours(self, pod: Pod) -> bool:
         return pod.spec.scheduler_name in self.profiles
@@ -316,10 +322,12 @@ class Scheduler:
         Extenders take their time; `clock` says when they have answered. Without one that is `now`, too.
         """
         self.cache.objects.now = now
-        self._binding.expire(now)
-        if self._binding.outbox:
-            return Decision("", Outcome.NO_POD, actions=self._binding.take_actions())
-        if released := self.guard.release(now):
+        binding = self._binding
+        if binding.timed:
+            binding.expire(now)
+        if binding.outbox:
+            return Decision("", Outcome.NO_POD, actions=binding.take_actions())
+        if self.guard.withholds and (released := self.guard.release(now)):
             self.queue.activate(released, now)
         queued = self.queue.pop(now)
         if queued is None:
@@ -336,7 +344,7 @@ class Scheduler:
         if binding.outbox:
             return now
         if not self.queue.resting:  # nothing waits, nearly always in a cluster with room
-            return binding.due_at()
+            return binding.due_at() if binding.timed else None
         return now if self.queue.has_next else self.wake_at()
 
     def wake_at(self) -> int | None:
@@ -345,7 +353,8 @@ class Scheduler:
         return min((time for time in times if time is not None), default=None)
 
     def _attempt(self, queued: QueuedPod, now: int, clock: Callable[[], int] | None) -> Decision:
-        self.guard.forget(queued.key)
+        if self.guard.withholds:
+            self.guard.forget(queued.key)
         profile = self.profiles[queued.info.scheduler_name]
         view = self.cache.view()
         info = queued.info
@@ -354,23 +363,35 @@ class Scheduler:
         kept = self.queue.nominations.node_of(info)
         if kept and kept != info.nominated_node_name:
             info = replace(info, nominated_node_name=kept)
+        gathering = queued.gathering
         choice: Choice | CycleError
         try:
-            choice = self._decider.decide(info, view)
+            choice = self._decider.decide(info, view) if gathering is None else self._try_again(gathering, info, view)
         except CycleError as error:
             choice = error
         if self._on_choice is not None:
             self._on_choice(info, view, choice)
         ended_at = now if clock is None or not profile.extenders else clock()
-        decision = self._follow(choice, queued, info, ended_at)
+        decision = self._follow(choice, queued, info, view, ended_at)
         return decision if ended_at == now else replace(decision, ended_at=ended_at)
 
-    def _follow(self, choice: Choice | CycleError, queued: QueuedPod, info: PodInfo, now: int) -> Decision:
+    def _try_again(self, gathering: Gathering, info: PodInfo, view: View) -> Choice:
+        """Those that wait together are tried in a row: what one was told goes for all until something happens."""
+        if info.nominated_node_name or view.nominated or self._stopwatch is not None:
+            return self._decider.decide(info, view)
+        refused = gathering.refused
+        if refused is not None and refused.for_all_at == view.instant:
+            return refused
+        choice = self._decider.decide(info, view)
+        if isinstance(choice, Unschedulable):
+            gathering.refused = choice
+        return choice
+
+    def _follow(self, choice: Choice | CycleError, queued: QueuedPod, info: PodInfo, view: View, now: int) -> Decision:
+        if isinstance(choice, Fits):
+            return self._binding.take(queued, self.profiles[info.scheduler_name], view.nodes.names[choice.row], now)
         if isinstance(choice, Unschedulable):
             return self._unschedulable(queued, info, choice, now)
-        if isinstance(choice, Fits):
-            node = self.cache.view().nodes.names[choice.row]
-            return self._binding.take(queued, self.profiles[info.scheduler_name], node, now)
         if isinstance(choice, CycleError):
             return return_failed(self.queue, queued, Status(Code.ERROR, (choice.message,), choice.plugin), "", now)
         return _after(choice.deallocation, info, self._preempt(queued, info, choice, now))
@@ -412,7 +433,7 @@ class Scheduler:
         evictions = [action for action in prepared if isinstance(action, Evict)]
         pods = view.pods
         return [
-            Victim(eviction.pod.partition("/")[0], eviction.uid, pods.owners[pods.rows_by_key[eviction.pod]])
+            Victim(eviction.pod.partition("/")[0], eviction.uid, pods.owner(pods.rows_by_key[eviction.pod]))
             for eviction in evictions
             if not self._binding.is_waiting(eviction.pod) and not self._evictions.is_asked(eviction.uid)
         ]

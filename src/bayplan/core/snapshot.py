@@ -190,6 +190,17 @@ class View:
     #: Of a world in which pods are nominated: what its crowded nodes have left, at least.
     floor: Floor | None = None
 
+    @property
+    def instant(self) -> int:
+        """Grows with every change of nodes, of pods on them and of other objects: while it stays, all is as it was."""
+        nodes = self.nodes
+        return (
+            nodes.spec_changes.position
+            + nodes.usage_changes.position
+            + nodes.importance_changes.position
+            + self.objects.version
+        )
+
     def shape(self, pod_row: int) -> PodShape:
         return self.shapes.shapes[int(self.pods.shape_ids[pod_row])]
 

@@ -9,11 +9,13 @@ back far enough, it is computed anew.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row
+from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, is_what_if, run_filters
 from bayplan.core.framework.contract import SKIP, State
@@ -24,8 +26,8 @@ from bayplan.core.ground import (
     following_scorers,
     local_states,
     sum_of_scores,
-    weighted_one,
 )
+from bayplan.core.one_row import Moving, OneRowAnswers
 from bayplan.core.ranking import Ranking
 from bayplan.core.scales import Scale
 from bayplan.core.snapshot import View
@@ -70,7 +72,7 @@ class Standing:
         # Verdicts.
         self._moving_states = [SKIP] * first_moving + states[first_moving:]
         self._moving = [
-            (position, filters[position], profile.one_row_filters[filters[position].name], state)
+            Moving(position, filters[position], profile.one_row_filters[filters[position].name], state)
             for position, state in enumerate(self._moving_states)
             if state is not SKIP
         ]
@@ -87,6 +89,7 @@ class Standing:
         self._feasible_rows: RowArray | None = None
         # Scores.
         self._following = following_scorers(profile, pod, view)
+        self._of_one_row = OneRowAnswers(profile, self._moving, self._following)
         totals = sum_of_scores(self._following, view, every_row(nodes.count), self.passed)
         if ground.lasting is not None:
             totals += ground.lasting
@@ -114,12 +117,22 @@ class Standing:
             row = log.last
             if not self.ground.settled[row]:
                 self._refresh_one(view, row)
-        elif news:
-            changed = log.since(self._usage_position)
-            if changed is None:
-                return False
-            self._refresh(view, changed)
+        elif news and not self._follow_pods(view, log, news):
+            return False
         self._usage_position = log.position
+        return True
+
+    def _follow_pods(self, view: View, log: ChangeLog, news: int) -> bool:
+        """The same after pods of several nodes have come or gone; `news` is how many."""
+        if news <= FEW_CHANGES:
+            few = log.distinct_since(self._usage_position)
+            if few is not None and len(few) <= FEW_ROWS:
+                self._refresh_few(view, few)
+                return True
+        changed = log.since(self._usage_position)
+        if changed is None:
+            return False
+        self._refresh(view, changed)
         return True
 
     def _follow_nodes(self, view: View) -> bool:
@@ -138,7 +151,11 @@ class Standing:
                 verdicts = ground.verdicts
                 self._take_one(row, verdicts.rejected_by.item(row), verdicts.codes.item(row), passed=False)
                 self._put(row, NOT_FEASIBLE)
-        self._refresh(view, np.concatenate((changed, rows)))
+        changed = np.concatenate((changed, rows))
+        if len(changed) <= FEW_CHANGES and len(few := set(changed.tolist())) <= FEW_ROWS:
+            self._refresh_few(view, few)
+        else:
+            self._refresh(view, changed)
         self._spec_position, self._usage_position = nodes.spec_changes.position, nodes.usage_changes.position
         return True
 
@@ -189,9 +206,9 @@ class Standing:
             order[rows] += scaled.weighted(rows) * RANKS
         return Ranking(order)
 
-    def ranked_total(self, row: int) -> int:
+    def total_in(self, ranking: Ranking, row: int) -> int:
         """The total that its place in the ranking stands for: without what all nodes get."""
-        return (self.ranking.values.item(row) + self._ranks.item(row)) // RANKS
+        return (ranking.values.item(row) + self._ranks.item(row)) // RANKS
 
     def order_among(self, rows: RowArray) -> IntArray:
         """(rows,) as in a ranking, when `rows` are the feasible nodes: some of those that pass the local filters."""
@@ -213,14 +230,16 @@ class Standing:
             more += self.order_among(rows)
         return more
 
+    def _refresh_few(self, view: View, rows: Iterable[int]) -> None:
+        """The same for a few rows, one by one."""
+        settled = self.ground.settled
+        for row in rows:
+            if not settled[row]:
+                self._refresh_one(view, row)
+
     def _refresh(self, view: View, changed: RowArray) -> None:
         """New answers for rows whose pods or node objects changed."""
         settled = self.ground.settled
-        if len(changed) <= FEW_CHANGES and len(few := set(changed.tolist())) <= FEW_ROWS:
-            for row in few:
-                if not settled[row]:
-                    self._refresh_one(view, row)
-            return
         rows: RowArray = changed[~settled[changed]] if self.ground.any_settled else changed
         if not len(rows):
             return
@@ -252,20 +271,16 @@ class Standing:
 
     def _refresh_one(self, view: View, row: int) -> None:
         """The same for a single row, by far the most frequent case, with plain numbers."""
-        rejected_by, code = PASSED, 0
-        for position, _, judge, state in self._moving:
-            code = judge(state, view, row)
-            if code:
-                rejected_by = position
-                break
-        self._take_one(row, rejected_by, code, passed=rejected_by == PASSED)
+        rejected_by, code, total = self._of_one_row.about(view, row)
         if rejected_by != PASSED:
+            self._take_one(row, rejected_by, code, passed=False)
             self._put(row, NOT_FEASIBLE)
             return
+        if not self.passed.item(row):  # else its verdict is what it was
+            self._take_one(row, PASSED, 0, passed=True)
         lasting = self.ground.lasting
-        total = 0 if lasting is None else lasting.item(row)
-        for entry in self._following:
-            total += weighted_one(entry, view, row)
+        if lasting is not None:
+            total += lasting.item(row)
         self._put(row, total * RANKS - self._ranks.item(row))
 
     def _put(self, row: int, value: int) -> None:
@@ -336,7 +351,7 @@ class Standing:
             known.rejected_by[row] = rejected_by
             known.codes[row] = code
             self.version += 1
-        if passed != self.passed[row]:
+        if passed != self.passed.item(row):
             self.passed[row] = passed
             self.passed_count += 1 if passed else -1
             self._feasible_rows = None

@@ -8,6 +8,8 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 #: The content of structs and plain values as bytes; maps count as equal whatever their order.
 fingerprint = _encoder.encode
+#: The same where the order of maps counts, too: who has one can stand for the other to the last byte.
+exact_fingerprint = msgspec.json.Encoder().encode
 
 
 def digest(value: object) -> bytes:

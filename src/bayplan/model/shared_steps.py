@@ -19,15 +19,17 @@ REMEMBERED_MAX = 1_024
 def shared_step(step: Callable[..., PartT]) -> Callable[..., PartT]:
     """The step, giving the very same struct for the very same struct and equal arguments as long as it remembers."""
     # By identity; the struct is kept as well, so that no other can take its place in memory.
-    remembered: dict[tuple[object, ...], tuple[PartT, PartT]] = {}
+    remembered: dict[tuple[int, tuple[object, ...]], tuple[PartT, PartT]] = {}
 
-    def taken(part: PartT, *arguments: str) -> PartT:
-        key = (id(part), *arguments)
-        known = remembered.get(key)
-        if known is None:
+    def taken(part: PartT, *arguments: object) -> PartT:
+        key = id(part), arguments
+        try:
+            return remembered[key][1]
+        except KeyError:
             if len(remembered) >= REMEMBERED_MAX:
                 remembered.clear()
-            known = remembered[key] = (part, step(part, *arguments))
-        return known[1]
+            made = step(part, *arguments)
+            remembered[key] = (part, made)
+            return made
 
     return taken

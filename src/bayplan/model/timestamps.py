@@ -16,6 +16,10 @@ _DAYS_IN_MONTH = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 _DAYS_0000_TO_1970 = 719_528
 _FIRST_SECOND, _LAST_SECOND = -62_167_219_200, 253_402_300_799  # 0000-01-01T00:00:00Z, 9999-12-31T23:59:59Z
 
+# Of the seconds that were asked for: thousands of writes share one, and reading a dict is as cheap as it gets.
+_texts: dict[int, str] = {}
+_TEXTS_MAX = 4_096
+
 
 @lru_cache(maxsize=65_536)
 def parse_time(text: str) -> int:
@@ -66,9 +70,13 @@ def format_time(nanoseconds: int) -> str:
     Years have four digits: what is beyond them is written as the first or last second that has a text.
     """
     second = nanoseconds // SECOND
-    if not _FIRST_SECOND <= second <= _LAST_SECOND:
-        second = _FIRST_SECOND if second < _FIRST_SECOND else _LAST_SECOND
-    return _format_second(second)
+    try:
+        return _texts[second]
+    except KeyError:
+        if len(_texts) >= _TEXTS_MAX:
+            _texts.clear()
+        text = _texts[second] = _format_second(min(max(second, _FIRST_SECOND), _LAST_SECOND))
+        return text
 
 
 def format_micro_time(nanoseconds: int) -> str:
@@ -76,7 +84,6 @@ def format_micro_time(nanoseconds: int) -> str:
     return f"{format_time(nanoseconds)[:-1]}.{nanoseconds // MICROSECOND % 1_000_000:06}Z"
 
 
-@lru_cache(maxsize=4_096)  # thousands of writes share a second
 def _format_second(second: int) -> str:
     days, second_of_day = divmod(second, 24 * 3600)
     hour, rest = divmod(second_of_day, 3600)

@@ -2,12 +2,14 @@
 
 Takes the object, the priority classes and storage classes that stand, and the time; gives a new top struct with
 its own metadata, spec and status, completed by `bayplan.admission`; raises what an API server refuses. Parts
-below those are taken over from the client's object and may be completed in place, always to the same end.
+below those are taken over from the client's object and may be completed in place, always to the same end. Only pods
+with equal specs share one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any, TypeVar
 
 from bayplan.admission.defaults import default_object, default_storage_class, set_storage_class
@@ -15,9 +17,10 @@ from bayplan.admission.priority import PriorityClasses, Refusal, check_classes, 
 from bayplan.admission.stored import is_complete
 from bayplan.admission.time_zones import find_time_zone
 from bayplan.model.cluster import Namespace, NamespaceStatus, PriorityClass
+from bayplan.model.fingerprint import exact_fingerprint
 from bayplan.model.kinds import Object
 from bayplan.model.meta import ObjectMeta
-from bayplan.model.pod import Pod, PodStatus
+from bayplan.model.pod import Pod, PodSpec, PodStatus
 from bayplan.model.policy import PodDisruptionBudget, PodDisruptionBudgetStatus
 from bayplan.model.storage import PersistentVolumeClaim, StorageClass
 from bayplan.model.structs import replace
@@ -33,18 +36,63 @@ from bayplan.store.errors import (
     Invalid,
     field_cause,
 )
-from bayplan.store.pods import start_out
+from bayplan.store.pods import start_gated
 from bayplan.store.rules import RULES, KindRules
 
 ObjectT = TypeVar("ObjectT", bound=Object)
 
 VERSION_ON_CREATE = "resourceVersion should not be set on objects to be created"
 EMPTY_TIME_ZONE = "timeZone must be nil or non-empty string"
+SPECS_MAX = 1_024
+"""How many different specs are remembered."""
 _NEW_STATUS = PodStatus(phase="Pending")  # pods that begin alike share it; gated ones get a condition of their own
 _QUANTITY_FORMAT = "^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$"
 
 
-def arrived(obj: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) -> ObjectT:
+class Arrivals:
+    """What becomes of the specs of new pods while these priority classes stand.
+
+    Pods of a workload come with equal specs: what became of the first becomes of the others, so they share it.
+    """
+
+    def __init__(self, classes: PriorityClasses) -> None:
+        self.classes = classes
+        self._known: dict[bytes, PodSpec] = {}
+
+    def completed(self, pod: Pod) -> PodSpec:
+        """The spec of a new pod with its defaults and its priority; raises what is refused."""
+        given = pod.spec
+        if given.affinity is not None or given.topology_spread_constraints:
+            return self._complete(pod)  # which depends on the pod's labels, too
+        content = exact_fingerprint(given)
+        known = self._known.get(content)
+        if known is None:
+            known = self._complete(pod)
+            if _is_for_good(known):
+                if len(self._known) >= SPECS_MAX:
+                    self._known.clear()
+                self._known[content] = known
+        return known
+
+    def _complete(self, pod: Pod) -> PodSpec:
+        # Admission takes a pod with a node for one that was stored before; here it is new whatever it says.
+        spec = replace(pod.spec, node_name="", tolerations=list(pod.spec.tolerations))
+        new = Pod(metadata=ObjectMeta(labels=pod.metadata.labels), spec=spec)
+        _complete(new)
+        refusals = resolve_priority(new, self.classes)
+        if refusals:
+            raise Forbidden.because(RULES[Pod], pod.metadata.name or pod.metadata.generate_name, refusals[0][1])
+        spec.node_name = pod.spec.node_name
+        return spec
+
+
+def _is_for_good(spec: PodSpec) -> bool:
+    """Whether no part of it becomes something else when a client sends it again as part of another pod's spec."""
+    containers = chain(spec.containers, spec.init_containers)
+    return spec.resources is None and not any(container.ports for container in containers)
+
+
+def arrived(obj: ObjectT, namespace: str, rules: KindRules, arrivals: Arrivals, now: int) -> ObjectT:
     """The object as created: without name or uid yet where the server makes these."""
     meta = obj.metadata
     if not meta.name and not meta.generate_name:
@@ -52,23 +100,23 @@ def arrived(obj: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) 
         raise Invalid.of(rules, "", [cause])
     if meta.resource_version:
         raise InternalError(VERSION_ON_CREATE)
-    made = replace(obj)
-    made.metadata = replace(
+    own = replace(
         meta,
-        namespace=meta.namespace if rules.namespaced else "",
+        namespace=namespace,
         uid="",
-        resource_version="",
-        creation_timestamp=None,
+        creation_timestamp=format_time(now),
         deletion_timestamp=None,
         deletion_grace_period_seconds=None,
         generation=1 if rules.has_generation else meta.generation,
     )
-    if isinstance(made, Pod):
-        _admit_pod(made, classes, now)
-    else:
-        _admit_other(made, rules)
-    made.metadata.creation_timestamp = format_time(now)
-    return made
+    if isinstance(obj, Pod):
+        made = Pod(metadata=own, spec=arrivals.completed(obj), status=_NEW_STATUS)
+        if made.spec.scheduling_gates:
+            start_gated(made, now)
+        return made  # type: ignore[return-value]  # a pod, as the object is one
+    other = replace(obj, metadata=own)
+    _admit_other(other, rules)
+    return other
 
 
 def taken_over(obj: ObjectT, rules: KindRules, classes: PriorityClasses, now: int) -> ObjectT:
@@ -88,21 +136,6 @@ def taken_over(obj: ObjectT, rules: KindRules, classes: PriorityClasses, now: in
         _complete(made)
         resolve_priority(made, classes)
     return made
-
-
-def _admit_pod(pod: Pod, classes: PriorityClasses, now: int) -> None:
-    spec = replace(pod.spec)
-    spec.tolerations = list(spec.tolerations)
-    pod.spec = spec
-    pod.status = PodStatus() if spec.scheduling_gates else _NEW_STATUS
-    # Admission takes a pod with a node for one that was stored before; here it is new whatever it says.
-    node_name, spec.node_name = spec.node_name, ""
-    _complete(pod)
-    refusals = resolve_priority(pod, classes)
-    spec.node_name = node_name
-    if refusals:
-        raise Forbidden.because(RULES[Pod], pod.metadata.name or pod.metadata.generate_name, refusals[0][1])
-    start_out(pod, now)
 
 
 def _complete(pod: Pod) -> None:

@@ -7,11 +7,11 @@ that node or owner. Orders are those of arrival, so that the same changes always
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, TypeAlias
 
 from bayplan.model.kinds import KINDS, Object
-from bayplan.model.meta import OwnerReference
+from bayplan.model.meta import ObjectMeta, OwnerReference
 from bayplan.model.pod import Pod
 from bayplan.model.watch_types import DELETED
 from bayplan.store.log import WatchEvent
@@ -27,7 +27,10 @@ class Content:
     """The stored objects."""
 
     def __init__(self) -> None:
-        self.objects: dict[Kind, dict[str, dict[str, Object]]] = {kind: {} for kind in KINDS}
+        # The one "namespace" of kinds that have none is always there, so that looking into it never fails.
+        self.objects: dict[Kind, dict[str, dict[str, Object]]] = {
+            kind: {} if info.namespaced else {"": {}} for kind, info in KINDS.items()
+        }
         """By kind, which may be said by its struct, too, namespace and name; to be read only."""
         self.objects.update({info.struct: self.objects[kind] for kind, info in KINDS.items()})
         self._counts = dict.fromkeys(KINDS, 0)
@@ -59,59 +62,64 @@ class Content:
 
     def apply(self, change: WatchEvent) -> None:
         """Makes the change; it must follow from what is stored."""
-        kind, old, new = change.kind, change.old, change.new
+        kind = change.kind
+        old: Any = change.old
+        new: Any = change.new
         meta = new.metadata
         by_namespace = self.objects[kind]
         if old is None:
             by_namespace.setdefault(meta.namespace, {})[meta.name] = new
             self._counts[kind] += 1
-            self._index(kind, None, new)
+            if kind == "Pod" and new.spec.node_name:
+                self._index_node(meta, "", new.spec.node_name)
+            if meta.owner_references:
+                self._index_owners(kind, meta, (), meta.owner_references)
         elif change.type != DELETED:
             by_namespace[meta.namespace][meta.name] = new
-            # Most writes are to a status, and leave alone what indices are about.
-            if old.metadata.owner_references is not meta.owner_references or (kind == "Pod" and _moved(old, new)):
-                self._index(kind, old, new)
+            # Most writes are to a status, and share with what was stored all that indices are about.
+            if kind == "Pod" and new.spec is not old.spec:
+                self._index_node(meta, old.spec.node_name, new.spec.node_name)
+            if meta.owner_references is not old.metadata.owner_references:
+                self._index_owners(kind, meta, old.metadata.owner_references, meta.owner_references)
         else:
             objects = by_namespace[meta.namespace]
             del objects[meta.name]
-            if not objects:
+            if not objects and meta.namespace:
                 del by_namespace[meta.namespace]
             self._counts[kind] -= 1
-            self._index(kind, old, None)
+            if kind == "Pod" and old.spec.node_name:
+                self._index_node(meta, old.spec.node_name, "")
+            if old.metadata.owner_references:
+                self._index_owners(kind, meta, old.metadata.owner_references, ())
 
-    def _index(self, kind: str, old: Object | None, new: Object | None) -> None:
-        obj = new or old
-        assert obj is not None
-        key = kind, obj.metadata.namespace, obj.metadata.name
-        if kind == "Pod":
-            _move(self._on_node, key, _node_names(old), _node_names(new))
-        before = old.metadata.owner_references if old is not None else ()
-        after = new.metadata.owner_references if new is not None else ()
-        if before or after:
-            _move(self._owned, key, _uids(before), _uids(after))
+    def _index_node(self, pod: ObjectMeta, before: str, after: str) -> None:
+        if before != after:
+            key = "Pod", pod.namespace, pod.name
+            if before:
+                _strike_out(self._on_node, before, key)
+            if after:
+                self._on_node.setdefault(after, {})[key] = None
 
-
-def _moved(old: Object, new: Object) -> bool:
-    """Whether a pod may be on another node than before; most writes share the spec with what was stored."""
-    return old.spec is not new.spec  # type: ignore[union-attr]  # only asked of pods
-
-
-def _node_names(obj: Object | None) -> Sequence[str]:
-    return (obj.spec.node_name,) if type(obj) is Pod and obj.spec.node_name else ()
+    def _index_owners(
+        self, kind: str, meta: ObjectMeta, before: Sequence[OwnerReference], after: Sequence[OwnerReference]
+    ) -> None:
+        key = kind, meta.namespace, meta.name
+        uids_before, uids_after = _uids(before), _uids(after)
+        for uid in uids_before:
+            if uid not in uids_after:
+                _strike_out(self._owned, uid, key)
+        for uid in uids_after:
+            if uid not in uids_before:
+                self._owned.setdefault(uid, {})[key] = None
 
 
 def _uids(references: Sequence[OwnerReference]) -> dict[str, None]:
     return dict.fromkeys(owner.uid for owner in references)
 
 
-def _move(index: dict[str, dict[Key, None]], key: Key, before: Collection[str], after: Collection[str]) -> None:
-    """Lets the key stand under what comes after and not under what was before."""
-    for heading in before:
-        if heading not in after:
-            del index[heading][key]
-            # An owner or node that has gone must leave nothing behind.
-            if not index[heading]:
-                del index[heading]
-    for heading in after:
-        if heading not in before:
-            index.setdefault(heading, {})[key] = None
+def _strike_out(index: dict[str, dict[Key, None]], heading: str, key: Key) -> None:
+    keys = index[heading]
+    del keys[key]
+    # An owner or node that has gone must leave nothing behind.
+    if not keys:
+        del index[heading]

@@ -8,7 +8,7 @@ in the background is when there is none. Namespaces end when their content has, 
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from bayplan.admission.priority import SYSTEM_CLASSES
 from bayplan.model.cluster import Namespace, NamespaceStatus
@@ -42,11 +42,8 @@ class Request(Struct, frozen=True):
     propagation: str | None = None
 
 
-class Outcome(Struct, frozen=True):
-    """The object as it is to be stored, itself when it stays as it is, and whether it goes thereafter."""
-
-    object: Any
-    goes: bool
+Outcome: TypeAlias = tuple[Any, bool]
+"""The object as it is to be stored, itself when it stays as it is, and whether it goes thereafter."""
 
 
 def outcome_of(obj: Any, request: Request, rules: DeletionRules, now: int) -> Outcome:
@@ -62,8 +59,8 @@ def outcome_of(obj: Any, request: Request, rules: DeletionRules, now: int) -> Ou
     if isinstance(obj, Pod) and meta.deletion_timestamp is None:
         return _end_gracefully(obj, finalizers, request, now)
     if not finalizers:
-        return Outcome(obj, goes=True)
-    return Outcome(_with_metadata(obj, _marked(meta, finalizers, now)), goes=False)
+        return obj, True
+    return _with_metadata(obj, _marked(meta, finalizers, now)), False
 
 
 def may_go(old: ObjectMeta, new: ObjectMeta) -> bool:
@@ -99,9 +96,9 @@ def _check_request(obj: Any, request: Request, rules: DeletionRules) -> None:
 def _mark_namespace(namespace: Namespace, now: int) -> Outcome:
     """A namespace is only marked: it goes when whoever empties it says so."""
     if namespace.metadata.deletion_timestamp is not None:
-        return Outcome(namespace, goes=False)
+        return namespace, False
     meta = replace(namespace.metadata, deletion_timestamp=format_time(now))
-    return Outcome(Namespace(metadata=meta, status=NamespaceStatus(phase="Terminating")), goes=False)
+    return Namespace(metadata=meta, status=NamespaceStatus(phase="Terminating")), False
 
 
 def _shorten(obj: Any, finalizers: list[str], request: Request) -> Outcome:
@@ -110,9 +107,9 @@ def _shorten(obj: Any, finalizers: list[str], request: Request) -> Outcome:
     running = meta.deletion_grace_period_seconds
     assert running is not None
     assert meta.deletion_timestamp is not None
-    grace = _no_less_than_now(request.grace_seconds)
-    if grace is None or grace >= running:
-        return Outcome(obj, goes=False)
+    grace = running if request.grace_seconds is None else _no_less_than_now(request.grace_seconds)
+    if grace >= running:
+        return obj, False
     ends_at = parse_time(meta.deletion_timestamp) + (grace - running) * SECOND
     ending = replace(
         meta,
@@ -120,16 +117,17 @@ def _shorten(obj: Any, finalizers: list[str], request: Request) -> Outcome:
         deletion_grace_period_seconds=grace,
         finalizers=finalizers,
     )
-    return Outcome(_with_metadata(obj, ending), goes=grace == 0 and not finalizers)
+    return _with_metadata(obj, ending), grace == 0 and not finalizers
 
 
 def _end_gracefully(pod: Pod, finalizers: list[str], request: Request, now: int) -> Outcome:
-    grace = _no_less_than_now(request.grace_seconds)
-    if grace is None:
-        grace = _no_less_than_now(pod.spec.termination_grace_period_seconds) or 0
     # Upstream: pkg/registry/core/pod/strategy.go CheckGracefulDelete (v1.36).
     if not pod.spec.node_name or pod.status.phase in FINISHED_PHASES:
         grace = 0
+    elif request.grace_seconds is not None:
+        grace = _no_less_than_now(request.grace_seconds)
+    else:
+        grace = _no_less_than_now(pod.spec.termination_grace_period_seconds or 0)
     meta = pod.metadata
     ending = replace(
         meta,
@@ -138,12 +136,12 @@ def _end_gracefully(pod: Pod, finalizers: list[str], request: Request, now: int)
         finalizers=finalizers,
         generation=meta.generation + 1 if meta.generation else 0,
     )
-    return Outcome(_with_metadata(pod, ending), goes=grace == 0 and not finalizers)
+    return replace(pod, metadata=ending), grace == 0 and not finalizers
 
 
-def _no_less_than_now(seconds: int | None) -> int | None:
+def _no_less_than_now(seconds: int) -> int:
     # A negative period means one second: as short as can be while still being one.
-    return 1 if seconds is not None and seconds < 0 else seconds
+    return 1 if seconds < 0 else seconds
 
 
 def _marked(meta: ObjectMeta, finalizers: list[str], now: int) -> ObjectMeta:
@@ -159,6 +157,8 @@ def _marked(meta: ObjectMeta, finalizers: list[str], now: int) -> ObjectMeta:
 
 def _finalizers_for_dependents(meta: ObjectMeta, propagation: str | None, rules: DeletionRules) -> list[str]:
     # Upstream: registry/generic/registry/store.go deletionFinalizersForGarbageCollection (v1.36).
+    if propagation is None and not meta.finalizers and not rules.orphans_by_default:
+        return meta.finalizers
     wanted = _dependents_finalizer(meta, propagation, rules)
     if not wanted and not meta.finalizers:
         return meta.finalizers

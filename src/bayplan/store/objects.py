@@ -27,7 +27,7 @@ from bayplan.model.well_known import DEFAULT_NAMESPACE
 from bayplan.model.workloads import CronJob
 from bayplan.store import arriving, deleting, pods, updating
 from bayplan.store.content import Content
-from bayplan.store.errors import AlreadyExists, Cause, Forbidden, NotFound
+from bayplan.store.errors import AlreadyExists, Cause, Conflict, Forbidden, NotFound
 from bayplan.store.log import Cursor, WatchEvent, WatchLog
 from bayplan.store.rules import RULES, Kind, KindRules
 from bayplan.store.stamping import generated_name, make_uid
@@ -70,7 +70,7 @@ class Store:
         self.log = WatchLog(log_capacity)
         self._checks_namespaces = checks_namespaces
         self._content = Content()
-        self._classes = PriorityClasses(())
+        self._arrivals = arriving.Arrivals(PriorityClasses(()))
 
     # Reading.
 
@@ -138,11 +138,14 @@ class Store:
     def create(self, obj: ObjectT, now: int) -> ObjectT:
         """Admits a new object; what belongs to the server (uid, times, status) is made anew."""
         rules = RULES[type(obj)]
-        self._check_namespace(obj, rules)
-        made = arriving.arrived(obj, rules, self._classes, now)
-        if isinstance(made, Pod) and made.spec.node_name:
-            labels = self._topology_labels(made.spec.node_name)
-            made.metadata.labels = {**made.metadata.labels, **labels}
+        namespace = _namespace(obj, rules)
+        if rules.namespaced:
+            self._check_namespace(obj, namespace, rules)
+        made = arriving.arrived(obj, namespace, rules, self._arrivals, now)
+        if isinstance(made, Pod):
+            if made.spec.node_name:
+                labels = self._topology_labels(made.spec.node_name)
+                made.metadata.labels = {**made.metadata.labels, **labels}
         elif isinstance(made, PriorityClass):
             arriving.check_class(made, self.list(PriorityClass))
         elif isinstance(made, PersistentVolumeClaim):
@@ -167,6 +170,16 @@ class Store:
     def update_status(self, obj: ObjectT, now: int) -> ObjectT:
         """Writes the status, and metadata with it; with a resourceVersion only over that version."""
         return self._replace(obj, updating.updated_status, now)
+
+    def set_status(self, obj: ObjectT, status: Any, now: int) -> ObjectT:
+        """Gives an object, the very struct that was read from here, another status; Conflict if it is out of date."""
+        rules, meta = RULES[type(obj)], obj.metadata
+        if self._stored(rules, meta.namespace, meta.name) is not obj:
+            raise Conflict.stale(rules, meta.name)
+        if not rules.has_status:
+            raise NotFound.no_resource()
+        written: ObjectT = self._write(obj, updating.with_status(obj, status), rules, now)
+        return written
 
     def _replace(self, obj: ObjectT, half: _Half, now: int) -> ObjectT:
         rules = RULES[type(obj)]
@@ -201,7 +214,8 @@ class Store:
         rules = RULES.get(kind) or _rules(kind)
         old = self._stored(rules, namespace, name)
         new = change(old)
-        updating.check_preconditions(old, new, rules, must_name_version=False)
+        if new.metadata is not old.metadata:
+            updating.check_preconditions(old, new, rules, must_name_version=False)
         return self._write(old, half(old, new, rules), rules, now)
 
     def delete(
@@ -227,11 +241,10 @@ class Store:
         rules = _rules(kind)
         old = self._stored(rules, namespace, name)
         request = deleting.Request(grace_seconds, uid, resource_version, propagation)
-        outcome = deleting.outcome_of(old, request, rules, now)
-        left = outcome.object
+        left, goes = deleting.outcome_of(old, request, rules, now)
         if left is not old:
             self._commit(MODIFIED, rules, old, left, now)
-        return Deletion(self._remove(left, rules, now) if outcome.goes else left, outcome.goes)
+        return Deletion(self._remove(left, rules, now) if goes else left, goes)
 
     def bind(
         self,
@@ -244,9 +257,10 @@ class Store:
         annotations: Mapping[str, str] = MappingProxyType({}),
     ) -> Pod:
         """Assigns the pod to the node, which need not exist; raises Conflict. Any uid will do if "" is given."""
-        pod = self.get(Pod, namespace, name)
+        rules = pods.POD_RULES
+        pod = self._stored(rules, namespace, name)
         made = pods.bound(pod, node_name, uid, self._topology_labels(node_name), annotations, now)
-        self._commit(MODIFIED, pods.POD_RULES, pod, made, now)
+        self._commit(MODIFIED, rules, pod, made, now)
         return made
 
     def finalize_namespace(self, name: str, now: int) -> Deletion:
@@ -263,10 +277,7 @@ class Store:
         except KeyError:
             raise NotFound.of(rules, name) from None
 
-    def _check_namespace(self, obj: Object, rules: KindRules) -> None:
-        if not rules.namespaced:
-            return
-        name = _namespace(obj, rules)
+    def _check_namespace(self, obj: Object, name: str, rules: KindRules) -> None:
         namespace = self.find(Namespace, "", name)
         if namespace is None:
             if self._checks_namespaces:
@@ -283,16 +294,16 @@ class Store:
         was_stored = looks_stored(obj) if isinstance(obj, Pod) else was_created(obj.metadata)
         if was_stored:
             rules = RULES[type(obj)]
-            self._add(arriving.taken_over(obj, rules, self._classes, now), rules, now)
+            self._add(arriving.taken_over(obj, rules, self._arrivals.classes, now), rules, now)
         else:
             self.create(obj, now)
 
     def _add(self, made: ObjectT, rules: KindRules, now: int) -> ObjectT:
         meta = made.metadata
-        version = self.resource_version + 1
+        version = self.log.resource_version + 1
         if not meta.name:
             meta.name = next(self._free_names(meta.generate_name, rules, meta.namespace, version))
-        elif self._content.find(rules.kind, meta.namespace, meta.name) is not None:
+        elif meta.name in self._content.objects[rules.kind].get(meta.namespace, ()):
             raise AlreadyExists.of(rules, meta.name)
         meta.uid = meta.uid or make_uid(rules, meta.namespace, meta.name, version)
         self._commit(ADDED, rules, None, made, now)
@@ -308,7 +319,7 @@ class Store:
     def _write(self, old: Object, made: Any, rules: KindRules, now: int) -> Any:
         if made is old:
             return old
-        if deleting.may_go(old.metadata, made.metadata):
+        if old.metadata.deletion_timestamp is not None and deleting.may_go(old.metadata, made.metadata):
             self._remove(old, rules, now)
             return made
         if rules.kind in _CHECKED_WHEN_CHANGED:
@@ -324,20 +335,20 @@ class Store:
 
     def _remove(self, old: Object, rules: KindRules, now: int) -> Object:
         """Watchers see the object as it was last, with the version of its deletion."""
-        last = replace(old)
-        last.metadata = replace(old.metadata)
+        last = replace(old, metadata=replace(old.metadata))
         self._commit(DELETED, rules, old, last, now)
         return last
 
     def _commit(self, change_type: str, rules: KindRules, old: Object | None, new: Object, now: int) -> None:
         """The one place where anything changes; `new` must have metadata of its own."""
-        version = self.log.resource_version + 1
+        log, kind = self.log, rules.kind
+        version = log.resource_version + 1
         new.metadata.resource_version = str(version)
-        change = WatchEvent(change_type, rules.kind, old, new, version, now)
+        change = WatchEvent(change_type, kind, old, new, version, now)
         self._content.apply(change)
-        if rules.kind == "PriorityClass":
-            self._classes = PriorityClasses(self.list(PriorityClass))
-        self.log.append(change)
+        if kind == "PriorityClass":
+            self._arrivals = arriving.Arrivals(PriorityClasses(self.list(PriorityClass)))
+        log.append(change)
 
 
 def _rules(kind: Kind) -> KindRules:

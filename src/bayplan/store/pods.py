@@ -40,15 +40,13 @@ def added_gate(name: str) -> str:
     return f"only deletion is allowed, but found new scheduling gate '{name}'"
 
 
-def start_out(pod: Pod, now: int) -> None:
-    """Gives a new pod, in place, the condition that says it is gated; raises Invalid when that cannot be."""
-    if not pod.spec.scheduling_gates:
-        return
+def start_gated(pod: Pod, now: int) -> None:
+    """Gives a new pod with gates a status that says so; raises Invalid when it cannot have any."""
     if pod.spec.node_name:
         text = "cannot be set until all schedulingGates have been cleared"
         raise _invalid(pod, [field_cause(FORBIDDEN, "spec.nodeName", text)])
     gated = Condition(type=POD_SCHEDULED, status=FALSE, reason=SCHEDULING_GATED, message=GATED_MESSAGE)
-    pod.status.conditions = with_condition(pod.status.conditions, gated, format_time(now))
+    pod.status = replace(pod.status, conditions=with_condition(pod.status.conditions, gated, format_time(now)))
 
 
 def topology_labels(node: Node | None) -> dict[str, str]:
@@ -56,6 +54,8 @@ def topology_labels(node: Node | None) -> dict[str, str]:
     if node is None:
         return {}
     labels = node.metadata.labels
+    if ZONE not in labels and REGION not in labels:
+        return {}
     return {key: labels[key] for key in TOPOLOGY_LABELS if key in labels}
 
 

@@ -24,8 +24,6 @@ from bayplan.store.rules import KindRules
 def check_preconditions(old: Object, new: Object, rules: KindRules, *, must_name_version: bool) -> None:
     """Raises Conflict when the wish was made for another object or an older version of it."""
     meta, wished = old.metadata, new.metadata
-    if wished is meta:
-        return
     if wished.name != meta.name:
         raise BadRequest(f"the name of the object ({wished.name}) does not match the name on the URL ({meta.name})")
     if wished.namespace and wished.namespace != meta.namespace:
@@ -60,17 +58,25 @@ def updated_status(old: Any, new: Any, rules: KindRules) -> Any:
     """The object after a write to its status, with which metadata may come along."""
     if not rules.has_status:
         raise NotFound.no_resource()
-    if new is old:
-        return old
-    made = replace(old)
-    made.status = new.status
-    made.metadata = _next_metadata(old.metadata, new.metadata, rules)
+    if new.metadata is old.metadata:
+        return with_status(old, new.status)
+    made = replace(old, metadata=_next_metadata(old.metadata, new.metadata, rules), status=new.status)
     if isinstance(made, Pod):
         made.metadata.owner_references = old.metadata.owner_references
         check_status_update(old, made)
     elif isinstance(made, Deployment):
         made.metadata.labels = old.metadata.labels
-    return old if made.status == old.status and made == old else made  # the status is what differs, mostly
+    return old if made == old else made
+
+
+def with_status(old: Any, status: Any) -> Any:
+    """The object with another status and metadata of its own; the object itself where the status says the same."""
+    if status == old.status:
+        return old
+    made = replace(old, metadata=replace(old.metadata), status=status)
+    if isinstance(made, Pod) and status.nominated_node_name:
+        check_status_update(old, made)
+    return made
 
 
 def _next_metadata(old: ObjectMeta, new: ObjectMeta, rules: KindRules) -> ObjectMeta:

@@ -15,7 +15,6 @@ import numpy as np
 from bayplan.core.cache import Cache
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, Rows, row_array
 from bayplan.core.columns.shapes import PodInfo
-from bayplan.core.columns.table import Table
 from bayplan.core.filtering import WhatIf
 from bayplan.core.framework.contract import PreFiltered, Ready, Skip
 from bayplan.core.framework.verdict import SUCCESS, Code, Status
@@ -228,16 +227,15 @@ _TRANSCRIBED = {
 def freeze(cache: Cache) -> None:
     """Make the columns read-only: a plugin that writes into one is stopped there."""
     for table in (cache.nodes, cache.pods):
-        for name, buffer in _columns(table):
-            buffer.flags.writeable = False
-            getattr(table, name).flags.writeable = False
+        for array in table.arrays().values():
+            array.flags.writeable = False
 
 
 def digest(case: Case) -> dict[str, Any]:
     """All of the snapshot that a plugin can see, by part."""
     nodes, pods, objects = case.view.nodes, case.view.pods, case.view.objects
-    parts: dict[str, Any] = {f"nodes.{name}": getattr(nodes, name).tobytes() for name, _ in _columns(nodes)} | {
-        f"pods.{name}": getattr(pods, name).tobytes() for name, _ in _columns(pods)
+    parts: dict[str, Any] = {f"nodes.{name}": column.tobytes() for name, column in nodes.arrays().items()} | {
+        f"pods.{name}": column.tobytes() for name, column in pods.arrays().items()
     }
     kinds = (name for name in objects.__slots__ if isinstance(getattr(objects, name), dict) and name != "remembered")
     return parts | {
@@ -249,7 +247,3 @@ def digest(case: Case) -> dict[str, Any]:
         "objects": {kind: [fingerprint(obj) for obj in getattr(objects, kind).values()] for kind in kinds},
         "the pod": (fingerprint(case.info.spec), dict(case.info.shape.labels), case.info.nominated_node_name),
     }
-
-
-def _columns(table: Table) -> list[tuple[str, Any]]:
-    return list(table._buffers.items())

@@ -4,7 +4,7 @@ Takes a trial (a plugin and a scene) and raises `Breach`. The core asks for sing
 and compares nothing: an answer that differs would decide wrongly in silence. So every row is asked about, in the
 cluster as it is, after each change with the state made now and, where the core may keep it, with the one made before,
 and in what-if worlds. Plugins without these methods have nothing to compare. The same for `passes_everywhere`, which
-stands for what `filter` says of all rows.
+stands for what `filter` says of all rows, and for `sees_amounts_alone`, by which one node stands for others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,18 @@ import numpy as np
 
 from bayplan.core.columns import ALL_ROWS, IntArray, RowArray, every_row, row_array
 from bayplan.core.filtering import WhatIf
-from bayplan.core.framework.contract import SKIP, OneRowFilter, OneRowScore, Reads, Ready, Skip, State, SureFilter
+from bayplan.core.framework.contract import (
+    SKIP,
+    AmountsPlugin,
+    OneRowFilter,
+    OneRowScore,
+    Reads,
+    Ready,
+    Skip,
+    State,
+    SureFilter,
+)
+from bayplan.core.one_row import amounts_on
 from bayplan.model.node import Node
 from bayplan.testing.asking import Case, case_of, codes_of, prepared, raw_scores, require, score_state
 from bayplan.testing.change_rules import apply_change, described_change, is_waiting, pods_on, worlds_of
@@ -32,6 +43,8 @@ def answers_for_one_row_as_for_all(trial: Trial) -> None:
         _compare_filters(trial)
     if trial.scores and isinstance(trial.plugin, OneRowScore):
         _compare_scores(trial)
+    if isinstance(trial.plugin, AmountsPlugin):
+        _compare_nodes_of_equal_amounts(trial)
 
 
 def is_sure_only_where_all_pass(trial: Trial) -> None:
@@ -71,6 +84,29 @@ def _compare_scores(trial: Trial) -> None:
         # What is said of a row without a node object nobody wants to know.
         alive = case.view.nodes.alive[rows]
         _compare("score", scores[alive], partial(plugin.score_one, state, case.view), rows[alive], when)
+
+
+def _compare_nodes_of_equal_amounts(trial: Trial) -> None:
+    plugin = trial.plugin
+    if trial.filters:
+        for when, state, case in _moments(trial, partial(_filter_state, plugin), plugin.reads):
+            codes = codes_of(plugin, state, case.view, case.alive_rows)
+            _require_same_by_amounts(trial, state, case, codes, f"filter{when}")
+    if trial.scores:
+        for when, state, case in _moments(trial, partial(_score_state, trial), plugin.score_reads):
+            scores = raw_scores(plugin, state, case.view, case.alive_rows)
+            _require_same_by_amounts(trial, state, case, scores, f"score{when}")
+
+
+def _require_same_by_amounts(trial: Trial, state: State, case: Case, answers: IntArray, where: str) -> None:
+    if not trial.plugin.sees_amounts_alone(state):
+        return
+    known: dict[tuple[int, ...], tuple[str, int]] = {}
+    for row, answer in zip(case.alive_rows.tolist(), answers.tolist(), strict=True):
+        name = case.view.nodes.names[row]
+        like, expected = known.setdefault(amounts_on(case.view, row), (name, answer))
+        said = f"amounts on {like} and {name} are the same, yet it says {expected} and {answer} at {where}"
+        require(answer == expected, "one row", said)
 
 
 def _moments(trial: Trial, prepare: Callable[[Case], State], reads: Reads) -> Iterator[Moment]:

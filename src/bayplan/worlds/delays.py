@@ -32,6 +32,8 @@ class Draws:
         self.latencies = latencies
         self.random = Random(seed)
         self.api = self._draws_around(latencies.api_ns)
+        self.skip_api = self.random.random if latencies.jitter and latencies.api_ns else lambda: 0.0
+        """Draws what `api` would, for a time that does not matter."""
         self.eviction = self._draws_around(latencies.eviction_ns)
         self.watch = self._draws_around(latencies.watch_ns)
         self._start = self._draws_around(latencies.pod_start_ns)
@@ -51,4 +53,5 @@ class Draws:
         random, jitter = self.random.random, self.latencies.jitter
         if not jitter or not typical:
             return lambda: typical
-        return lambda: int(typical * (1 + jitter * (2 * random() - 1)))
+        middle = float(typical)  # calculating with floats alone is quicker, and gives the same
+        return lambda: int(middle * (1.0 + jitter * (2.0 * random() - 1.0)))

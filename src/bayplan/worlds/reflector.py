@@ -7,7 +7,7 @@ everything is listed anew and the difference to what is known is delivered.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object
@@ -74,16 +74,24 @@ class Reflector:
                 known[_place(change.old)] = change.old
         return known
 
-    def deliver(self, now: int) -> list[Event]:
-        """What is to be delivered by now."""
+    def deliver(self, now: int, hear: Callable[[Event, int], object]) -> None:
+        """Let somebody hear what is to be delivered by now."""
         if self._known is not None:
-            return self._list(self._known) if self.due <= now else []
+            for event in self._list(self._known) if self.due <= now else ():
+                hear(event, now)
+            return
         pending = self._pending
-        events: list[Event] = []
-        while pending and pending[0][0] <= now:
-            events += [_event_of(change) for change in pending.popleft()[1]]
-        self.due = pending[0][0] if pending else NEVER
-        return events
+        while self.due <= now:
+            changes = pending.popleft()[1]
+            self.due = pending[0][0] if pending else NEVER
+            for change in changes:
+                old, new = change.old, change.new
+                if old is None:
+                    hear(ObjectAdded(new), now)
+                elif change.type == DELETED:
+                    hear(ObjectRemoved(old), now)
+                else:
+                    hear(ObjectChanged(old, new), now)
 
     def _list(self, known: dict[Place, Object]) -> list[Event]:
         """All that differs from what is known."""
@@ -100,13 +108,6 @@ class Reflector:
             elif old.metadata.resource_version != new.metadata.resource_version:
                 events.append(ObjectChanged(old, new))
         return events
-
-
-def _event_of(change: WatchEvent) -> Event:
-    old, new = change.old, change.new
-    if old is None:
-        return ObjectAdded(new)
-    return ObjectRemoved(old) if change.type == DELETED else ObjectChanged(old, new)
 
 
 def _place(obj: Object) -> Place:

@@ -8,12 +8,12 @@ instant is fixed: what was planned first comes first.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from heapq import heappop, heappush
 from itertools import count
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from bayplan.controllers.contract import Controller
 from bayplan.core.actions import Action, Bind, Emit, Evict, SetCondition, WriteVolumes
@@ -34,6 +34,9 @@ SLOW_FACTOR = 100
 _ANSWERED = frozenset((Bind, Evict, WriteVolumes))
 #: When, a number for the order of equal times, and what is to be done then.
 _Planned: TypeAlias = tuple[int, int, Callable[[int], object]]
+_Hear: TypeAlias = Callable[[Event, int], None]
+#: The controllers that want to hear of a kind: which they are, and how they are told.
+_Listeners: TypeAlias = tuple[list[int], list[Callable[[WatchEvent, int], None]]]
 
 
 @dataclass(slots=True)
@@ -59,7 +62,7 @@ class SimulatedWorld:
         scheduler_store: Store | None = None,
         controller_store: Callable[[Controller], Store] | None = None,
         faults: Faults = NO_FAULTS,
-        on_event: Callable[[Event, int], None] | None = None,
+        on_event: _Hear | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
         on_emitted: Callable[[EmittedEvent], None] | None = None,
     ) -> None:
@@ -71,7 +74,7 @@ class SimulatedWorld:
         self._draws = draws
         self._faults = faults
         self._performer = Performer(scheduler_store or store, on_emitted)
-        self._on_event = on_event
+        self._hear = scheduler.observe if on_event is None else _told_first(on_event, scheduler.observe)
         self._on_decision = on_decision
         self._reflector = Reflector(store)
         self._cursor = store.watch(essential=True)
@@ -79,29 +82,32 @@ class SimulatedWorld:
         self._sequence = count()
         self._idle_conditions: dict[str, _Sent] = {}  # by pod, those sent last that say nothing new
         self._scheduler_free_at = started_at
-        self._scheduler_acts_at = started_at  # when it wants to be asked and is free
-        self._scheduler_has_news = True
+        self._scheduler_acts_at = started_at  # when it wants to decide and is free to
         self._controller_due = [*[started_at] * len(self._controllers), NEVER]  # the last one is nobody's
-        self._controllers_act_at = min(self._controller_due)
+        self._controllers_act_at = min(self._controller_due)  # at once if one of them has news
         self._listeners = {kind: _listeners(kind, self._controllers) for kind in KINDS}
         self._wake_at = [controller.wake_at for controller in self._controllers]
+        self._everybody = range(len(self._controllers))
         self._with_news: set[int] = set()  # positions of controllers that may want to act at another time now
         for event in self._reflector.start():
-            self._observe(event)
+            self._observe(event, started_at)
         for obj in store.list_and_watch().objects:
             self._inform_controllers_of(obj)
+        self._ask_scheduler()
 
     def at(self, time: int, do: Callable[[int], None]) -> None:
         """Plan something, such as a user's command. It may change what a controller knows without a write."""
 
         def command(now: int) -> None:
             do(now)
-            self._with_news.update(range(len(self._controllers)))
+            if self._everybody:
+                self._with_news.update(self._everybody)
+                self._controllers_act_at = now
 
         self._plan(time, command)
 
     def _plan(self, time: int, do: Callable[[int], object]) -> None:
-        heapq.heappush(self._planned, (time if time > self.now else self.now, next(self._sequence), do))
+        heappush(self._planned, (time if time > self.now else self.now, next(self._sequence), do))
 
     @property
     def is_at_rest(self) -> bool:
@@ -126,39 +132,37 @@ class SimulatedWorld:
         """
         now, rounds = self.now, 0
         planned, cursor, log, reflector = self._planned, self._cursor, self.store.log, self._reflector
+        planned_at = planned[0][0] if planned else NEVER
         while True:
-            if planned and planned[0][0] <= now:
+            if planned_at <= now:
                 self._do_planned()
             if cursor.resource_version < log.resource_version:
                 self._inform()
             if reflector.due <= now:
                 self._deliver()
-            if self._with_news:
-                self._ask_controllers()
             if self._controllers_act_at <= now:
-                self._reconcile()
-            if self._scheduler_has_news:
-                self._ask_scheduler()
+                self._let_controllers_act()
             if self._scheduler_acts_at <= now:
                 self._decide()
-                self._ask_scheduler()
-            due = now
-            if not self._with_news and cursor.resource_version == log.resource_version:
-                due = min(self._controllers_act_at, self._scheduler_acts_at, reflector.due)
-                if planned and planned[0][0] < due:
-                    due = planned[0][0]
-            if due <= now:
+            planned_at = planned[0][0] if planned else NEVER
+            due = reflector.due if reflector.due < planned_at else planned_at
+            due = self._controllers_act_at if self._controllers_act_at < due else due
+            due = self._scheduler_acts_at if self._scheduler_acts_at < due else due
+            if due <= now or cursor.resource_version < log.resource_version:
                 rounds += 1
                 assert rounds < ROUNDS_AT_ONCE_MAX, f"the world does not settle at {now}"
             elif due <= end:
-                self.now, now, rounds = due, due, 0
+                self.now = now = due
+                rounds = 0
             else:
                 return due
 
     def _do_planned(self) -> None:
         now, planned = self.now, self._planned
-        while planned and planned[0][0] <= now:
-            heapq.heappop(planned)[2](now)
+        while True:
+            heappop(planned)[2](now)
+            if not planned or planned[0][0] > now:
+                return
 
     def _inform(self) -> None:
         """Writes reach the controllers at once, and are put on their way to the scheduler."""
@@ -171,6 +175,8 @@ class SimulatedWorld:
             if positions is not told:
                 told = positions
                 self._with_news.update(positions)
+        if self._with_news:
+            self._controllers_act_at = now
         if self._idle_conditions:
             self._plan_conditions_of(changes)
         delay = self._draws.watch()
@@ -187,49 +193,40 @@ class SimulatedWorld:
         return delay
 
     def _deliver(self) -> None:
-        now, observe = self.now, self.scheduler.observe
-        events = self._reflector.deliver(now)
-        if self._on_event is None:
-            for event in events:
-                observe(event, now)
-        else:
-            for event in events:
-                self._on_event(event, now)
-                observe(event, now)
-        self._scheduler_has_news = True
+        self._reflector.deliver(self.now, self._hear)
+        self._ask_scheduler()
 
-    def _ask_controllers(self) -> None:
-        """When those with news want to act; nothing else changes a controller's mind."""
-        times, wake_at, with_news = self._controller_due, self._wake_at, self._with_news
-        for position in with_news:
-            due = wake_at[position]()
-            times[position] = NEVER if due is None else due
-        with_news.clear()
-        self._controllers_act_at = min(times)
-
-    def _reconcile(self) -> None:
-        now = self.now
-        acting = [position for position, due in enumerate(self._controller_due) if due <= now]
-        for position in acting:
-            self._controllers[position].reconcile(self._stores[position], now)
-        self._with_news.update(acting)
+    def _let_controllers_act(self) -> None:
+        """Those with news say when they want to, as nothing else changes their minds; those whose time it is do."""
+        now, times, with_news = self.now, self._controller_due, self._with_news
+        if with_news:
+            for position in with_news:
+                due = self._wake_at[position]()
+                times[position] = NEVER if due is None else due
+            with_news.clear()
+            self._controllers_act_at = min(times)
+            if self._controllers_act_at > now:
+                return
+        for position, due in enumerate(times):
+            if due <= now:
+                self._controllers[position].reconcile(self._stores[position], now)
+                with_news.add(position)
 
     def _ask_scheduler(self) -> None:
-        """When the scheduler wants to decide, after it has heard something, and is free to."""
-        self._scheduler_has_news = False
+        """When the scheduler wants to decide, after it has heard or done something, and is free to."""
         due, free_at = self.scheduler.due_at(self.now), self._scheduler_free_at
         self._scheduler_acts_at = NEVER if due is None else due if due > free_at else free_at
 
     def _decide(self) -> None:
         now = self.now
         decision = self.scheduler.decide(now)
-        if decision is None:
-            return
-        if self._on_decision is not None:
-            self._on_decision(decision, now)
-        if decision.pod:
-            self._scheduler_free_at = now + self._draws.latencies.decision_ns
-        self._send_all(decision.actions)
+        if decision is not None:
+            if self._on_decision is not None:
+                self._on_decision(decision, now)
+            if decision.pod:
+                self._scheduler_free_at = now + self._draws.latencies.decision_ns
+            self._send_all(decision.actions)
+        self._ask_scheduler()
 
     def _send_all(self, actions: Sequence[Action]) -> None:
         """Each on its own, but evictions one after another, as the scheduler's order of victims has it."""
@@ -249,12 +246,11 @@ class SimulatedWorld:
         """One that says what the pod says already, as most do, is not planned unless the pod changes on its way."""
         now, draws = self.now, self._draws
         arrives, number = now + draws.api(), next(self._sequence)
-        draws.api()  # for an answer that nobody waits for
+        draws.skip_api()  # for an answer that nobody waits for
         earlier = self._idle_conditions.get(action.pod)
         # Where the same is still noted from the last time, the pod has not changed. If it has done so at this instant,
         # and nobody was told yet, this one is planned when that is told.
-        is_repeated = earlier is not None and earlier.action is action
-        if not is_repeated and not self._performer.is_idle(action):
+        if (earlier is None or earlier.action is not action) and not self._performer.is_idle(action):
             self._plan_condition(_Sent(action, arrives, number))
             return
         if earlier is None:
@@ -274,49 +270,51 @@ class SimulatedWorld:
 
     def _plan_condition(self, sent: _Sent) -> None:
         planned: _Planned = (sent.arrives, sent.number, partial(self._performer.perform, sent.action))
-        heapq.heappush(self._planned, planned)
+        heappush(self._planned, planned)
 
-    def _observe(self, event: Event) -> None:
-        if self._on_event is not None:
-            self._on_event(event, self.now)
-        self.scheduler.observe(event, self.now)
-        self._scheduler_has_news = True
+    def _observe(self, event: Event, now: int) -> None:
+        self._hear(event, now)
+        self._ask_scheduler()
 
     def _send(self, action: Action, arrives: int) -> None:
-        is_answered = type(action) in _ANSWERED
-        spoiled = self._faults.spoil(self._draws.random, self.now) if is_answered else None
-        answered = arrives + self._draws.api()
-        if is_answered:
-            self._plan(arrives, partial(self._arrive, action, spoiled, answered))
+        draws = self._draws
+        if type(action) in _ANSWERED:
+            spoiled = self._faults.spoil(draws.random, self.now)
+            self._plan(arrives, partial(self._arrive, action, spoiled, arrives + draws.api()))
         else:
+            draws.api()  # for an answer that nobody waits for
             self._plan(arrives, partial(self._performer.perform, action))
 
     def _arrive(self, action: Action, spoiled: Spoiled | None, answered: int, now: int) -> None:
-        answer = self._performer.refuse(action, CONFLICT) if spoiled is Spoiled.REFUSED else None
-        if spoiled in (None, Spoiled.LOST_ANSWER):
-            answer = self._performer.perform(action, now)
-        if spoiled in (Spoiled.LOST_ANSWER, Spoiled.LOST_REQUEST):
-            answer = _unknown(action)
+        answer = self._performer.perform(action, now) if spoiled is None else self._spoil(action, spoiled, now)
         if answer is not None:
-            event = answer
-            self._plan(answered, lambda _: self._observe(event))
+            self._plan(answered, partial(self._observe, answer))
+
+    def _spoil(self, action: Action, spoiled: Spoiled, now: int) -> Event:
+        if spoiled is Spoiled.REFUSED:
+            return self._performer.refuse(action, CONFLICT)
+        if spoiled is Spoiled.LOST_ANSWER:
+            self._performer.perform(action, now)
+        return _unknown(action)
 
     def _inform_controllers_of(self, obj: Object) -> None:
         change = WatchEvent(ADDED, type(obj).__name__, None, obj, 0, self.now)
-        for observe in self._listeners[change.kind].observers:
+        _, observers = self._listeners[change.kind]
+        for observe in observers:
             observe(change, self.now)
-
-
-class _Listeners(NamedTuple):
-    """The controllers that want to hear of a kind: which they are, and how they are told."""
-
-    positions: list[int]
-    observers: list[Callable[[WatchEvent, int], None]]
 
 
 def _listeners(kind: str, controllers: Sequence[Controller]) -> _Listeners:
     positions = [position for position, controller in enumerate(controllers) if kind in controller.watches]
-    return _Listeners(positions, [controllers[position].observe for position in positions])
+    return positions, [controllers[position].observe for position in positions]
+
+
+def _told_first(on_event: _Hear, observe: _Hear) -> _Hear:
+    def hear(event: Event, now: int) -> None:
+        on_event(event, now)
+        observe(event, now)
+
+    return hear
 
 
 def _unknown(action: Action) -> Event:

@@ -171,7 +171,7 @@ def test_a_claim_that_could_not_be_freed_while_the_pod_is_tried_brings_it_back()
     popped = world.queue.pop(100 * SECOND)
     assert popped is queued
     world.observe(ClaimWriteFailed("default/p", "pod-default-p", "the server is busy"), 100 * SECOND)
-    world.queue.return_failed(popped, ["DynamicResources"], [], 100 * SECOND)
+    world.queue.return_failed(popped, ("DynamicResources",), (), 100 * SECOND)
     assert freeing in decided(world, 103).actions
 
 

@@ -61,8 +61,8 @@ def test_an_error_on_the_nominated_node_leaves_the_others(decider: Decider) -> N
     waiting = pod("p").volume(BAD_DISK).nominated("b").obj()
     with pytest.raises(CycleError, match='running "NodeVolumeLimits" filter plugin: converting volume'):
         decider.decide(cache.info(waiting), cache.view())
-    waiting.spec.node_selector = {"kubernetes.io/hostname": "c"}
-    assert chosen_node(decider, cache.info(waiting), cache.view()) == "c"
+    picky = replace(waiting, spec=replace(waiting.spec, node_selector={"kubernetes.io/hostname": "c"}))
+    assert chosen_node(decider, cache.info(picky), cache.view()) == "c"
 
 
 @pytest.mark.parametrize("change", ["a victim has started", "a budget is used up"])

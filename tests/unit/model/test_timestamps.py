@@ -83,3 +83,9 @@ def test_what_is_written_can_be_read(seconds: int, written: str) -> None:
     """A time beyond four digits of years, as a grace period of eons leads to, is written as the last one there is."""
     assert format_time(seconds * SECOND) == written
     parse_time(written)
+
+
+def test_a_text_is_that_of_its_second_however_many_were_asked_for() -> None:
+    for second in (*range(6_000), *range(6_000)):
+        expected = (EPOCH + timedelta(seconds=second)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        assert format_time(second * SECOND) == format_time(second * SECOND + SECOND - 1) == expected

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from bayplan.model.cluster import Namespace, PriorityClass
 from bayplan.model.kinds import Object
-from bayplan.model.meta import ObjectMeta
+from bayplan.model.meta import LabelSelector, ObjectMeta, RawQuantity
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod
+from bayplan.model.pod import (
+    Container,
+    ContainerPort,
+    Pod,
+    PodSpec,
+    ResourceRequirements,
+    Toleration,
+    TopologySpreadConstraint,
+)
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.storage import PersistentVolumeClaim
 from bayplan.model.time_units import SECOND
 from bayplan.model.watch_types import ADDED
 from bayplan.model.workloads import Deployment
 from bayplan.store import AlreadyExists, ApiError, NotFound, Store
+from bayplan.store.arriving import SPECS_MAX
 from bayplan.testing.builders import budget, claim, deployment, namespace, node, pod, priority_class, storage_class
 
 NOON = 1_767_268_800 * SECOND + 999_999_999
@@ -51,6 +63,80 @@ def test_the_given_object_keeps_its_own_identity() -> None:
     assert (given.spec.priority, given.spec.tolerations) == (None, [])
     assert second.metadata.uid == "pod-default-b-2"
     assert len(second.spec.tolerations) == len(store.get(Pod, "default", "a").spec.tolerations) == 2
+
+
+def test_pods_with_equal_specs_share_what_became_of_them() -> None:
+    """Nothing is made for the second but its identity."""
+    store = Store()
+    first = store.create(pod("a").manifest().cpu(1).labels(app="x").obj(), 0)
+    second = store.create(pod("b").manifest().cpu(1).labels(app="y").obj(), 0)
+    assert second.spec is first.spec
+    assert (second.metadata.name, second.metadata.labels) == ("b", {"app": "y"})
+    store.bind("default", "a", "n1", "", 0)
+    assert (first.spec.node_name, second.spec.node_name) == ("", "")
+
+
+def _asking(requests: dict[str, RawQuantity], limits: dict[str, RawQuantity] | None = None) -> list[Container]:
+    return [Container(resources=ResourceRequirements(requests=requests, limits=limits or {}))]
+
+
+_BY_VERSION = TopologySpreadConstraint(label_selector=LabelSelector(), match_label_keys=["version"])
+_ALMOST_ALIKE = [
+    Pod(),
+    *(Pod(metadata=ObjectMeta(labels={"version": version})) for version in ("1", "2")),
+    Pod(spec=PodSpec(containers=_asking({"cpu": "1", "memory": "1Gi"}))),
+    Pod(spec=PodSpec(containers=_asking({"memory": "1Gi", "cpu": "1"}))),
+    Pod(spec=PodSpec(containers=_asking({"memory": "1Gi", "cpu": 1}))),
+    Pod(spec=PodSpec(containers=_asking({}, limits={"memory": "1Gi", "cpu": "1"}))),
+    Pod(
+        spec=PodSpec(
+            containers=_asking({}, limits={"memory": "1Gi"}), resources=ResourceRequirements(limits={"cpu": 1})
+        )
+    ),
+    Pod(spec=PodSpec(node_name="n1")),
+    Pod(spec=PodSpec(priority_class_name="system-node-critical")),
+    Pod(spec=PodSpec(tolerations=[Toleration(operator="Exists")])),
+    *(
+        Pod(metadata=ObjectMeta(labels={"version": version}), spec=PodSpec(topology_spread_constraints=[_BY_VERSION]))
+        for version in ("1", "2")
+    ),
+]
+
+
+def test_what_becomes_of_a_pod_does_not_depend_on_those_before_it() -> None:
+    """Down to the order of what it asks for."""
+    store = Store()
+    for number, pattern in enumerate([*_ALMOST_ALIKE, *reversed(_ALMOST_ALIKE), *_ALMOST_ALIKE]):
+        given = deepcopy(pattern)
+        given.metadata.name = f"pod-{number}"
+        alone = Store().create(deepcopy(given), 0)
+        assert msgspec.json.encode(store.create(given, 0).spec) == msgspec.json.encode(alone.spec)
+
+
+def test_a_part_that_others_change_is_not_passed_on() -> None:
+    """A client may use one container for several pods, and what that becomes depends on the pod."""
+    store = Store()
+
+    def port_of(name: str, container: Container, *, host_network: bool) -> int:
+        spec = PodSpec(containers=[container], host_network=host_network)
+        made = store.create(Pod(metadata=ObjectMeta(name=name), spec=spec), 0)
+        return made.spec.containers[0].ports[0].host_port
+
+    def container() -> Container:
+        return Container(ports=[ContainerPort(container_port=80)])
+
+    used_twice = container()
+    assert port_of("a", used_twice, host_network=False) == 0
+    assert port_of("b", used_twice, host_network=True) == 80
+    assert port_of("c", container(), host_network=False) == 0
+
+
+def test_more_kinds_of_pods_than_are_remembered() -> None:
+    store = Store()
+    for round_ in range(2):
+        for number in range(SPECS_MAX + 1):
+            made = store.create(pod(f"{round_}-{number}").manifest().cpu(f"{number}m").obj(), 0)
+            assert made.spec.containers[0].resources.requests == {"cpu": f"{number}m"}
 
 
 def test_a_gated_pod_says_so() -> None:

@@ -257,6 +257,25 @@ def test_status_and_spec_are_written_apart(store: Store) -> None:
     assert (written.spec.replicas, written.status.replicas, written.metadata.generation) == (5, 5, 2)
 
 
+def test_a_status_set_on_what_was_read_is_written_like_any_other(store: Store) -> None:
+    """The same comes of it as of a patch; over what is not stored any more it is refused."""
+    store.create(pod("b").manifest().cpu("1").image("pause:3").labels(app="a").obj(), 0)
+    old, other = store.get(Pod, "default", "a"), store.get(Pod, "default", "b")
+    running = replace(old.status, phase="Running")
+    new = store.set_status(old, running, 9)
+    assert store.get(Pod, "default", "a") is new
+    patched = store.modify_status(Pod, "default", "b", lambda one: replace(one, status=running), 9)
+    assert replace(new, metadata=old.metadata) == replace(patched, metadata=old.metadata)
+    assert new.metadata == replace(old.metadata, resource_version="6")
+    assert store.set_status(new, replace(running), 9) is new
+    for stale in (old, other):
+        with pytest.raises(Conflict, match="the object has been modified"):
+            store.set_status(stale, running, 9)
+    store.delete(Pod, "default", "a", 9, grace_seconds=0)
+    with pytest.raises(NotFound, match=r'^pods "a" not found$'):
+        store.set_status(new, old.status, 9)
+
+
 def test_nothing_is_written_when_nothing_changes(store: Store) -> None:
     """An equal object, though a new struct, makes no version and no event."""
     for one in (store.get(Pod, "default", "a"), store.get(Node, "", "n1"), store.get(Deployment, "default", "web")):
@@ -272,6 +291,8 @@ def test_kinds_without_status_have_no_status_to_write() -> None:
     stored = store.create(storage_class("fast").manifest().obj(), 0)
     with pytest.raises(NotFound, match=r"^the server could not find the requested resource$"):
         store.update_status(stored, 0)
+    with pytest.raises(NotFound, match=r"^the server could not find the requested resource$"):
+        store.set_status(stored, None, 0)
     assert store.modify(StorageClass, "", "fast", with_metadata(labels={"a": "b"}), 0).metadata.generation == 0
 
 
@@ -298,6 +319,9 @@ def test_a_bound_pod_cannot_be_nominated(store: Store) -> None:
         'Pod "a" is invalid: status.nominatedNodeName: Forbidden: '
         "may not be set on pods that are already bound to a node"
     )
+    bound = store.get(Pod, "default", "a")
+    with pytest.raises(Invalid, match="already bound to a node"):
+        store.set_status(bound, replace(bound.status, nominated_node_name="n2"), 0)
 
 
 @pytest.mark.parametrize(

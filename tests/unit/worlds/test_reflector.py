@@ -22,7 +22,7 @@ class Mirror:
     def __init__(self) -> None:
         self.known: dict[tuple[str, str], Object] = {}
 
-    def hear(self, event: Event) -> None:
+    def hear(self, event: Event, now: int) -> None:
         match event:
             case ObjectAdded(new):
                 assert _name(new) not in self.known
@@ -60,7 +60,7 @@ def test_whoever_hears_all_events_knows_what_is_stored(seed: int) -> None:
         _write(store, random, 0)
     reflector, cursor = Reflector(store), store.watch()
     for event in reflector.start():
-        mirror.hear(event)
+        mirror.hear(event, 0)
     for now in range(1, 200):
         for _ in range(random.randrange(3)):
             _write(store, random, now)
@@ -69,25 +69,22 @@ def test_whoever_hears_all_events_knows_what_is_stored(seed: int) -> None:
             if random.random() < 0.1:
                 reflector.break_watch(changes, now + random.randrange(9))
             reflector.deliver_later(changes, now + random.randrange(5))
-        for event in reflector.deliver(now):
-            mirror.hear(event)
+        reflector.deliver(now, mirror.hear)
     if changes := cursor.read():
         reflector.deliver_later(changes, 300)
-    for event in reflector.deliver(300):
-        mirror.hear(event)
+    reflector.deliver(300, mirror.hear)
     assert reflector.due == NEVER
     assert mirror.known == {_name(obj): obj for obj in store.list_and_watch().objects}
 
 
 def test_nothing_overtakes_what_was_written_before() -> None:
-    store = Store()
+    store, mirror = Store(), Mirror()
     reflector, cursor = Reflector(store), store.watch()
     store.create(Node(metadata=ObjectMeta(name="slow")), 0)
     reflector.deliver_later(cursor.read(), 10)
     store.create(Node(metadata=ObjectMeta(name="fast")), 1)
     reflector.deliver_later(cursor.read(), 2)
-    assert reflector.deliver(9) == []
-    assert [event.new.metadata.name for event in reflector.deliver(10) if isinstance(event, ObjectAdded)] == [
-        "slow",
-        "fast",
-    ]
+    reflector.deliver(9, mirror.hear)
+    assert not mirror.known
+    reflector.deliver(10, mirror.hear)
+    assert [name for _, name in mirror.known] == ["slow", "fast"]

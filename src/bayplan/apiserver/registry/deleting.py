@@ -42,14 +42,14 @@ class _Rules:
 def outcome(document: Document, request: Request, resource: Resource, now: int) -> tuple[Document, bool]:
     """The document as it is to be stored, itself when it stays as it is, and whether it goes thereafter."""
     obj = _seen(document, resource)
-    of_struct = outcome_of(obj, request, _Rules(resource), now)
-    if of_struct.object is obj:
-        return document, of_struct.goes
-    metadata = msgspec.to_builtins(of_struct.object.metadata)
+    left, goes = outcome_of(obj, request, _Rules(resource), now)
+    if left is obj:
+        return document, goes
+    metadata = msgspec.to_builtins(left.metadata)
     changed = with_metadata(document, **{field: metadata.get(field) for field in _SET_BY_DELETION})
     if resource.qualified_resource == "namespaces":
         changed = {**changed, "status": {**changed.get("status", {}), "phase": "Terminating"}}
-    return changed, of_struct.goes
+    return changed, goes
 
 
 def may_go_now(old: Document, new: Document) -> bool:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from math import isfinite
 from typing import ClassVar
 
 from bayplan.controllers.delays import Delays, FixedDelays
-from bayplan.controllers.ownership import NamespacedName, is_active, is_terminal, namespaced_name
+from bayplan.controllers.ownership import NamespacedName, is_active, is_terminal
 from bayplan.controllers.timers import Timers
 from bayplan.controllers.work_queue import AT_ONCE
 from bayplan.controllers.writes import delete_pod
@@ -24,7 +25,7 @@ from bayplan.model.conditions import FALSE, TRUE, find_condition, with_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition, ObjectMeta
 from bayplan.model.node import Node
-from bayplan.model.pod import Pod, PodStatus
+from bayplan.model.pod import FINISHED_PHASES, Pod, PodStatus
 from bayplan.model.shared_steps import shared_step
 from bayplan.model.structs import Struct, replace
 from bayplan.model.time_units import SECOND
@@ -94,14 +95,18 @@ class Kubelet:
         self._back[name] = None
 
     def observe(self, change: WatchEvent, now: int) -> None:
-        obj = change.new
+        obj, meta = change.new, change.new.metadata
         if isinstance(obj, Pod):
+            if not obj.spec.node_name:
+                return  # it is no kubelet's yet
+            key = meta.namespace, meta.name
             if change.type == DELETED:
-                self._drop(namespaced_name(obj))
-            elif obj.spec.node_name and (obj.metadata.deletion_timestamp is None or not _goes_at_once(change.old, obj)):
-                self._plan(namespaced_name(obj), obj, now)
-        elif change.type == ADDED and obj.metadata.name not in self._down:
-            self._back[obj.metadata.name] = None
+                if key in self._plans:
+                    self._drop(key)
+            elif meta.deletion_timestamp is None or not _goes_at_once(change.old, obj):
+                self._plan(key, obj, now)
+        elif change.type == ADDED and meta.name not in self._down:
+            self._back[meta.name] = None
 
     def reconcile(self, store: Store, now: int) -> None:
         if self._back:
@@ -117,18 +122,19 @@ class Kubelet:
     # What is due, and when.
 
     def _plan(self, key: NamespacedName, pod: Pod, now: int) -> None:
-        plan = self._plans.get(key)
-        if plan is not None and plan.uid != pod.metadata.uid:
+        plan, meta, status = self._plans.get(key), pod.metadata, pod.status
+        if plan is not None and plan.uid != meta.uid:
             self._drop(key)
             plan = None
-        if pod.metadata.deletion_timestamp is not None:
+        if meta.deletion_timestamp is not None:
             self._plan_stop(key, pod, plan, now)
-        elif is_terminal(pod):
-            self._drop(key)
-        elif plan is None and pod.status.phase == "Running":
-            started_at = now if pod.status.start_time is None else parse_time(pod.status.start_time)
+        elif plan is not None:
+            if status.phase in FINISHED_PHASES:
+                self._drop(key)
+        elif status.phase == "Running":
+            started_at = now if status.start_time is None else parse_time(status.start_time)
             self._plan_end(key, pod, started_at)
-        elif plan is None:
+        elif status.phase not in FINISHED_PHASES:
             self._schedule(key, pod, _START, now + self._delays.start_ns(pod), heard_at=now)
 
     def _plan_stop(self, key: NamespacedName, pod: Pod, plan: _Plan | None, now: int) -> None:
@@ -171,8 +177,8 @@ class Kubelet:
     # Doing it.
 
     def _act(self, store: Store, key: NamespacedName, now: int) -> None:
-        plan = self._plans[key]
-        pod = store.find(Pod, *key)
+        plan, (namespace, name) = self._plans[key], key
+        pod = store.find(Pod, namespace, name)
         if pod is None or pod.metadata.uid != plan.uid:
             del self._plans[key]
             return
@@ -185,19 +191,11 @@ class Kubelet:
                 _stop(store, pod, now)
             elif is_active(pod):
                 if plan.action == _START:
-                    self._start(store, pod, plan.heard_at, now)
+                    self._plan_end(key, _start(store, pod, plan.heard_at, now), now)
                 else:
                     _end(store, pod, now)
         except (NotFound, Conflict):
             pass  # somebody was faster, and news of it are on the way
-
-    def _start(self, store: Store, pod: Pod, heard_at: int, now: int) -> None:
-        def start(stored: Pod) -> Pod:
-            # Kubernetes notes when the kubelet took notice of the pod, not when its containers were up.
-            return replace(stored, status=_started(stored.status, format_time(heard_at), format_time(now)))
-
-        key = namespaced_name(pod)
-        self._plan_end(key, store.modify_status(Pod, *key, start, now), now)
 
     def _resume(self, store: Store, node_name: str, now: int) -> None:
         """Lets a node that is there again catch up."""
@@ -213,26 +211,28 @@ class Kubelet:
                     _write(store, pod, _RUNNING, None, now)
 
 
+def _start(store: Store, pod: Pod, heard_at: int, now: int) -> Pod:
+    return store.set_status(pod, _started(pod.status, heard_at // SECOND, now // SECOND), now)
+
+
 @shared_step
-def _started(status: PodStatus, heard_at: str, now: str) -> PodStatus:
-    since = status.start_time or heard_at
-    conditions = with_condition(status.conditions, _RUNNING, now)
+def _started(status: PodStatus, heard_at_second: int, second: int) -> PodStatus:
+    # Kubernetes notes when the kubelet took notice of the pod, not when its containers were up.
+    since = status.start_time or format_time(heard_at_second * SECOND)
+    conditions = with_condition(status.conditions, _RUNNING, format_time(second * SECOND))
     return replace(status, phase="Running", start_time=since, conditions=conditions)
 
 
 def _end(store: Store, pod: Pod, now: int) -> None:
     phase = "Failed" if is_to_fail(pod.metadata) else "Succeeded"
-
-    def end(stored: Pod) -> Pod:
-        return replace(stored, status=_ended(stored.status, phase, format_time(now)))
-
-    store.modify_status(Pod, *namespaced_name(pod), end, now)
+    store.set_status(pod, _ended(pod.status, phase, now // SECOND), now)
 
 
 @shared_step
-def _ended(status: PodStatus, phase: str, now: str) -> PodStatus:
+def _ended(status: PodStatus, phase: str, second: int) -> PodStatus:
     condition = _FAILED if phase == "Failed" else _COMPLETED
-    return replace(status, phase=phase, conditions=with_condition(status.conditions, condition, now))
+    conditions = with_condition(status.conditions, condition, format_time(second * SECOND))
+    return replace(status, phase=phase, conditions=conditions)
 
 
 def is_to_fail(meta: ObjectMeta) -> bool:
@@ -251,10 +251,7 @@ def _stop(store: Store, pod: Pod, now: int) -> None:
 
 
 def _write(store: Store, pod: Pod, condition: Condition, phase: str | None, now: int) -> None:
-    def change(stored: Pod) -> Pod:
-        return with_pod_condition(stored, condition, format_time(now), phase=phase)
-
-    store.modify_status(Pod, *namespaced_name(pod), change, now)
+    store.update_status(with_pod_condition(pod, condition, format_time(now), phase=phase), now)
 
 
 def _goes_at_once(old: Object | None, pod: Pod) -> bool:
@@ -277,10 +274,19 @@ def _is_thought_unready(pod: Pod) -> bool:
 def _annotated(meta: ObjectMeta, annotation: str) -> str | None:
     """What the annotation says; others say the same with a prefix of their own, and are understood."""
     annotations = meta.annotations
-    if not annotations or annotation in annotations:
-        return annotations.get(annotation)
-    suffix = annotation[annotation.index("/") :]
-    return next((value for key, value in annotations.items() if key.endswith(suffix)), None)
+    written = annotations.get(annotation)
+    if written is not None or not annotations:
+        return written
+    suffix = _suffix(annotation)
+    for key, value in annotations.items():
+        if key.endswith(suffix):
+            return value
+    return None
+
+
+@cache
+def _suffix(annotation: str) -> str:
+    return annotation[annotation.index("/") :]
 
 
 def annotated_seconds(meta: ObjectMeta, annotation: str) -> float | None:
@@ -292,7 +298,9 @@ def annotated_seconds(meta: ObjectMeta, annotation: str) -> float | None:
         seconds = float(written)
     except ValueError:
         return None
-    return max(0.0, seconds) if isfinite(seconds) else None
+    if not isfinite(seconds):
+        return None
+    return seconds if seconds > 0 else 0.0
 
 
 def _to_ns(seconds: float) -> int:

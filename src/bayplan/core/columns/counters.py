@@ -214,33 +214,35 @@ class Counters:
             for term_id in set(shape.carried_ids):
                 self._shapes_carrying[term_id].append(shape)
 
-    def on_pod(self, pod_row: int, node_row: int, sign: int) -> None:
+    def on_pod(self, pod_row: int, shape: PodShape, node_row: int, sign: int) -> None:
         """A pod came to (+1) or left (-1) a node."""
-        pods = self._pods
-        shape = self._shapes.shapes[pods.shape_ids.item(pod_row)]
-        followers = self._followers_of(shape.identity_id)
+        followers = self._followers.get(shape.identity_id)
+        if followers is None:
+            followers = self._followers[shape.identity_id] = self._find_followers(shape)
         if followers:
-            terminating, priority = pods.terminating.item(pod_row), pods.priorities.item(pod_row)
+            cells = self._pods.cells
+            terminating, priority = cells.terminating[pod_row], cells.priorities[pod_row]
             for counter in followers:
                 _, skip_terminating, below = counter.key
                 if not (terminating and skip_terminating) and (below is None or priority < below):
                     counter.nodes.add(node_row, sign)
+        if shape.carried_ids:
+            self._count_carried(pod_row, shape, node_row, sign)
+
+    def _count_carried(self, pod_row: int, shape: PodShape, node_row: int, sign: int) -> None:
+        priority = self._pods.cells.priorities[pod_row]
         for term_id in shape.carried_ids:
             self._carrier_totals[term_id] += sign
             counts = self._carriers.get(term_id)
             if counts is not None:
                 counts.add(node_row, sign)
             for below, counts in self._carriers_below.get(term_id, _NOBODY).items():
-                if pods.priorities.item(pod_row) < below:
+                if priority < below:
                     counts.add(node_row, sign)
 
-    def _followers_of(self, identity_id: int) -> list[PodCounter]:
-        followers = self._followers.get(identity_id)
-        if followers is None:
-            labels = self._shapes.identities.values[identity_id].labels
-            followers = [it for it in self._counter_index.candidates(labels) if it.matches(identity_id)]
-            self._followers[identity_id] = followers
-        return followers
+    def _find_followers(self, shape: PodShape) -> list[PodCounter]:
+        labels = self._shapes.identities.values[shape.identity_id].labels
+        return [it for it in self._counter_index.candidates(labels) if it.matches(shape.identity_id)]
 
     def _count_where(self, identity_matches: BoolArray, key: CounterKey) -> IdArray:
         pods = self._pods

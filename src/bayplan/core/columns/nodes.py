@@ -18,12 +18,14 @@ from bayplan.core.columns.labels import NO_LABELS, NodeLabels
 from bayplan.core.columns.masks import MaskCache
 from bayplan.core.columns.node_order import NodeOrder
 from bayplan.core.columns.resources import ResourceVocabulary, allocatable_amounts
-from bayplan.core.columns.table import PER_RESOURCE, Table, column
+from bayplan.core.columns.table import PER_RESOURCE, Table, column, part
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.model.fingerprint import digest
 from bayplan.model.node import Node, Taint
 
 TaintSet = tuple[tuple[str, str, str], ...]
+
+_NOTHING_OFFERED: tuple[frozenset[tuple[str, int]], int] = (frozenset(), 0)
 
 
 @dataclass(slots=True)
@@ -42,11 +44,14 @@ class NodeTable(Table):
     #: (nodes, resources) milli-cores and whole units
     allocatable: IntArray = column(np.int64, width=PER_RESOURCE, by_width=True)
     allowed_pods: IntArray = column(np.int64)  # (nodes,)
-    #: (nodes, resources) what the pods there ask for
-    requested: IntArray = column(np.int64, width=PER_RESOURCE, by_width=True)
+    size_ids: IdArray = column(np.int32)  # (nodes,) equal for nodes that offer the same amounts
+    #: (nodes, 3 + resources) what the pods there take, all that is below in one row
+    taken: IntArray = column(np.int64, width=PER_RESOURCE, more=3, by_width=True)
+    pod_counts: IntArray = part("taken", 0)  # (nodes,)
     #: (nodes, 2) cpu and memory, with the scheduler's minimum for pods that ask nothing
-    nonzero_requested: IntArray = column(np.int64, width=2, by_width=True)
-    pod_counts: IntArray = column(np.int64)  # (nodes,)
+    nonzero_requested: IntArray = part("taken", slice(1, 3))
+    #: (nodes, resources) what the pods there ask for
+    requested: IntArray = part("taken", slice(3, None))
     taint_set_ids: IdArray = column(np.int32)  # (nodes,) ids in `taint_sets`
     feature_set_ids: IdArray = column(np.int32)  # (nodes,) ids in `feature_sets`
 
@@ -58,8 +63,10 @@ class NodeTable(Table):
         self.names: list[str] = []
         self.rows_by_name: dict[str, int] = {}
         self.pod_rows: list[list[int]] = []  # pods of each node, in upstream's order: removal moves the last one in
+        self._sizes: Vocabulary[tuple[frozenset[tuple[str, int]], int]] = Vocabulary()
         self.taint_sets: Vocabulary[TaintSet] = Vocabulary()
         self.feature_sets: Vocabulary[frozenset[str]] = Vocabulary()
+        self._sizes.id(_NOTHING_OFFERED)
         self.taint_sets.id(())
         self.feature_sets.id(frozenset())
         self._looks: dict[int, bytes] = {}  # of rows that are alive: what their columns were made of
@@ -127,6 +134,7 @@ class NodeTable(Table):
         self.order_version += 1
         self.allocatable[row] = 0
         self.allowed_pods[row] = 0
+        self.size_ids[row] = 0
         self.unschedulable[row] = False
         self.taint_set_ids[row] = 0
         self.feature_set_ids[row] = 0
@@ -151,8 +159,9 @@ class NodeTable(Table):
 
     def release_if_empty(self, row: int) -> None:
         """Free a ghost that nobody stands on."""
-        if not self.alive[row] and not self.pod_rows[row]:
+        if not self.pod_rows[row] and not self.alive[row]:
             del self.rows_by_name[self.names[row]]
+            self._clear_row(row)
             self._free_row(row)
 
     def _set_allocatable(self, row: int, node: Node) -> None:
@@ -163,6 +172,7 @@ class NodeTable(Table):
         for resource, amount in zip(ids, amounts.values(), strict=True):
             self.allocatable[row, resource] = amount
         self.allowed_pods[row] = allowed_pods
+        self.size_ids[row] = self._sizes.id((frozenset(amounts.items()), allowed_pods))
 
     def _set_images(self, row: int, node: Node) -> None:
         before = self._facts_of_images(row)

@@ -6,12 +6,15 @@ like it. A nominated pod has `node_rows` -1: it takes no room until a what-if vi
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import NamedTuple
+
 import numpy as np
 
 from bayplan.core.columns import ABSENT, BoolArray, IdArray, IntArray
 from bayplan.core.columns.resources import PodRequests, ResourceVocabulary, pod_requests, status_agrees
 from bayplan.core.columns.shapes import PodInfo, PodShape, controller_of
-from bayplan.core.columns.table import PER_RESOURCE, Table, column
+from bayplan.core.columns.table import PER_RESOURCE, Table, column, part
 from bayplan.core.columns.volume_users import VolumeUsers, attachable_count
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.conditions import TRUE, find_condition
@@ -24,8 +27,28 @@ from bayplan.model.well_known import DISRUPTION_TARGET
 NOT_STARTED = np.iinfo(np.int64).max
 
 
+class PodCells(NamedTuple):
+    """Columns to read and write a single value of, which takes much less time than with arrays."""
+
+    node_rows: memoryview[int]
+    slots: memoryview[int]
+    priorities: memoryview[int]
+    started_at: memoryview[int]
+    terminating: memoryview[int]
+    shape_ids: memoryview[int]
+    identity_ids: memoryview[int]
+    attachable_volumes: memoryview[int]
+
+
+class _Amounts(NamedTuple):
+    """What a pod takes on a node, as it is written in one step."""
+
+    record: np.void  # the row of `amounts`
+    taken: IntArray  # (3 + resources,) what is added to `NodeTable.taken`
+
+
 class PodTable(Table):
-    """Pods as rows. A row that is free or spare has `node_rows` and ids -1."""
+    """Pods as rows. A row that is free or spare has `node_rows` -1, and nothing else in it means anything."""
 
     shows_spare_rows = True
 
@@ -38,8 +61,9 @@ class PodTable(Table):
     foreign: BoolArray = column(np.bool_, False)  # (pods,) of another scheduler, and for that reason never a victim
     shape_ids: IdArray = column(np.int32, ABSENT)  # (pods,)
     identity_ids: IdArray = column(np.int32, ABSENT)  # (pods,)
-    requests: IntArray = column(np.int64, width=PER_RESOURCE)  # (pods, resources) what it takes on a node
-    nonzero_requests: IntArray = column(np.int64, width=2)  # (pods, 2)
+    amounts: IntArray = column(np.int64, width=PER_RESOURCE, more=2)  # (pods, 2 + resources) both of these in one row
+    nonzero_requests: IntArray = part("amounts", slice(0, 2))  # (pods, 2)
+    requests: IntArray = part("amounts", slice(2, None))  # (pods, resources) what it takes on a node
     attachable_volumes: IdArray = column(np.int32)  # (pods,) volumes that a driver may have to attach
 
     def __init__(
@@ -49,92 +73,126 @@ class PodTable(Table):
         own_schedulers: frozenset[str] | None = None,
     ) -> None:
         """`own_schedulers` are those whose pods may be victims; None: those of all may."""
+        self._amounts_of_shape: dict[int, _Amounts] = {}
         super().__init__(resources)
         self._gates = gates
         self.own_schedulers = own_schedulers
         self.keys: list[str] = []
         self.uids: list[str] = []
-        self.owners: list[str] = []  # what `owner_of` says
+        self._owners: list[str] = []  # what `owner_of` says; "" for a pod that nobody would make again
         self.rows_by_key: dict[str, int] = {}
         self.volume_users = VolumeUsers()
-        self._resized: set[int] = set()  # rows of pods that take something else than their shape says
-        self._amounts_of_shape: dict[int, tuple[IntArray, IntArray]] = {}
+        #: Rows of pods that are terminating, foreign or resized. What was written because of that is taken back when
+        #: the pod leaves, so that nothing is to be written for all others.
+        self._unusual: set[int] = set()
+        self._resized: set[int] = set()  # those of them that take something else than their shape says
+
+    def owner(self, row: int) -> str:
+        """What `owner_of` says of the pod."""
+        return self._owners[row] or f"Pod {self.keys[row]}"
 
     def add(self, pod: Pod, info: PodInfo) -> int:
         """A row for the pod, on no node yet."""
-        assert info.key not in self.rows_by_key, f"pod {info.key} is already known"
+        key, shape, start_time = info.key, info.shape, pod.status.start_time
+        assert key not in self.rows_by_key, f"pod {key} is already known"
+        amounts = self._amounts_of(shape)
         row = self._new_row()
         if row == len(self.keys):
             self.keys.append("")
             self.uids.append("")
-            self.owners.append("")
-        self.keys[row], self.uids[row] = info.key, info.uid
-        self.owners[row] = owner_of(pod.metadata)
-        self.rows_by_key[info.key] = row
-        self.priorities[row] = info.priority
-        if pod.status.start_time:
-            self.started_at[row] = _start_time(pod.status.start_time)
+            self._owners.append("")
+        self.keys[row], self.uids[row] = key, info.uid
+        if pod.metadata.owner_references:
+            self._owners[row] = owner_of(pod.metadata)
+        self.rows_by_key[key] = row
+        cells = self.cells
+        cells.priorities[row] = info.priority
+        cells.started_at[row] = _start_time(start_time) if start_time else NOT_STARTED
+        cells.shape_ids[row] = shape.id
+        cells.identity_ids[row] = shape.identity_id
+        cells.attachable_volumes[row] = attachable_count(shape.spec) if shape.spec.volumes else 0
+        self._records[row] = amounts.record
+        if (
+            pod.metadata.deletion_timestamp is not None
+            or (self.own_schedulers is not None and pod.spec.scheduler_name not in self.own_schedulers)
+            or not status_agrees(pod)
+        ):
+            self._add_unusual(row, pod)
+        return row
+
+    def _add_unusual(self, row: int, pod: Pod) -> None:
+        self._unusual.add(row)
         if pod.metadata.deletion_timestamp is not None:
             self.terminating[row] = True
             self.preempted[row] = _preempted_by_scheduler(pod)
         if self.own_schedulers is not None:
             self.foreign[row] = pod.spec.scheduler_name not in self.own_schedulers
-        self.shape_ids[row] = info.shape.id
-        self.identity_ids[row] = info.shape.identity_id
-        if info.shape.spec.volumes:
-            self.attachable_volumes[row] = attachable_count(info.shape.spec)
-        requests = self._requests_in_use(pod, info.shape)
-        if requests is not info.shape.requests:
+        if not status_agrees(pod):
             self._resized.add(row)
-        amounts, nonzero = self._amounts(requests, info.shape)
-        self.requests[row, : len(amounts)] = amounts
-        self.nonzero_requests[row] = nonzero
-        return row
+            # A resized pod may hold more than its spec says.
+            amounts = self._amounts(pod_requests(pod, self._gates))
+            self._records[row] = amounts.record
 
-    def refresh(self, row: int, pod: Pod, shape: PodShape) -> bool:
-        """Take over what may change without touching any account; False if something else did."""
+    def refresh(self, row: int, pod: Pod) -> bool:
+        """Take over what may change without touching any account; False if something else did but the shape."""
+        cells, start_time = self.cells, pod.status.start_time
         terminating = pod.metadata.deletion_timestamp is not None
         if (
-            self.shape_ids.item(row) != shape.id
-            or self.terminating.item(row) != terminating
-            or self.priorities.item(row) != (pod.spec.priority or 0)  # some count pods by it
-            or self._requests_in_use(pod, shape) is not shape.requests
+            cells.terminating[row] != terminating
+            or cells.priorities[row] != (pod.spec.priority or 0)  # some count pods by it
+            or not status_agrees(pod)
             or row in self._resized
         ):
             return False
-        self.started_at[row] = _start_time(pod.status.start_time) if pod.status.start_time else NOT_STARTED
-        self.preempted[row] = terminating and _preempted_by_scheduler(pod)
+        cells.started_at[row] = _start_time(start_time) if start_time else NOT_STARTED
+        if terminating:
+            self.preempted[row] = _preempted_by_scheduler(pod)
         self.uids[row] = pod.metadata.uid
         return True
 
     def remove(self, row: int) -> None:
         del self.rows_by_key[self.keys[row]]
-        self.node_rows[row] = ABSENT
-        self.shape_ids[row] = self.identity_ids[row] = ABSENT
-        self.keys[row] = self.uids[row] = self.owners[row] = ""
-        self._resized.discard(row)
+        self.cells.node_rows[row] = ABSENT
+        self.keys[row] = self.uids[row] = self._owners[row] = ""
+        if row in self._unusual:
+            self._remove_unusual(row)
         self._free_row(row)
 
-    def _requests_in_use(self, pod: Pod, shape: PodShape) -> PodRequests:
-        """A resized pod may hold more than its spec says; any other takes what its shape says."""
-        return shape.requests if status_agrees(pod) else pod_requests(pod, self._gates)
+    def _remove_unusual(self, row: int) -> None:
+        self._unusual.remove(row)
+        self._resized.discard(row)
+        self.terminating[row] = self.preempted[row] = self.foreign[row] = False
 
-    def _amounts(self, requests: PodRequests, shape: PodShape) -> tuple[IntArray, IntArray]:
-        """(resources,) and (2,) what the pod takes; worked out once for each shape."""
-        if requests is not shape.requests:
-            return self._as_arrays(requests)
+    def taken_by(self, row: int, shape: PodShape) -> IntArray:
+        """(3 + resources,) what the pod adds to `NodeTable.taken` where it is; to be read only."""
+        if row in self._resized:
+            return np.concatenate(([1], self.amounts[row]))
+        known = self._amounts_of_shape.get(shape.id)
+        return self._amounts_of(shape).taken if known is None else known.taken
+
+    def _amounts_of(self, shape: PodShape) -> _Amounts:
+        """What a pod takes that takes what its shape says; worked out once for each shape."""
         known = self._amounts_of_shape.get(shape.id)
         if known is None:
-            known = self._amounts_of_shape[shape.id] = self._as_arrays(requests)
+            known = self._amounts_of_shape[shape.id] = self._amounts(shape.requests)
         return known
 
-    def _as_arrays(self, requests: PodRequests) -> tuple[IntArray, IntArray]:
+    def _amounts(self, requests: PodRequests) -> _Amounts:
         ids = [self.resources.id(name) for name in requests.used]
         self.widen()
-        amounts = np.zeros(max(ids, default=-1) + 1, dtype=np.int64)
+        taken = np.zeros(3 + self._width, dtype=np.int64)
+        taken[:3] = 1, requests.nonzero_cpu_milli, requests.nonzero_memory_bytes
         for resource, amount in zip(ids, requests.used.values(), strict=True):
-            amounts[resource] = amount
-        return amounts, np.array([requests.nonzero_cpu_milli, requests.nonzero_memory_bytes], dtype=np.int64)
+            taken[3 + resource] = amount
+        return _Amounts(np.void(taken[1:].tobytes()), taken)
+
+    def _resize(self) -> None:
+        for name in ("cells", "_records"):  # which would hold the old arrays until all are copied
+            vars(self).pop(name, None)
+        super()._resize()
+        self.cells = PodCells(*(getattr(self, name).data for name in PodCells._fields))
+        self._records = self.amounts.view(np.dtype((np.void, self.amounts.strides[0])))[:, 0]
+        self._amounts_of_shape.clear()  # they may have been narrower
 
 
 def owner_of(meta: ObjectMeta) -> str:
@@ -144,6 +202,7 @@ def owner_of(meta: ObjectMeta) -> str:
     return f"{kind} {meta.namespace}/{name}"
 
 
+@lru_cache(maxsize=64)  # many pods start in the same second
 def _start_time(text: str) -> int:
     """Times that 64 bits do not hold, before 1678 and after 2262, count as the first or the last that they do."""
     return min(max(parse_time(text), -NOT_STARTED), NOT_STARTED - 1)

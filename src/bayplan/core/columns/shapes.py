@@ -26,6 +26,8 @@ from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import Struct, replace
 from bayplan.model.volumes import has_source
 
+SPECS_KNOWN_MAX = 1_024
+
 
 class Identity(NamedTuple):
     """What label selectors can see of a pod."""
@@ -108,11 +110,23 @@ class Shapes:
         self._demands: Vocabulary[bytes] = Vocabulary()
         self.shapes: list[PodShape] = []
         self._by_content: dict[bytes, PodShape] = {}
+        self._by_spec: dict[tuple[object, ...], tuple[PodSpec, PodShape]] = {}
+        """By the identity of the spec, which is kept, so that no other can take its place in memory."""
 
     def of(self, pod: Pod) -> PodShape:
         """The shape of a pod that wants a node."""
-        meta = pod.metadata
-        return self._of(meta, _without_placement(pod.spec), controller_of(meta) if meta.owner_references else None)
+        meta, spec = pod.metadata, pod.spec
+        controller = controller_of(meta) if meta.owner_references else None
+        # New pods with equal specs share the very struct, and structs that were stored stay as they are.
+        key = id(spec), meta.namespace, _owner(controller), tuple(meta.labels.items())
+        try:
+            return self._by_spec[key][1]
+        except KeyError:
+            if len(self._by_spec) >= SPECS_KNOWN_MAX:
+                self._by_spec.clear()
+            shape = self._of(meta, _without_placement(spec), controller)
+            self._by_spec[key] = (spec, shape)
+            return shape
 
     def of_settled(self, pod: Pod) -> PodShape:
         """The shape of a pod that has its node, good for no decision on the pod itself.
@@ -130,8 +144,7 @@ class Shapes:
         return self._of(pod.metadata, bare, None)
 
     def _of(self, meta: ObjectMeta, bare: PodSpec, controller: OwnerReference | None) -> PodShape:
-        owner = (controller.api_version, controller.kind, controller.name) if controller else None
-        content = fingerprint((meta.namespace, meta.labels, owner, bare))
+        content = fingerprint((meta.namespace, meta.labels, _owner(controller), bare))
         shape = self._by_content.get(content)
         if shape is None:
             identity_id = self.identities.id(Identity(meta.namespace, tuple(sorted(meta.labels.items()))))
@@ -145,18 +158,23 @@ class Shapes:
         return shape
 
 
+def _owner(controller: OwnerReference | None) -> tuple[str, str, str] | None:
+    return (controller.api_version, controller.kind, controller.name) if controller else None
+
+
 def pod_info(pod: Pod, shape: PodShape) -> PodInfo:
     meta, spec = pod.metadata, pod.spec
+    # Without their names, which take time: one is made of every pod that comes.
     return PodInfo(
-        shape=shape,
-        key=f"{meta.namespace}/{meta.name}",
-        name=meta.name,
-        uid=meta.uid,
-        priority=spec.priority or 0,
-        preemption_policy=spec.preemption_policy or "PreemptLowerPriority",
-        scheduler_name=spec.scheduler_name,
-        node_name=spec.node_name,
-        nominated_node_name=pod.status.nominated_node_name,
+        shape,
+        f"{meta.namespace}/{meta.name}",
+        meta.name,
+        meta.uid,
+        spec.priority or 0,
+        spec.preemption_policy or "PreemptLowerPriority",
+        spec.scheduler_name,
+        spec.node_name,
+        pod.status.nominated_node_name,
     )
 
 

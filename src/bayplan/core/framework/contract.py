@@ -310,6 +310,16 @@ class OneRowScore(Protocol):
 
 
 @runtime_checkable
+class AmountsPlugin(Protocol):
+    """A plugin to which nodes with the same amounts are the same node: what they have and what is requested there."""
+
+    name: ClassVar[str]
+
+    def sees_amounts_alone(self, state: State) -> bool:
+        """True: for this state of its filter, or of its scores, it looks at nothing else of a node."""
+
+
+@runtime_checkable
 class QueueSortPlugin(Protocol):
     name: ClassVar[str]
 

@@ -11,6 +11,7 @@ from bayplan.core.columns import IntArray, RowArray, row_array
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import DefaultPreemptionArgs
 from bayplan.core.framework.contract import (
+    AmountsPlugin,
     BindPlugin,
     FilterPlugin,
     ForesightPlugin,
@@ -88,6 +89,12 @@ class Profile:
     def stays_in_range(self) -> frozenset[str]:
         """Score plugins that promise to."""
         return frozenset(plugin.name for plugin in self.score if getattr(plugin, "stays_in_range", False))
+
+    @cached_property
+    def amounts_plugins(self) -> dict[str, Callable[[State], bool]]:
+        """Those that may see nothing of a node but amounts."""
+        plugins = (*self.filter, *self.score)
+        return {plugin.name: plugin.sees_amounts_alone for plugin in plugins if isinstance(plugin, AmountsPlugin)}
 
     @cached_property
     def local_filters(self) -> tuple[FilterPlugin, ...]:

@@ -104,6 +104,9 @@ class NodeResourcesBalancedAllocation:
         score: int = improvement(int(evenness(after)), int(evenness(before)))
         return score
 
+    def sees_amounts_alone(self, state: BalanceState) -> bool:
+        return not state.devices
+
 
 def _scores_by_levels(state: BalanceState, levels: Levels, rows: Rows) -> IntArray:
     """(rows,) scores of nodes that have some of every resource. How uneven nodes are without the pod is kept."""

@@ -230,6 +230,9 @@ class NodeResourcesFit:
         mean: int = self._mean(total, weights or 1)
         return mean
 
+    def sees_amounts_alone(self, state: FilterState | ScoreState) -> bool:
+        return isinstance(state, FilterState) or not state.devices
+
     def _rate(self, capacities: IntArray, needed: IntArray) -> tuple[IntArray, BoolArray | None]:
         """(rows,) scores, and where they count (None: everywhere). Nodes are not judged by what they lack."""
         if none_is_zero(capacities):

@@ -19,7 +19,7 @@ class SchedulingGates:
     name: ClassVar[str] = "SchedulingGates"
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
-        gates = pod.spec.scheduling_gates
+        gates = pod.shape.spec.scheduling_gates
         if not gates:
             return SUCCESS
         return unresolvable(f"waiting for scheduling gates: [{' '.join(gate.name for gate in gates)}]")

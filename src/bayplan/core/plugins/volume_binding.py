@@ -200,7 +200,9 @@ class VolumeBinding(SelectiveScorePlugin):
 
     def reserve(self, pod: PodInfo, view: View, node_row: int) -> list[PersistentVolume | PersistentVolumeClaim]:
         """Volumes kept for the pod's claims, and claims selected the node."""
-        prepared = self.pre_filter(pod, view) if self.concerns(pod) else SKIP
+        if not pod.shape.spec.volumes:
+            return []
+        prepared = self.pre_filter(pod, view)
         if not isinstance(prepared, Ready) or not prepared.state.delayed:
             return []  # bound claims stay as they are
         return assumed(self.volumes_on(prepared.state, view, node_row), view.nodes.names[node_row])

@@ -60,6 +60,8 @@ class PreemptionGuard:
         self._breaker = LoopBreaker(safety.preemption_loop_rounds) if safety.preemption_loop_rounds else None
         self._budgets: dict[str, EvictionBudget] = {}  # by namespace
         self._waiting: dict[str, EvictionBudget | Pair] = {}  # by preemptor
+        self.withholds = safety.limits_anything
+        """Whether there is a limit at all; if not, nobody ever waits for leave."""
         self._due_at: int | None = None  # what `due_at` says; worked out anew when something changes
         self._is_stale = False
 

@@ -28,6 +28,11 @@ class PreemptionSafety:
     evictions_per_minute_per_namespace: int = 0
     preemption_loop_rounds: int = 0  # of evicting and recreating that are no loop yet
 
+    @property
+    def limits_anything(self) -> bool:
+        """Whether evictions may have to wait."""
+        return bool(self.evictions_per_minute or self.evictions_per_minute_per_namespace or self.preemption_loop_rounds)
+
     def own_schedulers(self, names: Iterable[str]) -> frozenset[str] | None:
         """Of a scheduler that goes by these names: whose pods it may evict; None: everybody's."""
         return frozenset(names) if self.foreign_victims is ForeignVictims.NEVER else None

@@ -74,13 +74,14 @@ class SchedulingQueue:
         pops_from_backoff: bool = True,
     ) -> None:
         self.nominations = Nominations(mirror)
-        self.figures = Figures()
         self._profiles = profiles
         self._started_at = started_at
         self._parked_max_ns = parked_max_ns
         self.resting: dict[str, QueuedPod] = {}
         """All that rest in a place; to be read only."""
-        self._active = PodHeap(lambda queued: sort_key(queued.info, queued.timestamp))
+        self.figures = Figures(self.resting)
+        self._sort_key = sort_key
+        self._active: PodHeap[tuple[int, ...]] = PodHeap()
         self._backoff = Backoff(
             sort_key, initial_backoff_ns, max_backoff_ns, started_at=started_at, pops_early=pops_from_backoff
         )
@@ -156,10 +157,8 @@ class SchedulingQueue:
             queued = self._backoff.pop_early()
             if queued is None:
                 return None
-            self.figures.came(PodState.ACTIVE, labels.POP_FROM_BACKOFF)
+            self.figures.incoming[labels.NAMES[PodState.ACTIVE], labels.POP_FROM_BACKOFF] += 1
         del self.resting[queued.key]
-        self.figures.cleared(queued)
-        queued.enter(PodState.IN_FLIGHT)
         queued.start_attempt()
         self._in_flight.start(queued)
         return queued
@@ -168,9 +167,10 @@ class SchedulingQueue:
         """The pod takes a node. Call it before the cache takes the pod: a nomination counts there too."""
         queued.enter(PodState.ASSUMED)
         kept = self.nominations.remove(queued.info)
-        if kept != node_name:
+        if kept and kept != node_name:
             self._give_back(queued, kept, now)
-        self._send_next_scout(queued.key, now)
+        if self._scouts:
+            self._send_next_scout(queued.key, now)
 
     def done(self, queued: QueuedPod) -> None:
         """Nothing more is recorded for the pod: it goes on to be bound."""
@@ -187,7 +187,9 @@ class SchedulingQueue:
         if self.nominations.node_of(queued.info):
             self._skipped[queued.key] = queued
 
-    def return_failed(self, queued: QueuedPod, rejectors: Iterable[str], pending: Iterable[str], now: int) -> PodState:
+    def return_failed(
+        self, queued: QueuedPod, rejectors: tuple[str, ...], pending: tuple[str, ...], now: int
+    ) -> PodState:
         """The attempt failed: those plugins rejected the pod, or (none) it met an error. Gives where the pod is now."""
         since: Sequence[InFlightEvent] | None = ()
         if not self._in_flight.finish_undisturbed(queued):
@@ -196,9 +198,8 @@ class SchedulingQueue:
             if is_gone or queued.key in self.resting:
                 self._end(queued)
                 return queued.state
-        queued.note_failure(tuple(rejectors), tuple(pending), now)
-        assert self._profiles[queued.info.scheduler_name].reactions.know(queued.rejectors)
-        self.figures.rejected_by(queued, queued.rejectors)
+        queued.note_failure(rejectors, pending, now)
+        self._note_rejectors(queued)
         if queued.rejectors and since is not None and not since:  # nothing has happened, as mostly
             self._park(queued, PodState.UNSCHEDULABLE, labels.SCHEDULE_ATTEMPT_FAILURE)
         else:
@@ -209,16 +210,18 @@ class SchedulingQueue:
         """After a failed attempt: keep that node ("": none) for the pod, or (None) the one that is kept already."""
         if queued.state is PodState.GONE:
             return
-        kept_before = self.nominations.node_of(queued.info)
-        if node_name is None:
-            self.nominations.confirm(queued.pod, queued.info)
-        elif node_name or kept_before:
-            self.nominations.set(queued.pod, queued.info, node_name)
-        if kept_before and kept_before != self.nominations.node_of(queued.info):
-            self._give_back(queued, kept_before, now)
+        info = queued.info
+        kept_before = self.nominations.node_of(info)
+        if node_name or kept_before or info.nominated_node_name:  # else there is nothing to keep or to end
+            if node_name is None:
+                self.nominations.confirm(queued.pod, info)
+            else:
+                self.nominations.set(queued.pod, info, node_name)
+            if kept_before and kept_before != self.nominations.node_of(info):
+                self._give_back(queued, kept_before, now)
         if node_name:
             self._send_next_scout(queued.key, now)
-        elif queued.state in _PARKED:
+        elif self._scouts and queued.state in _PARKED:
             self._scouts.pop(queued.key, None)  # what rejected it rejects those behind it
 
     # ---------------------------------------------------------------- what brings pods back
@@ -322,8 +325,6 @@ class SchedulingQueue:
     @property
     def has_next(self) -> bool:
         """Whether `pop` would give a pod right now, whatever the time."""
-        if not self.resting:
-            return False
         return self._active.count > 0 or self._backoff.can_pop_early
 
     def counts(self) -> dict[PodState, int]:
@@ -354,7 +355,11 @@ class SchedulingQueue:
         self.nominations.update(queued.info, new, info)
         if queued.state not in _PARKED:
             queued.replace(new, info)
-            (self._active if queued.state is PodState.ACTIVE else self._backoff).refresh(queued)
+            if queued.state is PodState.ACTIVE:
+                self._active.remove(queued)
+                self._push_active(queued)
+            else:
+                self._backoff.refresh(queued)
             return
         self._parked.remove(queued)
         queued.replace(new, info)
@@ -423,9 +428,8 @@ class SchedulingQueue:
         info = queued.info
         status = self._profiles[info.scheduler_name].admit(info, queued.gating_plugin)
         if status is not SUCCESS and not status.ok:
-            if status.plugin not in queued.rejectors:
-                self.figures.rejected_by(queued, (status.plugin,))
             queued.gate(status.plugin, strategy)
+            self._note_rejectors(queued)
             self._park(queued, PodState.GATED, reason)
             return
         if queued.gating_plugin:
@@ -444,7 +448,10 @@ class SchedulingQueue:
         self._place(queued, PodState.ACTIVE, reason)
         if queued.initial_attempt_at is None:
             queued.initial_attempt_at = now
-        self._active.push(queued)
+        self._push_active(queued)
+
+    def _push_active(self, queued: QueuedPod) -> None:
+        self._active.push(queued, self._sort_key(queued.info, queued.timestamp))
 
     def _park(self, queued: QueuedPod, place: PodState, reason: str) -> None:
         self._place(queued, place, reason)
@@ -452,14 +459,21 @@ class SchedulingQueue:
         self._quiet_until = min(self._quiet_until, queued.timestamp + self._parked_max_ns)
 
     def _place(self, queued: QueuedPod, place: PodState, reason: str) -> None:
-        if queued.state is not place:
-            self.figures.came(place, reason)
-        if queued.state not in PLACES:  # else it rests already, and moves from one place to another
+        before = queued.state
+        if before is not place:
+            self.figures.incoming[labels.NAMES[place], reason] += 1
+        if before not in PLACES:  # else it rests already, and moves from one place to another
             self.resting[queued.key] = queued
         queued.enter(place)
 
+    def _note_rejectors(self, queued: QueuedPod) -> None:
+        """Nearly always the same as those of other pods before."""
+        together = (queued.rejectors, queued.info.scheduler_name)
+        if together not in self.figures.rejecting:
+            assert self._profile(queued).reactions.know(queued.rejectors)
+            self.figures.rejecting[together] = None
+
     def _end(self, queued: QueuedPod) -> None:
-        self.figures.cleared(queued)
         queued.enter(PodState.GONE)
 
     def _strategy_since(self, queued: QueuedPod, since: Sequence[InFlightEvent] | None) -> Strategy:

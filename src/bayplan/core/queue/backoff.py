@@ -30,9 +30,9 @@ class Backoff:
         self._initial_ns = initial_ns
         self._max_ns = max_ns
         self._started_at = started_at
-        competing = PodHeap(lambda queued: (self._ends_at(queued), *sort_key(queued.info, queued.timestamp)))
-        self._rejected = competing if pops_early else PodHeap(lambda queued: (self._ends_at(queued),))
-        self._failed = PodHeap(lambda queued: (self._ends_at(queued),))
+        self._sort_key = sort_key
+        self._rejected: PodHeap[tuple[int, ...]] = PodHeap()
+        self._failed: PodHeap[int] = PodHeap()
 
     def __len__(self) -> int:
         return len(self._rejected) + len(self._failed)
@@ -44,15 +44,23 @@ class Backoff:
         return self._ends_at(queued) >= self._aligned(now)
 
     def push(self, queued: QueuedPod) -> None:
-        self._heap_of(queued).push(queued)
+        ends_at = self._ends_at(queued)
+        if not queued.rejectors:
+            self._failed.push(queued, ends_at)
+        elif self.pops_early:  # those of one second compete
+            self._rejected.push(queued, (ends_at, *self._sort_key(queued.info, queued.timestamp)))
+        else:
+            self._rejected.push(queued, (ends_at,))
 
     def remove(self, queued: QueuedPod) -> None:
         self._heap_of(queued).remove(queued)
 
     def refresh(self, queued: QueuedPod) -> None:
-        self._heap_of(queued).refresh(queued)
+        """The pod changed in place: find its position again."""
+        self.remove(queued)
+        self.push(queued)
 
-    def _heap_of(self, queued: QueuedPod) -> PodHeap:
+    def _heap_of(self, queued: QueuedPod) -> PodHeap[tuple[int, ...]] | PodHeap[int]:
         """While a pod backs off, nothing changes what rejected it."""
         return self._rejected if queued.rejectors else self._failed
 

@@ -6,6 +6,7 @@ Counts only; names and labels are those of `scheduler_queue_incoming_pods_total`
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bayplan.core.lifecycle import PLACES, PodState
@@ -22,36 +23,26 @@ SCOUT_SUCCEEDED = "ScoutSucceeded"
 
 
 #: Gated pods are kept among the unschedulable ones, and upstream counts them there.
-_NAMES = {place: (PodState.UNSCHEDULABLE if place is PodState.GATED else place).value for place in PLACES}
+NAMES = {place: (PodState.UNSCHEDULABLE if place is PodState.GATED else place).value for place in PLACES}
 
 
 @dataclass(slots=True)
 class Figures:
     """incoming: (place, reason) -> entries so far."""
 
+    resting: Mapping[str, QueuedPod]  # all that wait, as the queue keeps them
     incoming: Counter[tuple[str, ...]] = field(default_factory=Counter)
-    #: (plugins, profile) -> how often they have come to reject a pod together, less how often they have ceased to. Two
-    #: that came one after the other may cease together, so that only sums over all entries with a plugin say something.
-    _rejected: dict[tuple[tuple[str, ...], str], int] = field(default_factory=dict)
+    #: Plugins that have rejected a pod together, and its profile.
+    rejecting: dict[tuple[tuple[str, ...], str], None] = field(default_factory=dict)
 
     @property
     def rejected(self) -> Counter[tuple[str, ...]]:
-        """(plugin, profile) -> pods that wait because of it."""
+        """(plugin, profile) -> pods that wait because of it; 0 where there were some before."""
         by_plugin: Counter[tuple[str, ...]] = Counter()
-        for (plugins, profile), count in self._rejected.items():
+        for plugins, profile in list(self.rejecting):  # others may be at work meanwhile
             for plugin in plugins:
-                by_plugin[plugin, profile] += count
+                by_plugin[plugin, profile] = 0
+        for queued in list(self.resting.values()):
+            for plugin in queued.rejectors:
+                by_plugin[plugin, queued.info.scheduler_name] += 1
         return by_plugin
-
-    def came(self, place: PodState, reason: str) -> None:
-        self.incoming[_NAMES[place], reason] += 1
-
-    def rejected_by(self, queued: QueuedPod, plugins: tuple[str, ...]) -> None:
-        key = (plugins, queued.info.scheduler_name)
-        self._rejected[key] = self._rejected.get(key, 0) + 1
-
-    def cleared(self, queued: QueuedPod) -> None:
-        """No plugin rejects it any more: the pod is tried again, or gone."""
-        if queued.rejectors:
-            key = (queued.rejectors, queued.info.scheduler_name)
-            self._rejected[key] = self._rejected.get(key, 0) - 1

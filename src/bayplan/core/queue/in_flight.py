@@ -66,7 +66,10 @@ class InFlight:
 
     def find(self, key: str) -> QueuedPod | None:
         """The pod of that name in flight; the latest one, and none that is gone."""
-        self._list_popped()
+        if self._popped is not None:
+            self._list_popped()
+        if not self._flights:
+            return None
         for flight in reversed(self._by_key.get(key, ())):
             if not flight.is_gone:
                 return flight.queued

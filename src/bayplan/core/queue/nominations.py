@@ -61,7 +61,8 @@ class Nominations:
 
     def adopt(self, pod: Pod, info: PodInfo) -> None:
         """Keep the node that the pod's own status names, and no other."""
-        self.set(pod, info, info.nominated_node_name)
+        if info.nominated_node_name or self._node_by_identity:
+            self.set(pod, info, info.nominated_node_name)
 
     def confirm(self, pod: Pod, info: PodInfo) -> None:
         """Keep what is kept, unless the pod's status has come to name another node than it did at the nomination.
@@ -82,6 +83,8 @@ class Nominations:
 
     def remove(self, info: PodInfo) -> str:
         """End the pod's nomination; gives the node that was kept, or ""."""
+        if not self._node_by_identity:
+            return ""
         identity = identity_of(info)
         node_name = self._node_by_identity.pop(identity, "")
         if node_name:

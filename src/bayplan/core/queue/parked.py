@@ -25,7 +25,7 @@ class Parked:
         self._by_group: dict[Group, Gathering] = {}
         # profile -> plugin -> groups; a dict without values keeps the order of arrival.
         self._listening: dict[str, dict[str, dict[Group, None]]] = {}
-        self._by_age = PodHeap(_age)
+        self._by_age: PodHeap[int] = PodHeap()
         self.gated_count = 0
         """How many of them are gated; to be read only."""
 
@@ -33,14 +33,16 @@ class Parked:
         return self._by_age.count
 
     def add(self, queued: QueuedPod) -> None:
-        group = queued.group
-        gathering = self._by_group.get(group)
-        if gathering is None:
-            gathering = self._form(group)
+        gathering = queued.gathering
+        # Nearly always it goes back to those it was with before; unless others formed the group anew meanwhile.
+        if gathering is None or not gathering.takes(queued):
+            gathering = self._gathering_of(Group.of(queued))
+        elif not gathering.members:
+            gathering = self._gathering_of(gathering.group, gathering)
         queued.gathering = gathering
         gathering.members[queued.key] = queued
-        self._by_age.push(queued)
-        if group.gating_plugin:
+        self._by_age.push(queued, queued.idle_since)
+        if queued.gating_plugin:
             self.gated_count += 1
 
     def remove(self, queued: QueuedPod) -> None:
@@ -49,13 +51,13 @@ class Parked:
 
     def take_idle(self, age_ns: int, now: int) -> list[QueuedPod]:
         """Takes out those that nothing has moved for that long, the longest waiting first."""
-        taken = self._by_age.pop_below((now - age_ns,))
+        taken = self._by_age.pop_below(now - age_ns)
         for queued in taken:
             self._leave_group(queued)
         return taken
 
     def _leave_group(self, queued: QueuedPod) -> None:
-        gathering, queued.gathering = queued.gathering, None
+        gathering = queued.gathering
         assert gathering is not None
         del gathering.members[queued.key]
         if not gathering.members:
@@ -88,11 +90,15 @@ class Parked:
         gathering = self._by_group.get(group)
         return {} if gathering is None else gathering.members
 
-    def _form(self, group: Group) -> Gathering:
+    def _gathering_of(self, group: Group, empty: Gathering | None = None) -> Gathering:
+        """Those of that group, or else the empty gathering, to be filled anew."""
+        return self._by_group.get(group) or self._form(group, empty or Gathering(group))
+
+    def _form(self, group: Group, gathering: Gathering) -> Gathering:
         assert group.listeners, "a pod that nobody rejected would never be woken"
         for plugin in group.listeners:
             self._listening.setdefault(group.profile, {}).setdefault(plugin, {})[group] = None
-        gathering = self._by_group[group] = Gathering(group)
+        self._by_group[group] = gathering
         return gathering
 
     def _dissolve(self, group: Group) -> None:
@@ -102,7 +108,3 @@ class Parked:
             del by_plugin[plugin][group]
             if not by_plugin[plugin]:
                 del by_plugin[plugin]
-
-
-def _age(queued: QueuedPod) -> tuple[int, ...]:
-    return (queued.idle_since,)

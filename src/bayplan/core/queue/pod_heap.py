@@ -10,27 +10,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from itertools import count
-from typing import TypeAlias
+from typing import Generic, TypeAlias, TypeVar
 
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.queue.queued_pod import QueuedPod
 
-Order: TypeAlias = tuple[int, ...]
+#: A plain number where that is enough, as it is compared faster.
+Order = TypeVar("Order", int, tuple[int, ...])
 #: A QueueSort plugin's key from the pod and the time it was queued, smaller first. All profiles share one. What it
 #: cannot distinguish goes by order of arrival, where upstream leaves it to its heap.
-SortKey: TypeAlias = Callable[[PodInfo, int], Order]
-#: Order, number of arrival, number of the push (so that pods are never compared), the pod.
-_Entry: TypeAlias = tuple[Order, int, int, QueuedPod]
+SortKey: TypeAlias = Callable[[PodInfo, int], tuple[int, ...]]
 
 _DEAD_TOLERATED = 64
 
 
-class PodHeap:
+class PodHeap(Generic[Order]):
     """Smallest order first, of equal ones the earlier arrival. A pod is in one heap at a time."""
 
-    def __init__(self, order: Callable[[QueuedPod], Order]) -> None:
-        self._order = order
-        self._entries: list[_Entry] = []
+    def __init__(self) -> None:
+        #: Order, number of arrival, number of the push (so that pods are never compared), the pod.
+        self._entries: list[tuple[Order, int, int, QueuedPod]] = []
         self.count = 0
         """How many are in the heap; to be read only."""
         self._pushes = count()
@@ -38,9 +37,9 @@ class PodHeap:
     def __len__(self) -> int:
         return self.count
 
-    def push(self, queued: QueuedPod) -> None:
+    def push(self, queued: QueuedPod, order: Order) -> None:
         assert queued.heap_entry is None
-        entry = queued.heap_entry = (self._order(queued), queued.number, next(self._pushes), queued)
+        entry = queued.heap_entry = (order, queued.number, next(self._pushes), queued)
         self.count += 1
         heappush(self._entries, entry)
 
@@ -51,11 +50,6 @@ class PodHeap:
         if len(self._entries) > 2 * self.count + _DEAD_TOLERATED:
             self._entries = [entry for entry in self._entries if entry[3].heap_entry is entry]
             heapify(self._entries)
-
-    def refresh(self, queued: QueuedPod) -> None:
-        """The pod changed in place: find its position again."""
-        self.remove(queued)
-        self.push(queued)
 
     def first(self) -> QueuedPod | None:
         entries = self._entries

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from bayplan.core.columns.shapes import PodInfo, PodShape
-from bayplan.core.decision import Decision
+from bayplan.core.decision import Decision, Unschedulable
 from bayplan.core.lifecycle import LEGAL_MOVES, PodState, assert_move
 from bayplan.model.pod import Pod
 from bayplan.model.structs import Struct
@@ -38,6 +38,21 @@ class Group(NamedTuple):
     pending_plugins: tuple[str, ...]
     gating_plugin: str
 
+    @classmethod
+    def of(cls, queued: QueuedPod) -> Group:
+        """The one that the pod belongs to while it is parked."""
+        info = queued.info
+        return cls(
+            info.scheduler_name,
+            info.shape,
+            info.name if _has_generated_claims(info) else "",
+            info.priority,
+            info.preemption_policy,
+            queued.rejectors,
+            queued.pending_plugins,
+            queued.gating_plugin,
+        )
+
     @property
     def listeners(self) -> tuple[str, ...]:
         """Plugins whose events_to_register decide whether a cluster event reaches the group at all."""
@@ -46,10 +61,20 @@ class Group(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Gathering:
-    """A group with those who belong to it and are parked, by key in order of arrival."""
+    """A group with those who belong to it and are parked, by key in order of arrival; and what one was told last."""
 
     group: Group
     members: dict[str, QueuedPod] = field(default_factory=dict)
+    refused: Unschedulable | None = None
+
+    def takes(self, queued: QueuedPod) -> bool:
+        """Whether one that belonged to it, and has not changed since, still does."""
+        group = self.group
+        return (
+            group.rejectors == queued.rejectors
+            and group.pending_plugins == queued.pending_plugins
+            and group.gating_plugin == queued.gating_plugin
+        )
 
 
 class QueuedPod(Struct, eq=False):
@@ -68,6 +93,7 @@ class QueuedPod(Struct, eq=False):
         held_back: the wake-up that the gate swallowed. A pod becomes gated only on its way into the queue.
         was_flushed, flushed_at: it was given another chance for its age alone.
         refusal: what its last attempt in vain came to. Most pods are refused in the same words again and again.
+        nominated_in_refusal: the node that it named ("": none, None: whichever the pod has).
     """
 
     pod: Pod
@@ -89,9 +115,9 @@ class QueuedPod(Struct, eq=False):
     key: str = ""  # namespace/name
     is_leaving: bool = False  # the pod is being deleted
     refusal: Decision | None = None
-    heap_entry: tuple[tuple[int, ...], int, int, QueuedPod] | None = None  # its place in a heap, if it is in one
-    gathering: Gathering | None = None  # those it is parked with
-    _group: Group | None = None  # the last one it belonged to, until the pod changes
+    nominated_in_refusal: str | None = None
+    heap_entry: tuple[int | tuple[int, ...], int, int, QueuedPod] | None = None  # its place in a heap, if it is in one
+    gathering: Gathering | None = None  # those it is parked with, or was, until the pod changes
 
     def __post_init__(self) -> None:
         self.key = self.info.key
@@ -102,32 +128,6 @@ class QueuedPod(Struct, eq=False):
         """What its age among the parked pods counts from."""
         return self.flushed_at or self.timestamp  # a flush comes after the attempt
 
-    @property
-    def group(self) -> Group:
-        """The group that it belongs to while it is parked; nearly always the one it belonged to before."""
-        group = self._group
-        if (
-            group is None
-            or group.rejectors != self.rejectors
-            or group.pending_plugins != self.pending_plugins
-            or group.gating_plugin != self.gating_plugin
-        ):
-            group = self._group = self._new_group()
-        return group
-
-    def _new_group(self) -> Group:
-        info = self.info
-        return Group(
-            info.scheduler_name,
-            info.shape,
-            info.name if _has_generated_claims(info) else "",
-            info.priority,
-            info.preemption_policy,
-            self.rejectors,
-            self.pending_plugins,
-            self.gating_plugin,
-        )
-
     def enter(self, state: PodState) -> None:
         if state not in LEGAL_MOVES[self.state]:
             assert_move(self.state, state)  # it may stay
@@ -136,13 +136,15 @@ class QueuedPod(Struct, eq=False):
     def replace(self, pod: Pod, info: PodInfo) -> None:
         """The pod as it is now."""
         assert info.key == self.info.key
-        self.pod, self.info, self._group = pod, info, None
+        self.pod, self.info, self.gathering = pod, info, None
         self.is_leaving = bool(pod.metadata.deletion_timestamp)
 
     def note_failure(self, rejectors: tuple[str, ...], pending: tuple[str, ...], now: int) -> None:
         """Back from a failed attempt. Without a rejector it was an error, which has a backoff of its own."""
-        self.rejectors = _in_order(rejectors + pending)
-        self.pending_plugins = _in_order(pending) if pending else ()
+        if pending:
+            self.rejectors, self.pending_plugins = _in_order(rejectors + pending), _in_order(pending)
+        else:
+            self.rejectors = _in_order(rejectors)
         if self.rejectors:
             self.unschedulable_count += 1
             self.consecutive_errors = 0
@@ -163,6 +165,7 @@ class QueuedPod(Struct, eq=False):
         self.gating_plugin, self.held_back = "", Strategy.SKIP
 
     def start_attempt(self) -> None:
+        self.enter(PodState.IN_FLIGHT)
         self.attempts += 1
         self.rejectors = self.pending_plugins = ()
         if self.gating_plugin:

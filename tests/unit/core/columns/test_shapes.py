@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from bayplan.core.cache import Cache
-from bayplan.core.columns.shapes import Shapes
+from bayplan.core.columns.shapes import SPECS_KNOWN_MAX, Shapes
+from bayplan.model.meta import OwnerReference
+from bayplan.model.structs import replace
 from bayplan.model.volumes import Volume
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
@@ -23,6 +25,25 @@ def test_token_volumes_make_no_difference() -> None:
 def test_claims_make_a_difference() -> None:
     shapes = Shapes()
     assert shapes.of(pod("p").claim("a").obj()) is not shapes.of(pod("p").claim("b").obj())
+
+
+def test_pods_with_one_spec_differ_in_namespace_labels_and_controller() -> None:
+    """A spec that was seen before tells nothing of the rest."""
+    shapes = Shapes()
+    first = pod("p").labels(app="x").obj()
+    owner = OwnerReference(api_version="apps/v1", kind="ReplicaSet", name="web", controller=True)
+    others = [
+        replace(first, metadata=replace(first.metadata, **changed))
+        for changed in ({"namespace": "other"}, {"labels": {"app": "y"}}, {"owner_references": [owner]})
+    ]
+    assert len({shapes.of(one).id for one in (first, *others, *others)}) == 4
+    assert shapes.of(replace(first, metadata=replace(first.metadata, name="q"))) is shapes.of(first)
+
+
+def test_a_spec_that_takes_the_place_of_a_forgotten_one_is_not_taken_for_it() -> None:
+    shapes = Shapes()
+    for number in range(3 * SPECS_KNOWN_MAX):
+        assert shapes.of(pod("p").scheduler(f"mine-{number % 7}").obj()).spec.scheduler_name == f"mine-{number % 7}"
 
 
 def on_own_node(name: str) -> PodBuilder:

@@ -187,8 +187,9 @@ def test_gate_registrations_alone_do_not_wake() -> None:
 def test_the_longest_idle_are_taken_first() -> None:
     stage, parked = Stage(), Parked()
     records = [stage.parked(name) for name in ("a", "b", "c")]
-    for age, queued in zip((5, 9, 1), records, strict=True):
+    for queued in records:
         stage.queue.delete(queued.key, stage.now)
+    for age, queued in zip((5, 9, 1), records, strict=True):
         queued.timestamp = START - age * SECOND
         parked.add(queued)
     assert parked.longest_idle_since() == START - 9 * SECOND
@@ -196,6 +197,25 @@ def test_the_longest_idle_are_taken_first() -> None:
     assert [r.info.name for r in parked.take_idle(4 * SECOND, now=START)] == ["b", "a"]
     assert parked.longest_idle_since() == START - 1 * SECOND
     assert [r.info.name for r in parked.all()] == ["c"]
+
+
+def test_a_group_that_has_dissolved_is_formed_anew_once() -> None:
+    """By whoever comes first: one who was in it before, or another."""
+    stage, parked = Stage(), Parked()
+    before, other, newcomer = (stage.parked(name) for name in ("a", "b", "c"))
+    for queued in (before, other, newcomer):
+        stage.queue.delete(queued.key, stage.now)
+    newcomer.gathering = None
+    for arriving in ((before, other, newcomer), (newcomer, other, before)):
+        for queued in arriving:
+            parked.add(queued)
+        (group,) = parked._by_group
+        assert list(parked._by_group[group].members.values()) == list(arriving)
+        assert {queued.gathering for queued in arriving} == {parked._by_group[group]}
+        for queued in arriving:
+            parked.remove(queued)
+        assert not parked._by_group
+        newcomer.gathering = None
 
 
 def test_nothing_is_left_behind_when_pods_leave() -> None:

@@ -26,7 +26,7 @@ from tests.unit.core.queue.stage import (
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.requeue import ActionType, ClusterEvent, EventResource
 from bayplan.core.lifecycle import FLYING, PodState
-from bayplan.core.queue.queued_pod import QueuedPod
+from bayplan.core.queue.queued_pod import Group, QueuedPod
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
@@ -197,11 +197,16 @@ class QueueMachine(RuleBasedStateMachine):
 
     @invariant()
     def groups_are_those_of_the_pods_as_they_are(self) -> None:
-        for queued in self.queue.queued_pods():
-            afresh = QueuedPod(queued.pod, queued.info, queued.number, queued.timestamp)
-            afresh.rejectors, afresh.pending_plugins = queued.rejectors, queued.pending_plugins
-            afresh.gating_plugin = queued.gating_plugin
-            assert queued.group == afresh.group
+        parked, gathered = self.queue._parked, 0
+        for queued in parked.all():
+            assert queued.gathering is parked._by_group[Group.of(queued)]
+            assert queued.gathering.members[queued.key] is queued
+            gathered += 1
+        assert (
+            gathered
+            == len(parked)
+            == sum(queued.state in (PodState.UNSCHEDULABLE, PodState.GATED) for queued in self.queue.resting.values())
+        )
 
     @invariant()
     def plugins_are_blamed_for_those_who_rest_because_of_them(self) -> None:

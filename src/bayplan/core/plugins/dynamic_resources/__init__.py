@@ -116,7 +116,7 @@ class DynamicResources(SelectiveScorePlugin):
         return self._gates.binds_devices_by_conditions
 
     def pre_enqueue(self, pod: PodInfo) -> Status:
-        if pod.claims is None:
+        if pod.claims is None or not pod.claims.entries:
             return SUCCESS
         try:
             for _ in claims_of(pod):

@@ -35,8 +35,9 @@ def prepare(shape: PodShape, view: View, args: InterPodAffinityArgs) -> IntArray
 def is_reached(shape: PodShape, view: View) -> bool:
     """Whether the pod meets a term of any pod that runs."""
     counters = view.counters
-    namespace_labels = view.objects.namespace_labels(shape.namespace)
-    return bool(counters.terms.values) and bool(counters.terms_reaching(shape, namespace_labels))
+    if not counters.terms.values:
+        return False
+    return bool(counters.terms_reaching(shape, view.objects.namespace_labels(shape.namespace)))
 
 
 def _add_own_preferences(counts: DomainCounts, shape: PodShape, view: View) -> None:

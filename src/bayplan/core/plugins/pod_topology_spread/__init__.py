@@ -22,6 +22,7 @@ from bayplan.core.plugins.pod_topology_spread.constraints import (
     SOFT,
     SpreadConstraint,
     constraints_of,
+    is_spread,
     may_have_constraints,
     requires_all_keys,
 )
@@ -88,7 +89,7 @@ class PodTopologySpread(SelectiveScorePlugin):
         return self._constraints(pod, view, SOFT, where)
 
     def speaks(self, pod: PodInfo, view: View) -> bool:
-        return bool(self._soft_constraints(pod, view))
+        return is_spread(pod.shape, view.objects) and bool(self._soft_constraints(pod, view))
 
     def score(self, state: SoftState, view: View, rows: RowArray) -> IntArray:  # noqa: ARG002
         return scoring.raw_scores(state, rows)

@@ -60,6 +60,11 @@ def constraints_of(
     return [] if selector.is_empty else [_filled_in(written, selector, gates) for written in _defaults(args, action)]
 
 
+def is_spread(shape: PodShape, objects: Objects) -> bool:
+    """Whether the pod has constraints of its own, or there is something that default ones could select by."""
+    return bool(shape.spec.topology_spread_constraints) or not _remembered_selector(shape, objects).is_empty
+
+
 def visible_constraints(
     shape: PodShape, args: PodTopologySpreadArgs, gates: FeatureGates, action: str
 ) -> list[SpreadConstraint]:
