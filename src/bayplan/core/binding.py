@@ -45,7 +45,7 @@ from bayplan.model.structs import replace
 from bayplan.model.time_units import MINUTE
 
 #: Members of enums are slow to get at, and these are wanted for each pod.
-_BINDING, _BOUND = PodState.BINDING, PodState.BOUND
+_BINDING, _BOUND, _IS_ASSUMED = PodState.BINDING, PodState.BOUND, Outcome.ASSUMED
 
 #: Longest wait that a plugin may ask for at Permit.
 PERMIT_WAIT_MAX_NS = 15 * MINUTE
@@ -90,7 +90,7 @@ class Binding:
 
     def unconfirmed(self) -> list[str]:
         """Pods that have a node but are not known to be bound."""
-        return [key for key, way in list(self._on_the_way.items()) if way.queued.state is not PodState.BOUND]
+        return [key for key, way in list(self._on_the_way.items()) if way.queued.state is not _BOUND]
 
     def due_at(self) -> int | None:
         """When the first of them has waited too long."""
@@ -146,10 +146,10 @@ class Binding:
         """Nothing holds the pod back any more: write its volumes, or bind it."""
         queued = way.queued
         self._queue.done(queued)
-        queued.enter(PodState.BINDING)
+        queued.enter(_BINDING)
         if way.volumes:
             actions = (*self._announcement(way), self.reservations.write(way))
-            return Decision(queued.key, Outcome.ASSUMED, way.node, actions=actions)
+            return Decision(queued.key, _IS_ASSUMED, way.node, actions=actions)
         return self._bind(way, now) if queued.info.claims is None else self._bind_with_devices(way, now)
 
     def _bind_with_devices(self, way: OnTheWay, now: int) -> Decision:
@@ -163,7 +163,7 @@ class Binding:
         self.timed[way.queued.key] = way
         note = f"waiting for binding conditions for device on node {way.node}"
         pending = Emit(way.queued.key, way.uid, "Normal", "BindingConditionsPending", "Scheduling", note)
-        decision = self._look_at_devices(way, now) or Decision(way.queued.key, Outcome.ASSUMED, way.node)
+        decision = self._look_at_devices(way, now) or Decision(way.queued.key, _IS_ASSUMED, way.node)
         return replace(decision, actions=(pending, *decision.actions))
 
     def _wait_for_devices(self, way: OnTheWay, now: int) -> DeviceWait | None:
@@ -211,7 +211,7 @@ class Binding:
                 return self._fall_back(way, rejected, now)
         if way.profile.extenders:
             way.binder = binder_for(way.profile.extenders, way.queued.info)
-        return Decision(way.queued.key, Outcome.ASSUMED, way.node, actions=(self._binding_request(way),))
+        return Decision(way.queued.key, _IS_ASSUMED, way.node, actions=(self._binding_request(way),))
 
     def _binding_request(self, way: OnTheWay) -> Bind:
         """To the extender that binds the pod if there is one, or else to where the Bind plugin says."""

@@ -53,7 +53,11 @@ FLUSH_PERIOD_NS = 30 * SECOND + 600 * MICROSECOND
 _POD_ADDED = ClusterEvent(EventResource.UNSCHEDULABLE_POD, ActionType.ADD).label
 #: Later than any time there is.
 _NEVER = 2**63
-_PARKED = (PodState.UNSCHEDULABLE, PodState.GATED)
+#: Members of enums are slow to get at, and these are wanted for each pod.
+_ACTIVE, _BACKOFF, _UNSCHEDULABLE, _GATED = PodState.ACTIVE, PodState.BACKOFF, PodState.UNSCHEDULABLE, PodState.GATED
+_ASSUMED, _GONE = PodState.ASSUMED, PodState.GONE
+_SKIP, _AFTER_BACKOFF, _IMMEDIATELY = Strategy.SKIP, Strategy.AFTER_BACKOFF, Strategy.IMMEDIATELY
+_PARKED = (_UNSCHEDULABLE, _GATED)
 #: Of one that has its node; nothing else of it has changed.
 _STATUS_OF_A_POD = ClusterEvent(EventResource.ASSIGNED_POD, ActionType.UPDATE)
 
@@ -101,8 +105,8 @@ class SchedulingQueue:
             self.update(known.pod, pod, info, now)
             return
         queued = QueuedPod(pod, info, next(self._arrivals), timestamp=now)
-        self._requeue(queued, Strategy.IMMEDIATELY, now, _POD_ADDED)
-        if queued.state is PodState.ACTIVE:
+        self._requeue(queued, _IMMEDIATELY, now, _POD_ADDED)
+        if queued.state is _ACTIVE:
             self.nominations.adopt(pod, info)
 
     def update(self, old: Pod, new: Pod, info: PodInfo, now: int) -> None:
@@ -157,7 +161,7 @@ class SchedulingQueue:
             queued = self._backoff.pop_early()
             if queued is None:
                 return None
-            self.figures.incoming[labels.NAMES[PodState.ACTIVE], labels.POP_FROM_BACKOFF] += 1
+            self.figures.incoming[labels.NAMES[_ACTIVE], labels.POP_FROM_BACKOFF] += 1
         del self.resting[queued.key]
         queued.start_attempt()
         self._in_flight.start(queued)
@@ -165,7 +169,7 @@ class SchedulingQueue:
 
     def assume(self, queued: QueuedPod, node_name: str, now: int) -> None:
         """The pod takes a node. Call it before the cache takes the pod: a nomination counts there too."""
-        queued.enter(PodState.ASSUMED)
+        queued.enter(_ASSUMED)
         kept = self.nominations.remove(queued.info)
         if kept and kept != node_name:
             self._give_back(queued, kept, now)
@@ -201,14 +205,14 @@ class SchedulingQueue:
         queued.note_failure(rejectors, pending, now)
         self._note_rejectors(queued)
         if queued.rejectors and since is not None and not since:  # nothing has happened, as mostly
-            self._park(queued, PodState.UNSCHEDULABLE, labels.SCHEDULE_ATTEMPT_FAILURE)
+            self._park(queued, _UNSCHEDULABLE, labels.SCHEDULE_ATTEMPT_FAILURE)
         else:
             self._requeue(queued, self._strategy_since(queued, since), now, labels.SCHEDULE_ATTEMPT_FAILURE)
         return queued.state
 
     def nominate(self, queued: QueuedPod, node_name: str | None, now: int) -> None:
         """After a failed attempt: keep that node ("": none) for the pod, or (None) the one that is kept already."""
-        if queued.state is PodState.GONE:
+        if queued.state is _GONE:
             return
         info = queued.info
         kept_before = self.nominations.node_of(info)
@@ -255,8 +259,8 @@ class SchedulingQueue:
         """Try these pods as soon as possible, whatever they wait for, if the gates agree. Unknown ones are ignored."""
         for key in keys:
             queued = self.resting.get(key)
-            if queued is not None and queued.state is not PodState.ACTIVE:
-                self._wake([(queued, Strategy.IMMEDIATELY)], now, labels.FORCE_ACTIVATE)
+            if queued is not None and queued.state is not _ACTIVE:
+                self._wake([(queued, _IMMEDIATELY)], now, labels.FORCE_ACTIVATE)
             flying = self._in_flight.find(key)
             if flying is not None:
                 self._in_flight.note(WILDCARD, None, flying.pod)
@@ -264,8 +268,8 @@ class SchedulingQueue:
     def retry(self, key: str, now: int) -> None:
         """What was done for this pod came to nothing: try it again once its backoff is over."""
         queued = self.resting.get(key)
-        if queued is not None and queued.state is PodState.UNSCHEDULABLE:
-            self._wake([(queued, Strategy.AFTER_BACKOFF)], now, labels.SCHEDULE_ATTEMPT_FAILURE)
+        if queued is not None and queued.state is _UNSCHEDULABLE:
+            self._wake([(queued, _AFTER_BACKOFF)], now, labels.SCHEDULE_ATTEMPT_FAILURE)
         flying = self._in_flight.find(key)
         if flying is not None:
             self._in_flight.note(WILDCARD, None, flying.pod)
@@ -273,7 +277,7 @@ class SchedulingQueue:
     def release(self, key: str, now: int) -> None:
         """A gate may have opened for this pod: ask again and, if so, let the wake-up go on that brought it there."""
         queued = self.resting.get(key)
-        if queued is not None and queued.state is PodState.GATED and queued.held_back is not Strategy.SKIP:
+        if queued is not None and queued.state is _GATED and queued.held_back is not _SKIP:
             self._wake([(queued, queued.held_back)], now, labels.GATE_OPENED)
 
     def tick(self, now: int) -> None:
@@ -292,7 +296,7 @@ class SchedulingQueue:
             if self._backoff.pops_early:
                 self._activate(queued, now, labels.BACKOFF_COMPLETE)
             else:
-                self._requeue(queued, Strategy.AFTER_BACKOFF, now, labels.BACKOFF_COMPLETE)
+                self._requeue(queued, _AFTER_BACKOFF, now, labels.BACKOFF_COMPLETE)
 
     def flush_parked(self, now: int) -> None:
         """Pods that nothing has moved for long get another chance."""
@@ -301,7 +305,7 @@ class SchedulingQueue:
             return
         for queued in old:
             queued.was_flushed, queued.flushed_at = True, now
-            self._requeue(queued, Strategy.AFTER_BACKOFF, now, labels.UNSCHEDULABLE_TIMEOUT)
+            self._requeue(queued, _AFTER_BACKOFF, now, labels.UNSCHEDULABLE_TIMEOUT)
         self._in_flight.note(WILDCARD, None, None)
 
     def wake_at(self) -> int | None:
@@ -330,10 +334,10 @@ class SchedulingQueue:
     def counts(self) -> dict[PodState, int]:
         """Pods in each place, as `scheduler_pending_pods` has them."""
         return {
-            PodState.ACTIVE: len(self._active),
-            PodState.BACKOFF: len(self._backoff),
-            PodState.UNSCHEDULABLE: len(self._parked) - self._parked.gated_count,
-            PodState.GATED: self._parked.gated_count,
+            _ACTIVE: len(self._active),
+            _BACKOFF: len(self._backoff),
+            _UNSCHEDULABLE: len(self._parked) - self._parked.gated_count,
+            _GATED: self._parked.gated_count,
         }
 
     def in_flight_counts(self) -> tuple[int, int]:
@@ -355,7 +359,7 @@ class SchedulingQueue:
         self.nominations.update(queued.info, new, info)
         if queued.state not in _PARKED:
             queued.replace(new, info)
-            if queued.state is PodState.ACTIVE:
+            if queued.state is _ACTIVE:
                 self._active.remove(queued)
                 self._push_active(queued)
             else:
@@ -367,7 +371,7 @@ class SchedulingQueue:
         for action in pod_changes(old, new):
             cluster_event = ClusterEvent(EventResource.UNSCHEDULABLE_POD, action)
             strategy = judge(queued, cluster_event, self._profile(queued).reactions.to(cluster_event), old, new)
-            if strategy is not Strategy.SKIP:
+            if strategy is not _SKIP:
                 if action is ActionType.UPDATE and old.metadata.annotations == new.metadata.annotations:
                     self._wake_in_passing([(queued, strategy)], now, cluster_event.label)
                 else:
@@ -384,12 +388,12 @@ class SchedulingQueue:
         remembered = [queued.held_back for queued, _ in pods]
         self._wake(pods, now, reason)
         for (queued, _), before in zip(pods, remembered, strict=True):
-            if queued.state is PodState.GATED:
+            if queued.state is _GATED:
                 queued.held_back = before
 
     def _wake(self, pods: Iterable[tuple[QueuedPod, Strategy]], now: int, reason: str) -> None:
         for queued, strategy in pods:
-            if queued.state is PodState.UNSCHEDULABLE:
+            if queued.state is _UNSCHEDULABLE:
                 gathering = queued.gathering
                 assert gathering is not None
                 if len(gathering.members) > CROWD_MIN:
@@ -405,23 +409,23 @@ class SchedulingQueue:
             return
         self._scouts[queued.key] = group
         self._take_out(queued)
-        self._requeue(queued, Strategy.AFTER_BACKOFF, now, labels.SCOUT_SUCCEEDED)
+        self._requeue(queued, _AFTER_BACKOFF, now, labels.SCOUT_SUCCEEDED)
 
     def _take_out(self, queued: QueuedPod) -> None:
         """Out of its place, on the way to another."""
-        if queued.state is PodState.ACTIVE:
+        if queued.state is _ACTIVE:
             self._active.remove(queued)
-        elif queued.state is PodState.BACKOFF:
+        elif queued.state is _BACKOFF:
             self._backoff.remove(queued)
         else:
             self._parked.remove(queued)
 
     def _requeue(self, queued: QueuedPod, strategy: Strategy, now: int, reason: str) -> None:
         """To the place that the strategy, the backoff and the gates say. The pod is out of the one it was in."""
-        if strategy is Strategy.SKIP:
-            self._park(queued, PodState.UNSCHEDULABLE, reason)
+        if strategy is _SKIP:
+            self._park(queued, _UNSCHEDULABLE, reason)
             return
-        backs_off = strategy is Strategy.AFTER_BACKOFF and self._backoff.holds_off(queued, now)
+        backs_off = strategy is _AFTER_BACKOFF and self._backoff.holds_off(queued, now)
         if backs_off and not self._backoff.pops_early:
             self._back_off(queued, reason)
             return
@@ -430,7 +434,7 @@ class SchedulingQueue:
         if status is not SUCCESS and not status.ok:
             queued.gate(status.plugin, strategy)
             self._note_rejectors(queued)
-            self._park(queued, PodState.GATED, reason)
+            self._park(queued, _GATED, reason)
             return
         if queued.gating_plugin:
             queued.ungate()
@@ -440,12 +444,12 @@ class SchedulingQueue:
             self._activate(queued, now, reason)
 
     def _back_off(self, queued: QueuedPod, reason: str) -> None:
-        self._place(queued, PodState.BACKOFF, reason)
+        self._place(queued, _BACKOFF, reason)
         self._backoff.push(queued)
         self._quiet_until = 0  # until the next look
 
     def _activate(self, queued: QueuedPod, now: int, reason: str) -> None:
-        self._place(queued, PodState.ACTIVE, reason)
+        self._place(queued, _ACTIVE, reason)
         if queued.initial_attempt_at is None:
             queued.initial_attempt_at = now
         self._push_active(queued)
@@ -474,14 +478,14 @@ class SchedulingQueue:
             self.figures.rejecting[together] = None
 
     def _end(self, queued: QueuedPod) -> None:
-        queued.enter(PodState.GONE)
+        queued.enter(_GONE)
 
     def _strategy_since(self, queued: QueuedPod, since: Sequence[InFlightEvent] | None) -> Strategy:
         if not queued.rejectors or since is None:
-            return Strategy.AFTER_BACKOFF
+            return _AFTER_BACKOFF
         reactions = self._profile(queued).reactions
-        best = Strategy.SKIP
-        most = Strategy.IMMEDIATELY if queued.pending_plugins else Strategy.AFTER_BACKOFF
+        best = _SKIP
+        most = _IMMEDIATELY if queued.pending_plugins else _AFTER_BACKOFF
         for cluster_event, old, new in since:
             best = max(best, judge(queued, cluster_event, reactions.to(cluster_event), old, new))
             if best is most:
