@@ -324,7 +324,8 @@ class SchedulingQueue:
     @property
     def anybody_listens(self) -> bool:
         """Whether there is a pod that something which happens now may help."""
-        return bool(self.resting) or len(self._in_flight) > 0
+        flying = self._in_flight
+        return bool(self.resting or flying.popped is not None or flying.flights)
 
     @property
     def has_next(self) -> bool:

@@ -43,14 +43,15 @@ class InFlight:
     """
 
     def __init__(self) -> None:
-        self._popped: QueuedPod | None = None  # nothing has happened since
-        self._flights: OrderedDict[str, _Flight] = OrderedDict()  # in order of pop, hence of position
+        self.popped: QueuedPod | None = None
+        """Nothing has happened since; to be read only, as are the flights."""
+        self.flights: OrderedDict[str, _Flight] = OrderedDict()  # in order of pop, hence of position
         self._by_key: dict[str, list[_Flight]] = {}
         self._events: deque[InFlightEvent] = deque()
         self._cut = 0  # how many cluster events have been dropped from the front
 
     def __len__(self) -> int:
-        return len(self._flights) + (self._popped is not None)
+        return len(self.flights) + (self.popped is not None)
 
     @property
     def event_count(self) -> int:
@@ -62,13 +63,13 @@ class InFlight:
 
     def queued_pods(self) -> Iterator[QueuedPod]:
         self._list_popped()
-        return (flight.queued for flight in self._flights.values())
+        return (flight.queued for flight in self.flights.values())
 
     def find(self, key: str) -> QueuedPod | None:
         """The pod of that name in flight; the latest one, and none that is gone."""
-        if self._popped is not None:
+        if self.popped is not None:
             self._list_popped()
-        if not self._flights:
+        if not self.flights:
             return None
         for flight in reversed(self._by_key.get(key, ())):
             if not flight.is_gone:
@@ -76,20 +77,20 @@ class InFlight:
         return None
 
     def start(self, queued: QueuedPod) -> None:
-        if self._popped is not None:
+        if self.popped is not None:
             self._list_popped()
-        self._popped = queued
+        self.popped = queued
 
     def note(self, cluster_event: ClusterEvent, old: Object | None, new: Object | None) -> None:
         """Something happened; of interest to some plugin."""
         self._list_popped()
-        if self._flights:
+        if self.flights:
             self._events.append(InFlightEvent(cluster_event, old, new))
 
     def update(self, pod: Pod, info: PodInfo) -> None:
         """The pod changed. The attempt goes on with what it has; the queued pod gets it on return."""
         self._list_popped()
-        self._flights[identity_of(info)].newest = (pod, info)
+        self.flights[identity_of(info)].newest = (pod, info)
 
     def mark_gone(self, key: str) -> None:
         self._list_popped()
@@ -97,21 +98,21 @@ class InFlight:
             flight.is_gone = True
 
     def is_gone(self, queued: QueuedPod) -> bool:
-        flight = self._flights.get(identity_of(queued.info))
+        flight = self.flights.get(identity_of(queued.info))
         return flight is not None and flight.is_gone
 
     def finish_undisturbed(self, queued: QueuedPod) -> bool:
         """Ends the flight if nothing at all has happened since the pop. Else the pod stays in flight."""
-        if queued is not self._popped:
+        if queued is not self.popped:
             return False
-        self._popped = None
+        self.popped = None
         return True
 
     def finish(self, queued: QueuedPod) -> Sequence[InFlightEvent] | None:
         """The pod is back, or on its way to be bound: what happened since its pop. None if it was not in flight."""
         if self.finish_undisturbed(queued):
             return ()
-        flight = self._flights.pop(identity_of(queued.info), None)
+        flight = self.flights.pop(identity_of(queued.info), None)
         if flight is None:
             return None
         assert flight.queued is queued
@@ -126,20 +127,20 @@ class InFlight:
         return since
 
     def _list_popped(self) -> None:
-        queued, self._popped = self._popped, None
+        queued, self.popped = self.popped, None
         if queued is None:
             return
         identity = identity_of(queued.info)
-        assert identity not in self._flights
-        flight = self._flights[identity] = _Flight(queued, self._cut + len(self._events))
+        assert identity not in self.flights
+        flight = self.flights[identity] = _Flight(queued, self._cut + len(self._events))
         self._by_key.setdefault(queued.key, []).append(flight)
 
     def _prune(self) -> None:
-        if not self._flights:
+        if not self.flights:
             self._cut += len(self._events)
             self._events.clear()
             return
-        oldest = next(iter(self._flights.values())).position
+        oldest = next(iter(self.flights.values())).position
         while self._cut < oldest:
             self._events.popleft()
             self._cut += 1
