@@ -214,8 +214,7 @@ class Store:
         rules = RULES.get(kind) or _rules(kind)
         old = self._stored(rules, namespace, name)
         new = change(old)
-        if new.metadata is not old.metadata:
-            updating.check_preconditions(old, new, rules, must_name_version=False)
+        updating.check_preconditions(old, new, rules, must_name_version=False)
         return self._write(old, half(old, new, rules), rules, now)
 
     def delete(

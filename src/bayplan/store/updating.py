@@ -24,6 +24,8 @@ from bayplan.store.rules import KindRules
 def check_preconditions(old: Object, new: Object, rules: KindRules, *, must_name_version: bool) -> None:
     """Raises Conflict when the wish was made for another object or an older version of it."""
     meta, wished = old.metadata, new.metadata
+    if wished is meta:
+        return
     if wished.name != meta.name:
         raise BadRequest(f"the name of the object ({wished.name}) does not match the name on the URL ({meta.name})")
     if wished.namespace and wished.namespace != meta.namespace:
