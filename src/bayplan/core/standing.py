@@ -9,13 +9,11 @@ back far enough, it is computed anew.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row
-from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, is_what_if, run_filters
 from bayplan.core.framework.contract import SKIP, State
@@ -117,22 +115,12 @@ class Standing:
             row = log.last
             if not self.ground.settled[row]:
                 self._refresh_one(view, row)
-        elif news and not self._follow_pods(view, log, news):
-            return False
+        elif news:
+            changed = log.since(self._usage_position)
+            if changed is None:
+                return False
+            self._refresh(view, changed)
         self._usage_position = log.position
-        return True
-
-    def _follow_pods(self, view: View, log: ChangeLog, news: int) -> bool:
-        """The same after pods of several nodes have come or gone; `news` is how many."""
-        if news <= FEW_CHANGES:
-            few = log.distinct_since(self._usage_position)
-            if few is not None and len(few) <= FEW_ROWS:
-                self._refresh_few(view, few)
-                return True
-        changed = log.since(self._usage_position)
-        if changed is None:
-            return False
-        self._refresh(view, changed)
         return True
 
     def _follow_nodes(self, view: View) -> bool:
@@ -151,11 +139,7 @@ class Standing:
                 verdicts = ground.verdicts
                 self._take_one(row, verdicts.rejected_by.item(row), verdicts.codes.item(row), passed=False)
                 self._put(row, NOT_FEASIBLE)
-        changed = np.concatenate((changed, rows))
-        if len(changed) <= FEW_CHANGES and len(few := set(changed.tolist())) <= FEW_ROWS:
-            self._refresh_few(view, few)
-        else:
-            self._refresh(view, changed)
+        self._refresh(view, np.concatenate((changed, rows)))
         self._spec_position, self._usage_position = nodes.spec_changes.position, nodes.usage_changes.position
         return True
 
@@ -230,16 +214,14 @@ class Standing:
             more += self.order_among(rows)
         return more
 
-    def _refresh_few(self, view: View, rows: Iterable[int]) -> None:
-        """The same for a few rows, one by one."""
-        settled = self.ground.settled
-        for row in rows:
-            if not settled[row]:
-                self._refresh_one(view, row)
-
     def _refresh(self, view: View, changed: RowArray) -> None:
         """New answers for rows whose pods or node objects changed."""
         settled = self.ground.settled
+        if len(changed) <= FEW_CHANGES and len(few := set(changed.tolist())) <= FEW_ROWS:
+            for row in few:
+                if not settled[row]:
+                    self._refresh_one(view, row)
+            return
         rows: RowArray = changed[~settled[changed]] if self.ground.any_settled else changed
         if not len(rows):
             return

@@ -48,8 +48,3 @@ class ChangeLog:
         """Rows logged after `position`, some perhaps several times; None when the log does not reach back that far."""
         start = self._length - (self.position - position)
         return self._rows[start : self._length].copy() if start >= 0 else None
-
-    def distinct_since(self, position: int) -> set[int] | None:
-        """The same rows, each once and as plain numbers: for a reader that has missed only a few."""
-        start = self._length - (self.position - position)
-        return set(self._rows[start : self._length].tolist()) if start >= 0 else None
