@@ -7,8 +7,8 @@ BIN := .venv/bin
 STAMP := .venv/.installed
 PYTEST := $(BIN)/python -m pytest -q -n 2
 
-# Installed again only when the lock or the project's metadata change.
-$(STAMP): requirements.lock pyproject.toml
+# Installed again only when the lock, the project's metadata or what is compiled change.
+$(STAMP): requirements.lock pyproject.toml src/bayplan/core/columns/_loops.c
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .

@@ -66,7 +66,7 @@ def replaced(page: str, marks: tuple[str, str], text: str) -> str:
 def results_text(machine: Machine, measurements: list[Measurement]) -> str:
     measured_on = (
         f"Measured on {machine.date}: {machine.processor}, {machine.cores} cores, {machine.memory_gib:g} GiB, "
-        f"Python {machine.python}, NumPy {machine.numpy}. Load in the minute before: {machine.load:g}; figures taken "
+        f"{machine.software}. Load in the minute before: {machine.load:g}; figures taken "
         "while others want the cores are too low."
     )
     table = measurement_markdown(measurements, WORKLOADS)

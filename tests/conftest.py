@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from bayplan.core.columns import loops
 
 REPOSITORY_ROOT = Path(__file__).resolve().parent.parent
 
@@ -33,3 +36,16 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("no reference data: the folder `shared` is not beside the repository")
     return folder
+
+
+@pytest.fixture(scope="module", params=["compiled", "arrays"])
+def either_way(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test of the module runs with the compiled loops, and again with the array code that they stand for."""
+    if request.param == "arrays":
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(loops, "compiled", None)
+            yield
+    elif loops.compiled is None:
+        pytest.skip("no compiled loops: there was no C compiler when the package was installed")
+    else:
+        yield

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracle.resource_clusters import (
@@ -27,6 +28,8 @@ from bayplan.core.framework.contract import Skip
 from bayplan.core.plugins.node_resources_balanced_allocation import NodeResourcesBalancedAllocation
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+
+pytestmark = pytest.mark.usefixtures("either_way")
 
 
 def balance(used: list[float], capacities: list[float]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.oracle.resource_clusters import (
@@ -40,6 +41,8 @@ from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
 from bayplan.core.snapshot import View
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+
+pytestmark = pytest.mark.usefixtures("either_way")
 
 # ---------------------------------------------------------------- the slow, obvious version
 

@@ -45,6 +45,8 @@ from bayplan.core.preemption.prepare import overtaken
 from bayplan.core.snapshot import View
 from bayplan.model.pod import Pod
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 PROFILES = {"default-scheduler": default_profile()}
 
 

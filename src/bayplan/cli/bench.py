@@ -119,7 +119,7 @@ def _measured(workloads: Sequence[str], node_counts: Sequence[int], pods: int | 
 
 def _parts(machine: Machine, measurements: Sequence[Measurement]) -> Iterator[Part]:
     yield measurement_table(measurements, WORKLOADS)
-    yield sentence(f"\n{machine.processor}, {machine.cores} cores, Python {machine.python}, NumPy {machine.numpy}")
+    yield sentence(f"\n{machine.processor}, {machine.cores} cores, {machine.software}")
     yield sentence(LEGEND.replace("`", ""), "dim")
 
 

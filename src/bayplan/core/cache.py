@@ -6,7 +6,7 @@ reads. It knows nothing of queues or decisions: an assumed pod is a pod on a nod
 
 from __future__ import annotations
 
-from bayplan.core.columns import ABSENT
+from bayplan.core.columns import ABSENT, loops
 from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.device_pools import slice_index
 from bayplan.core.columns.devices import PoolId
@@ -41,7 +41,7 @@ class Cache:
         self.objects.devices.on_class_change = self.nodes.spec_changes.break_off
         self.objects.devices.on_devices_change = self._devices_changed
         self.nominated = NominatedPods()
-        self._levels = Levels(self.nodes)
+        self._levels = Levels(self.nodes) if loops.compiled is None else None  # compiled loops read the tables
         self._view: View | None = None
         self._shapes_known = 0
         self._width = 0  # resources that all tables have room for

@@ -85,9 +85,7 @@ def _position(point: ScalePoint) -> tuple[int, float]:
 
 
 def _page(svg: str, points: Sequence[ScalePoint], machine: Machine) -> str:
-    facts = (
-        f"{machine.processor}, {machine.cores} cores, Python {machine.python}, NumPy {machine.numpy}, {machine.date}"
-    )
+    facts = f"{machine.processor}, {machine.cores} cores, {machine.software}, {machine.date}"
     rows = "\n".join(
         f"<tr><td>{escape(measured.workload)}</td><td>{measured.nodes:,}</td><td>{measured.running:,}</td>"
         f"<td>{measured.decisions_per_second:,.0f}</td><td>{measured.p50_us:,.1f}</td><td>{measured.p99_us:,.1f}</td>"

@@ -19,6 +19,8 @@ from bayplan.model.kinds import Object
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 PROFILE = default_profile()
 
 

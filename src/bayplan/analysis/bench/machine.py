@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from bayplan import __version__
+from bayplan.core.columns import loops
 
 _CPU_FACTS = Path("/proc/cpuinfo")
 
@@ -28,9 +29,16 @@ class Machine:
     python: str
     numpy: str
     bayplan: str
+    compiled_loops: bool  # whether resource plugins use compiled loops, or array code
 
     def to_dict(self) -> dict[str, str | int | float]:
         return asdict(self)
+
+    @property
+    def software(self) -> str:
+        """The versions that matter, for people to read."""
+        with_loops = "with" if self.compiled_loops else "without"
+        return f"Python {self.python}, NumPy {self.numpy}, {with_loops} compiled loops"
 
 
 def this_machine() -> Machine:
@@ -44,6 +52,7 @@ def this_machine() -> Machine:
         python=platform.python_version(),
         numpy=np.__version__,
         bayplan=__version__,
+        compiled_loops=loops.compiled is not None,
     )
 
 

@@ -8,11 +8,14 @@ pod alone that asks for none of the resources. Floats are computed in upstream's
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 
-from bayplan.core.columns import FloatArray, IdArray, IntArray, RowArray, Rows, column_at, row_array
+from bayplan.core.columns import FloatArray, IdArray, IntArray, RowArray, Rows, column_at, loops, row_array
 from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import NodeResourcesBalancedAllocationArgs
@@ -36,13 +39,22 @@ UNCHANGED_SCORE = HALF_SCORE + HALF_SCORE // 2
 DOUBLE_START = HALF_SCORE + 2 * HALF_SCORE  # twice the score of a pod that changes nothing
 
 
-class BalanceState(NamedTuple):
+@dataclass(eq=False)
+class BalanceState:
     """What counts in the score of this pod."""
 
     resources: tuple[ScoredResource, ...]
-    columns: tuple[int, ...]  # of the resources
-    requests: FloatArray  # (resources, 1)
     devices: tuple[DeviceBacked, ...] = ()  # resources that may come as devices
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """Of the resources."""
+        return tuple([entry.resource for entry in self.resources])
+
+    @cached_property
+    def requests(self) -> FloatArray:
+        """(resources, 1)"""
+        return np.array([[float(entry.request)] for entry in self.resources])
 
 
 class NodeResourcesBalancedAllocation:
@@ -66,15 +78,11 @@ class NodeResourcesBalancedAllocation:
         scored = scored_resources(self.args.resources, pod.shape.requests.used, view.nodes.resources)
         if not any(entry.request for entry in scored):
             return SKIP
-        columns = tuple([entry.resource for entry in scored])
-        return BalanceState(
-            scored,
-            columns,
-            requests=np.array([[float(entry.request)] for entry in scored]),
-            devices=device_backed(self.args.resources, columns, view),
-        )
+        return BalanceState(scored, device_backed(self.args.resources, [entry.resource for entry in scored], view))
 
     def score(self, state: BalanceState, view: View, rows: Rows) -> IntArray:
+        if loops.compiled is not None and not state.devices:
+            return _compiled_scores(loops.compiled, state, view, rows)
         if len(state.resources) > 1 and not state.devices:
             levels = levels_of(view, state.columns)
             if levels is not None:
@@ -106,6 +114,15 @@ class NodeResourcesBalancedAllocation:
 
     def sees_amounts_alone(self, state: BalanceState) -> bool:
         return not state.devices
+
+
+def _compiled_scores(compiled: ModuleType, state: BalanceState, view: View, rows: Rows) -> IntArray:
+    """(rows,) scores, in one pass."""
+    nodes = view.nodes
+    given = loops.given_rows(rows, nodes.count)
+    scores = loops.empty_for(given, nodes.count)
+    compiled.balance_scores(scores, given, nodes.allocatable, view.usage.requested, state.resources)
+    return scores
 
 
 def _scores_by_levels(state: BalanceState, levels: Levels, rows: Rows) -> IntArray:

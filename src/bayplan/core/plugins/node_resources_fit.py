@@ -10,13 +10,25 @@ DynamicResources on nodes that offer none of it themselves; in scores its device
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from types import ModuleType
 from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 
-from bayplan.core.columns import ABSENT, BoolArray, FloatArray, IdArray, IntArray, RowArray, Rows, column_at, row_array
+from bayplan.core.columns import (
+    ABSENT,
+    BoolArray,
+    FloatArray,
+    IdArray,
+    IntArray,
+    RowArray,
+    Rows,
+    column_at,
+    loops,
+    row_array,
+)
 from bayplan.core.columns.devices import Inventory
 from bayplan.core.columns.levels import Levels
 from bayplan.core.columns.resources import (
@@ -101,15 +113,33 @@ class ScoredResource(NamedTuple):
     weight: int
 
 
-class ScoreState(NamedTuple):
+@dataclass(eq=False)
+class ScoreState:
     """What counts in the score of this pod."""
 
     resources: tuple[ScoredResource, ...]
-    columns: tuple[int, ...]  # of the resources
-    hundredfold_requests: FloatArray  # (resources, 1)
-    weights: IdArray | None  # (resources, 1); None where all are 1
-    total_weight: int
     devices: tuple[DeviceBacked, ...] = ()  # those among them that may come as devices
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """Of the resources."""
+        return tuple([entry.resource for entry in self.resources])
+
+    @cached_property
+    def hundredfold_requests(self) -> FloatArray:
+        """(resources, 1)"""
+        return np.array([[100.0 * entry.request] for entry in self.resources])
+
+    @cached_property
+    def weights(self) -> IdArray | None:
+        """(resources, 1); None where all are 1."""
+        if all(entry.weight == 1 for entry in self.resources):
+            return None
+        return np.array([[entry.weight] for entry in self.resources], dtype=np.int32)
+
+    @cached_property
+    def total_weight(self) -> int:
+        return sum([entry.weight for entry in self.resources])
 
 
 class NodeResourcesFit:
@@ -129,6 +159,7 @@ class NodeResourcesFit:
         self._leaves_out_zeros = strategy.type == REQUESTED_TO_CAPACITY_RATIO
         self._rating, self._rating_one = _ratings(strategy.type, strategy.shape)
         self._percentages = BY_LEVELS.get(strategy.type)
+        self._prefers_full_nodes = strategy.type == MOST_ALLOCATED
 
     def pre_filter(self, pod: PodInfo, view: View) -> Ready:
         demands = self._demands(pod.shape.requests.asked, view.nodes.resources, view.objects.devices)
@@ -137,6 +168,8 @@ class NodeResourcesFit:
     def filter(self, state: FilterState, view: View, rows: Rows) -> IntArray:
         if not isinstance(rows, slice) and len(rows) == 1:
             return np.array([self.filter_one(state, view, rows.item())], dtype=np.int64)
+        if loops.compiled is not None:
+            return _compiled_codes(loops.compiled, state, view, rows)
         nodes, usage = view.nodes, view.usage
         if view.floor is None and nodes.alive_count == nodes.count and self.passes_everywhere(state, view):
             return np.zeros(nodes.count if isinstance(rows, slice) else len(rows), dtype=np.int64)
@@ -185,21 +218,14 @@ class NodeResourcesFit:
     ) -> ScoreState:
         configured = self.args.scoring_strategy.resources
         resources = scored_resources(configured, pod.shape.requests.scored, view.nodes.resources)
-        columns = tuple([entry.resource for entry in resources])
-        weighed = any(entry.weight != 1 for entry in resources)
-        return ScoreState(
-            resources,
-            columns,
-            hundredfold_requests=np.array([[100.0 * entry.request] for entry in resources]),
-            weights=np.array([[entry.weight] for entry in resources], dtype=np.int32) if weighed else None,
-            total_weight=sum([entry.weight for entry in resources]),
-            devices=device_backed(configured, columns, view),
-        )
+        return ScoreState(resources, device_backed(configured, [entry.resource for entry in resources], view))
 
     def score(self, state: ScoreState, view: View, rows: Rows) -> IntArray:
         if not state.resources:
             return np.zeros(view.nodes.alive[rows].shape, dtype=np.int64)
         if self._percentages is not None and not state.devices:
+            if loops.compiled is not None:
+                return self._compiled_scores(loops.compiled, state, view, rows)
             levels = levels_of(view, state.columns)
             if levels is not None:
                 return scores_by_levels(self._percentages, state, levels, rows)
@@ -212,6 +238,14 @@ class NodeResourcesFit:
             weights = weights + (entry.weight if counted is None else counted * entry.weight)
         mean: IntArray = self._mean(totals, np.maximum(weights, 1))
         return mean
+
+    def _compiled_scores(self, compiled: ModuleType, state: ScoreState, view: View, rows: Rows) -> IntArray:
+        nodes, usage = view.nodes, view.usage
+        given = loops.given_rows(rows, nodes.count)
+        scores = loops.empty_for(given, nodes.count)
+        tables = (nodes.allocatable, usage.requested, usage.nonzero_requested)
+        compiled.fit_scores(scores, given, *tables, state.resources, self._prefers_full_nodes)
+        return scores
 
     def score_one(self, state: ScoreState, view: View, row: int) -> int:
         if state.devices:
@@ -288,6 +322,16 @@ class NodeResourcesFit:
             on(EventResource.NODE, ActionType.ADD | ActionType.UPDATE_NODE_ALLOCATABLE, after_node),
             on(EventResource.POD, ActionType.UPDATE_POD_SCALE_DOWN, after_pod),
         )
+
+
+def _compiled_codes(compiled: ModuleType, state: FilterState, view: View, rows: Rows) -> IntArray:
+    """(rows,) failure codes; 0 where the pod fits."""
+    nodes, usage = view.nodes, view.usage
+    given = loops.given_rows(rows, nodes.count)
+    codes = loops.empty_for(given, nodes.count)
+    tables = (nodes.allocatable, usage.requested, nodes.allowed_pods, usage.pod_counts)
+    compiled.fit_codes(codes, given, *tables, state.demands)
+    return codes
 
 
 def free_at(view: View, rows: Rows, resource: int) -> IntArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.support import cache_of, raw_and_normal_scores
 
 from bayplan.analysis.placement import place_pods
@@ -21,6 +22,8 @@ from bayplan.core.plugins.node_resources_fit import NodeResourcesFit
 from bayplan.model.kinds import Object
 from bayplan.testing.builders import node, pod
 from bayplan.testing.devices import DRIVER, asks, claim_of, device, device_class, held, slice_of
+
+pytestmark = pytest.mark.usefixtures("either_way")
 
 GPU = "example.com/gpu"
 ONLY_GPU = NodeResourcesFitArgs(scoring_strategy=ScoringStrategy(MOST_ALLOCATED, (ResourceWeight(GPU),)))

@@ -14,6 +14,8 @@ from bayplan.model.kinds import Object
 from bayplan.testing.builders import NodeBuilder, node, pod
 from bayplan.testing.pods import PodBuilder
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 GPU = "nvidia.com/gpu"
 EPHEMERAL = "ephemeral-storage"
 
@@ -107,7 +109,7 @@ def test_large_amounts_become_floats_before_they_are_divided() -> None:
     cache = cache_of(*(node(name).capacity(memory=capacity).obj() for name in ("a", "b")))
     info, view = cache.info(pod("p").memory(wanted).obj()), cache.view()
     state = DEFAULT.pre_score(info, view, np.arange(2))
-    assert isinstance(state, tuple)
+    assert isinstance(state, BalanceState)
     # The exact quotient would give 54.
     assert DEFAULT.score(state, view, ALL_ROWS).tolist() == [55, 55]
     assert DEFAULT.score(state, view, np.array([0])).tolist() == [55]

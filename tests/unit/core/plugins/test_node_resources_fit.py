@@ -29,6 +29,8 @@ from bayplan.model.quantity import parse_quantity, whole_value
 from bayplan.testing.builders import NodeBuilder, node, pod
 from bayplan.testing.pods import PodBuilder
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 GPU = "nvidia.com/gpu"
 FPGA = "example.com/fpga"
 HUGE = "hugepages-2Mi"

@@ -1,0 +1,490 @@
+/* What the resource plugins compute for many nodes, each in one pass over the rows.
+ *
+ * Reads NumPy arrays as they are, through the buffer protocol (any strides, no copies), and fills `out` with one int64
+ * for each row. The rules are those of the array code in core/plugins/node_resources_fit.py and
+ * node_resources_balanced_allocation.py, bit for bit; tests/oracle/test_compiled_loops.py compares the two. Knows
+ * nothing about devices, resource names or which rows have changed.
+ *
+ * Rows are processed in blocks that fit into the L1 cache: amounts are gathered as doubles, and each rule is a loop that
+ * a compiler can vectorize. A block with an amount too large for that is computed with integers, as in Go.
+ */
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030b0000
+#include <Python.h>
+
+#include <math.h>
+#include <stdint.h>
+
+#if PY_SSIZE_T_MAX < INT64_MAX
+#error "rows are expected to be int64"
+#endif
+
+enum { BLOCK = 256, RESOURCES_MAX = 64, TABLES_MAX = 6 };
+
+/* Smaller amounts give the same percentages in doubles as in integers: see EXACT_BELOW in levels.py. */
+enum { EXACT_BITS = 45 };
+
+static const int64_t TOO_MANY_PODS_BIT = 1;
+static const int64_t UNRESOLVABLE_BIT = INT64_C(1) << 62;
+static const int64_t UNCHANGED_SCORE = 75;
+static const int64_t DOUBLE_START = 150;
+
+#if defined(__GNUC__) && defined(__x86_64__) && defined(__gnu_linux__)
+#define FASTEST_FOR_THIS_CPU __attribute__((target_clones("avx2", "default")))
+#else
+#define FASTEST_FOR_THIS_CPU
+#endif
+
+/* ---------------------------------------------------------------- arguments */
+
+typedef struct {
+    Py_buffer buffer;
+    char *data;
+    Py_ssize_t rows, columns, row_step, column_step; /* steps in bytes */
+} Table;
+
+typedef struct {
+    Table tables[TABLES_MAX]; /* out, rows, then whatever the rule looks at */
+    int open;                 /* how many of them hold a buffer */
+    Py_ssize_t count;         /* of rows in `out` */
+    int64_t *out;
+    int is_all; /* whether every row is meant, so that `rows` does not count */
+} Request;
+
+/* What a pod asks for: `column` in the tables, and what the rule needs to know about it. */
+typedef struct {
+    int64_t column, amount, first, second;
+} Amount;
+
+static inline int64_t item(const Table *table, Py_ssize_t row, Py_ssize_t column)
+{
+    return *(const int64_t *)(table->data + row * table->row_step + column * table->column_step);
+}
+
+static inline Py_ssize_t row_at(const Request *request, Py_ssize_t place)
+{
+    return request->is_all ? place : (Py_ssize_t)item(&request->tables[1], place, 0);
+}
+
+static int open_table(Request *request, PyObject *array, int flags)
+{
+    Table *table = &request->tables[request->open];
+    if (PyObject_GetBuffer(array, &table->buffer, PyBUF_STRIDES | flags) < 0)
+        return -1;
+    request->open++;
+    const Py_buffer *buffer = &table->buffer;
+    if (buffer->itemsize != sizeof(int64_t) || buffer->ndim < 1 || buffer->ndim > 2) {
+        PyErr_SetString(PyExc_ValueError, "expected int64 arrays of one or two dimensions");
+        return -1;
+    }
+    table->data = buffer->buf;
+    table->rows = buffer->shape[0];
+    table->row_step = buffer->strides[0];
+    table->columns = buffer->ndim == 2 ? buffer->shape[1] : 1;
+    table->column_step = buffer->ndim == 2 ? buffer->strides[1] : 0;
+    return 0;
+}
+
+static void close_request(Request *request)
+{
+    while (request->open)
+        PyBuffer_Release(&request->tables[--request->open].buffer);
+}
+
+static int check_rows(const Request *request)
+{
+    Py_ssize_t length = request->tables[2].rows;
+    int outside = 0;
+    for (Py_ssize_t place = 0; !request->is_all && place < request->count; place++)
+        outside |= (uint64_t)row_at(request, place) >= (uint64_t)length;
+    for (int each = 3; each < request->open; each++)
+        outside |= request->tables[each].rows != length;
+    if (outside || (request->is_all && request->count != length)) {
+        PyErr_SetString(PyExc_IndexError, "a row is outside of a table");
+        return -1;
+    }
+    return 0;
+}
+
+/* Opens (out, rows or None, tables...). On failure everything is closed again. */
+static int open_request(Request *request, PyObject *const *arguments, int tables)
+{
+    request->open = 0;
+    request->is_all = arguments[1] == Py_None;
+    if (open_table(request, arguments[0], PyBUF_WRITABLE) < 0)
+        goto failed;
+    const Table *out = &request->tables[0];
+    request->out = (int64_t *)out->data;
+    request->count = out->rows;
+    if (open_table(request, arguments[request->is_all ? 0 : 1], 0) < 0)
+        goto failed;
+    if (out->row_step != sizeof(int64_t) || request->tables[1].rows != out->rows) {
+        PyErr_SetString(PyExc_ValueError, "out must be contiguous and as long as rows");
+        goto failed;
+    }
+    for (int each = 2; each < tables; each++)
+        if (open_table(request, arguments[each], 0) < 0)
+            goto failed;
+    if (check_rows(request) == 0)
+        return 0;
+failed:
+    close_request(request);
+    return -1;
+}
+
+static int expects_tuple(PyObject *given)
+{
+    if (!PyTuple_Check(given))
+        PyErr_SetString(PyExc_TypeError, "expected a tuple of tuples");
+    return PyTuple_Check(given);
+}
+
+/* Reads a tuple of tuples, each from `start` on: column, amount and `extra` further numbers. Returns how many. */
+static int read_amounts(PyObject *tuples, Py_ssize_t start, Py_ssize_t extra, const Request *request, Amount *amounts)
+{
+    const Table *allocatable = &request->tables[2], *requested = &request->tables[3];
+    Py_ssize_t columns = allocatable->columns < requested->columns ? allocatable->columns : requested->columns;
+    if (!expects_tuple(tuples))
+        return -1;
+    Py_ssize_t count = PyTuple_Size(tuples);
+    if (count > RESOURCES_MAX)
+        PyErr_SetString(PyExc_ValueError, "too many resources");
+    for (Py_ssize_t each = 0; !PyErr_Occurred() && each < count; each++) {
+        int64_t numbers[4] = {0};
+        PyObject *entry = PyTuple_GetItem(tuples, each);
+        if (!expects_tuple(entry))
+            return -1;
+        for (Py_ssize_t position = 0; position < 2 + extra; position++) {
+            PyObject *number = PyTuple_GetItem(entry, start + position);
+            numbers[position] = number ? PyLong_AsLongLong(number) : 0;
+        }
+        amounts[each] = (Amount){numbers[0], numbers[1], numbers[2], numbers[3]};
+        if (!PyErr_Occurred() && (numbers[0] < 0 || numbers[0] >= columns))
+            PyErr_SetString(PyExc_IndexError, "a resource is outside of the tables");
+    }
+    return PyErr_Occurred() ? -1 : (int)count;
+}
+
+static int expects(Py_ssize_t given, Py_ssize_t expected)
+{
+    if (given != expected)
+        PyErr_Format(PyExc_TypeError, "expected %zd arguments, got %zd", expected, given);
+    return given == expected;
+}
+
+/* ---------------------------------------------------------------- a block of rows */
+
+/* Up to BLOCK rows, from a place in `out` on. */
+typedef struct {
+    const Request *request;
+    Py_ssize_t first;
+    int count;
+} Block;
+
+static Block block_from(const Request *request, Py_ssize_t first)
+{
+    Py_ssize_t left = request->count - first;
+    return (Block){request, first, left < BLOCK ? (int)left : BLOCK};
+}
+
+/* The amounts in a column: where they lie, if they lie side by side, else gathered in `space`. */
+static const int64_t *amounts_in(Block block, int table, int64_t column, int64_t *space)
+{
+    const Table *from = &block.request->tables[table];
+    const char *data = from->data + column * from->column_step;
+    if (block.request->is_all && from->row_step == sizeof(int64_t))
+        return (const int64_t *)data + block.first;
+    for (int place = 0; place < block.count; place++)
+        space[place] = *(const int64_t *)(data + row_at(block.request, block.first + place) * from->row_step);
+    return space;
+}
+
+/* The same as doubles. Returns all bits of all amounts, which show whether any is negative or too large. */
+FASTEST_FOR_THIS_CPU static uint64_t to_doubles(int count, const int64_t *restrict amounts, double *restrict doubles)
+{
+    /* Below 2**52 an integer is the fraction of a double that is 2**52 larger: quicker than converting each. */
+    const union { uint64_t bits; double value; } offset = {UINT64_C(0x4330000000000000)};
+    uint64_t seen = 0;
+    for (int place = 0; place < count; place++) {
+        union { uint64_t bits; double value; } shifted = {(uint64_t)amounts[place] | offset.bits};
+        seen |= (uint64_t)amounts[place];
+        doubles[place] = shifted.value - offset.value;
+    }
+    return seen;
+}
+
+static uint64_t doubles_in(Block block, int table, int64_t column, double *doubles)
+{
+    int64_t space[BLOCK];
+    return to_doubles(block.count, amounts_in(block, table, column, space), doubles);
+}
+
+/* ---------------------------------------------------------------- NodeResourcesFit: filter */
+
+FASTEST_FOR_THIS_CPU static void find_full(int count, const int64_t *restrict allowed, const int64_t *restrict pods,
+                                           int64_t *restrict codes)
+{
+    for (int place = 0; place < count; place++)
+        codes[place] = pods[place] >= allowed[place] ? TOO_MANY_PODS_BIT : 0;
+}
+
+FASTEST_FOR_THIS_CPU static void find_short(int count, const int64_t *restrict allocatable,
+                                            const int64_t *restrict requested, Amount demand,
+                                            int64_t *restrict codes)
+{
+    for (int place = 0; place < count; place++) {
+        int64_t capacity = allocatable[place];
+        int64_t free = (int64_t)((uint64_t)capacity - (uint64_t)requested[place]);
+        int64_t code = (free < demand.amount ? demand.first : 0) | (capacity < demand.amount ? UNRESOLVABLE_BIT : 0);
+        codes[place] |= demand.second && capacity == 0 ? 0 : code; /* devices may do instead */
+    }
+}
+
+FASTEST_FOR_THIS_CPU static Py_ssize_t count_failing(Py_ssize_t count, const int64_t *codes)
+{
+    Py_ssize_t failing = 0;
+    for (Py_ssize_t place = 0; place < count; place++)
+        failing += codes[place] != 0;
+    return failing;
+}
+
+/* fit_codes(out, rows, allocatable, requested, allowed_pods, pod_counts, demands) -> how many rows fail
+ * demands: (name, column, amount, bit, may be devices) each */
+static PyObject *fit_codes(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    Request request;
+    Amount demands[RESOURCES_MAX];
+    int64_t space[2][BLOCK];
+    if (!expects(given, 7) || open_request(&request, arguments, 6) < 0)
+        return NULL;
+    int count = read_amounts(arguments[6], 1, 2, &request, demands);
+    for (Py_ssize_t first = 0; count >= 0 && first < request.count; first += BLOCK) {
+        Block block = block_from(&request, first);
+        int64_t *codes = request.out + first;
+        find_full(block.count, amounts_in(block, 4, 0, space[0]), amounts_in(block, 5, 0, space[1]), codes);
+        for (int each = 0; each < count; each++) {
+            int64_t column = demands[each].column;
+            find_short(block.count, amounts_in(block, 2, column, space[0]), amounts_in(block, 3, column, space[1]),
+                       demands[each], codes);
+        }
+    }
+    Py_ssize_t failing = count < 0 ? 0 : count_failing(request.count, request.out);
+    close_request(&request);
+    return count < 0 ? NULL : PyLong_FromSsize_t(failing);
+}
+
+/* ---------------------------------------------------------------- NodeResourcesFit: score */
+
+/* As Go computes it: a product that is too large wraps around, a quotient is truncated. */
+static int64_t percentage(int64_t part, int64_t capacity)
+{
+    return (int64_t)((uint64_t)part * 100) / capacity;
+}
+
+static int64_t fit_score(const Request *request, Py_ssize_t row, const Amount *scored, int count, int most)
+{
+    int64_t total = 0, weights = 0;
+    for (int each = 0; each < count; each++) {
+        int64_t column = scored[each].column, capacity = item(&request->tables[2], row, column);
+        if (capacity <= 0)
+            continue;
+        const Table *taken = &request->tables[column < 2 ? 4 : 3];
+        int64_t needed = (int64_t)((uint64_t)item(taken, row, column) + (uint64_t)scored[each].amount);
+        int64_t part = most ? (needed < capacity ? needed : capacity) : (needed < capacity ? capacity - needed : 0);
+        total += percentage(part, capacity) * scored[each].first;
+        weights += scored[each].first;
+    }
+    return weights ? total / weights : 0;
+}
+
+FASTEST_FOR_THIS_CPU static void add_percentages(int count, const double *restrict capacities,
+                                                 const double *restrict taken, double request, double weight, int most,
+                                                 double *restrict totals, double *restrict weights)
+{
+    for (int place = 0; place < count; place++) {
+        double capacity = capacities[place], needed = taken[place] + request;
+        needed = needed < capacity ? needed : capacity;
+        double part = most ? needed : capacity - needed;
+        double counts = capacity > 0.0 ? weight : 0.0;
+        double divisor = capacity > 0.0 ? capacity : 1.0;
+        totals[place] += counts * (double)(int32_t)(part * 100.0 / divisor);
+        weights[place] += counts;
+    }
+}
+
+FASTEST_FOR_THIS_CPU static void divide(int count, const double *restrict totals, const double *restrict weights,
+                                        int64_t *restrict out)
+{
+    for (int place = 0; place < count; place++)
+        out[place] = (int32_t)(totals[place] / (weights[place] > 0.0 ? weights[place] : 1.0));
+}
+
+static void fit_scores_of(Block block, const Amount *scored, int count, int most)
+{
+    const Request *request = block.request;
+    double capacities[BLOCK], taken[BLOCK], totals[BLOCK] = {0}, weights[BLOCK] = {0};
+    uint64_t bits = 0;
+    for (int each = 0; each < count && !(bits >> EXACT_BITS); each++) {
+        int64_t column = scored[each].column;
+        bits |= (uint64_t)scored[each].amount;
+        bits |= doubles_in(block, 2, column, capacities);
+        bits |= doubles_in(block, column < 2 ? 4 : 3, column, taken);
+        add_percentages(block.count, capacities, taken, (double)scored[each].amount, (double)scored[each].first, most,
+                        totals, weights);
+    }
+    if (!(bits >> EXACT_BITS)) {
+        divide(block.count, totals, weights, request->out + block.first);
+        return;
+    }
+    for (Py_ssize_t place = block.first; place < block.first + block.count; place++)
+        request->out[place] = fit_score(request, row_at(request, place), scored, count, most);
+}
+
+/* fit_scores(out, rows, allocatable, requested, nonzero_requested, scored, most)
+ * scored: (column, request, weight) each */
+static PyObject *fit_scores(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    Request request;
+    Amount scored[RESOURCES_MAX];
+    if (!expects(given, 7) || open_request(&request, arguments, 5) < 0)
+        return NULL;
+    if (request.tables[4].columns < 2) {
+        PyErr_SetString(PyExc_ValueError, "nonzero_requested has cpu and memory");
+        close_request(&request);
+        return NULL;
+    }
+    int count = read_amounts(arguments[5], 0, 1, &request, scored);
+    int most = PyObject_IsTrue(arguments[6]);
+    for (Py_ssize_t first = 0; count >= 0 && first < request.count; first += BLOCK)
+        fit_scores_of(block_from(&request, first), scored, count, most);
+    close_request(&request);
+    return count < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* ---------------------------------------------------------------- NodeResourcesBalancedAllocation: score */
+
+/* 100 when all shares are equal, less the more they differ; truncated. The order of operations is upstream's. */
+static int64_t evenness(const double *shares, int count)
+{
+    double deviation = 0.0;
+    if (count == 2) {
+        deviation = fabs(shares[0] - shares[1]) * 0.5;
+    } else {
+        double sum = 0.0, squares = 0.0;
+        for (int each = 0; each < count; each++)
+            sum += shares[each];
+        double mean = sum / count;
+        for (int each = 0; each < count; each++)
+            squares += (shares[each] - mean) * (shares[each] - mean);
+        deviation = sqrt(squares / count);
+    }
+    return (int64_t)((1.0 - deviation) * 100.0);
+}
+
+static double share_of(int64_t used, int64_t capacity)
+{
+    double share = (double)used / (double)capacity;
+    return share < 1.0 ? share : 1.0;
+}
+
+static int64_t balance_score(const Request *request, Py_ssize_t row, const Amount *scored, int count)
+{
+    double after[RESOURCES_MAX], before[RESOURCES_MAX];
+    int offered = 0;
+    for (int each = 0; each < count; each++) {
+        int64_t capacity = item(&request->tables[2], row, scored[each].column);
+        if (capacity <= 0)
+            continue;
+        int64_t used = item(&request->tables[3], row, scored[each].column);
+        after[offered] = share_of((int64_t)((uint64_t)used + (uint64_t)scored[each].amount), capacity);
+        before[offered++] = share_of(used, capacity);
+    }
+    if (offered < 2)
+        return UNCHANGED_SCORE;
+    return (evenness(after, offered) - evenness(before, offered) + DOUBLE_START) >> 1;
+}
+
+static inline double at_most_one(double share)
+{
+    return share < 1.0 ? share : 1.0;
+}
+
+/* Of two resources that every node of the block offers, by far the most frequent case. */
+FASTEST_FOR_THIS_CPU static void balance_of_two(int count, const double *restrict capacities,
+                                                const double *restrict other_capacities, const double *restrict used,
+                                                const double *restrict other_used, double request,
+                                                double other_request, int64_t *restrict out)
+{
+    for (int place = 0; place < count; place++) {
+        double capacity = capacities[place], other = other_capacities[place];
+        double after = at_most_one((used[place] + request) / capacity)
+                       - at_most_one((other_used[place] + other_request) / other);
+        double before = at_most_one(used[place] / capacity) - at_most_one(other_used[place] / other);
+        int32_t even_after = (int32_t)((1.0 - fabs(after) * 0.5) * 100.0);
+        int32_t even_before = (int32_t)((1.0 - fabs(before) * 0.5) * 100.0);
+        out[place] = (even_after - even_before + (int32_t)DOUBLE_START) >> 1;
+    }
+}
+
+static int all_positive(int count, const double *amounts)
+{
+    int zeros = 0;
+    for (int place = 0; place < count; place++)
+        zeros += amounts[place] <= 0.0;
+    return !zeros;
+}
+
+static void balance_scores_of(Block block, const Amount *scored, int count)
+{
+    const Request *request = block.request;
+    double capacities[2][BLOCK], used[2][BLOCK];
+    if (count == 2) {
+        uint64_t bits = (uint64_t)scored[0].amount | (uint64_t)scored[1].amount;
+        int offered = 1;
+        for (int each = 0; each < 2; each++) {
+            bits |= doubles_in(block, 2, scored[each].column, capacities[each]);
+            bits |= doubles_in(block, 3, scored[each].column, used[each]);
+            offered &= all_positive(block.count, capacities[each]);
+        }
+        if (offered && !(bits >> EXACT_BITS)) {
+            balance_of_two(block.count, capacities[0], capacities[1], used[0], used[1], (double)scored[0].amount,
+                           (double)scored[1].amount, request->out + block.first);
+            return;
+        }
+    }
+    for (Py_ssize_t place = block.first; place < block.first + block.count; place++)
+        request->out[place] = balance_score(request, row_at(request, place), scored, count);
+}
+
+/* balance_scores(out, rows, allocatable, requested, scored)
+ * scored: (column, request, weight) each; the weight does not count */
+static PyObject *balance_scores(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    Request request;
+    Amount scored[RESOURCES_MAX];
+    if (!expects(given, 5) || open_request(&request, arguments, 4) < 0)
+        return NULL;
+    int count = read_amounts(arguments[4], 0, 0, &request, scored);
+    for (Py_ssize_t first = 0; count >= 0 && first < request.count; first += BLOCK)
+        balance_scores_of(block_from(&request, first), scored, count);
+    close_request(&request);
+    return count < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* ---------------------------------------------------------------- the module */
+
+static PyMethodDef METHODS[] = {
+    {"fit_codes", (PyCFunction)(void (*)(void))fit_codes, METH_FASTCALL, "Failure codes of NodeResourcesFit."},
+    {"fit_scores", (PyCFunction)(void (*)(void))fit_scores, METH_FASTCALL, "Scores of NodeResourcesFit."},
+    {"balance_scores", (PyCFunction)(void (*)(void))balance_scores, METH_FASTCALL,
+     "Scores of NodeResourcesBalancedAllocation."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "_loops", .m_size = 0, .m_methods = METHODS};
+
+PyMODINIT_FUNC PyInit__loops(void)
+{
+    return PyModuleDef_Init(&MODULE);
+}

@@ -1,0 +1,33 @@
+"""The compiled loops, if they were built when the package was installed.
+
+They compute what resource plugins need for many nodes, exactly as the array code of these plugins does, but without
+the fixed cost of each array operation, which dominates when some hundred rows have changed. Everything works without
+them. Code that has both reads `loops.compiled` at each call, so that tests can switch to array code.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bayplan.core.columns import IntArray, RowArray, Rows, are_given
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+compiled: ModuleType | None
+try:
+    from bayplan.core.columns import _loops as compiled
+except ImportError:
+    compiled = None
+
+
+def given_rows(rows: Rows, count: int) -> RowArray | None:
+    """The rows as the loops take them: None for all rows of a table of this length."""
+    return rows if are_given(rows, count) else None
+
+
+def empty_for(rows: RowArray | None, count: int) -> IntArray:
+    """(rows,) an array for a loop to fill."""
+    return np.empty(count if rows is None else len(rows), dtype=np.int64)

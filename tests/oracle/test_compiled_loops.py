@@ -1,0 +1,221 @@
+"""The compiled loops against the same rules written out for one node at a time, with Python's own numbers.
+
+Amounts of every size, as the loops take another way where doubles would not be exact; tables that lie in memory in
+any way; all rows, or some of them, in any order and more than once.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bayplan.core.columns import IntArray, RowArray, loops
+
+compiled: Any = loops.compiled
+if compiled is None:
+    pytest.skip("no compiled loops: there was no C compiler when the package was installed", allow_module_level=True)
+
+COLUMNS = 4
+BLOCK = 256  # rows that the loops process together
+
+# ---------------------------------------------------------------- one node at a time
+
+
+def wrapped(number: int) -> int:
+    """As an int64."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
+def truncated(dividend: int, divisor: int) -> int:
+    quotient = abs(dividend) // abs(divisor)
+    return quotient if (dividend < 0) == (divisor < 0) else -quotient
+
+
+def fit_code(tables: Tables, row: int, demands: tuple[tuple[str, int, int, int, bool], ...]) -> int:
+    code = int(tables.pod_counts[row] >= tables.allowed_pods[row])
+    for _, column, amount, bit, may_be_devices in demands:
+        capacity = int(tables.allocatable[row, column])
+        if may_be_devices and not capacity:
+            continue
+        if capacity - int(tables.requested[row, column]) < amount:
+            code |= bit
+        if capacity < amount:
+            code |= 1 << 62
+    return code
+
+
+def fit_score(tables: Tables, row: int, scored: tuple[tuple[int, int, int], ...], *, most: bool) -> int:
+    total = weights = 0
+    for column, request, weight in scored:
+        capacity = int(tables.allocatable[row, column])
+        taken = tables.nonzero_requested if column < 2 else tables.requested
+        if capacity:
+            needed = min(int(taken[row, column]) + request, capacity)
+            total += weight * truncated(wrapped(100 * (needed if most else capacity - needed)), capacity)
+            weights += weight
+    return truncated(total, weights) if weights else 0
+
+
+def balance_score(tables: Tables, row: int, scored: tuple[tuple[int, int, int], ...]) -> int:
+    offered = [each for each in scored if tables.allocatable[row, each[0]]]
+    if len(offered) < 2:
+        return 75
+
+    def evenness(*, with_pod: bool) -> int:
+        shares = [
+            min(
+                1.0,
+                float(int(tables.requested[row, column]) + with_pod * request) / float(tables.allocatable[row, column]),
+            )
+            for column, request, _ in offered
+        ]
+        if len(shares) == 2:
+            deviation = abs(shares[0] - shares[1]) / 2
+        else:
+            mean = sum(shares) / len(shares)
+            deviation = math.sqrt(sum((share - mean) * (share - mean) for share in shares) / len(shares))
+        return int((1 - deviation) * 100)
+
+    return (150 + evenness(with_pod=True) - evenness(with_pod=False)) // 2
+
+
+# ---------------------------------------------------------------- random tables
+
+
+class Tables(NamedTuple):
+    """What nodes have, and what pods take of it."""
+
+    allocatable: IntArray
+    requested: IntArray
+    nonzero_requested: IntArray
+    allowed_pods: IntArray
+    pod_counts: IntArray
+
+
+LARGEST = (2, 5_000, 1 << 40, 1 << 44, (1 << 45) - 1, 1 << 46, 1 << 54, 1 << 61)
+LAID_OUT: dict[str, Callable[[IntArray], IntArray]] = {
+    "by row": np.ascontiguousarray,
+    "by column": np.asfortranarray,
+    "every other row": lambda table: np.repeat(table, 2, axis=0)[::2],
+    "backwards": lambda table: np.ascontiguousarray(table[::-1])[::-1],
+}
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Tables:
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    count = draw(st.sampled_from([0, 1, 3, 7, BLOCK - 1, BLOCK, BLOCK + 1, 600]))
+    limits = np.array([draw(st.sampled_from(LARGEST)) for _ in range(COLUMNS)])
+    allocatable = rng.integers(1, limits + 1, (count, COLUMNS))
+    if draw(st.booleans()):
+        allocatable[rng.random((count, COLUMNS)) < 0.2] = 0
+    requested = rng.integers(0, limits + 1, (count, COLUMNS))
+    if draw(st.booleans()):
+        requested = np.minimum(requested, allocatable)
+    lay_out = LAID_OUT[draw(st.sampled_from(sorted(LAID_OUT)))]
+    pods = rng.integers(0, 4, (count, 2))
+    more = rng.integers(0, 3, (count, 2))
+    return Tables(*map(lay_out, (allocatable, requested, requested[:, :2] + more, pods[:, 0], pods[:, 1])))
+
+
+@st.composite
+def rows_of(draw: st.DrawFn, count: int) -> RowArray | None:
+    if draw(st.booleans()):
+        return None
+    places = draw(st.lists(st.integers(0, max(0, count - 1)), max_size=40 if count else 0))
+    rows = np.array(places * draw(st.integers(1, 9)), dtype=np.intp)
+    return rows[::-1] if draw(st.booleans()) else rows
+
+
+amounts = st.sampled_from(LARGEST).flatmap(lambda limit: st.integers(0, limit))
+scored_resources = st.lists(
+    st.tuples(st.integers(0, COLUMNS - 1), amounts, st.integers(1, 100)), max_size=COLUMNS, unique_by=lambda it: it[0]
+).map(tuple)
+
+
+def answers(rows: RowArray | None, count: int) -> IntArray:
+    return np.full(count if rows is None else len(rows), -1, dtype=np.int64)
+
+
+def each_row(rows: RowArray | None, count: int) -> list[int]:
+    return list(range(count)) if rows is None else [int(row) for row in rows]
+
+
+@settings(max_examples=150)
+@given(given_tables=tables(), data=st.data())
+def test_failure_codes(given_tables: Tables, data: st.DataObject) -> None:
+    count = len(given_tables.allocatable)
+    rows = data.draw(rows_of(count), label="rows")
+    asked = data.draw(
+        st.lists(st.tuples(st.integers(0, COLUMNS - 1), amounts, st.booleans()), max_size=4), label="asked"
+    )
+    demands = tuple(
+        ("name", column, amount, 1 << bit, devices) for bit, (column, amount, devices) in enumerate(asked, start=1)
+    )
+    codes = answers(rows, count)
+    limits = (given_tables.allowed_pods, given_tables.pod_counts)
+    failing = compiled.fit_codes(codes, rows, given_tables.allocatable, given_tables.requested, *limits, demands)
+    assert codes.tolist() == [fit_code(given_tables, row, demands) for row in each_row(rows, count)]
+    assert failing == np.count_nonzero(codes)
+
+
+@settings(max_examples=200)
+@given(given_tables=tables(), scored=scored_resources, most=st.booleans(), data=st.data())
+def test_scores_of_fit(
+    given_tables: Tables, scored: tuple[tuple[int, int, int], ...], most: bool, data: st.DataObject
+) -> None:
+    count = len(given_tables.allocatable)
+    rows = data.draw(rows_of(count), label="rows")
+    scores = answers(rows, count)
+    compiled.fit_scores(scores, rows, *given_tables[:3], scored, most)
+    assert scores.tolist() == [fit_score(given_tables, row, scored, most=most) for row in each_row(rows, count)]
+
+
+@settings(max_examples=200)
+@given(given_tables=tables(), scored=scored_resources, data=st.data())
+def test_scores_of_balance(given_tables: Tables, scored: tuple[tuple[int, int, int], ...], data: st.DataObject) -> None:
+    count = len(given_tables.allocatable)
+    rows = data.draw(rows_of(count), label="rows")
+    scores = answers(rows, count)
+    compiled.balance_scores(scores, rows, *given_tables[:2], scored)
+    assert scores.tolist() == [balance_score(given_tables, row, scored) for row in each_row(rows, count)]
+
+
+# ---------------------------------------------------------------- arguments that make no sense
+
+FOUR = np.ones((4, 2), dtype=np.int64)
+OUT = np.zeros(4, dtype=np.int64)
+REFUSED: dict[str, tuple[type[Exception], str, tuple[Any, ...]]] = {
+    "too few arguments": (TypeError, "expected 5 arguments, got 3", (OUT, None, FOUR)),
+    "a row too far": (IndexError, "a row is outside", (OUT[:1], np.array([4]), FOUR, FOUR, ())),
+    "a negative row": (IndexError, "a row is outside", (OUT[:1], np.array([-1]), FOUR, FOUR, ())),
+    "tables of different length": (IndexError, "a row is outside", (OUT, None, FOUR, FOUR[:3], ())),
+    "more answers than rows": (ValueError, "as long as rows", (OUT, np.array([1]), FOUR, FOUR, ())),
+    "answers that do not lie side by side": (ValueError, "must be contiguous", (OUT[::2], None, FOUR, FOUR, ())),
+    "small numbers": (ValueError, "expected int64 arrays", (OUT, None, FOUR.astype(np.int32), FOUR, ())),
+    "an unknown resource": (IndexError, "a resource is outside", (OUT, None, FOUR, FOUR, ((2, 1, 1),))),
+    "too many resources": (ValueError, "too many resources", (OUT, None, FOUR, FOUR, ((0, 1, 1),) * 65)),
+    "an amount that is no int64": (OverflowError, "too big|too large", (OUT, None, FOUR, FOUR, ((0, 1 << 63, 1),))),
+    "what is no tuple": (TypeError, "a tuple of tuples", (OUT, None, FOUR, FOUR, [(0, 1, 1)])),
+    "what is no tuple of tuples": (TypeError, "a tuple of tuples", (OUT, None, FOUR, FOUR, (1,))),
+    "an entry too short": (IndexError, "tuple index out of range", (OUT, None, FOUR, FOUR, ((0,),))),
+    "what is no number": (TypeError, "integer", (OUT, None, FOUR, FOUR, ((0, "1", 1),))),
+    "what is no array": (TypeError, "bytes-like", (OUT, None, None, FOUR, ())),
+    "answers that cannot be written": (BufferError, "not writable", (b"12345678", None, FOUR, FOUR, ())),
+}
+
+
+@pytest.mark.parametrize(("error", "message", "arguments"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_makes_no_sense_is_refused(error: type[Exception], message: str, arguments: tuple[Any, ...]) -> None:
+    """And no array is held on to."""
+    held = sys.getrefcount(OUT), sys.getrefcount(FOUR)
+    with pytest.raises(error, match=message):
+        compiled.balance_scores(*arguments)
+    assert (sys.getrefcount(OUT), sys.getrefcount(FOUR)) == held
