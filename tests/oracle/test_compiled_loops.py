@@ -188,6 +188,39 @@ def test_scores_of_balance(given_tables: Tables, scored: tuple[tuple[int, int, i
     assert scores.tolist() == [balance_score(given_tables, row, scored) for row in each_row(rows, count)]
 
 
+@settings(max_examples=100)
+@given(seed=st.integers(0, 2**32), data=st.data())
+def test_places_in_a_ranking(seed: int, data: st.DataObject) -> None:
+    """Large totals wrap around, as in array code."""
+    rng = np.random.default_rng(seed)
+    ranks = rng.permutation(data.draw(st.integers(1, 600), label="nodes"))
+    rows = data.draw(rows_of(len(ranks)), label="rows")
+    totals = rng.integers(0, 1 << data.draw(st.integers(1, 40)), len(answers(rows, len(ranks))))
+    looked_up = [int(ranks[row]) for row in each_row(rows, len(ranks))]
+    expected = [wrapped(int(total) * 2**32 - rank) for total, rank in zip(totals, looked_up, strict=True)]
+    compiled.rank(totals, rows, ranks, 1 << 32)
+    assert totals.tolist() == expected
+
+
+@settings(max_examples=100)
+@given(seed=st.integers(0, 2**32), data=st.data())
+def test_a_ranking_that_changes(seed: int, data: st.DataObject) -> None:
+    """Whatever happened to it, its first highest value is found, and no value exceeds its bound."""
+    rng = np.random.default_rng(seed)
+    count, bits = data.draw(st.integers(1, 70), label="rows"), data.draw(st.integers(0, 4), label="bits")
+    values = rng.integers(-5, 5, count)
+    bounds = np.maximum.reduceat(values, np.arange(0, count, 1 << bits))
+    for _ in range(6):
+        rows = rng.permutation(count)[: rng.integers(0, count + 1)]
+        new = rng.integers(-9, 9, 2 * len(rows))[::2]
+        expected = values.copy()
+        expected[rows] = new
+        compiled.put_rows(values, bounds, bits, rows, new)
+        assert values.tolist() == expected.tolist()
+        assert compiled.best_row(values, bounds, bits) == values.argmax()
+        assert (values <= np.repeat(bounds, 1 << bits)[:count]).all()
+
+
 # ---------------------------------------------------------------- arguments that make no sense
 
 FOUR = np.ones((4, 2), dtype=np.int64)
@@ -210,6 +243,28 @@ REFUSED: dict[str, tuple[type[Exception], str, tuple[Any, ...]]] = {
     "what is no array": (TypeError, "bytes-like", (OUT, None, None, FOUR, ())),
     "answers that cannot be written": (BufferError, "not writable", (b"12345678", None, FOUR, FOUR, ())),
 }
+
+
+REFUSED_RANKINGS: dict[str, tuple[type[Exception], str, str, tuple[Any, ...]]] = {
+    "too few blocks": (ValueError, "a bound for each block", "best_row", (OUT, OUT[:1], 1)),
+    "nothing to rank": (ValueError, "a bound for each block", "best_row", (OUT[:0], OUT[:0], 1)),
+    "values that do not lie side by side": (ValueError, "a bound for each block", "best_row", (OUT[::2], OUT[:1], 1)),
+    "a negative number of bits": (ValueError, "a bound for each block", "best_row", (OUT, OUT, -1)),
+    "no number of bits": (TypeError, "integer", "best_row", (OUT, OUT[:2], "1")),
+    "a row outside of a ranking": (IndexError, "a row is outside", "put_rows", (OUT, OUT[:2], 1, OUT[:1] + 4, OUT[:1])),
+    "a value for each row": (IndexError, "a row is outside", "put_rows", (OUT, OUT[:2], 1, OUT[:2], OUT[:1])),
+    "no factor": (TypeError, "integer", "rank", (OUT, None, OUT, None)),
+}
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "loop", "arguments"), REFUSED_RANKINGS.values(), ids=REFUSED_RANKINGS.keys()
+)
+def test_what_is_no_ranking_is_refused(
+    error: type[Exception], message: str, loop: str, arguments: tuple[Any, ...]
+) -> None:
+    with pytest.raises(error, match=message):
+        getattr(compiled, loop)(*arguments)
 
 
 @pytest.mark.parametrize(("error", "message", "arguments"), REFUSED.values(), ids=REFUSED.keys())

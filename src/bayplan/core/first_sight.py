@@ -28,17 +28,17 @@ def best_at_first_sight(profile: Profile, pod: PodInfo, view: View, ground: Grou
     if states is None:
         return None
     passed = _passed(profile, states, view, ground)
-    passed_count = np.count_nonzero(passed)
-    if not passed_count:
+    if passed is not None and not np.count_nonzero(passed):
         return None
-    totals = sum_of_scores(following_scorers(profile, pod, view), view, every_row(len(passed)), passed)
+    count = view.nodes.count
+    totals = sum_of_scores(following_scorers(profile, pod, view), view, every_row(count), passed)
     if ground.lasting is not None:
         totals += ground.lasting
     if ground.varying:
-        rows = np.flatnonzero(passed)
+        rows = every_row(count) if passed is None else np.flatnonzero(passed)
         for scaled in ground.varying:
             totals[rows] += scaled.weighted(rows)
-    if passed_count < len(passed):
+    if passed is not None:
         np.putmask(totals, ~passed, NOT_FEASIBLE)
     row = int(totals.argmax())
     total = totals.item(row)
@@ -55,19 +55,22 @@ def _others_speak(profile: Profile, pod: PodInfo, view: View) -> bool:
     for plugin in profile.later_pre_filters_for(pod):
         if plugin.pre_filter(pod, view) is not SKIP:
             return True
-    return any(
-        not isinstance(scorer, SelectiveScorePlugin) or (scorer.tells_nodes_apart(pod) and scorer.speaks(pod, view))
-        for scorer in profile.later_scorers
-    )
+    for scorer in profile.later_scorers:
+        if not isinstance(scorer, SelectiveScorePlugin):
+            return True
+        if scorer.tells_nodes_apart(pod) and scorer.speaks(pod, view):
+            return True
+    return False
 
 
-def _passed(profile: Profile, states: list[State], view: View, ground: Ground) -> BoolArray:
-    """(nodes,) which nodes pass the local filters."""
-    passed: BoolArray = ~ground.settled
+def _passed(profile: Profile, states: list[State], view: View, ground: Ground) -> BoolArray | None:
+    """(nodes,) which nodes pass the local filters; None: all of them."""
+    passed: BoolArray | None = ~ground.settled if ground.any_settled else None
     first_moving = profile.lasting_filter_count
     for plugin, state in zip(profile.local_filters[first_moving:], states[first_moving:], strict=True):
         if state is not SKIP and not profile.sure_filters[plugin.name](state, view):
             codes = plugin.filter(state, view, ALL_ROWS)
             if np.count_nonzero(codes):
-                passed &= codes == 0
+                fits: BoolArray = codes == 0
+                passed = fits if passed is None else passed & fits
     return passed

@@ -220,8 +220,8 @@ def following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]
     return following
 
 
-def sum_of_scores(entries: Sequence[Plain], view: View, rows: RowArray, passed: BoolArray) -> IntArray:
-    """(rows,) weighted scores of all of the plugins; `passed` says of all nodes which are feasible."""
+def sum_of_scores(entries: Sequence[Plain], view: View, rows: RowArray, passed: BoolArray | None) -> IntArray:
+    """(rows,) weighted scores of all of the plugins; `passed` says of all nodes which are feasible (None: all)."""
     total: IntArray | None = None
     for entry in entries:
         scores = _weighted(entry, view, rows, passed)
@@ -231,10 +231,11 @@ def sum_of_scores(entries: Sequence[Plain], view: View, rows: RowArray, passed: 
     return total.copy() if len(entries) == 1 else total
 
 
-def _weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray) -> IntArray:
+def _weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray | None) -> IntArray:
     scores = entry.plugin.score(entry.state, view, rows)
     if not entry.stays_in_range and has_invalid(scores):
-        check_range(entry.plugin.name, scores[passed[rows]])  # what it says of other nodes nobody asked for
+        # What it says of other nodes nobody asked for.
+        check_range(entry.plugin.name, scores if passed is None else scores[passed[rows]])
     return scores * entry.weight if entry.weight != 1 else scores
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from bayplan.core.columns import IntArray, RowArray
+from bayplan.core.columns import IntArray, RowArray, loops
 
 #: A block has two to the power of this many rows: about as many as there are blocks in the largest clusters.
 BLOCK_BITS = 10
@@ -29,6 +29,9 @@ class Ranking:
     def best(self) -> int:
         """The row with the highest value."""
         values, bounds = self.values, self._bounds
+        if loops.compiled is not None:
+            row: int = loops.compiled.best_row(values, bounds, BLOCK_BITS)
+            return row
         if len(bounds) == 1:
             return int(values.argmax())
         while True:
@@ -48,6 +51,9 @@ class Ranking:
 
     def put_all(self, rows: RowArray, values: IntArray) -> None:
         """Of a row that comes several times the value must be the same each time."""
+        if loops.compiled is not None:
+            loops.compiled.put_rows(self.values, self._bounds, BLOCK_BITS, rows, values)
+            return
         self.values[rows] = values
         blocks = rows >> BLOCK_BITS
         above = values > self._bounds.take(blocks)

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray, every_row
+from bayplan.core.columns import BoolArray, IntArray, RowArray, column_at, every_row, loops
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, Verdicts, is_what_if, run_filters
 from bayplan.core.framework.contract import SKIP, State
@@ -92,8 +92,7 @@ class Standing:
         if ground.lasting is not None:
             totals += ground.lasting
         self._ranks = nodes.name_ranks()
-        totals *= RANKS
-        totals -= self._ranks
+        _rank(totals, every_row(nodes.count), self._ranks)
         if self.passed_count < len(self.passed):
             totals[~self.passed] = NOT_FEASIBLE
         #: (nodes,) as in a ranking, without the scores that are normalised.
@@ -234,8 +233,7 @@ class Standing:
         order = sum_of_scores(self._following, view, rows, self.passed)
         if self.ground.lasting is not None:
             order += self.ground.lasting.take(rows)
-        order *= RANKS
-        order -= self._ranks.take(rows)
+        _rank(order, rows, self._ranks)
         if all_pass:
             self._put_all(rows, order, None)
         else:
@@ -244,7 +242,7 @@ class Standing:
 
     def _still_pass(self, view: View, rows: RowArray) -> bool:
         """Whether all of them passed before and do so now: then no verdict has to be touched."""
-        if np.count_nonzero(self.passed[rows]) < len(rows):
+        if self.passed_count < len(self.passed) and np.count_nonzero(self.passed[rows]) < len(rows):
             return False
         for sure, (_, plugin, _, state) in zip(self._is_sure, self._moving, strict=True):
             if not sure(state, view) and np.count_nonzero(plugin.filter(state, view, rows)):
@@ -337,6 +335,15 @@ class Standing:
             self.passed[row] = passed
             self.passed_count += 1 if passed else -1
             self._feasible_rows = None
+
+
+def _rank(totals: IntArray, rows: RowArray, ranks: IntArray) -> None:
+    """Turns (rows,) totals into values of a ranking, in place."""
+    if loops.compiled is not None:
+        loops.compiled.rank(totals, loops.given_rows(rows, len(ranks)), ranks, RANKS)
+        return
+    totals *= RANKS
+    totals -= column_at(rows, ranks)
 
 
 def _at(rows: RowArray, order: IntArray) -> IntArray:

@@ -14,6 +14,8 @@ from bayplan.model.kinds import Object
 from bayplan.testing.builders import node, pod, service
 from bayplan.testing.pods import PodBuilder
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 PROFILE = default_profile()
 #: Unlike each other in what they have, in a label and in a taint that is not binding.
 NODES: tuple[Object, ...] = (

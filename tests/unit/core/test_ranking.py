@@ -11,6 +11,8 @@ from bayplan.core import ranking
 from bayplan.core.columns import row_array
 from bayplan.core.ranking import Ranking
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 #: Rows with their new values; several rows at once, or a single one.
 CHANGES = st.lists(st.lists(st.tuples(st.integers(0, 10), st.integers(-5, 5)), min_size=1, max_size=6), max_size=12)
 

@@ -1,9 +1,9 @@
-/* What the resource plugins compute for many nodes, each in one pass over the rows.
+/* What the resource plugins compute for many nodes, each in one pass over the rows; and rankings of nodes.
  *
  * Reads NumPy arrays as they are, through the buffer protocol (any strides, no copies), and fills `out` with one int64
- * for each row. The rules are those of the array code in core/plugins/node_resources_fit.py and
- * node_resources_balanced_allocation.py, bit for bit; tests/oracle/test_compiled_loops.py compares the two. Knows
- * nothing about devices, resource names or which rows have changed.
+ * for each row. The rules are those of the array code in core/plugins/node_resources_fit.py,
+ * node_resources_balanced_allocation.py and core/ranking.py, bit for bit; tests/oracle/test_compiled_loops.py compares
+ * the two. Knows nothing about devices, resource names or which rows have changed.
  *
  * Rows are processed in blocks that fit into the L1 cache: amounts are gathered as doubles, and each rule is a loop that
  * a compiler can vectorize. A block with an amount too large for that is computed with integers, as in Go.
@@ -472,6 +472,107 @@ static PyObject *balance_scores(PyObject *Py_UNUSED(module), PyObject *const *ar
     return count < 0 ? NULL : Py_NewRef(Py_None);
 }
 
+/* ---------------------------------------------------------------- rankings */
+
+/* rank(out, rows, name_ranks, factor): totals become places in a ranking, total * factor - rank by name */
+static PyObject *rank(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    Request request;
+    if (!expects(given, 4))
+        return NULL;
+    int64_t factor = PyLong_AsLongLong(arguments[3]);
+    if (PyErr_Occurred() || open_request(&request, arguments, 3) < 0)
+        return NULL;
+    for (Py_ssize_t place = 0; place < request.count; place++)
+        request.out[place] = request.out[place] * factor - item(&request.tables[2], row_at(&request, place), 0);
+    close_request(&request);
+    return Py_NewRef(Py_None);
+}
+
+/* The values of a ranking, and a bound for each block of 2**bits of them. */
+typedef struct {
+    Request arrays;
+    int64_t *values, *bounds;
+    Py_ssize_t rows, blocks;
+    int bits;
+} Ranking;
+
+static int open_ranking(Ranking *ranking, PyObject *values, PyObject *bounds, PyObject *bits)
+{
+    Request *arrays = &ranking->arrays;
+    arrays->open = 0;
+    ranking->bits = (int)PyLong_AsLong(bits);
+    if (PyErr_Occurred())
+        return -1;
+    if (open_table(arrays, values, PyBUF_WRITABLE) == 0 && open_table(arrays, bounds, PyBUF_WRITABLE) == 0) {
+        ranking->values = (int64_t *)arrays->tables[0].data;
+        ranking->bounds = (int64_t *)arrays->tables[1].data;
+        ranking->rows = arrays->tables[0].rows;
+        ranking->blocks = arrays->tables[1].rows;
+        int side_by_side = arrays->tables[0].row_step == 8 && arrays->tables[1].row_step == 8;
+        int makes_sense = side_by_side && ranking->rows && ranking->bits >= 0 && ranking->bits < 32;
+        if (makes_sense && ranking->blocks == ((ranking->rows - 1) >> ranking->bits) + 1)
+            return 0;
+        PyErr_SetString(PyExc_ValueError, "expected values and a bound for each block of them");
+    }
+    close_request(arrays);
+    return -1;
+}
+
+static Py_ssize_t highest_of(const int64_t *values, Py_ssize_t first, Py_ssize_t end)
+{
+    Py_ssize_t best = first;
+    for (Py_ssize_t row = first + 1; row < end; row++)
+        if (values[row] > values[best])
+            best = row;
+    return best;
+}
+
+/* best_row(values, bounds, bits) -> the first row with the highest value; bounds that are too high are lowered */
+static PyObject *best_row(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    Ranking ranking;
+    if (!expects(given, 3) || open_ranking(&ranking, arguments[0], arguments[1], arguments[2]) < 0)
+        return NULL;
+    for (;;) {
+        Py_ssize_t block = highest_of(ranking.bounds, 0, ranking.blocks);
+        Py_ssize_t first = block << ranking.bits, end = (block + 1) << ranking.bits;
+        Py_ssize_t row = highest_of(ranking.values, first, end < ranking.rows ? end : ranking.rows);
+        if (ranking.values[row] >= ranking.bounds[block]) {
+            close_request(&ranking.arrays);
+            return PyLong_FromSsize_t(row);
+        }
+        ranking.bounds[block] = ranking.values[row];
+    }
+}
+
+/* put_rows(values, bounds, bits, rows, new): new values in these rows; bounds that are too low are lifted */
+static PyObject *put_rows(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    Ranking ranking;
+    if (!expects(given, 5) || open_ranking(&ranking, arguments[0], arguments[1], arguments[2]) < 0)
+        return NULL;
+    Request *arrays = &ranking.arrays;
+    if (open_table(arrays, arguments[3], 0) < 0 || open_table(arrays, arguments[4], 0) < 0)
+        goto failed;
+    const Table *rows = &arrays->tables[2], *given_values = &arrays->tables[3];
+    for (Py_ssize_t place = 0; place < rows->rows; place++) {
+        int64_t row = item(rows, place, 0);
+        if (rows->rows != given_values->rows || (uint64_t)row >= (uint64_t)ranking.rows) {
+            PyErr_SetString(PyExc_IndexError, "a row is outside of a table");
+            goto failed;
+        }
+        int64_t value = item(given_values, place, 0), *bound = &ranking.bounds[row >> ranking.bits];
+        ranking.values[row] = value;
+        *bound = value > *bound ? value : *bound;
+    }
+    close_request(arrays);
+    return Py_NewRef(Py_None);
+failed:
+    close_request(arrays);
+    return NULL;
+}
+
 /* ---------------------------------------------------------------- the module */
 
 static PyMethodDef METHODS[] = {
@@ -479,6 +580,9 @@ static PyMethodDef METHODS[] = {
     {"fit_scores", (PyCFunction)(void (*)(void))fit_scores, METH_FASTCALL, "Scores of NodeResourcesFit."},
     {"balance_scores", (PyCFunction)(void (*)(void))balance_scores, METH_FASTCALL,
      "Scores of NodeResourcesBalancedAllocation."},
+    {"rank", (PyCFunction)(void (*)(void))rank, METH_FASTCALL, "Totals as places in a ranking."},
+    {"best_row", (PyCFunction)(void (*)(void))best_row, METH_FASTCALL, "The best row of a ranking."},
+    {"put_rows", (PyCFunction)(void (*)(void))put_rows, METH_FASTCALL, "New values for rows of a ranking."},
     {NULL, NULL, 0, NULL},
 };
 

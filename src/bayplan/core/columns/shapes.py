@@ -27,6 +27,7 @@ from bayplan.model.structs import Struct, replace
 from bayplan.model.volumes import has_source
 
 SPECS_KNOWN_MAX = 1_024
+_BASIC_NAMES = frozenset(BASIC_NAMES)
 
 
 class Identity(NamedTuple):
@@ -228,11 +229,13 @@ def _make_shape(
         has_pod_affinity=affinity is not None
         and (affinity.pod_affinity is not None or affinity.pod_anti_affinity is not None),
         claim_names=tuple(
-            volume.persistent_volume_claim.claim_name
-            for volume in bare.volumes
-            if volume.persistent_volume_claim is not None
+            [
+                volume.persistent_volume_claim.claim_name
+                for volume in bare.volumes
+                if volume.persistent_volume_claim is not None
+            ]
         ),
-        may_use_devices=bool(bare.resource_claims) or any(name not in BASIC_NAMES for name in requests.asked),
+        may_use_devices=bool(bare.resource_claims) or not requests.asked.keys() <= _BASIC_NAMES,
     )
 
 
@@ -240,8 +243,10 @@ def host_ports(spec: PodSpec) -> tuple[Port, ...]:
     """Host ports of sidecars, then containers. Ordinary init containers are over before they could clash."""
     sidecars = [container for container in spec.init_containers if container.restart_policy == "Always"]
     return tuple(
-        Port(port.protocol or "TCP", port.host_port, port.host_ip or "0.0.0.0")
-        for container in (*sidecars, *spec.containers)
-        for port in container.ports
-        if port.host_port
+        [
+            Port(port.protocol or "TCP", port.host_port, port.host_ip or "0.0.0.0")
+            for container in (*sidecars, *spec.containers)
+            for port in container.ports
+            if port.host_port
+        ]
     )

@@ -288,14 +288,16 @@ class NodeResourcesFit:
         if len(names) > DEMANDS_MAX:
             raise CycleError(self.name, f"a pod may ask for at most {DEMANDS_MAX} resources, not {len(names)}")
         return tuple(
-            Demand(
-                name,
-                _known(resources, name),
-                asked[name],
-                TOO_MANY_PODS_BIT << position,
-                devices.class_of_resource(name) is not None,
-            )
-            for position, name in enumerate(names, start=1)
+            [
+                Demand(
+                    name,
+                    _known(resources, name),
+                    asked[name],
+                    TOO_MANY_PODS_BIT << position,
+                    devices.class_of_resource(name) is not None,
+                )
+                for position, name in enumerate(names, start=1)
+            ]
         )
 
     def _is_ignored(self, name: str) -> bool:
