@@ -176,6 +176,7 @@ class KeptAnswers:
         selective = [plugin for plugin in self._later_scorers if isinstance(plugin, SelectiveScorePlugin)]
         self._at_times = selective if len(selective) == len(self._later_scorers) else None
         self._grouping = GroupedScores(profile)
+        self._spoke = True  # whether any of them had something to say the last time
         self._all_skip: list[State] = [SKIP] * len(profile.later_filters)
         self._unschedulable: dict[tuple[int, str], Unschedulable] = {}  # by priority and policy
 
@@ -286,8 +287,8 @@ class KeptAnswers:
     def _best_of_all(self, pod: PodInfo, view: View) -> Fits:
         """The best of all nodes that pass the local filters."""
         standing = self.local.standing
-        # All rows are looked at only for a plugin that wants to see them.
-        if standing.knows_feasible_rows or self._any_speaks(pod, view):
+        # All rows are looked at only for a plugin that wants to see them; who spoke last time mostly does so again.
+        if (self._spoke and standing.knows_feasible_rows) or self._any_speaks(pod, view):
             return self._best(pod, view, standing.feasible_rows)
         return _first_of(standing)
 
@@ -318,6 +319,7 @@ class KeptAnswers:
         """The best of the feasible `rows`."""
         standing = self.local.standing
         more = self._later_scores(pod, view, rows)
+        self._spoke = more is not None
         if more is None and len(rows) == standing.passed_count:
             return _first_of(standing)
         order = standing.order_among(rows) if more is None else standing.order_with(more, rows)
