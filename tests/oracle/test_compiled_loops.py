@@ -221,6 +221,13 @@ def test_a_ranking_that_changes(seed: int, data: st.DataObject) -> None:
         assert (values <= np.repeat(bounds, 1 << bits)[:count]).all()
 
 
+@given(values=st.lists(st.integers(-(2**63), 2**63 - 1) | st.integers(-2, 2), max_size=40), lowest=st.integers(-2, 2))
+def test_ties(values: list[int], lowest: int) -> None:
+    tied = [value >= lowest for value in values]
+    packed = np.packbits(np.array(tied, dtype=np.bool_)).tobytes()
+    assert compiled.ties(np.array(values, dtype=np.int64), lowest) == (sum(tied), packed)
+
+
 # ---------------------------------------------------------------- arguments that make no sense
 
 FOUR = np.ones((4, 2), dtype=np.int64)
@@ -253,6 +260,8 @@ REFUSED_RANKINGS: dict[str, tuple[type[Exception], str, str, tuple[Any, ...]]] =
     "no number of bits": (TypeError, "integer", "best_row", (OUT, OUT[:2], "1")),
     "a row outside of a ranking": (IndexError, "a row is outside", "put_rows", (OUT, OUT[:2], 1, OUT[:1] + 4, OUT[:1])),
     "a value for each row": (IndexError, "a row is outside", "put_rows", (OUT, OUT[:2], 1, OUT[:2], OUT[:1])),
+    "ties that do not lie side by side": (ValueError, "contiguous", "ties", (OUT[::2], 0)),
+    "no lowest value": (TypeError, "integer", "ties", (OUT, None)),
     "no factor": (TypeError, "integer", "rank", (OUT, None, OUT, None)),
 }
 

@@ -26,6 +26,7 @@ from bayplan.core.snapshot import View
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import Struct
+from bayplan.worlds.driving import rare_collections
 
 
 class PlacedPod(Struct, frozen=True):
@@ -80,7 +81,8 @@ def place_pods(
     """
     placer = Placer(cache, profiles, choose, reuse=reuse, tries_gated=gated)
     before = dict(cache.objects.resource_claims)
-    decisions = tuple([placer.place(pod) for pod in pods])
+    with rare_collections():
+        decisions = tuple([placer.place(pod) for pod in pods])
     claims = (claim for name, claim in cache.objects.resource_claims.items() if before.get(name) is not claim)
     return Placement(decisions, tuple(claims))
 

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from bayplan.core.columns import BoolArray, IntArray, RowArray, row_mask
+from bayplan.core.columns import BoolArray, IntArray, RowArray, loops, row_mask
 from bayplan.core.columns.nodes import NodeTable
 from bayplan.core.decision import Fits, NeedsPreemption
 from bayplan.core.ranking import Ranking
@@ -44,13 +44,26 @@ class _Run:
         return tied.nonzero()[0]
 
 
+def _rows_of(bits: bytes) -> RowArray:
+    return np.unpackbits(np.frombuffer(bits, dtype=np.uint8)).nonzero()[0]
+
+
+def _ties(order: IntArray, tied_from: int) -> tuple[int, bytes]:
+    """How many rows are at least that good, and a bit for each row."""
+    if loops.compiled is not None:
+        count, bits = loops.compiled.ties(order, tied_from)
+        return count, bits
+    tied = order >= tied_from
+    return int(np.count_nonzero(tied)), _bits(tied)
+
+
 class TiedNodes(Collection[str]):
     """Names of nodes, sorted. Equal to another that has the same names."""
 
     __slots__ = ("_count", "_kept", "_names", "_turns")
 
-    def __init__(self, kept: _Run | array[int], turns: int, count: int, names: Sequence[str]) -> None:
-        self._kept = kept  # rows where they are few
+    def __init__(self, kept: _Run | array[int] | bytes, turns: int, count: int, names: Sequence[str]) -> None:
+        self._kept = kept  # rows where they are few, else a bit for each, or a run
         self._turns = turns
         self._count = count
         self._names = names  # of all rows; shared with others, never changed
@@ -59,8 +72,12 @@ class TiedNodes(Collection[str]):
         return self._count
 
     def __iter__(self) -> Iterator[str]:
-        rows = self._kept if isinstance(self._kept, array) else self._kept.rows(self._turns)
-        return iter(sorted(self._names[row] for row in rows.tolist()))
+        kept = self._kept
+        if isinstance(kept, array):
+            rows = kept.tolist()
+        else:
+            rows = (_rows_of(kept) if isinstance(kept, bytes) else kept.rows(self._turns)).tolist()
+        return iter(sorted(self._names[row] for row in rows))
 
     def __contains__(self, name: object) -> bool:
         return name in tuple(self)
@@ -88,7 +105,7 @@ class TieRecorder:
         followed = self._followed.get(choice.ranking)
         if followed is not None:
             if followed.news() * _ROWS_PER_CHANGE > len(self._names):
-                return self._among(choice.order >= choice.tied_from)
+                return self._among(choice.order, choice.tied_from)
             if followed.follow(choice.order):
                 if choice.tied_from == followed.tied_from:
                     return TiedNodes(followed.run, len(followed.run.turned), followed.count, self._names)
@@ -103,14 +120,14 @@ class TieRecorder:
         """Ties that nothing follows from."""
         if len(rows) * _BITS_PER_ROW < len(self._names):
             return self._few(rows.tolist())
-        return TiedNodes(_Run(_bits(row_mask(rows, len(self._names)))), 0, len(rows), self._names)
+        return TiedNodes(_bits(row_mask(rows, len(self._names))), 0, len(rows), self._names)
 
-    def _among(self, tied: BoolArray) -> TiedNodes:
-        """The same; `tied` is (nodes,)."""
-        count = int(np.count_nonzero(tied))
-        if count * _BITS_PER_ROW < len(tied):
-            return self._few(tied.nonzero()[0].tolist())
-        return TiedNodes(_Run(_bits(tied)), 0, count, self._names)
+    def _among(self, order: IntArray, tied_from: int) -> TiedNodes:
+        """The same for all rows that are at least that good."""
+        count, bits = _ties(order, tied_from)
+        if count * _BITS_PER_ROW < len(order):
+            return self._few(_rows_of(bits).tolist())
+        return TiedNodes(bits, 0, count, self._names)
 
     def _begin(self, choice: Fits, ranking: Ranking) -> TiedNodes:
         """Ties that follow from nothing known. If they are many, a run begins with them."""

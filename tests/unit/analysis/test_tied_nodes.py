@@ -22,6 +22,8 @@ from bayplan.model.pod import Pod
 from bayplan.testing.builders import node, pod
 from bayplan.testing.pods import PodBuilder
 
+pytestmark = pytest.mark.usefixtures("either_way")
+
 PROFILES = build_profiles(load_configuration(None))
 
 

@@ -573,6 +573,52 @@ failed:
     return NULL;
 }
 
+/* Eight rows to a byte, the first one in its highest bit, as NumPy packs them. Returns how many bits are set. */
+FASTEST_FOR_THIS_CPU static Py_ssize_t pack_ties(Py_ssize_t bytes, const int64_t *restrict values, int64_t lowest,
+                                                 char *restrict packed)
+{
+    Py_ssize_t count = 0;
+    for (Py_ssize_t each = 0; each < bytes; each++) {
+        unsigned bits = 0;
+        for (int place = 0; place < 8; place++)
+            bits |= (unsigned)(values[8 * each + place] >= lowest) << (7 - place);
+        packed[each] = (char)bits;
+        for (; bits; bits &= bits - 1)
+            count++;
+    }
+    return count;
+}
+
+/* ties(values, lowest) -> how many values are at least that high, and a bit for each of all values */
+static PyObject *ties(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
+{
+    Request request = {.open = 0};
+    if (!expects(given, 2))
+        return NULL;
+    int64_t lowest = PyLong_AsLongLong(arguments[1]);
+    if (PyErr_Occurred() || open_table(&request, arguments[0], PyBUF_ANY_CONTIGUOUS) < 0) {
+        close_request(&request);
+        return NULL;
+    }
+    const int64_t *values = (const int64_t *)request.tables[0].data;
+    Py_ssize_t whole = request.tables[0].rows / 8, left = request.tables[0].rows % 8;
+    PyObject *packed = PyBytes_FromStringAndSize(NULL, whole + (left > 0));
+    PyObject *answer = NULL;
+    if (packed) {
+        char *bytes = PyBytes_AsString(packed);
+        Py_ssize_t count = pack_ties(whole, values, lowest, bytes);
+        int64_t last[8];
+        for (Py_ssize_t place = 0; place < 8; place++) /* what is not there does not tie */
+            last[place] = place < left ? values[8 * whole + place] : INT64_MIN;
+        if (left)
+            count += pack_ties(1, last, lowest, bytes + whole);
+        answer = Py_BuildValue("nO", count, packed);
+        Py_DECREF(packed);
+    }
+    close_request(&request);
+    return answer;
+}
+
 /* ---------------------------------------------------------------- the module */
 
 static PyMethodDef METHODS[] = {
@@ -582,6 +628,7 @@ static PyMethodDef METHODS[] = {
      "Scores of NodeResourcesBalancedAllocation."},
     {"rank", (PyCFunction)(void (*)(void))rank, METH_FASTCALL, "Totals as places in a ranking."},
     {"best_row", (PyCFunction)(void (*)(void))best_row, METH_FASTCALL, "The best row of a ranking."},
+    {"ties", (PyCFunction)(void (*)(void))ties, METH_FASTCALL, "How many values are as high as one, and which."},
     {"put_rows", (PyCFunction)(void (*)(void))put_rows, METH_FASTCALL, "New values for rows of a ranking."},
     {NULL, NULL, 0, NULL},
 };

@@ -1,6 +1,6 @@
 """The compiled loops, if they were built when the package was installed.
 
-They compute what resource plugins need for many nodes, exactly as the array code of these plugins does, but without
+They compute what resource plugins and rankings need for many nodes, exactly as array code does, but without
 the fixed cost of each array operation, which dominates when some hundred rows have changed. Everything works without
 them. Code that has both reads `loops.compiled` at each call, so that tests can switch to array code.
 """
