@@ -107,7 +107,7 @@ def _criteria(plain: Plain) -> str:
     rows = [_criteria_row(node["node"], steps, record) for node in record["candidates"]]
     rows.sort(key=lambda row: -sum(bool(cell.text) for cell in row))
     parts: list[Part] = [
-        Heading("Which node is cheapest: criteria in order, each rules out the nodes that are not best"),
+        Heading("Which node is cheapest: criteria in order; each one rules out all but the best nodes"),
         Table(("node", *names), rows, numeric=frozenset(names)),
     ]
     return "".join(map(element, parts))
