@@ -149,20 +149,9 @@ def _on_node(fits: tuple[int, ...], pods: tuple[Counted, ...]) -> str:
 def _headroom(answer: Capacity) -> Iterator[Part]:
     yield Heading("Free now, and left over when no more fit")
     rows = [_headroom_row(each) for each in answer.headroom]
-    columns = (
-        "Resource",
-        "Zone",
-        "Nodes",
-        "Allocatable",
-        "Requested",
-        "Free",
-        "Largest piece",
-        "On",
-        "Share",
-        "Left over",
-    )
-    numeric = frozenset(columns) - {"Resource", "Zone", "On"}
-    yield Table(columns, rows, numeric=numeric, flexible=frozenset({"On"}))
+    columns = ("Resource", "Zone", "Nodes", "Total", "Used", "Free", "Largest piece", "Share", "Left\nover")
+    numeric = frozenset(columns) - {"Resource", "Zone", "Largest piece"}
+    yield Table(columns, rows, numeric=numeric)
     yield Heading("Requested now")
     yield Bars([_used(each) for each in answer.headroom if not each.zone], full=1.0)
 
@@ -186,8 +175,7 @@ def _headroom_row(each: Headroom) -> tuple[str, ...]:
         amount(each.allocatable),
         amount(each.requested),
         amount(each.free),
-        amount(each.largest_free),
-        each.largest_on,
+        f"{amount(each.largest_free)} on {each.largest_on}" if each.largest_on else amount(each.largest_free),
         _percent(each.largest_free, each.free),
         amount(each.left),
     )

@@ -124,7 +124,7 @@ def _criteria_row(node: str, steps: Sequence[Plain], record: Plain) -> list[Cell
         shown = f"{value:,}" if isinstance(value, int) else str(value or "unknown")
         if step["criterion"] == PRIORITY_SUM:
             # What was compared has an offset for each victim, so that their number counts.
-            shown = f"{value - victims * PRIORITY_OFFSET:,} of {counted(victims, 'victim')}"
+            shown = f"{value - victims * PRIORITY_OFFSET:,} ({counted(victims, 'victim')})"
         kept = node in step["kept"]
         cells.append(Cell(shown if kept else f"✗ {shown}", Tone.GOOD if kept else Tone.BAD))
     return cells

@@ -67,5 +67,5 @@ def test_many_nodes_are_summed_up() -> None:
 
 def test_amounts_are_in_the_units_of_manifests() -> None:
     (table,) = (part for part in capacity_parts(cluster_of(ONE).capacity(["cpu=1500m"])) if isinstance(part, Table))
-    assert list(table.rows[0]) == ["cpu", "all", "1", "4", "0", "4", "4", "a", "100%", "1"]
+    assert list(table.rows[0]) == ["cpu", "all", "1", "4", "0", "4", "4 on a", "100%", "1"]
     assert list(table.rows[1])[3:6] == ["32Gi", "0", "32Gi"]
