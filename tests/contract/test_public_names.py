@@ -60,7 +60,7 @@ def test_the_guide_has_every_name_in_its_tables(module: str) -> None:
 
 def _table(heading: str) -> list[tuple[str, str]]:
     """The rows of the guide's table with this heading."""
-    _, _, below = GUIDE.read_text(encoding="utf-8").partition(f"| {heading} | What |\n| --- | --- |\n")
+    _, _, below = GUIDE.read_text(encoding="utf-8").partition(f"| {heading} | What it is |\n| --- | --- |\n")
     cells = [line.split("|") for line in below.partition("\n\n")[0].splitlines()]
     return [(names, meaning.strip()) for _, names, meaning, _ in cells]
 

@@ -148,8 +148,8 @@ def test_a_preemption_from_the_form_to_the_explanation(cluster: Running, opened:
 
     page.locator('.stack [data-pod="default/boss"]').click()
     panel = page.locator("#panel")
-    expect(panel).to_contain_text("Who would have to go")
-    expect(panel).to_contain_text("Fits only if others go")
+    expect(panel).to_contain_text("Which pods would be evicted")
+    expect(panel).to_contain_text("Fits only by evicting others")
     panel.get_by_role("button", name="When bound").click()
     expect(panel).to_contain_text("Scores by plugin")
     expect(panel.locator("table.scores")).to_contain_text("NodeResourcesFit")
@@ -229,7 +229,7 @@ def test_a_page_that_was_cut_off_comes_back_and_sees_what_it_missed(cluster: Run
     expect(page.locator(".bay")).to_have_count(2)
     page.evaluate("() => { window.isSamePage = true; }")
     cluster.loop.call_soon_threadsafe(cluster.dashboard.close)  # from now on, each stream ends after its snapshot
-    expect(page.locator("#connection")).to_have_text("The connection is lost. Trying again…")
+    expect(page.locator("#connection")).to_have_text("Connection lost. Reconnecting…")
     cluster.create(
         "/api/v1/namespaces/default/pods",
         {

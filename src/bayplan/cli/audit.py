@@ -21,7 +21,7 @@ _SARIF = "sarif"
 @click.command(
     "audit",
     cls=CommandWithFiles,
-    epilog="Exit codes: 0 nothing as bad as --fail-on; 1 something is; 2 bad input or usage.",
+    epilog="Exit codes: 0 no finding of the --fail-on level or worse; 1 there is one; 2 bad input or usage.",
 )
 @answer_options(_SARIF)
 @click.option(
@@ -29,7 +29,7 @@ _SARIF = "sarif"
     type=click.Choice([level.value for level in Level]),
     default=Level.ERROR.value,
     show_default=True,
-    help="The exit code is 1 if there is a finding of this level, or a worse one.",
+    help="Exit with code 1 if there is a finding of this level or worse.",
 )
 @click.option(
     "--ignore",
@@ -37,13 +37,13 @@ _SARIF = "sarif"
     type=click.Choice(list(RULES)),
     metavar="RULE",
     multiple=True,
-    help="A rule to leave out. Can be repeated; the guide lists them all.",
+    help="Rule to skip (docs/guide/audit.md lists them all). Can be repeated.",
 )
 def command(asked: Asked, fail_on: str, ignored: tuple[str, ...]) -> int:
-    """Find what is wrong before it hurts: PriorityClasses, requests, budgets, constraints that no node can meet.
+    """Find problems before they hurt: PriorityClasses, requests, budgets, constraints that no node can meet.
 
-    What can be tried is tried: whether everything finds another place if a node fails (for every node), whether each
-    workload could run in the empty cluster, and whom the pending pods would evict.
+    Whatever can be tried is tried: whether all pods fit elsewhere if a node fails (for every node), whether each
+    workload could run in the empty cluster, and which pods the pending ones would evict.
     """
     answer = asked.cluster().audit(ignored=ignored, **asked.settings())
     if asked.output == _SARIF:

@@ -137,7 +137,7 @@ def _bench_scaling(
         points.append(point)
     html, png, plain = (out.with_name(out.name + ending) for ending in (".html", ".png", ".json"))
     for growth in growths(points):
-        note(f"{growth.workload}: {growth.nodes:,.0f} times the nodes, {growth.cost:,.1f} times the cost of a decision")
+        note(f"{growth.workload}: {growth.nodes:,.0f} × the nodes, {growth.cost:,.1f} × the cost of a decision")
     write_plots(points, machine, html, png)
     _show(machine, [point.measured for point in points], output, plain)
     note(f"plots written to {html} and {png}")

@@ -22,7 +22,7 @@ from bayplan.report.answers.capacity import capacity_parts
     metavar="SPEC[=N]",
     multiple=True,
     help="The pods to count: a file with one pod or workload, or requests such as cpu=500m,memory=1Gi. "
-    "Several are counted together, N of each (1 if not given) for every N of the others.",
+    "Several kinds are counted together, in sets of N each (default: 1).",
 )
 @click.option(
     "--workload",
@@ -34,16 +34,16 @@ from bayplan.report.answers.capacity import capacity_parts
 @click.option(
     "--replicas",
     type=click.IntRange(1, 1_000_000),
-    help="Ask whether so many fit (of several: so many times their shares) and, if not, which nodes it takes.",
+    help="Check whether this many fit (of several kinds: this many sets) and, if not, how many nodes it would take.",
 )
 @click.option(
     "--node",
     "nodes",
     metavar="KIND",
     multiple=True,
-    help="With --replicas: the kind of node to add, 8cpu,32Gi or a file with nodes. Default: kinds that exist.",
+    help="With --replicas: the kind of node to add, 8cpu,32Gi or a file with nodes. Default: existing kinds.",
 )
-@click.option("--no-evictions", is_flag=True, help="Do not count again with pods of lower priority evicted.")
+@click.option("--no-evictions", is_flag=True, help="Skip the second count, with pods of lower priority evicted.")
 def command(
     asked: Asked,
     pods: tuple[str, ...],
@@ -54,13 +54,13 @@ def command(
 ) -> int:
     """Count how many more pods fit: node by node, what runs out first, and what evictions would add.
 
-    -f is the cluster; the pods to count come from --pod or --workload. Each one is decided on as the scheduler would,
-    one after another. Pods that are pending now are not placed first, and scheduling gates are taken to be open.
+    -f is the cluster; the pods to count come from --pod or --workload. They are placed one after another, as the
+    scheduler would. Currently pending pods are not placed first, and scheduling gates are ignored.
     """
     if not pods and not workloads:
         raise click.UsageError("Missing option '--pod' or '--workload': there is nothing to count.")
     if nodes and replicas is None:
-        raise click.UsageError("'--node' says which nodes to add for '--replicas', which is missing.")
+        raise click.UsageError("'--node' needs '--replicas'.")
     answer = asked.cluster().capacity(
         pods,
         workloads,

@@ -13,17 +13,19 @@ from bayplan.report.answers.drain import drain_parts
 @click.command(
     "drain",
     cls=CommandWithFiles,
-    epilog="Exit codes: 0 the nodes can be drained and every pod finds a place; 1 not so; 2 bad input or usage.",
+    epilog="Exit codes: 0 the nodes can be drained, and every pod gets a node; 1 they cannot; 2 bad input or usage.",
 )
 @click.argument("nodes", nargs=-1)
-@click.option("-l", "--selector", default="", metavar="LABELS", help="All nodes with these labels, such as pool=a.")
-@click.option("--rolling", is_flag=True, help="One node after another, each one back before the next is drained.")
+@click.option(
+    "-l", "--selector", default="", metavar="LABELS", help="Drain all nodes with these labels, such as pool=a."
+)
+@click.option("--rolling", is_flag=True, help="Drain one node after another; each is back before the next.")
 @answer_options()
 def command(asked: Asked, nodes: tuple[str, ...], selector: str, rolling: bool) -> int:
-    """Find out whether NODES can be drained: which pods go where in which order, and which budgets stop it.
+    """Find out whether NODES can be drained: which pods go where in which order, and which budgets block it.
 
-    Nothing is drained. Pods are evicted as kubectl drain does it, their controllers make new ones, and these are
-    placed on the nodes that are left, which may evict pods of lower priority there.
+    Nothing is actually drained. Pods are evicted as kubectl drain does, their controllers recreate them, and the new
+    pods are placed on the remaining nodes, where they may evict pods of lower priority.
     """
     if not nodes and not selector:
         raise click.UsageError("Missing argument 'NODES...' or option '-l' / '--selector': there is nothing to drain.")

@@ -25,7 +25,7 @@ _STDOUT = "-"
 @click.option(
     "--kubeconfig",
     metavar="FILE",
-    help="Which cluster. Default: as kubectl chooses it (KUBECONFIG, ~/.kube/config, or the pod this runs in).",
+    help="Kubeconfig of the cluster. Default: kubectl's (KUBECONFIG, ~/.kube/config, or the pod this runs in).",
 )
 @click.option("--context", metavar="NAME", help="Context of the kubeconfig to use. Default: its current context.")
 @click.option(

@@ -19,23 +19,23 @@ _TOP = 20
 )
 @click.argument("pod", required=False)
 @answer_options()
-@click.option("--all", "every", is_flag=True, help="Rank all workloads; the same as naming no pod.")
+@click.option("--all", "every", is_flag=True, help="Rank all workloads; the default without a pod.")
 @click.option(
     "--against",
     metavar="FILE",
     multiple=True,
-    help="Would the pods and workloads in this file evict it? Each is decided alone. Can be repeated.",
+    help="Check whether the pods and workloads in this file would evict it, each on its own. Can be repeated.",
 )
 @click.option("--top", type=click.IntRange(min=1), default=_TOP, show_default=True, help="Number of workloads to rank.")
 def command(asked: Asked, pod: str | None, every: bool, against: tuple[str, ...], top: int) -> int:
-    """Find out what could evict POD: from which priority and which request on.
+    """Find out what could evict POD: which priority and which request it takes.
 
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web), which means all its running
-    pods. Without it, all workloads are ranked by how easily a pod of theirs is evicted. A preemptor is supposed to need
-    the pod's node; what it would do with a free choice of nodes is reported as well.
+    pods. Without it, all workloads are ranked by how easily one of their pods is evicted. The preemptor is assumed to
+    need the pod's node; what it would do if it could run anywhere is reported as well.
     """
     if pod is not None and every:
-        raise click.UsageError("--all and a pod exclude each other.")
+        raise click.UsageError("--all cannot be combined with a pod.")
     if pod is None:
         if against:
             raise click.UsageError("--against needs a pod or a workload.")

@@ -18,10 +18,10 @@ from bayplan.report.answers.fix import fix_parts
 @click.argument("pod")
 @answer_options()
 def command(asked: Asked, pod: str) -> int:
-    """Find the smallest changes that would let POD run, each one decided, with commands for kubectl.
+    """Find the smallest changes that would let POD run, each one verified, with kubectl commands.
 
     POD is NAME, NAMESPACE/NAME, or a workload as [NAMESPACE/]KIND/NAME (deployment/web), which means the next pod it
-    would create. Single changes come first; where they are few, pairs of changes are tried, too.
+    would create. Single changes are tried first; if few of them work, pairs of changes as well.
     """
     answer = asked.cluster().fix(pod, namespace=asked.namespace, **asked.settings())
     write_answer(asked, f"Fix for {answer.pod}", fix_parts(answer), answer.to_dict())

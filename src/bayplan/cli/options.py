@@ -66,8 +66,7 @@ def foreign_victims_option(otherwise: ForeignVictims) -> Callable[[Callback], Ca
     return click.option(
         "--foreign-victims",
         type=click.Choice([each.value for each in ForeignVictims]),
-        help="Whether pods of other schedulers may be preempted. "
-        f"Default: what the configuration says, else {otherwise}.",
+        help=f"Whether pods of other schedulers may be preempted. Default: the configuration's, else {otherwise}.",
     )
 
 
@@ -90,7 +89,7 @@ output_option = click.option(
 call_extenders_option = click.option(
     "--call-extenders",
     is_flag=True,
-    help="Ask the extenders that the configuration names, over the network. They are never asked to bind.",
+    help="Call the extenders in the configuration, over the network. They are never called to bind.",
 )
 report_option = click.option("--report", metavar="FILE", help="Write an HTML report.")
 feature_gates_option = click.option(
@@ -98,7 +97,7 @@ feature_gates_option = click.option(
     metavar="GATE=BOOL,...",
     multiple=True,
     callback=_check_feature_gates,
-    help="kube-scheduler's feature gates; docs/parity.md says what each of them does here.",
+    help="kube-scheduler's feature gates; docs/parity.md describes the effect of each.",
 )
 
 
@@ -130,7 +129,7 @@ def note_extenders(
     extenders = () if config is None else load_configuration(config, feature_gates).extenders
     if extenders:
         urls = listed([extender.url_prefix for extender in extenders], _KINDS_NAMED)
-        note(f"the extenders in {config} are not asked ({urls}); to ask them, {how_to_ask}")
+        note(f"the extenders in {config} are not called ({urls}); to call them, {how_to_ask}")
 
 
 def bad_option(option: str, message: str) -> InvalidObject:

@@ -56,7 +56,7 @@ _EXAMPLES = 3
     callback=check_ties,
     help="Break ties between nodes by name, or randomly with a seed.",
 )
-@click.option("--gated", is_flag=True, help="Place gated pods as if their gates were open.")
+@click.option("--gated", is_flag=True, help="Place gated pods as if their gates were removed.")
 @output_option
 def command(
     pods: tuple[str, ...],

@@ -356,7 +356,7 @@ def _writer(
 
 def _announce(configuration: Configuration, elector: LeaderElector | None, server: str, *, is_shadow: bool) -> None:
     _log.info(
-        "Watching in the shadow; nothing is written" if is_shadow else "Starting Kubernetes Scheduler",
+        "Running in shadow mode; nothing is written" if is_shadow else "Starting Kubernetes Scheduler",
         version=f"bayplan {version('bayplan')}",
         server=server,
         profiles=[profile.scheduler_name for profile in configuration.profiles],
@@ -369,7 +369,7 @@ def _announce_json(connection: ClientConnection) -> None:
     """A file may ask for protobuf, which is the default of kube-scheduler's files."""
     asked = [kind for kind in (connection.content_type, connection.accept_content_types) if kind not in ("", JSON)]
     if asked:
-        _log.info("Speaking JSON with the API server, whatever clientConnection says", asked=", ".join(asked))
+        _log.info("Using JSON for the API server, regardless of clientConnection", asked=", ".join(asked))
 
 
 def _report(message: str) -> None:

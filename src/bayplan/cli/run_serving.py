@@ -97,7 +97,7 @@ def _trust(options: RunOptions, encryption: Encryption) -> Trust:
             )
             trust.believe_proxies(Path(options.requestheader_client_ca_file).read_bytes(), headers)
     except (OSError, ValueError) as error:
-        raise click.UsageError(f"the authority of client certificates cannot be used: {error}") from error
+        raise click.UsageError(f"the CA of client certificates cannot be used: {error}") from error
     return trust
 
 
@@ -162,7 +162,7 @@ def _pods(known: Mapping[str, Object]) -> Sequence[Pod]:
 def _encryption(options: RunOptions) -> Encryption:
     certificate, key = options.tls_cert_file, options.tls_private_key_file
     if bool(certificate) != bool(key):
-        raise click.UsageError("--tls-cert-file and --tls-private-key-file go together")
+        raise click.UsageError("--tls-cert-file and --tls-private-key-file must be used together")
     try:
         files = TlsFiles(Path(certificate), Path(key)) if certificate and key else _files_in(options.cert_dir)
         minimum = TLS_VERSIONS[options.tls_min_version or "VersionTLS12"]

@@ -17,8 +17,8 @@ from bayplan.core.preemption.safety import PreemptionSafety
 _LIMITS = {
     "evictions_per_minute": "Pods that may be evicted in any minute.",
     "evictions_per_minute_per_namespace": "Pods of one namespace that may be evicted in any minute.",
-    "preemption_loop_rounds": "How often pods of one workload may be evicted and recreated for those of another before "
-    "that is a loop, and paused.",
+    "preemption_loop_rounds": "How often pods of one workload may be evicted for those of another, and recreated, "
+    "before this counts as a loop and is paused.",
 }
 
 
@@ -27,7 +27,7 @@ def safety_options(otherwise: PreemptionSafety) -> Callable[[Callback], Callback
 
     def add(command: Callback) -> Callback:
         for name, text in reversed(_LIMITS.items()):
-            about = f"{text} 0: no limit. Default: what the configuration says, else {getattr(otherwise, name)}."
+            about = f"{text} 0: no limit. Default: the configuration's, else {getattr(otherwise, name)}."
             option = click.option(f"--{name.replace('_', '-')}", type=click.IntRange(min=0), metavar="N", help=about)
             command = option(command)
         return foreign_victims_option(otherwise.foreign_victims)(command)

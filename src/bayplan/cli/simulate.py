@@ -113,8 +113,8 @@ def _duration(ctx: click.Context, parameter: click.Parameter, value: str | None)
 @click.option(
     "--wakeups",
     type=click.Choice([wakeups.value for wakeups in Wakeups]),
-    help="Which changes bring rejected pods back: those that kube-scheduler reacts to, or all that may help. "
-    "Default: what the configuration says, else upstream.",
+    help="Which changes requeue rejected pods: those that kube-scheduler reacts to, or all that may help. "
+    "Default: the configuration's, else upstream.",
 )
 @safety_options(UPSTREAM)
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed. The same seed gives the same run.")
@@ -280,7 +280,7 @@ def _journal_file(path: str | None, config: str | None) -> Iterator[JournalOpene
         os.replace(unfinished, path)
     except BaseException as error:
         if isinstance(error, Exception) and not isinstance(error, EXPECTED):
-            error.add_note(f"the journal of what happened until then is in {unfinished}")
+            error.add_note(f"the journal up to that point is in {unfinished}")
         else:
             Path(unfinished).unlink(missing_ok=True)
         raise

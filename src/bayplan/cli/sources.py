@@ -19,7 +19,9 @@ from bayplan.model.reading import ReadResult, from_texts, read
 def live_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """`--kubeconfig` and `--context`, for a command that can ask a cluster."""
     kubeconfig = click.option(
-        "--kubeconfig", metavar="FILE", help="Read a live cluster, which is not changed. Files go on top of it."
+        "--kubeconfig",
+        metavar="FILE",
+        help="Read a live cluster, without changing it. Objects in files are laid over it.",
     )
     context = click.option(
         "--context", metavar="NAME", help="Context of the kubeconfig to use. Default: its current context."
@@ -31,7 +33,7 @@ def read_sources(files: Sequence[str], kubeconfig: str | None, context: str | No
     """The objects of the files, of the cluster, or of both."""
     if kubeconfig is None and context is None:
         if not files:
-            raise click.UsageError("Missing option '-f' / '--file' or '--kubeconfig': there is no cluster to look at.")
+            raise click.UsageError("Missing option '-f' / '--file' or '--kubeconfig': there is no cluster to read.")
         return read(files)
     live = read_live(kubeconfig, context)
     return _on_top(live, read(files)) if files else live

@@ -52,7 +52,7 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
 @click.option(
     "--nodes",
     metavar="NUMBER|NODE=NUMBER",
-    help="How many nodes to start with, or nodes such as 8cpu,32Gi=5. Default: 3, or none with -f.",
+    help="Number of nodes to start with, or nodes such as 8cpu,32Gi=5. Default: 3, or none with -f.",
 )
 @click.option(
     "-f",
@@ -63,13 +63,13 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     help="Manifests or dumps to start with: YAML or JSON files or directories (.gz too); - is standard input.",
 )
 @click.option(
-    "--state", type=click.Path(path_type=Path, dir_okay=False), help="Keep everything in this file, across restarts."
+    "--state", type=click.Path(path_type=Path, dir_okay=False), help="File that keeps everything across restarts."
 )
 @click.option(
     "--kubeconfig",
     "kubeconfig_file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write a kubeconfig here. Default: a temporary file, or one beside --state.",
+    help="Where to write a kubeconfig. Default: a temporary file, or one next to --state.",
 )
 @click.option(
     "--speed",
@@ -79,7 +79,7 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
     help="How fast kubelets start and stop pods.",
 )
 @click.option("--token", help="Token that every request must carry. Default: a random one.")
-@click.option("--tls", is_flag=True, help="Speak TLS on loopback, too; elsewhere it is always spoken.")
+@click.option("--tls", is_flag=True, help="Use TLS on loopback, too; on other addresses it is always used.")
 @click.option("--no-scheduler", is_flag=True, help="Leave pods to another scheduler.")
 @click.option("--no-controllers", is_flag=True, help="Run no controllers and no kubelets.")
 @config_option
@@ -174,7 +174,7 @@ def _kubeconfig_path(given: Path | None, state: Path | None, folder: Path) -> Pa
         return folder / "kubeconfig"
     path = given or Path(f"{state}.kubeconfig")
     if path.exists() and not is_ours(path.read_text(encoding="utf-8", errors="replace")):
-        raise bad_option("--kubeconfig", f"{path} exists and was not written by bayplan; it is left as it is")
+        raise bad_option("--kubeconfig", f"{path} exists and was not written by bayplan; it is left unchanged")
     return path.absolute()
 
 

@@ -42,7 +42,7 @@ UNUSED_FLAGS: Final = (
     UnusedFlag("disable-http2-serving", "false", "HTTP/1.1 is served."),
     UnusedFlag("http2-max-streams-per-connection", "0", "HTTP/1.1 is served."),
     UnusedFlag("permit-address-sharing", "false", "Addresses are always shared (SO_REUSEADDR)."),
-    UnusedFlag("kube-api-content-type", "application/vnd.kubernetes.protobuf", "JSON is spoken."),
+    UnusedFlag("kube-api-content-type", "application/vnd.kubernetes.protobuf", "JSON is used."),
     UnusedFlag("profiling", "true", "There is no /debug/pprof; see /debug/decisions."),
     UnusedFlag("contention-profiling", "true", "There is no /debug/pprof."),
     UnusedFlag("show-hidden-metrics-for-version", "", "No metric is hidden."),
@@ -50,8 +50,8 @@ UNUSED_FLAGS: Final = (
     UnusedFlag("log-flush-frequency", "5s", "Every line is written at once."),
     UnusedFlag("log-json-info-buffer-size", "0", "Every line is written at once."),
     UnusedFlag("log-text-info-buffer-size", "0", "Every line is written at once."),
-    UnusedFlag("log-json-split-stream", "false", "the log goes to standard error as a whole", is_refused=True),
-    UnusedFlag("log-text-split-stream", "false", "the log goes to standard error as a whole", is_refused=True),
+    UnusedFlag("log-json-split-stream", "false", "the whole log goes to standard error", is_refused=True),
+    UnusedFlag("log-text-split-stream", "false", "the whole log goes to standard error", is_refused=True),
     UnusedFlag("vmodule", "", "there are no Go files to name; use -v", is_refused=True),
     UnusedFlag(
         "tls-curve-preferences", "[]", "curves cannot be chosen; use --tls-min-version=VersionTLS13", is_refused=True
@@ -59,7 +59,7 @@ UNUSED_FLAGS: Final = (
     UnusedFlag(
         "tls-sni-cert-key",
         "[]",
-        "there is one certificate; use --tls-cert-file with one that has all names",
+        "there is only one certificate; use --tls-cert-file with one that covers all names",
         is_refused=True,
     ),
     UnusedFlag(
@@ -126,7 +126,7 @@ def version_option(function: F) -> F:
         is_eager=True,
         expose_value=False,
         callback=show,
-        help="Show the version, and exit.",
+        help="Show the version and exit.",
     )(function)
 
 

@@ -14,7 +14,7 @@ from bayplan.report.answers.whatif import whatif_parts
 @click.command(
     "whatif",
     cls=CommandWithFiles,
-    epilog="Exit codes: 0 the change was worked out, and it passes --fail-on; 1 it does not; 2 bad input or usage.",
+    epilog="Exit codes: 0 done, and the change passes --fail-on; 1 it does not; 2 bad input or usage.",
 )
 @click.option(
     "--apply",
@@ -29,14 +29,14 @@ from bayplan.report.answers.whatif import whatif_parts
     "--add-nodes",
     metavar="TEMPLATE=N",
     multiple=True,
-    help="Nodes to add: copies of a node of the cluster, of those in a file, or such as 8cpu,32Gi=3.",
+    help="Nodes to add: copies of a node in the cluster or of those in a file, or plain nodes such as 8cpu,32Gi=3.",
 )
 @click.option(
     "--fail-on",
     metavar="GATE,...",
     multiple=True,
-    help="Exit with 1 if the change evicts pods (evicts, or evicts=CLASS: of that PriorityClass), breaks a disruption "
-    "budget (pdb) or leaves pods without a node (pending).",
+    help="Exit with code 1 if the change evicts pods (evicts; evicts=CLASS: of that PriorityClass), violates a "
+    "disruption budget (pdb) or leaves pods without a node (pending).",
 )
 @answer_options()
 def command(
@@ -47,10 +47,10 @@ def command(
     add_nodes: tuple[str, ...],
     fail_on: tuple[str, ...],
 ) -> int:
-    """Compare the cluster with and without a change: who gets a node, who is evicted by whom, who stays pending.
+    """Compare the cluster with and without a change: which pods get a node, are evicted, or stay pending.
 
-    Only what follows from the change is shown. Victims are followed: what their controllers make instead is placed
-    again, and may evict others.
+    Only the effects of the change are shown. Victims are followed: the pods that their controllers recreate are placed
+    as well, and may evict others.
     """
     if not (applied or deleted or drained or add_nodes):
         raise click.UsageError("There is no change: use --apply, --delete, --drain or --add-nodes.")

@@ -89,8 +89,8 @@ def with_settings(safety: PreemptionSafety, given: SafetySettings | None) -> Pre
     if "foreign_victims" in fields:
         fields["foreign_victims"] = ForeignVictims(fields["foreign_victims"])
     if any(value < 0 for name, value in fields.items() if name != "foreign_victims"):
-        raise ValueError("limits of preemption must be greater than or equal to 0")
+        raise ValueError("preemption limits must be greater than or equal to 0")
     try:
         return replace(safety, **fields)
     except TypeError as error:
-        raise ValueError(f"limits of preemption: {error}") from error
+        raise ValueError(f"preemption limits: {error}") from error

@@ -31,8 +31,8 @@ class Demand:
 
 
 def demand(texts: Iterable[str], *, is_text: bool = False, is_number: bool = False) -> Demand:
-    """Of a column with these cells, its title among them."""
-    lines = list(texts)
+    """Of a column with these cells, its title among them; a cell may have several lines."""
+    lines = [line for text in texts for line in text.splitlines()]
     words = (len(word) for line in lines for word in line.split())
     return Demand(max(map(len, lines), default=0), max(words, default=0), is_text, is_number)
 

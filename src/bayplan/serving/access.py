@@ -151,7 +151,7 @@ class AccessControl:
         try:
             response = await client.request("POST", f"/apis/{version}/{kind.lower()}s", body, timeout_s=_REVIEW_LIMIT_S)
         except TransportError as error:
-            _log.error("Unable to ask who may see what", review=kind, err=str(error))
+            _log.error("Access review failed", review=kind, err=str(error))
             raise InternalError(f"Internal Server Error: {error}") from error
         document = _decoded(response.body)
         if response.ok:
@@ -160,7 +160,7 @@ class AccessControl:
         if response.status in (403, 404):
             self._report(kind, version, message)
             raise Forbidden(f"forbidden: {message}")
-        _log.error("Unable to ask who may see what", review=kind, err=message)
+        _log.error("Access review failed", review=kind, err=message)
         raise InternalError(f"Internal Server Error: {message}")
 
     def _report(self, kind: str, version: str, message: str) -> None:

@@ -25,20 +25,20 @@ def test_the_first_line_is_the_answer(bayplan: Bayplan, cluster: str) -> None:
     assert (said.code, said.err) == (0, "")
     first, second, third = said.out.splitlines()[:3]
     assert first == "2 more pods like cpu=1500m fit."
-    assert second.startswith("The next one fits on none of 2 nodes: Insufficient cpu (1 node) and ")
+    assert second.startswith("The next one fits on 0 of 2 nodes: Insufficient cpu (1 node) and ")
     assert third == "cpu runs out: a pod requests 1500m, and a has the most left, 1."
 
 
 def test_none_fits(bayplan: Bayplan, cluster: str) -> None:
     said = bayplan("capacity", "-f", cluster, "--pod", "cpu=99")
-    assert (said.code, said.out.splitlines()[0]) == (1, "Not one more pod like cpu=99 fits.")
+    assert (said.code, said.out.splitlines()[0]) == (1, "No more pods like cpu=99 fit.")
 
 
 @pytest.mark.parametrize(
     ("replicas", "code", "answer"),
     [
         ("4", 0, "Yes, 4 replicas fit: there is room for 4."),
-        ("9", 1, "No, 9 replicas do not fit, only 4. 2 more nodes (like a) would be enough."),
+        ("9", 1, "No, 9 replicas do not fit; there is room for only 4. 2 more nodes (like a) would be enough."),
     ],
 )
 def test_a_number_is_a_question(bayplan: Bayplan, cluster: str, replicas: str, code: int, answer: str) -> None:
@@ -63,7 +63,7 @@ def test_other_formats(bayplan: Bayplan, cluster: str, output: str) -> None:
     ("arguments", "message"),
     [
         ((), "Missing option '--pod' or '--workload'"),
-        (("--pod", "cpu=1", "--node", "8cpu,32Gi"), "'--replicas', which is missing"),
+        (("--pod", "cpu=1", "--node", "8cpu,32Gi"), "'--node' needs '--replicas'"),
         (("--pod", "cpu=1", "--replicas", "0"), "0 is not in the range"),
         (("--pod", "nope.yaml"), "error: nope.yaml: no such file or directory"),
         (("--pod", "cpu=x"), "--pod cpu=x: Pod default/pod"),

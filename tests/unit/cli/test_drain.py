@@ -29,13 +29,13 @@ def cluster(file_of: FileOf) -> str:
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (("a",), 0, "Yes: a can be drained: its pod finds a place."),
-        (("a", "b"), 1, "No: if a and b are drained, 1 pod finds no place."),
-        (("-l", "pool=x"), 1, "No: if a and b are drained, 1 pod finds no place."),
+        (("a",), 0, "Yes: a can be drained: its pod gets a node."),
+        (("a", "b"), 1, "No: if a and b are drained, 1 pod is left without a node."),
+        (("-l", "pool=x"), 1, "No: if a and b are drained, 1 pod is left without a node."),
         (
             ("-l", "pool=x", "--rolling"),
             0,
-            "Yes: a and b can be drained one after another: its pod finds a place.",
+            "Yes: a and b can be drained one after another: its pod gets a node.",
         ),
     ],
 )

@@ -44,7 +44,7 @@ def test_against_a_preemptor(bayplan: Bayplan, file_of: FileOf, cpu: str, code: 
         (("b",), "error: Pod default/b: not found in the input"),
         (("deployment/web",), "error: Deployment default/web: not found in the input"),
         (("node/n",), "error: Pod node/n: not found in the input"),
-        (("a", "--all"), "Error: --all and a pod exclude each other."),
+        (("a", "--all"), "Error: --all cannot be combined with a pod."),
         (("--against", "x.yaml"), "Error: --against needs a pod or a workload."),
         (("a", "--against", "missing.yaml"), "missing.yaml"),
     ],
@@ -59,7 +59,7 @@ def test_a_file_without_a_preemptor(bayplan: Bayplan, file_of: FileOf) -> None:
     new = file_of(make.namespace("x"), name="new.json")
     said = bayplan("exposure", "a", "-f", file_of(*CLUSTER), "--against", new)
     assert (said.code, said.out) == (2, "")
-    assert "no pod that wants a node" in said.err
+    assert "contains no pod without a node" in said.err
 
 
 def test_all_manifests_and_dumps(bayplan: Bayplan, shared: Path) -> None:

@@ -48,7 +48,7 @@ def test_nobody_is_called_unless_the_user_says_so(
         said = bayplan(*command, "-f", file, "--config", config)
         assert said.code == 0
         assert server.requests == []
-        note = f"note: the extenders in {config} are not asked ({server.url}); to ask them, use --call-extenders\n"
+        note = f"note: the extenders in {config} are not called ({server.url}); to call them, use --call-extenders\n"
         assert note in said.err
         asked = bayplan(*command, "-f", file, "--config", config, "--call-extenders")
         assert asked.code == 0

@@ -119,7 +119,7 @@ def test_a_file_that_asks_for_protobuf_gets_json(unscheduled: LiveCluster, tmp_p
     with running_scheduler(unscheduled.kubeconfig, tmp_path / "log", f"--config={file}") as scheduler:
         unscheduled.apply([SMALL])
         scheduler.wait_for(lambda: node_of(unscheduled, "small") != "")
-        assert scheduler.log().count("Speaking JSON with the API server") == 1
+        assert scheduler.log().count("Using JSON for the API server") == 1
 
 
 @pytest.mark.slow
@@ -152,12 +152,12 @@ def test_whoever_loses_the_lease_ends_with_code_1(unscheduled: LiveCluster, tmp_
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--tls-cert-file=x"], "--tls-cert-file and --tls-private-key-file go together"),
+        (["--tls-cert-file=x"], "--tls-cert-file and --tls-private-key-file must be used together"),
         (["--tls-cert-file=x", "--tls-private-key-file=y"], "TLS cannot be set up for the secure port"),
         (["--tls-cipher-suites=TLS_ROT13"], "TLS cannot be set up for the secure port"),
         (["--bind-address=192.0.2.1"], "the secure port 192.0.2.1:"),
-        (["--client-ca-file=/nowhere"], "the authority of client certificates cannot be used"),
-        (["--requestheader-client-ca-file=/dev/null"], "the authority of client certificates cannot be used"),
+        (["--client-ca-file=/nowhere"], "the CA of client certificates cannot be used"),
+        (["--requestheader-client-ca-file=/dev/null"], "the CA of client certificates cannot be used"),
     ],
 )
 def test_what_cannot_be_served_is_an_error_of_the_user(

@@ -76,7 +76,7 @@ def test_a_bug_leaves_the_journal_and_says_where(
     with monkeypatch.context() as patched:
         patched.setattr(SimulatedWorld, "_send_all", breaks)
         assert run(["simulate", "-f", files[0], "--until", "10m", "--journal", str(journal)]) == 3
-    assert f"the journal of what happened until then is in {journal}.part" in capsys.readouterr().err
+    assert f"the journal up to that point is in {journal}.part" in capsys.readouterr().err
     assert not journal.exists()
     assert run(["replay", f"{journal}.part"]) == 0
     assert capsys.readouterr().out == "1 decision, all as recorded. Wake-ups: upstream.\n"

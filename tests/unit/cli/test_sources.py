@@ -77,7 +77,7 @@ def test_a_context_of_the_usual_kubeconfig(bayplan: Bayplan, kubeconfig: str, mo
 def test_neither_files_nor_a_cluster(bayplan: Bayplan, command: list[str]) -> None:
     said = bayplan(*command)
     assert said.code == 2
-    assert "Missing option '-f' / '--file' or '--kubeconfig': there is no cluster to look at." in said.err
+    assert "Missing option '-f' / '--file' or '--kubeconfig': there is no cluster to read." in said.err
 
 
 def test_a_kubeconfig_that_is_not_there(bayplan: Bayplan, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Every flag that kube-scheduler has: it works, has no effect, or is refused; the documents say which."""
+"""Every flag that kube-scheduler has: it works, has no effect, or is rejected; the documents say which."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ KUBE_SCHEDULER = """
 REFUSED = [flag.name for flag in UNUSED_FLAGS if flag.is_refused]
 WITHOUT_EFFECT = [flag.name for flag in UNUSED_FLAGS if not flag.is_refused]
 GUIDE = Path(__file__).resolve().parents[3] / "docs" / "guide" / "flags.md"
-ROW = re.compile(r"^\| `--([a-z0-9-]+)`[^|]*\| (works|no effect|refused) \|", re.MULTILINE)
+ROW = re.compile(r"^\| `--([a-z0-9-]+)`[^|]*\| (works|no effect|rejected) \|", re.MULTILINE)
 
 
 def context(*arguments: str) -> click.Context:
@@ -43,7 +43,7 @@ def context(*arguments: str) -> click.Context:
 
 def handling(name: str) -> str:
     if name in REFUSED:
-        return "refused"
+        return "rejected"
     return "no effect" if name in WITHOUT_EFFECT else "works"
 
 

@@ -16,7 +16,7 @@ from .conftest import Bayplan
 
 FileOf = Callable[..., str]
 
-EVICTED = "With this change 1 pod gets a node, 1 running pod is evicted and 1 pod is left without a node."
+EVICTED = "With this change, 1 pod gets a node, 1 running pod is evicted and 1 pod is left without a node."
 
 
 @pytest.fixture
@@ -45,14 +45,18 @@ def test_the_first_line_is_the_answer(bayplan: Bayplan, cluster: str, new: str) 
     ("gates", "code", "says"),
     [
         (("--fail-on", "evicts=high"), 0, []),
-        (("--fail-on", "evicts=low,pdb"), 1, ["Fails on evicts=low: default/old.", "Fails on pdb: default/guard."]),
-        (("--fail-on", "evicts=high", "--fail-on", "pending"), 1, ["Fails on pending: default/old."]),
+        (
+            ("--fail-on", "evicts=low,pdb"),
+            1,
+            ["Fails --fail-on evicts=low: default/old.", "Fails --fail-on pdb: default/guard."],
+        ),
+        (("--fail-on", "evicts=high", "--fail-on", "pending"), 1, ["Fails --fail-on pending: default/old."]),
     ],
 )
 def test_gates(bayplan: Bayplan, cluster: str, new: str, gates: tuple[str, ...], code: int, says: list[str]) -> None:
     said = bayplan("whatif", "-f", cluster, "--apply", new, *gates)
     assert said.code == code
-    assert [line for line in said.out.splitlines() if line.startswith("Fails on")] == says
+    assert [line for line in said.out.splitlines() if line.startswith("Fails --fail-on")] == says
 
 
 def test_json_is_to_dict_with_the_gates(bayplan: Bayplan, cluster: str, new: str) -> None:
@@ -69,15 +73,15 @@ def test_other_formats(bayplan: Bayplan, cluster: str, new: str, output: str) ->
 def test_several_files_as_a_shell_expands_them(bayplan: Bayplan, cluster: str, new: str, file_of: FileOf) -> None:
     room = file_of(make.node("b"), name="room.json")
     said = bayplan("whatif", "-f", cluster, "--apply", new, room)
-    assert said.first_line == "With this change 1 pod gets a node."
+    assert said.first_line == "With this change, 1 pod gets a node."
 
 
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        (("--delete", "pod/old"), "With this change 1 pod must leave as you asked."),
-        (("--drain", "a"), "With this change a drain is stopped by disruption budget default/guard."),
-        (("--add-nodes", "a=2"), "This change makes no difference to the pods of this cluster."),
+        (("--delete", "pod/old"), "With this change, 1 pod is removed as requested."),
+        (("--drain", "a"), "With this change, a drain is blocked by disruption budget default/guard."),
+        (("--add-nodes", "a=2"), "This change does not affect any pods."),
     ],
 )
 def test_other_changes(bayplan: Bayplan, cluster: str, change: tuple[str, ...], says: str) -> None:
@@ -130,7 +134,7 @@ def test_kinds_that_are_of_no_use_are_noted(bayplan: Bayplan, cluster: str, tmp_
 
 def test_a_cluster_without_nodes(bayplan: Bayplan, new: str, file_of: FileOf) -> None:
     said = bayplan("whatif", "-f", file_of(make.priority_class("high", 1), name="empty.json"), "--apply", new)
-    assert (said.code, said.first_line) == (0, "With this change 1 pod is left without a node.")
+    assert (said.code, said.first_line) == (0, "With this change, 1 pod is left without a node.")
 
 
 def test_published_manifests_can_be_applied_to_published_nodes(bayplan: Bayplan, shared: Path) -> None:

@@ -43,7 +43,7 @@ READ_BY_UPSTREAM = """
     WorkloadAwarePreemption
 """
 PARITY = Path(__file__).resolve().parents[3] / "docs" / "parity.md"
-ROW = re.compile(r"^\| (\w+) \| (on|off) \| (works|no effect|refused|locked) \|", re.MULTILINE)
+ROW = re.compile(r"^\| (\w+) \| (on|off) \| (works|no effect|rejected|locked) \|", re.MULTILINE)
 
 
 def test_the_table_of_the_docs_is_complete() -> None:
@@ -58,7 +58,7 @@ def handling_of(name: str) -> str:
     if KNOWN_GATES[name].is_locked:
         return "locked"
     if name in REFUSED:
-        return "refused"
+        return "rejected"
     return "works" if name in GATE_FIELDS else "no effect"
 
 

@@ -105,7 +105,7 @@ def test_what_holds_where_the_file_is_silent() -> None:
     ("given", "message"),
     [
         ({"foreign_victims": "sometimes"}, "'sometimes' is not a valid ForeignVictims"),
-        ({"evictions_per_minute": -1}, "limits of preemption must be greater than or equal to 0"),
+        ({"evictions_per_minute": -1}, "preemption limits must be greater than or equal to 0"),
         ({"evictions": 1}, "unexpected keyword argument 'evictions'"),
     ],
 )

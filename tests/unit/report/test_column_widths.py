@@ -34,6 +34,7 @@ def test_the_widest_of_several_texts_gives_way() -> None:
     [
         (["Largest piece", "15Gi"], Demand(13, 7)),
         (["pod", "x" * 40], Demand(40, 40)),
+        (["budgets\nviolated", "1"], Demand(8, 8)),
         ([], Demand(0, 0)),
     ],
 )

@@ -184,7 +184,7 @@ def test_the_command(tmp_path: Path) -> None:
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
             assert process.stderr is not None
-            assert "Watching in the shadow; nothing is written" in process.stderr.readline()
+            assert "Running in shadow mode; nothing is written" in process.stderr.readline()
             time.sleep(3)
             create_pods(running, random.Random(3), 3, ("",))
             running.wait_until(is_idle, timeout=WAITS_S)

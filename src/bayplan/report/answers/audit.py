@@ -35,7 +35,7 @@ def _short_names(files: set[str]) -> dict[str, str]:
 def _answer(answer: Audit) -> Sentence:
     seen = f"{counted(answer.pods, 'pod')} on {counted(answer.nodes, 'node')}"
     if not answer.findings:
-        return Sentence(f"Nothing is wrong with {seen}, as far as {len(RULES)} rules can tell.", Tone.GOOD)
+        return Sentence(f"No problems found in {seen} ({len(RULES)} rules checked).", Tone.GOOD)
     counts = [counted(answer.count(level), level.value) for level in Level if answer.count(level)]
     tone = next(tone for level, tone in _TONES.items() if answer.count(level))
     return Sentence(f"{listed(counts)} in {seen}.", tone if tone is not Tone.FAINT else Tone.PLAIN)

@@ -39,18 +39,20 @@ def _answer(answer: Capacity) -> Sentence:
         verb = "fits" if answer.replicas == 1 else "fit"
         return Sentence(f"Yes, {wanted} {verb}: there is room for {answer.rounds:,}.", Tone.GOOD)
     verb = "does" if answer.replicas == 1 else "do"
-    room = f"only {answer.rounds:,}" if answer.rounds else "there is room for none"
-    return Sentence(f"No, {wanted} {verb} not fit, {room}. {_cheapest(answer.needed)}".rstrip(), Tone.BAD)
+    room = f"only {answer.rounds:,}" if answer.rounds else "none"
+    return Sentence(
+        f"No, {wanted} {verb} not fit; there is room for {room}. {_cheapest(answer.needed)}".rstrip(), Tone.BAD
+    )
 
 
 def _fitting(answer: Capacity) -> str:
     if len(answer.pods) == 1:
         (pod,) = answer.pods
         if not pod.fits:
-            return f"Not one more pod like {pod.name} fits"
+            return f"No more pods like {pod.name} fit"
         return f"{counted(pod.fits, 'more pod')} like {pod.name} {'fits' if pod.fits == 1 else 'fit'}"
     each = listed([f"{pod.fits:,} like {pod.name}" for pod in answer.pods])
-    return f"{_rounds(answer, answer.rounds)} {'fits' if answer.rounds == 1 else 'fit'}; in all {each}"
+    return f"{_rounds(answer, answer.rounds)} {'fits' if answer.rounds == 1 else 'fit'}; in total, {each}"
 
 
 def _rounds(answer: Capacity, number: int) -> str:
@@ -64,7 +66,7 @@ def _rounds(answer: Capacity, number: int) -> str:
 def _cheapest(needed: tuple[NodesNeeded, ...]) -> str:
     enough = [each for each in needed if each.nodes is not None]
     if not enough:
-        return "No number of further nodes helps." if needed else ""
+        return "Adding nodes does not help." if needed else ""
     best = min(enough, key=lambda each: each.nodes or 0)
     return f"{counted(best.nodes or 0, 'more node')} ({best.kind}) would be enough."
 
@@ -76,7 +78,7 @@ def _what_runs_out(answer: Capacity) -> Iterator[Part]:
         return
     reasons = [f"{each.reason} ({counted(each.nodes, 'node')})" for each in stop.obstacles[:_OBSTACLES_SHOWN]]
     like = f" like {stop.pattern}" if len(answer.pods) > 1 else ""
-    yield Sentence(f"The next one{like} fits on none of {counted(answer.nodes, 'node')}: {listed(reasons)}.")
+    yield Sentence(f"The next one{like} fits on 0 of {counted(answer.nodes, 'node')}: {listed(reasons)}.")
     for short in stop.shortages:
         asked, free = written_amount(short.resource, short.asked), written_amount(short.resource, short.most_free)
         left = (
@@ -89,12 +91,12 @@ def _evicting(answer: Capacity) -> Iterator[Part]:
     if answer.evicting is None:
         return
     if not answer.evicting.victims:
-        yield Sentence("Evicting pods of lower priority would not make room for more.")
+        yield Sentence("Evicting lower-priority pods would not make room for more.")
         return
     more = answer.evicting.rounds
     gone = counted(len(answer.evicting.victims), "pod")
     yield Sentence(
-        f"If pods of lower priority are evicted, {_rounds(answer, more)} fit, and {gone} must go.", Tone.WARN
+        f"With preemption of lower-priority pods, {_rounds(answer, more)} fit; this evicts {gone}.", Tone.WARN
     )
     owners = list(answer.evicting.victims_by_owner.items())
     rows = [(owner, f"{number:,}") for owner, number in owners[:_OWNERS_SHOWN]]
@@ -112,11 +114,11 @@ def _nodes_needed(answer: Capacity) -> Iterator[Part]:
     rows = []
     for each in answer.needed:
         offered = ", ".join(f"{name} {amount}" for name, amount in each.allocatable.items() if name != "pods")
-        nodes = Cell(f"+{each.nodes:,}", Tone.GOOD) if each.nodes is not None else Cell("no number helps", Tone.BAD)
+        nodes = Cell(f"+{each.nodes:,}", Tone.GOOD) if each.nodes is not None else Cell("do not help", Tone.BAD)
         rows.append((each.kind, offered, f"{each.existing:,}", nodes, f"{each.fits:,}"))
-    numeric = frozenset({"There now", "More nodes", "Then fit"})
-    columns = ("Kind of node", "Offers", "There now", "More nodes", "Then fit")
-    yield Table(columns, rows, numeric=numeric, flexible=frozenset({"Offers"}))
+    numeric = frozenset({"Existing", "More nodes", "Then fit"})
+    columns = ("Kind of node", "Allocatable", "Existing", "More nodes", "Then fit")
+    yield Table(columns, rows, numeric=numeric, flexible=frozenset({"Allocatable"}))
 
 
 def _where(answer: Capacity) -> Iterator[Part]:
@@ -145,12 +147,12 @@ def _on_node(fits: tuple[int, ...], pods: tuple[Counted, ...]) -> str:
 
 
 def _headroom(answer: Capacity) -> Iterator[Part]:
-    yield Heading("What is free now, and left over once no more fit")
+    yield Heading("Free now, and left over when no more fit")
     rows = [_headroom_row(each) for each in answer.headroom]
-    columns = ("Resource", "Zone", "Nodes", "Offered", "In use", "Free", "Largest piece", "On", "Share", "Left over")
-    numeric = frozenset(columns) - {"Resource", "Zone", "On"}
-    yield Table(columns, rows, numeric=numeric, flexible=frozenset({"On"}))
-    yield Heading("How much of it is requested now")
+    columns = ("Resource", "Zone", "Nodes", "Total", "Used", "Free", "Largest piece", "Share", "Left\nover")
+    numeric = frozenset(columns) - {"Resource", "Zone", "Largest piece"}
+    yield Table(columns, rows, numeric=numeric)
+    yield Heading("Requested now")
     yield Bars([_used(each) for each in answer.headroom if not each.zone], full=1.0)
 
 
@@ -173,8 +175,7 @@ def _headroom_row(each: Headroom) -> tuple[str, ...]:
         amount(each.allocatable),
         amount(each.requested),
         amount(each.free),
-        amount(each.largest_free),
-        each.largest_on,
+        f"{amount(each.largest_free)} on {each.largest_on}" if each.largest_on else amount(each.largest_free),
         _percent(each.largest_free, each.free),
         amount(each.left),
     )

@@ -11,7 +11,7 @@ from bayplan.report.answers.tables import short_table
 from bayplan.report.words import counted, examples, listed
 
 _NAMED = 3
-_SAYS = "what the API server says"
+_SAYS = "API server message"
 
 
 def drain_parts(answer: Draining) -> Iterator[Part]:
@@ -49,15 +49,17 @@ def _summary(answer: Draining) -> Sentence:
         budgets = listed(answer.blocking_budgets, _NAMED)
         stopped = listed([node.node for node in answer.nodes if node.blocked], _NAMED)
         budget = "disruption budget" if len(answer.blocking_budgets) == 1 else "disruption budgets"
-        stay = f"{counted(len(blocked), 'pod')} may not leave because of {budget} {budgets}"
-        return Sentence(f"No: {stopped} cannot be drained: {stay}.", Tone.BAD)
+        verb = "blocks" if len(answer.blocking_budgets) == 1 else "block"
+        why = f"{budget} {budgets} {verb} the eviction of {counted(len(blocked), 'pod')}"
+        return Sentence(f"No: {stopped} cannot be drained: {why}.", Tone.BAD)
     if answer.pending:
         number = len(answer.pending)
-        place = "finds no place" if number == 1 else "find no place"
-        return Sentence(f"No: if {names} {_is(answer)} drained{in_turn}, {counted(number, 'pod')} {place}.", Tone.BAD)
+        left = "is left without a node" if number == 1 else "are left without a node"
+        return Sentence(f"No: if {names} {_is(answer)} drained{in_turn}, {counted(number, 'pod')} {left}.", Tone.BAD)
     if answer.lost:
-        lost = counted(len(answer.lost), "bare pod")
-        return Sentence(f"No: if {names} {_is(answer)} drained{in_turn}, {lost} would be gone for good.", Tone.BAD)
+        number = len(answer.lost)
+        lost = f"{counted(number, 'pod')} without a controller"
+        return Sentence(f"No: if {names} {_is(answer)} drained{in_turn}, {lost} would be lost.", Tone.BAD)
     tone = Tone.WARN if answer.preempted else Tone.GOOD
     return Sentence(f"Yes: {names} can be drained{in_turn}: {_found(answer)}.", tone)
 
@@ -67,12 +69,15 @@ def _found(answer: Draining) -> str:
     moving = {each.pod for node in answer.nodes for each in node.evictions if each.returns}
     waiting = {pod for node in answer.nodes for pod in node.pending}
     if not moving:
-        return "nothing has to find another place"
-    everyone = {1: "its pod finds", 2: "both pods find"}.get(len(moving), f"all {counted(len(moving), 'pod')} find")
-    found = f"{everyone} a place"
+        return "there are no pods to move"
+    everyone = {1: "its pod gets", 2: "both pods get"}.get(len(moving), f"all {counted(len(moving), 'pod')} get")
+    found = f"{everyone} a node"
     if waiting:
         found += f", {len(waiting)} of them only when a node is back" if len(moving) > 1 else " when the node is back"
-    return f"{found}, and {counted(len(answer.preempted), 'other pod')} must make room" if answer.preempted else found
+    if not answer.preempted:
+        return found
+    are = "is" if len(answer.preempted) == 1 else "are"
+    return f"{found}, and {counted(len(answer.preempted), 'other pod')} {are} evicted"
 
 
 def _is(answer: Draining) -> str:
@@ -80,18 +85,18 @@ def _is(answer: Draining) -> str:
 
 
 def _remarks(answer: Draining) -> Iterator[Part]:
-    """What kubectl wants to be told."""
+    """What kubectl needs options for."""
     daemons = [pod for node in answer.nodes for pod in node.daemons]
     mirrors = [pod for node in answer.nodes for pod in node.mirrors]
     if answer.lost:
-        text = "Nothing brings back a pod without a controller, so kubectl asks for --force"
+        text = "Pods without a controller are not recreated, so kubectl requires --force"
         yield Sentence(f"{text}: {listed(answer.lost, _NAMED)}.", Tone.BAD)
     if daemons:
         stay = "stays" if len(daemons) == 1 else "stay"
         yield Sentence(f"{counted(len(daemons), 'DaemonSet pod')} {stay} (--ignore-daemonsets).", Tone.FAINT)
     if mirrors:
         stay = "stays" if len(mirrors) == 1 else "stay"
-        yield Sentence(f"{counted(len(mirrors), 'pod')} that the kubelet runs from a file {stay}.", Tone.FAINT)
+        yield Sentence(f"{counted(len(mirrors), 'static pod')} {stay}.", Tone.FAINT)
 
 
 def _overview(answer: Draining) -> Iterator[Part]:
@@ -108,18 +113,18 @@ def _overview(answer: Draining) -> Iterator[Part]:
         for node in answer.nodes
     ]
     rows += [(name, "", "", "", "", Cell("not reached", Tone.BAD)) for name in answer.unreached]
-    columns = ("node", "pods that go", "steps", "others evicted", "without a place", "result")
+    columns = ("node", "evictions", "steps", "others evicted", "without a node", "result")
     yield from short_table(columns, rows, numeric=columns[1:-1])
 
 
 def _result(node: DrainedNode, answer: Draining) -> Cell:
     if node.blocked:
-        return Cell("stopped by a budget", Tone.BAD)
+        return Cell("blocked by a budget", Tone.BAD)
     if not node.pending:
         return Cell("empty", Tone.GOOD)
     if all(pod in answer.ends_on for pod in node.pending):
         return Cell("empty; pods wait until it is back", Tone.WARN)
-    return Cell("empty, but pods are left without a place", Tone.BAD)
+    return Cell("empty, but pods are left without a node", Tone.BAD)
 
 
 def _evictions(answer: Draining) -> Iterator[Part]:
@@ -129,9 +134,9 @@ def _evictions(answer: Draining) -> Iterator[Part]:
     ]
     if not rows:
         return
-    yield Heading("Pods that go, in this order")
-    columns = ("node", "step", "pod", "goes to", "evicts")
-    yield from short_table(columns, rows, numeric={"step"}, flexible={"goes to", "evicts"})
+    yield Heading("Evictions, in order")
+    columns = ("node", "step", "pod", "new node", "evicts")
+    yield from short_table(columns, rows, numeric={"step"}, flexible={"new node", "evicts"})
 
 
 def _eviction_row(each: Eviction, answer: Draining) -> tuple[str | Cell, ...]:
@@ -140,30 +145,30 @@ def _eviction_row(each: Eviction, answer: Draining) -> tuple[str | Cell, ...]:
     elif answer.rolling and each.pod in answer.ends_on:
         goes_to = Cell("waits until the node is back", Tone.WARN)
     elif not each.returns:
-        goes_to = Cell("gone for good" if each.bare else "gone", Tone.BAD if each.bare else Tone.FAINT)
+        goes_to = Cell("lost" if each.bare else "gone", Tone.BAD if each.bare else Tone.FAINT)
     else:
-        goes_to = Cell(f"nowhere: {first_reason(each.message)}", Tone.BAD)
+        goes_to = Cell(f"none: {first_reason(each.message)}", Tone.BAD)
     return str(each.step), each.pod, goes_to, examples(each.victims, _NAMED)
 
 
 def _blocked(answer: Draining) -> Iterator[Part]:
     blocked: list[Blocked] = [each for node in answer.nodes for each in node.blocked]
     if blocked:
-        yield Heading("Pods that may not leave")
+        yield Heading("Blocked evictions")
         rows = [(each.pod, each.budget, each.message) for each in blocked]
         yield from short_table(("pod", "budget", _SAYS), rows, flexible={_SAYS})
 
 
 def _preempted(answer: Draining) -> Iterator[Part]:
     if answer.preempted:
-        yield Heading("Other pods that are evicted, in this order")
+        yield Heading("Other pods evicted, in order")
         rows = [_preempted_row(each, answer) for each in answer.preempted]
         yield from short_table(("pod", "priority", "from", "by", "then"), rows, flexible={"then"})
 
 
 def _preempted_row(each: Departure, answer: Draining) -> tuple[str | Cell, ...]:
     if not each.comes_back:
-        then = Cell("gone for good", Tone.BAD)
+        then = Cell("lost", Tone.BAD)
     elif each.pod in answer.ends_on:
         then = Cell(f"runs on {answer.ends_on[each.pod]}", Tone.GOOD)
     else:

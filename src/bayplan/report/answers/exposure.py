@@ -53,18 +53,18 @@ def ranking_parts(answer: Ranking) -> Iterator[Part]:
         yield Sentence(f"Most exposed is {first.workload}. {_headline(first.most)}", Tone.WARN)
     yield Sentence(
         f"{counted(answer.pod_count, 'pod')} of {counted(answer.workload_count, 'workload')} "
-        f"{'is' if answer.pod_count == 1 else 'are'} running. First come "
-        "those that more PriorityClasses outrank, then those for which a preemptor needs less of their node.",
+        f"{'is' if answer.pod_count == 1 else 'are'} running. Ranked "
+        "by the number of PriorityClasses above them, then by the share of their node that a preemptor needs.",
         Tone.FAINT,
     )
-    yield Heading("Share of its node that a preemptor must ask for: the shorter, the more exposed")
+    yield Heading("Share of its node that a preemptor must request (shorter: more exposed)")
     yield Bars([_bar(workload) for workload in answer.workloads], full=1.0)
     if any(workload.most.protected for workload in answer.workloads):
         yield Sentence(
-            "In yellow: a PodDisruptionBudget is used up, so other pods go first where they can.", Tone.FAINT
+            "Yellow: a PodDisruptionBudget is exhausted, so other pods are evicted first where possible.", Tone.FAINT
         )
     if len(answer.workloads) == answer.workload_count:
-        yield Heading("All workloads, the most exposed first")
+        yield Heading("All workloads, most exposed first")
     else:
         yield Heading(f"The {len(answer.workloads)} most exposed of {counted(answer.workload_count, 'workload')}")
     yield _ranking_table(answer.workloads)
@@ -75,13 +75,13 @@ def _headline(pod: PodExposure) -> str:
         return f"Nothing can evict {pod.pod}: {pod.reason}."
     priority = pod.lowest.priority
     if not pod.lowest.thresholds:
-        return f"A pod of priority {priority:,} or higher that wants {_ports(pod)} of {pod.node} evicts {pod.pod}."
+        return f"A pod with priority {priority:,} or higher that requests {_ports(pod)} on {pod.node} evicts {pod.pod}."
     threshold = pod.lowest.thresholds[0]
     if threshold.resource == PODS_NAME:
-        asks = f"that must run on {pod.node} evicts {pod.pod}: the node has as many pods as it may have"
+        asks = f"that must run on {pod.node} evicts {pod.pod}: the node has reached its maximum number of pods"
     else:
-        asks = f"that asks for {_more_than(threshold)} on {pod.node} evicts {pod.pod}"
-    return f"A pod of priority {priority:,} or higher {asks}."
+        asks = f"that requests {_more_than(threshold)} on {pod.node} evicts {pod.pod}"
+    return f"A pod with priority {priority:,} or higher {asks}."
 
 
 def _ports(pod: PodExposure) -> str:
@@ -99,16 +99,18 @@ def _more_than(threshold: Threshold) -> str:
 def _circumstances(pod: PodExposure) -> Iterator[Part]:
     others = [f"{_more_than(threshold)} ({percent(threshold.share)})" for threshold in pod.lowest.thresholds[1:]]
     if others:
-        yield Sentence(f"So does one that asks for {listed(others, last='or')}; its own priority is {pod.priority:,}.")
+        yield Sentence(
+            f"So does one that requests {listed(others, last='or')}. The pod's own priority is {pod.priority:,}."
+        )
     else:
-        yield Sentence(f"Its own priority is {pod.priority:,}.")
+        yield Sentence(f"The pod's own priority is {pod.priority:,}.")
     if pod.host_ports and pod.lowest.thresholds:
-        yield Sentence(f"So does one that wants {_ports(pod)}, whatever else it asks for.")
+        yield Sentence(f"So does one that requests {_ports(pod)}, regardless of its other requests.")
     if pod.spared_after:
-        go = "goes" if pod.spared_after == 1 else "go"
-        yield Sentence(f"On {pod.node}, {counted(pod.spared_after, 'other pod')} {go} before it.")
+        are = "is" if pod.spared_after == 1 else "are"
+        yield Sentence(f"On {pod.node}, {counted(pod.spared_after, 'other pod')} {are} evicted first.")
     else:
-        yield Sentence(f"No other pod on {pod.node} goes before it.")
+        yield Sentence(f"No other pod on {pod.node} is evicted first.")
     yield from _budget_sentences(pod)
 
 
@@ -118,11 +120,10 @@ def _budget_sentences(pod: PodExposure) -> Iterator[Part]:
     for budget in pod.budgets:
         left = counted(budget.disruptions_allowed, "more disruption")
         if budget.disruptions_allowed:
-            yield Sentence(f"PodDisruptionBudget {budget.name} allows {left}: it protects the pod only after that.")
+            yield Sentence(f"PodDisruptionBudget {budget.name} allows {left}, and protects the pod only after that.")
         else:
             yield Sentence(
-                f"PodDisruptionBudget {budget.name} allows no disruption: the pod goes only where nothing else helps, "
-                "but then it goes."
+                f"PodDisruptionBudget {budget.name} allows no disruptions: the pod is evicted only as a last resort."
             )
 
 
@@ -131,7 +132,7 @@ def _class_parts(pod: PodExposure) -> Iterator[Part]:
     yield Heading(f"PriorityClasses that can evict {pod.pod} today: {len(able)}")
     if able:
         yield Table(
-            ("Class", "Priority", f"On {pod.node} it asks for", "Then goes", "If it may run anywhere"),
+            ("Class", "Priority", f"Request on {pod.node}", "Victims", "If it can run anywhere"),
             [
                 (
                     danger.priority_class,
@@ -143,7 +144,7 @@ def _class_parts(pod: PodExposure) -> Iterator[Part]:
                 for danger in able
             ],
             numeric=frozenset({"Priority"}),
-            flexible=frozenset({f"On {pod.node} it asks for", "Then goes", "If it may run anywhere"}),
+            flexible=frozenset({f"Request on {pod.node}", "Victims", "If it can run anywhere"}),
         )
 
 
@@ -160,7 +161,7 @@ def _unpinned(danger: Danger, pod: str) -> Cell:
 
 def _pod_table(pods: Sequence[PodExposure]) -> Table:
     return Table(
-        ("Pod", "Node", "Priority", "Evicted by a request of", "Of the node", "Go before it"),
+        ("Pod", "Node", "Priority", "Evicted by a request of", "Share of node", "Evicted first"),
         [
             (
                 pod.pod,
@@ -172,7 +173,7 @@ def _pod_table(pods: Sequence[PodExposure]) -> Table:
             )
             for pod in pods
         ],
-        numeric=frozenset({"Priority", "Of the node", "Go before it"}),
+        numeric=frozenset({"Priority", "Share of node", "Evicted first"}),
         flexible=frozenset({"Evicted by a request of"}),
     )
 
@@ -192,7 +193,7 @@ def _bar(workload: WorkloadExposure) -> Bar:
 
 def _ranking_table(workloads: Sequence[WorkloadExposure]) -> Table:
     return Table(
-        ("Workload", "Pods", "Priority", "Most exposed pod", "Node", "Go before it", "Disruptions left"),
+        ("Workload", "Pods", "Priority", "Most exposed pod", "Node", "Evicted first", "Disruptions left"),
         [
             (
                 each.workload,
@@ -205,7 +206,7 @@ def _ranking_table(workloads: Sequence[WorkloadExposure]) -> Table:
             )
             for each in workloads
         ],
-        numeric=frozenset({"Pods", "Priority", "Go before it"}),
+        numeric=frozenset({"Pods", "Priority", "Evicted first"}),
         flexible=frozenset({"Workload", "Most exposed pod"}),
     )
 
@@ -240,6 +241,6 @@ def _preemptor_row(preemptor: Preemptor) -> tuple[str | Cell, ...]:
         preemptor.pod,
         f"{preemptor.priority:,}",
         preemptor.outcome.node or "no node",
-        listed(preemptor.outcome.victims, _NAMED) or "nobody",
+        listed(preemptor.outcome.victims, _NAMED) or "none",
         pinned,
     )

@@ -11,24 +11,24 @@ from bayplan.report.words import counted, listed
 
 _NAMED = 3
 _PHRASES = {
-    Kind.GATES: "open its scheduling gates ({what})",
-    Kind.TOLERATION: "let it tolerate the taint {what}",
+    Kind.GATES: "remove its scheduling gates ({what})",
+    Kind.TOLERATION: "add a toleration for the taint {what}",
     Kind.NODE_SELECTOR: "drop {what} from its node selector",
     Kind.NODE_AFFINITY: "drop {what} from its node affinity",
     Kind.POD_AFFINITY: "drop its affinity to pods in the same {what}",
     Kind.POD_ANTI_AFFINITY: "drop its anti-affinity to pods in the same {what}",
     Kind.SKEW: "raise maxSkew from {before} to {after} in its spread over {what}",
     Kind.SPREAD: "make its spread over {what} a preference ({after})",
-    Kind.HOST_PORT: "give up host port {what}",
+    Kind.HOST_PORT: "drop its host port {what}",
     Kind.PRIORITY: "raise its priority from {before:,} to {after:,} (class {what})",
     Kind.UNCORDON: "uncordon {what}",
     Kind.UNTAINT: "remove the taint {before} from {what}",
     Kind.DEVICE_CLAIM: "drop its device claim {what}",
     Kind.VOLUME_CLAIM: "create the PersistentVolumeClaim {what}",
-    Kind.BINDING: "get its claim {what} bound to a volume",
+    Kind.BINDING: "bind its claim {what} to a volume",
     Kind.VOLUME: "create a PersistentVolume of {before} in StorageClass {after} for its claim {what}",
-    Kind.LOST_VOLUME: "bring back the PersistentVolume {after}, which its claim {what} is bound to",
-    Kind.STORAGE_CLASS: "create the StorageClass {after}, which its claim {what} asks for",
+    Kind.LOST_VOLUME: "restore the PersistentVolume {after} that its claim {what} is bound to",
+    Kind.STORAGE_CLASS: "create the StorageClass {after} that its claim {what} requests",
     Kind.RESOURCE_CLAIM: "create the ResourceClaim {what}",
     Kind.RESOURCE_CLAIM_TEMPLATE: "create the ResourceClaimTemplate {what}",
     Kind.DEVICE_CLASS: "create the DeviceClass {what}",
@@ -37,7 +37,7 @@ _PHRASES = {
 
 def fix_parts(answer: Fixes) -> Iterator[Part]:
     if answer.runs_on:
-        yield Sentence(f"{answer.pod} needs no fix: it runs on {answer.runs_on}.", Tone.GOOD)
+        yield Sentence(f"{answer.pod} needs no fix: it is running on {answer.runs_on}.", Tone.GOOD)
         return
     yield from _headline(answer)
     if answer.fixes:
@@ -49,7 +49,7 @@ def fix_parts(answer: Fixes) -> Iterator[Part]:
 
 def _headline(answer: Fixes) -> Iterator[Part]:
     if answer.fits_on and not answer.victims:
-        yield Sentence(f"{answer.pod} needs no fix: it fits on {answer.fits_on} as it is.", Tone.GOOD)
+        yield Sentence(f"{answer.pod} needs no fix: it already fits on {answer.fits_on}.", Tone.GOOD)
         return
     if answer.fits_on:
         gone = listed(answer.victims, _NAMED)
@@ -59,7 +59,7 @@ def _headline(answer: Fixes) -> Iterator[Part]:
         first = answer.fixes[0]
         yield Sentence(f"{answer.pod} would run on {first.node} if you {_phrase(first)}.", Tone.GOOD)
     else:
-        text = f"Nothing was found that would let {answer.pod} run: no change of the pod or of a node is enough."
+        text = f"No fix was found for {answer.pod}: no change to the pod or to a node is enough."
         yield Sentence(text, Tone.BAD)
     if answer.message:
         yield Sentence(f"Now: {answer.message}", Tone.FAINT)
@@ -67,19 +67,19 @@ def _headline(answer: Fixes) -> Iterator[Part]:
 
 def _table_title(answer: Fixes) -> str:
     if answer.victims:
-        return "To run it without evicting anybody, the smallest change first"
-    return f"{counted(len(answer.fixes), 'fix', 'fixes')}, decided as the scheduler would; the smallest change first"
+        return "Changes that avoid evictions, smallest first"
+    return f"{counted(len(answer.fixes), 'fix', 'fixes')}, verified with the scheduler's rules, smallest change first"
 
 
 def _table(fixes: Sequence[Fix]) -> Table:
     return Table(
-        ("#", "Change", "Then it runs on", "Pods that have to go"),
+        ("#", "Change", "Then it runs on", "Pods that must leave"),
         [
             (str(number), _phrase(fix), fix.node, listed(fix.victims, _NAMED) or "none")
             for number, fix in enumerate(fixes, start=1)
         ],
         numeric=frozenset({"#"}),
-        flexible=frozenset({"Change", "Pods that have to go"}),
+        flexible=frozenset({"Change", "Pods that must leave"}),
     )
 
 
@@ -101,11 +101,11 @@ def _phrase(fix: Fix) -> str:
 def _change_phrase(change: Change, fix: Fix) -> str:
     if change.kind is Kind.REQUEST:
         if not change.after:
-            return f"drop its request for {change.what}"
+            return f"drop its {change.what} request"
         before, after = (bare_amount(change.what, int(each or 0)) for each in (change.before, change.after))
-        return f"lower its request for {change.what} from {before} to {after}"
+        return f"lower its {change.what} request from {before} to {after}"
     if change.kind is Kind.FREE:
-        return f"move {counted(len(fix.victims), 'pod')} away from {change.what}"
+        return f"move {counted(len(fix.victims), 'pod')} off {change.what}"
     if change.kind is Kind.ADD_NODE:
         return f"add a node like {change.what}" + (f" with {change.after}" if change.after else "")
     return _PHRASES[change.kind].format(what=change.what, before=change.before, after=change.after)

@@ -21,7 +21,7 @@ _WHY = {
     Cause.NODE_DELETED: "node deleted",
     Cause.DELETED: "deleted",
     Cause.SCALED_DOWN: "scaled down",
-    Cause.UPDATED: "replaced by the update",
+    Cause.UPDATED: "replaced by the rollout",
 }
 
 
@@ -57,18 +57,19 @@ def _summary(answer: WhatIf) -> Sentence:
     if answer.pending:
         done.append(f"{counted(len(answer.pending), 'pod')} {_is(len(answer.pending))} left without a node")
     if answer.removed:
-        done.append(f"{counted(len({each.pod for each in answer.removed}), 'pod')} must leave as you asked")
+        removed = len({each.pod for each in answer.removed})
+        done.append(f"{counted(removed, 'pod')} {_is(removed)} removed as requested")
     if answer.draining is not None and answer.draining.blocking_budgets:
         budgets = answer.draining.blocking_budgets
         budget = "disruption budget" if len(budgets) == 1 else "disruption budgets"
-        done.append(f"a drain is stopped by {budget} {listed(budgets, _NAMED)}")
+        done.append(f"a drain is blocked by {budget} {listed(budgets, _NAMED)}")
     if not done:
         if answer.moved:
-            return Sentence("With this change some pods land on other nodes.", Tone.GOOD)
-        return Sentence("This change makes no difference to the pods of this cluster.", Tone.GOOD)
+            return Sentence("With this change, some pods land on different nodes.", Tone.GOOD)
+        return Sentence("This change does not affect any pods.", Tone.GOOD)
     bad = answer.pending or answer.broken_budgets or (answer.draining is not None and not answer.draining.works)
     tone = Tone.BAD if bad else Tone.WARN if answer.evicted else Tone.GOOD
-    return Sentence(f"With this change {listed(done)}.", tone)
+    return Sentence(f"With this change, {listed(done)}.", tone)
 
 
 def _get(number: int) -> str:
@@ -81,31 +82,31 @@ def _is(number: int) -> str:
 
 def _failures(failed: Mapping[str, Sequence[str]]) -> Iterator[Part]:
     for gate, names in failed.items():
-        yield Sentence(f"Fails on {gate}: {listed(list(dict.fromkeys(names)), _NAMED)}.", Tone.BAD)
+        yield Sentence(f"Fails --fail-on {gate}: {listed(list(dict.fromkeys(names)), _NAMED)}.", Tone.BAD)
 
 
 def _budgets(answer: WhatIf) -> Iterator[Part]:
     for budget, pods in answer.broken_budgets.items():
         evictions = counted(len(pods), "eviction")
-        yield Sentence(f"Disruption budget {budget} is broken by {evictions}: {listed(pods, _NAMED)}.", Tone.BAD)
+        yield Sentence(f"Disruption budget {budget} is violated by {evictions}: {listed(pods, _NAMED)}.", Tone.BAD)
 
 
 def _updates(answer: WhatIf) -> Iterator[Part]:
     for update in answer.updates:
         if update.left:
             total = update.replaced + update.left
-            left = f"{update.left:,} of {total:,} old pods cannot be replaced: a new one gets no node"
-            text = f"The update of {update.workload} stops: {left}."
+            left = f"{update.left:,} of {total:,} old pods cannot be replaced, because a new pod gets no node"
+            text = f"The rollout of {update.workload} gets stuck: {left}."
             yield Sentence(text, Tone.BAD)
         else:
             pods = "its pod" if update.replaced == 1 else f"all {update.replaced:,} pods"
-            yield Sentence(f"The update of {update.workload} replaces {pods}.")
+            yield Sentence(f"The rollout of {update.workload} replaces {pods}.")
 
 
 def _evicted(answer: WhatIf, fates: Mapping[str, Fate]) -> Iterator[Part]:
     if not answer.evicted:
         return
-    yield Heading("Evicted, in this order")
+    yield Heading("Evicted, in order")
     rows = [
         (
             str(number),
@@ -118,7 +119,7 @@ def _evicted(answer: WhatIf, fates: Mapping[str, Fate]) -> Iterator[Part]:
         )
         for number, each in enumerate(answer.evicted, 1)
     ]
-    columns = ("#", "pod", "priority", "from", "by", "breaks budget", "then")
+    columns = ("#", "pod", "priority", "from", "by", "violates budget", "then")
     yield from short_table(columns, rows, numeric={"#"}, flexible={"then"})
 
 
@@ -128,7 +129,7 @@ def _priority(each: Departure) -> str:
 
 def _then(each: Departure, fate: Fate | None) -> Cell:
     if not each.comes_back:
-        return Cell("gone for good", Tone.BAD)
+        return Cell("lost", Tone.BAD)
     if fate is None:
         return Cell(f"runs on {each.node} again", Tone.GOOD)
     if fate.node_after:
@@ -139,7 +140,7 @@ def _then(each: Departure, fate: Fate | None) -> Cell:
 
 def _pending(pending: Sequence[Fate]) -> Iterator[Part]:
     if pending:
-        yield Heading("Without a node because of the change")
+        yield Heading("Pending because of the change")
         rows = [(fate.pod, _before(fate), first_reason(fate.message)) for fate in pending]
         yield from short_table(("pod", "before", "why"), rows, flexible={"why"})
 
@@ -154,7 +155,11 @@ def _before(fate: Fate) -> str:
 
 def _placed(placed: Sequence[Fate]) -> Iterator[Part]:
     if placed:
-        yield Heading("Get a node" if not any(fate.evicted_before for fate in placed) else "Get or keep a node")
+        yield Heading(
+            "Pods that get a node"
+            if not any(fate.evicted_before for fate in placed)
+            else "Pods that get or keep a node"
+        )
         rows = [(fate.pod, _before(fate), fate.node_after, examples(fate.victims, _NAMED)) for fate in placed]
         yield from short_table(("pod", "before", "node", "evicts"), rows, flexible={"evicts"})
 
@@ -164,7 +169,7 @@ def _moved(answer: WhatIf) -> Iterator[Part]:
     named = {each.pod for each in (*answer.evicted, *answer.removed)}
     rows = [(fate.pod, fate.node_before, fate.node_after) for fate in answer.moved if fate.pod not in named]
     if rows:
-        yield Heading("On another node")
+        yield Heading("Pods on a different node")
         yield from short_table(("pod", "before", "after"), rows)
 
 
@@ -175,14 +180,14 @@ def _removed(removed: Sequence[Departure]) -> Iterator[Part]:
         if each.cause is not Cause.DRAINED  # said where it is about draining
     ]
     if rows:
-        yield Heading("Leave as you asked")
+        yield Heading("Removed as requested")
         yield from short_table(("pod", "from", "why"), rows, flexible={"why"})
 
 
 def _nodes(nodes: Sequence[NodeChange]) -> Iterator[Part]:
     if not nodes:
         return
-    yield Heading("Nodes that are fuller or emptier")
+    yield Heading("Node usage")
     rows = [
         (change.node, _pods(change), _share(change, CPU_NAME), _share(change, MEMORY_NAME))
         for change in sorted(nodes, key=_by_size)

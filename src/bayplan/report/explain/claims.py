@@ -17,7 +17,7 @@ def claim_parts(plain: Plain) -> Iterator[Part]:
     for claim in plain.get("claims", ()):
         if "allocated" in claim:
             devices = [each["device"] for each in claim["allocated"]]
-            used = f", used by {listed(claim['usedBy'], _EXAMPLES)}" if claim["usedBy"] else ", used by nobody"
+            used = f", used by {listed(claim['usedBy'], _EXAMPLES)}" if claim["usedBy"] else ", not in use"
             yield Sentence(f"Claim {claim['claim']} has {listed(devices, _EXAMPLES)}{used}.")
             yield from _not_ready(claim["allocated"])
             continue
@@ -43,16 +43,16 @@ def _requests(requests: Sequence[Plain]) -> Iterator[Part]:
             lead = [request["request"], wants] if first else ["", ""]
             rows.append([*lead, f"{group['count']:,}", group["reason"], named])
     yield Table(
-        ("request", "wants", "devices", "what became of them", "which"),
+        ("request", "wanted", "devices", "outcome", "which"),
         rows,
         numeric=frozenset({"devices"}),
-        flexible=frozenset({"what became of them", "which"}),
+        flexible=frozenset({"outcome", "which"}),
     )
     for request in requests:
         yield from _too_few(request)
     yield from _alternatives(requests)
     total = sum(group["count"] for group in requests[0]["devices"]) if requests else 0
-    yield Sentence(f"{counted(total, 'device')} of all nodes looked at; on one node all requests must be met together.")
+    yield Sentence(f"{counted(total, 'device')} checked on all nodes; all requests must be met together on one node.")
 
 
 def _alternatives(requests: Sequence[Plain]) -> Iterator[Part]:
@@ -64,7 +64,7 @@ def _alternatives(requests: Sequence[Plain]) -> Iterator[Part]:
             lists.setdefault(parent, []).append(request["request"])
     for parent, names in lists.items():
         if len(names) > 1:
-            yield Sentence(f"Request {parent}: one of {listed(names)} is enough, the first that can be had.")
+            yield Sentence(f"Request {parent}: the first available of {listed(names)} is used.")
 
 
 def _too_few(request: Plain) -> Iterator[Part]:
@@ -80,7 +80,7 @@ def _not_ready(devices: Sequence[Plain]) -> Iterator[Part]:
     """A pod is bound when all conditions of its devices hold."""
     for each in devices:
         if "failed" in each:
-            yield Sentence(f"{each['device']} will not get ready: {listed(each['failed'], _EXAMPLES)}.")
+            yield Sentence(f"{each['device']} will not become ready: {listed(each['failed'], _EXAMPLES)}.")
         elif "waitsFor" in each:
             yield Sentence(f"{each['device']} is not ready yet: {listed(each['waitsFor'], _EXAMPLES)}.")
 

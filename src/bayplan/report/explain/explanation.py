@@ -74,7 +74,7 @@ def _of_nodes(feasible: int, nodes: int) -> str:
 def _winner(plain: Plain) -> str:
     best = plain["best"]
     if not plain["totals"]:
-        return f"{best[0]} takes it without being scored"
+        return f"{best[0]} is taken without scoring"
     total = max(plain["totals"].values())
     if len(best) == 1:
         return f"{best[0]} wins with {total:,}"
@@ -101,7 +101,7 @@ def remarks(plain: Plain) -> Iterator[str]:
         yield f"{state}; this answer treats it as pending, with its resources free."
     if "preEnqueue" in plain:
         said = listed(plain["preEnqueue"]["reasons"])
-        yield f"It is gated ({said}); this is what would happen otherwise."
+        yield f"It is gated ({said}); this is what would happen without the gate."
     if "nominated" in plain:
         nominated = plain["nominated"]
         fits = "it fits now" if nominated["fits"] else "it does not fit yet"

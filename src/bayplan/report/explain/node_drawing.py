@@ -22,8 +22,8 @@ _LEAST_SEEN = 50  # the part of a bar that can still be seen
 LEGEND = (
     '<p class="legend"><span><i class="seg high"></i>same or higher priority</span>'
     '<span><i class="seg low"></i>lower priority</span><span><i class="seg victim"></i>would be evicted</span>'
-    '<span><i class="seg new"></i>this pod</span><span><i class="seg over"></i>this pod lacks room</span>'
-    '<span><i class="seg barred"></i>this pod has room, but something else is in the way</span></p>'
+    '<span><i class="seg new"></i>this pod</span><span><i class="seg over"></i>this pod: not enough room</span>'
+    '<span><i class="seg barred"></i>this pod: enough room, but rejected for another reason</span></p>'
 )
 
 

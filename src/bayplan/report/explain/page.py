@@ -107,7 +107,7 @@ def _criteria(plain: Plain) -> str:
     rows = [_criteria_row(node["node"], steps, record) for node in record["candidates"]]
     rows.sort(key=lambda row: -sum(bool(cell.text) for cell in row))
     parts: list[Part] = [
-        Heading("Which node is cheapest: criteria in order, each rules out the nodes that are not best"),
+        Heading("Which node is cheapest: criteria in order; each one rules out all but the best nodes"),
         Table(("node", *names), rows, numeric=frozenset(names)),
     ]
     return "".join(map(element, parts))
@@ -124,7 +124,7 @@ def _criteria_row(node: str, steps: Sequence[Plain], record: Plain) -> list[Cell
         shown = f"{value:,}" if isinstance(value, int) else str(value or "unknown")
         if step["criterion"] == PRIORITY_SUM:
             # What was compared has an offset for each victim, so that their number counts.
-            shown = f"{value - victims * PRIORITY_OFFSET:,} of {counted(victims, 'victim')}"
+            shown = f"{value - victims * PRIORITY_OFFSET:,} ({counted(victims, 'victim')})"
         kept = node in step["kept"]
         cells.append(Cell(shown if kept else f"✗ {shown}", Tone.GOOD if kept else Tone.BAD))
     return cells

@@ -15,16 +15,16 @@ Plain = Mapping[str, Any]
 #: What each kind of agreement means, in the order in which it is told.
 MEANINGS = {
     "same": "the same",
-    "tied": "equally good: chance decides",
-    "moved": "the cluster had changed in between; in the same situation we agree",
+    "tied": "equally good: a tie, broken at random",
+    "moved": "the cluster had changed in between; on the same state, both agree",
     "different": "different",
     "onlyTheirs": "only kube-scheduler",
     "onlyOurs": "only bayplan",
 }
 _AGREED = ("same", "tied", "moved")
 _SAMPLE_NOTE = (
-    "kube-scheduler looks at a sample of the nodes in clusters of more than 100, and tries some of the candidates for "
-    "preemption; a better one may never have been looked at. percentageOfNodesToScore: 100 makes it look at all."
+    "In clusters of more than 100 nodes, kube-scheduler evaluates a sample of the nodes, and it tries only some of the "
+    "candidates for preemption. It may never have evaluated a better one. percentageOfNodesToScore: 100 disables this."
 )
 
 
@@ -83,7 +83,7 @@ def _preemption(difference: Plain) -> tuple[str, ...]:
 
 
 def _evicted(node: str, victims: Sequence[str]) -> str:
-    return f"{examples(list(victims), 3)} from {node}" if victims else "nobody"
+    return f"{examples(list(victims), 3)} from {node}" if victims else "none"
 
 
 def _message(difference: Plain) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import { counted, naturally } from "./format.js";
 
 const NODES_SHOWN = 4;
 const CANDIDATES_SHOWN = 6;
-const WHEN = { now: "as things are now", nominated: "when it was nominated", bound: "when it was bound", then: "at this point in time" };
+const WHEN = { now: "now", nominated: "when it was nominated", bound: "when it was bound", then: "at this point in time" };
 
 /** Elements for the document of an explanation; ask(version) is called for another moment. */
 export function explanationParts(answer, pod, ask) {
@@ -39,7 +39,7 @@ function verdict(answer) {
     return element("p.verdict.good", {}, element("strong", {}, `${best} is best`), `${ties}, ${when}.${rest}`);
   }
   const [node] = answer.preemption?.selected ?? [];
-  const head = node ? `Fits only if others go: ${node}` : "Fits nowhere";
+  const head = node ? `Fits only by evicting others: ${node}` : "Fits nowhere";
   return element("p.verdict.bad", {}, element("strong", {}, head), `, ${when}. ${answer.message ?? ""}`);
 }
 
@@ -48,10 +48,10 @@ function verdict(answer) {
 function preemptionParts(answer) {
   const found = answer.preemption;
   if (!found) return [];
-  const parts = [element("h3", {}, "Who would have to go")];
-  if (!found.eligible) return [...parts, element("p", {}, `Nobody for now: ${found.ineligibleReason}`)];
+  const parts = [element("h3", {}, "Which pods would be evicted")];
+  if (!found.eligible) return [...parts, element("p", {}, `None for now: ${found.ineligibleReason}`)];
   const [node] = found.selected;
-  if (!node) return [...parts, element("p", {}, "Nobody: evicting pods of lower priority would not help anywhere.")];
+  if (!node) return [...parts, element("p", {}, "None: evicting lower-priority pods would not help on any node.")];
   const chosen = found.record.candidates.find((candidate) => candidate.node === node);
   parts.push(victimList(chosen), element("p", {}, answer.choice));
   if (chosen.reprieves.length > 1) parts.push(reprieves(chosen));
@@ -76,7 +76,7 @@ function reprieves(candidate) {
       element("td.number", {}, tried.priority.toLocaleString("en")),
       element("td", {}, tried.kept ? "stays" : `goes: ${tried.reasons.join(", ")}`)),
   );
-  const text = `All ${counted(rows.length, "pod")} of lower priority on ${candidate.node} were taken away, then put back one by one as long as the pod still fits:`;
+  const text = `All ${counted(rows.length, "pod")} of lower priority on ${candidate.node} were removed, then put back one at a time as long as the pod still fits:`;
   return element("details", {}, element("summary", {}, `What was tried on ${candidate.node}`), element("p", {}, text),
     element("div.wide", {}, element("table", {}, element("tbody", {}, rows))));
 }
@@ -140,5 +140,5 @@ function failureParts(answer) {
     const some = names.slice(0, NODES_SHOWN).join(", ") + (names.length > NODES_SHOWN ? ` and ${names.length - NODES_SHOWN} more` : "");
     return element("li", {}, element("strong", {}, reason), element("span.about", {}, some));
   });
-  return [element("h3", {}, answer.best.length ? "Why not elsewhere" : "What stands in the way"), element("ul.reasons", {}, items)];
+  return [element("h3", {}, answer.best.length ? "Why not elsewhere" : "Why it does not fit"), element("ul.reasons", {}, items)];
 }

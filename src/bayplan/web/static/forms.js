@@ -76,19 +76,19 @@ function podFields(model, isDeployment) {
       field("Memory request", input("memory", { value: "256Mi", placeholder: "256Mi" })),
     ),
     field("Priority class", select("priorityClass", [["", "none"], ...options])),
-    field("Takes to stop, in seconds", input("stopSeconds", { type: "number", min: 0, max: 600, placeholder: "as usual" }),
-      "How long this pod’s processes need to end, at most its grace period."),
+    field("Time to stop, in seconds", input("stopSeconds", { type: "number", min: 0, max: 600, placeholder: "default" }),
+      "How long the pod’s processes take to exit, up to its grace period."),
   ].filter(Boolean);
 }
 
 const classFields = () => [
   field("Name", input("name", { required: true, placeholder: "urgent" })),
-  field("Value", input("value", { type: "number", required: true, value: 1000, max: 1000000000 }), "Higher goes first, and may push out lower."),
+  field("Value", input("value", { type: "number", required: true, value: 1000, max: 1000000000 }), "Pods with a higher value are scheduled first, and may preempt lower ones."),
 ];
 
 export function askForToken(refused, given) {
-  const hint = "bayplan up prints it, in the address of the dashboard.";
+  const hint = "bayplan up prints it as part of the dashboard’s address.";
   const fields = [field("Token", input("token", { type: "password", required: true, autocomplete: "current-password" }), hint)];
-  const form = show("This cluster asks for its token", fields, "Open", async ({ token }) => given(token), false);
+  const form = show("Enter the token of this cluster", fields, "Open", async ({ token }) => given(token), false);
   if (refused) form.querySelector(".problem").textContent = "That token was not accepted.";
 }

@@ -72,7 +72,7 @@ function drawSummary(model) {
   const total = (objects) => objects.reduce((sum, object) => sum + (object[plan.sizing] ?? 0), 0);
   const share = percent(total(pods.filter(takesRoom)), total(nodes));
   const parts = [counted(nodes.length, "node"), `${counted(pods.filter(takesRoom).length, "pod")} placed`];
-  setText(byId("summary"), [...parts, `${pods.filter(isPending).length} waiting`, `${share} of ${plan.sizing} requested`].join(" · "));
+  setText(byId("summary"), [...parts, `${pods.filter(isPending).length} pending`, `${share} of ${plan.sizing} requested`].join(" · "));
 }
 
 function drawCountdowns() {
@@ -119,7 +119,7 @@ function affected(message) {
 }
 
 function lost() {
-  byId("connection").textContent = "The connection is lost. Trying again…";
+  byId("connection").textContent = "Connection lost. Reconnecting…";
   byId("connection").hidden = false;
 }
 

@@ -57,13 +57,13 @@ export class Panel {
   }
 
   #gone(key) {
-    return [element("h2", {}, key.replace(/^.*\//, "")), element("p", {}, "It is not there at this point in time."), this.#answer];
+    return [element("h2", {}, key.replace(/^.*\//, "")), element("p", {}, "It does not exist at this point in time."), this.#answer];
   }
 
   // A pod.
 
   #pod(pod, model) {
-    const state = isVictim(pod) ? "preempted, ending" : isEnding(pod) ? "ending" : isPending(pod) ? "pending" : pod.phase;
+    const state = isVictim(pod) ? "preempted, terminating" : isEnding(pod) ? "terminating" : isPending(pod) ? "pending" : pod.phase;
     return [
       element("h2", {}, pod.name),
       element("p.about", {}, `Pod in ${pod.namespace}${pod.owner ? ` · ${pod.owner}` : ""}`),
@@ -84,7 +84,7 @@ export class Panel {
   async #explain(when) {
     const { key } = this.#shown;
     const [namespace, name] = key.split("/").map(encodeURIComponent);
-    this.#answer.replaceChildren(element("p.about", {}, "Working it out…"));
+    this.#answer.replaceChildren(element("p.about", {}, "Computing…"));
     this.#answer.setAttribute("aria-busy", "true");
     let parts;
     try {

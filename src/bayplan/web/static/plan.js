@@ -65,7 +65,7 @@ export class Plan {
       element("li", {}, element(`span.swatch.${level.style}`), element("span", {}, text[index])),
     );
     entries[0]?.prepend(element("span.legend-title", {}, "Priority"));
-    const marks = [["is-ending", "ending"], ["is-victim", "preempted"], ["is-kept", "nominated"]];
+    const marks = [["is-ending", "terminating"], ["is-victim", "preempted"], ["is-kept", "nominated"]];
     for (const [style, name] of marks) {
       entries.push(element("li", {}, element(`span.swatch.${style}`), element("span", {}, name)));
     }
@@ -156,7 +156,7 @@ export class Plan {
 
   #keptBlock(pod, node, levels) {
     const share = node[this.sizing] ? (pod[this.sizing] ?? 0) / node[this.sizing] : 0;
-    const spoken = `Kept for ${pod.name}, priority ${priorityOf(pod).toLocaleString("en")}`;
+    const spoken = `Reserved for ${pod.name}, priority ${priorityOf(pod).toLocaleString("en")}`;
     const style = `button.block.kept.${styleOf(levels, pod.priority)}`;
     const facts = { type: "button", tabindex: "-1", title: spoken, "aria-label": spoken, data: { pod: keyOf(pod) } };
     const made = element(style, facts, element("span.label", {}, "▸ ", ...labelOf(pod)));
@@ -211,7 +211,7 @@ function blockStates(pod) {
 }
 
 export function describe(pod) {
-  const states = isVictim(pod) ? "preempted, ending" : isEnding(pod) ? "ending" : (pod.phase ?? "").toLowerCase();
+  const states = isVictim(pod) ? "preempted, terminating" : isEnding(pod) ? "terminating" : (pod.phase ?? "").toLowerCase();
   return `Pod ${pod.name}, priority ${priorityOf(pod).toLocaleString("en")}, ${requests(pod)}, ${states}`;
 }
 

@@ -22,7 +22,7 @@ export class Queue {
     const shown = [...groups].slice(0, SHOWN_MAX);
     const items = shown.map(([name, pods]) => this.#item(name, pods, model, levels));
     for (const name of [...this.#items.keys()]) if (!groups.has(name)) this.#items.delete(name);
-    if (!items.length) items.push(element("li.empty", {}, "Nobody waits. Every pod has a node."));
+    if (!items.length) items.push(element("li.empty", {}, "The queue is empty. Every pod has a node."));
     if (groups.size > SHOWN_MAX) items.push(element("li.empty", {}, `and ${groups.size - SHOWN_MAX} more`));
     arrange(byId("queue"), items);
   }
@@ -76,9 +76,9 @@ export class Queue {
 export function waiting(pod, where) {
   const lines = [];
   if (pod.gates) lines.push(element("span.state", {}, `Gated by ${pod.gates.join(", ")}`));
-  else if (pod.nominated) lines.push(element("span.state.nominated", {}, `Nominated to ${pod.nominated}, until its victims are gone`));
-  else if (where.state === "backoff") lines.push(untilLine("Backs off, next try in ", where.until));
-  else if (where.state === "unschedulable") lines.push(untilLine("Waits for a change that helps; retried within ", where.until));
+  else if (pod.nominated) lines.push(element("span.state.nominated", {}, `Nominated to ${pod.nominated}, waiting for its victims to terminate`));
+  else if (where.state === "backoff") lines.push(untilLine("In backoff, next attempt in ", where.until));
+  else if (where.state === "unschedulable") lines.push(untilLine("Waiting for a change that helps; retried within ", where.until));
   else if (where.state === "gated") lines.push(element("span.state", {}, "Held back by a plugin"));
   else if (where.state) lines.push(element("span.state", {}, "About to be tried"));
   else lines.push(element("span.state", {}, "Not in this scheduler's queue"));

@@ -29,14 +29,18 @@ ONE = make.node("a").capacity(cpu="4")
     [
         (("cpu=1",), {}, "4 more pods like cpu=1 fit."),
         (("cpu=3",), {}, "1 more pod like cpu=3 fits."),
-        (("cpu=5",), {}, "Not one more pod like cpu=5 fits."),
-        (("cpu=1=2", "cpu=2"), {}, "1 set of 2 × cpu=1 + 1 × cpu=2 fits; in all 2 like cpu=1 and 1 like cpu=2."),
+        (("cpu=5",), {}, "No more pods like cpu=5 fit."),
+        (("cpu=1=2", "cpu=2"), {}, "1 set of 2 × cpu=1 + 1 × cpu=2 fits; in total, 2 like cpu=1 and 1 like cpu=2."),
         (("cpu=3",), {"replicas": 1}, "Yes, 1 replica fits: there is room for 1."),
-        (("cpu=3",), {"replicas": 3}, "No, 3 replicas do not fit, only 1. 2 more nodes (like a) would be enough."),
+        (
+            ("cpu=3",),
+            {"replicas": 3},
+            "No, 3 replicas do not fit; there is room for only 1. 2 more nodes (like a) would be enough.",
+        ),
         (
             ("cpu=5",),
             {"replicas": 1},
-            "No, 1 replica does not fit, there is room for none. No number of further nodes helps.",
+            "No, 1 replica does not fit; there is room for none. Adding nodes does not help.",
         ),
     ],
 )
@@ -47,7 +51,7 @@ def test_the_answer_in_one_sentence(pods: tuple[str, ...], settings: dict[str, A
 def test_evictions() -> None:
     cluster = cluster_of(ONE, make.pod("low").cpu("3").priority(-1).running("a"))
     said = sentences(cluster, "cpu=1")
-    assert "If pods of lower priority are evicted, 4 replicas fit, and 1 pod must go." in said
+    assert "With preemption of lower-priority pods, 4 replicas fit; this evicts 1 pod." in said
 
 
 def test_many_nodes_are_summed_up() -> None:
@@ -63,5 +67,5 @@ def test_many_nodes_are_summed_up() -> None:
 
 def test_amounts_are_in_the_units_of_manifests() -> None:
     (table,) = (part for part in capacity_parts(cluster_of(ONE).capacity(["cpu=1500m"])) if isinstance(part, Table))
-    assert list(table.rows[0]) == ["cpu", "all", "1", "4", "0", "4", "4", "a", "100%", "1"]
+    assert list(table.rows[0]) == ["cpu", "all", "1", "4", "0", "4", "4 on a", "100%", "1"]
     assert list(table.rows[1])[3:6] == ["32Gi", "0", "32Gi"]

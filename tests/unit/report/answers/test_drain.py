@@ -37,19 +37,23 @@ SPARE = make.node("c").capacity(cpu="2").taint("spare")
 @pytest.mark.parametrize(
     ("things", "says", "tone"),
     [
-        ([A], "Yes: a can be drained: nothing has to find another place.", Tone.GOOD),
-        ([A, B, web("p")], "Yes: a can be drained: its pod finds a place.", Tone.GOOD),
-        ([A, B, web("p"), web("q")], "Yes: a can be drained: both pods find a place.", Tone.GOOD),
-        ([A, web("p")], "No: if a is drained, 1 pod finds no place.", Tone.BAD),
+        ([A], "Yes: a can be drained: there are no pods to move.", Tone.GOOD),
+        ([A, B, web("p")], "Yes: a can be drained: its pod gets a node.", Tone.GOOD),
+        ([A, B, web("p"), web("q")], "Yes: a can be drained: both pods get a node.", Tone.GOOD),
+        ([A, web("p")], "No: if a is drained, 1 pod is left without a node.", Tone.BAD),
         (
             [A, B, BUDGET, web("p")],
-            "No: a cannot be drained: 1 pod may not leave because of disruption budget default/guard.",
+            "No: a cannot be drained: disruption budget default/guard blocks the eviction of 1 pod.",
             Tone.BAD,
         ),
-        ([A, B, make.pod("bare").running("a")], "No: if a is drained, 1 bare pod would be gone for good.", Tone.BAD),
+        (
+            [A, B, make.pod("bare").running("a")],
+            "No: if a is drained, 1 pod without a controller would be lost.",
+            Tone.BAD,
+        ),
         (
             [A, B, SPARE, HIGH, owned("low").cpu("2").tolerates("spare").running("b")],
-            "Yes: a can be drained: its pod finds a place, and 1 other pod must make room.",
+            "Yes: a can be drained: its pod gets a node, and 1 other pod is evicted.",
             Tone.WARN,
         ),
     ],
@@ -79,7 +83,7 @@ def test_the_commands_name_the_options_that_kubectl_wants() -> None:
     shown = parts(A, B, daemon, mirror)
     assert [part.text for part in shown if isinstance(part, Sentence)][1:] == [
         "1 DaemonSet pod stays (--ignore-daemonsets).",
-        "1 pod that the kubelet runs from a file stays.",
+        "1 static pod stays.",
     ]
     assert shown[-1] == Code("kubectl drain a --ignore-daemonsets", "sh")
 
@@ -90,7 +94,7 @@ def test_no_command_for_what_does_not_work() -> None:
 
 def test_a_pool_node_by_node() -> None:
     shown = parts(A, B, owned("p").cpu("2").running("a"), nodes=("a", "b"), rolling=True)
-    assert shown[0] == Sentence("Yes: a and b can be drained one after another: its pod finds a place.", Tone.GOOD)
+    assert shown[0] == Sentence("Yes: a and b can be drained one after another: its pod gets a node.", Tone.GOOD)
     assert rows(shown)[0] == [["a", "1", "1", "0", "0", "empty"], ["b", "1", "1", "0", "0", "empty"]]
     assert isinstance(shown[-1], Code)
     assert shown[-1].text.splitlines() == [
@@ -104,7 +108,7 @@ def test_a_pool_node_by_node() -> None:
 def test_a_pod_that_waits_for_its_node() -> None:
     shown = parts(A, B, web("p", cpu="2"), web("q", "b", cpu="2"), nodes=("a", "b"), rolling=True)
     assert shown[0] == Sentence(
-        "Yes: a and b can be drained one after another: both pods find a place, 2 of them only when a node is back.",
+        "Yes: a and b can be drained one after another: both pods get a node, 2 of them only when a node is back.",
         Tone.GOOD,
     )
     assert [row[-1] for row in rows(shown)[0]] == ["empty; pods wait until it is back"] * 2
@@ -113,7 +117,7 @@ def test_a_pod_that_waits_for_its_node() -> None:
 
 def test_nodes_behind_one_that_cannot_be_drained() -> None:
     shown = parts(A, B, BUDGET, web("p"), nodes=("a", "b"), rolling=True)
-    assert [row[-1] for row in rows(shown)[0]] == ["stopped by a budget", "not reached"]
+    assert [row[-1] for row in rows(shown)[0]] == ["blocked by a budget", "not reached"]
 
 
 @pytest.mark.parametrize(

@@ -30,18 +30,20 @@ def said(*things: Builder[Any]) -> list[str]:
 
 
 def test_the_first_line_answers() -> None:
-    assert said(NODE, POD)[0] == "A pod of priority 1 or higher that asks for more than 3 cores on n evicts default/a."
+    assert (
+        said(NODE, POD)[0] == "A pod with priority 1 or higher that requests more than 3 cores on n evicts default/a."
+    )
 
 
 def test_a_request_of_any_size() -> None:
     full = pod("b").cpu("3").priority(9).running("n")
-    assert said(NODE, POD, full)[0] == "A pod of priority 1 or higher that asks for any cpu on n evicts default/a."
+    assert said(NODE, POD, full)[0] == "A pod with priority 1 or higher that requests any cpu on n evicts default/a."
 
 
 def test_a_node_with_all_its_pods() -> None:
     others = [pod(name).running("n", since=1) for name in "bc"]
-    expected = "that must run on n evicts default/a: the node has as many pods as it may have."
-    assert said(NODE, POD, *others)[0] == f"A pod of priority 1 or higher {expected}"
+    expected = "that must run on n evicts default/a: the node has reached its maximum number of pods."
+    assert said(NODE, POD, *others)[0] == f"A pod with priority 1 or higher {expected}"
 
 
 @pytest.mark.parametrize(
@@ -50,12 +52,11 @@ def test_a_node_with_all_its_pods() -> None:
         ([], "No PodDisruptionBudget covers it."),
         (
             [budget("g").selects(app="a").allows(2)],
-            "PodDisruptionBudget default/g allows 2 more disruptions: it protects the pod only after that.",
+            "PodDisruptionBudget default/g allows 2 more disruptions, and protects the pod only after that.",
         ),
         (
             [budget("g").selects(app="a").allows(0)],
-            "PodDisruptionBudget default/g allows no disruption: the pod goes only where nothing else helps, but then "
-            "it goes.",
+            "PodDisruptionBudget default/g allows no disruptions: the pod is evicted only as a last resort.",
         ),
     ],
 )
@@ -66,8 +67,8 @@ def test_budgets(guards: list[Builder[Any]], expected: str) -> None:
 @pytest.mark.parametrize(
     ("others", "expected"),
     [
-        ([], "No other pod on n goes before it."),
-        ([pod("b").cpu("1").priority(-1).running("n")], "On n, 1 other pod goes before it."),
+        ([], "No other pod on n is evicted first."),
+        ([pod("b").cpu("1").priority(-1).running("n")], "On n, 1 other pod is evicted first."),
     ],
 )
 def test_how_many_go_before_it(others: list[PodBuilder], expected: str) -> None:
@@ -96,7 +97,7 @@ def test_a_workload_has_a_table_of_its_pods() -> None:
         ([NODE, pod("a")], "Nothing can evict default/a: it has no node yet."),
         (
             [NODE, pod("a").running("n")],
-            "Nothing can evict default/a: it takes nothing that a preemptor could be short of.",
+            "Nothing can evict default/a: evicting it frees nothing that a preemptor could need.",
         ),
     ],
 )
@@ -114,7 +115,7 @@ def test_a_given_preemptor_comes_first() -> None:
 
 def test_a_ranking_has_a_bar_for_each_workload() -> None:
     parts = list(ranking_parts(cluster(NODE, POD, pod("idle").running("n")).exposure_ranking()))
-    assert sentences(parts)[0].startswith("Most exposed is default/a. A pod of priority 1 or higher ")
+    assert sentences(parts)[0].startswith("Most exposed is default/a. A pod with priority 1 or higher ")
     (bars,) = [part for part in parts if isinstance(part, Bars)]
     assert [(bar.label, bar.text) for bar in bars.rows] == [
         ("default/a", "more than 3 cores (75%), 2 classes above"),

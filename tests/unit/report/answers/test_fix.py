@@ -24,12 +24,12 @@ def first_line(answer: Fixes) -> str:
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
-        (Change(Kind.REQUEST, "cpu", 9000, 8000), "lower its request for cpu from 9 cores to 8 cores"),
-        (Change(Kind.REQUEST, "memory", 2 << 30, 1 << 30), "lower its request for memory from 2Gi to 1Gi"),
-        (Change(Kind.TOLERATION, "gpu:NoSchedule"), "let it tolerate the taint gpu:NoSchedule"),
+        (Change(Kind.REQUEST, "cpu", 9000, 8000), "lower its cpu request from 9 cores to 8 cores"),
+        (Change(Kind.REQUEST, "memory", 2 << 30, 1 << 30), "lower its memory request from 2Gi to 1Gi"),
+        (Change(Kind.TOLERATION, "gpu:NoSchedule"), "add a toleration for the taint gpu:NoSchedule"),
         (Change(Kind.SKEW, "zone", 1, 3), "raise maxSkew from 1 to 3 in its spread over zone"),
         (Change(Kind.PRIORITY, "high", 0, 1000), "raise its priority from 0 to 1,000 (class high)"),
-        (Change(Kind.FREE, "n"), "move 1 pod away from n"),
+        (Change(Kind.FREE, "n"), "move 1 pod off n"),
         (Change(Kind.UNTAINT, "n", "gpu:NoSchedule"), "remove the taint gpu:NoSchedule from n"),
     ],
 )
@@ -48,15 +48,15 @@ def test_every_kind_has_its_words(kind: Kind) -> None:
 @pytest.mark.parametrize(
     ("answer", "expected"),
     [
-        (Fixes("default/x", "", "n", "", (), ""), "default/x needs no fix: it runs on n."),
-        (Fixes("default/x", "", "", "n", (), ""), "default/x needs no fix: it fits on n as it is."),
+        (Fixes("default/x", "", "n", "", (), ""), "default/x needs no fix: it is running on n."),
+        (Fixes("default/x", "", "", "n", (), ""), "default/x needs no fix: it already fits on n."),
         (
             Fixes("default/x", "", "", "n", ("default/y",), ""),
             "default/x needs no fix: the scheduler evicts default/y to run it on n.",
         ),
         (
             WAITING,
-            "Nothing was found that would let default/x run: no change of the pod or of a node is enough.",
+            "No fix was found for default/x: no change to the pod or to a node is enough.",
         ),
     ],
 )

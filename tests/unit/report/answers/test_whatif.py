@@ -38,19 +38,19 @@ def tables(answer: WhatIf) -> dict[str, list[list[str]]]:
 @pytest.mark.parametrize(
     ("there", "new", "says", "tone"),
     [
-        ([A], A, "This change makes no difference to the pods of this cluster.", Tone.GOOD),
-        ([A], SMALL, "With this change 1 pod gets a node.", Tone.GOOD),
-        ([], SMALL, "With this change 1 pod is left without a node.", Tone.BAD),
+        ([A], A, "This change does not affect any pods.", Tone.GOOD),
+        ([A], SMALL, "With this change, 1 pod gets a node.", Tone.GOOD),
+        ([], SMALL, "With this change, 1 pod is left without a node.", Tone.BAD),
         (
             [A, make.node("b").capacity(cpu="1"), HIGH, owned("p").cpu("1").running("a")],
             NEW,
-            "With this change 1 pod gets a node and 1 running pod is evicted.",
+            "With this change, 1 pod gets a node and 1 running pod is evicted.",
             Tone.WARN,
         ),
         (
             [A, HIGH, owned("p").cpu("1").running("a"), owned("q").cpu("1").running("a")],
             NEW,
-            "With this change 1 pod gets a node, 2 running pods are evicted and 2 pods are left without a node.",
+            "With this change, 1 pod gets a node, 2 running pods are evicted and 2 pods are left without a node.",
             Tone.BAD,
         ),
     ],
@@ -64,8 +64,8 @@ def test_gates_and_budgets_come_next() -> None:
     low = owned("p").cpu("2").labels(app="x").running("a")
     found = whatif(cluster_of(A, HIGH, make.budget("b").selects(app="x").allows(0), low), NEW)
     _, gate, budget, *_ = whatif_parts(found, {"pdb": ["default/b"]})
-    assert gate == Sentence("Fails on pdb: default/b.", Tone.BAD)
-    assert budget == Sentence("Disruption budget default/b is broken by 1 eviction: default/p.", Tone.BAD)
+    assert gate == Sentence("Fails --fail-on pdb: default/b.", Tone.BAD)
+    assert budget == Sentence("Disruption budget default/b is violated by 1 eviction: default/p.", Tone.BAD)
 
 
 def test_evictions_in_their_order_with_what_becomes_of_the_pods() -> None:
@@ -80,23 +80,23 @@ def test_evictions_in_their_order_with_what_becomes_of_the_pods() -> None:
         make.pod("new").cpu("2").priority_class("high").node_selector({"kubernetes.io/hostname": "a"}).manifest(),
     )
     shown = tables(found)
-    assert shown["Evicted, in this order"] == [
+    assert shown["Evicted, in order"] == [
         ["1", "default/p", "low (2)", "a", "default/new", "runs on b, evicting 1 pod"],
         ["2", "default/q", "1", "b", "default/p", "pending"],
     ]
-    assert shown["Without a node because of the change"] == [
+    assert shown["Pending because of the change"] == [
         ["default/q", "on b", "0/2 nodes are available: 2 Insufficient cpu"]
     ]
-    assert shown["Get a node"] == [["default/new", "new", "a", "default/p"]]
+    assert shown["Pods that get a node"] == [["default/new", "new", "a", "default/p"]]
 
 
 def test_a_bare_victim_is_gone_and_the_reason_of_others_is_named() -> None:
     found = cluster_of(A, B, owned("p").cpu("1").running("a"), make.pod("bare").cpu("1").running("a")).whatif(
         delete=["node/a"]
     )
-    assert [row[-2:] for row in tables(found)["Evicted, in this order"]] == [
+    assert [row[-2:] for row in tables(found)["Evicted, in order"]] == [
         ["node deleted", "runs on b"],
-        ["node deleted", "gone for good"],
+        ["node deleted", "lost"],
     ]
 
 
@@ -104,8 +104,8 @@ def test_what_leaves_as_it_was_asked_to() -> None:
     owner = make.replica_set("r").replicas(1).template(make.pod("t").labels(app="x"))
     cluster = cluster_of(A, owner, owned("p", owner).running("a"), make.pod("waits").cpu("9"))
     found = cluster.whatif(delete=["rs/r", "pod/waits"])
-    assert sentences(found)[0] == "With this change 2 pods must leave as you asked."
-    assert tables(found)["Leave as you asked"] == [
+    assert sentences(found)[0] == "With this change, 2 pods are removed as requested."
+    assert tables(found)["Removed as requested"] == [
         ["default/p", "a", "deleted: ReplicaSet default/r"],
         ["default/waits", "pending", "deleted: Pod default/waits"],
     ]
@@ -113,8 +113,8 @@ def test_what_leaves_as_it_was_asked_to() -> None:
 
 def test_pods_that_land_elsewhere_though_nobody_evicts_them() -> None:
     found = cluster_of(A, make.pod("p").cpu("1")).whatif(add_nodes=["8cpu,32Gi=1"])
-    assert sentences(found)[0] == "With this change some pods land on other nodes."
-    assert tables(found)["On another node"] == [["default/p", "a", "8cpu-32gi-0"]]
+    assert sentences(found)[0] == "With this change, some pods land on different nodes."
+    assert tables(found)["Pods on a different node"] == [["default/p", "a", "8cpu-32gi-0"]]
 
 
 def test_nodes_with_the_largest_difference_first() -> None:
@@ -124,7 +124,7 @@ def test_nodes_with_the_largest_difference_first() -> None:
         make.pod("q").cpu("1").memory("4Gi").manifest(),
         add_nodes=["1cpu,1Gi=1"],
     )
-    assert tables(found)["Nodes that are fuller or emptier"] == [
+    assert tables(found)["Node usage"] == [
         ["a", "0 → 1", "0% → 100%", "0%"],
         ["b", "0 → 1", "0% → 50%", "0% → 50%"],
         ["1cpu-1gi-0", "- → 0", "- → 0%", "- → 0%"],
@@ -134,10 +134,11 @@ def test_nodes_with_the_largest_difference_first() -> None:
 @pytest.mark.parametrize(
     ("cpu", "says"),
     [
-        ("1", "The update of Deployment default/web replaces its pod."),
+        ("1", "The rollout of Deployment default/web replaces its pod."),
         (
             "9",
-            "The update of Deployment default/web stops: 1 of 1 old pods cannot be replaced: a new one gets no node.",
+            "The rollout of Deployment default/web gets stuck: 1 of 1 old pods cannot be replaced, "
+            "because a new pod gets no node.",
         ),
     ],
 )
@@ -151,5 +152,5 @@ def test_an_update(cpu: str, says: str) -> None:
 
 def test_a_drain_is_told_once() -> None:
     found = cluster_of(A, B, owned("p").cpu("1").running("a")).whatif(drain=["a"])
-    assert "Yes: a can be drained: its pod finds a place." in sentences(found)
-    assert list(tables(found)) == ["Pods that go, in this order", "Nodes that are fuller or emptier"]
+    assert "Yes: a can be drained: its pod gets a node." in sentences(found)
+    assert list(tables(found)) == ["Evictions, in order", "Node usage"]

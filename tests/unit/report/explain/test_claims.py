@@ -58,13 +58,13 @@ def test_every_device_has_its_reason() -> None:
     assert [" ".join(line.split()) for line in shown.splitlines() if "─" not in line] == [
         "",
         "Devices for claim default/c",
-        "request wants devices what became of them which",
+        "request wanted devices outcome which",
         f"r 1 1 available {DRIVER}/n1/d0",
         f"1 held by another claim {DRIVER}/n1/d1 (default/others)",
         f"1 not selected by request: {MODEL_A} {DRIVER}/n1/d2",
         f"1 taint broken:NoSchedule is not tolerated {DRIVER}/n1/d3",
         f"1 selector of request fails: CEL runtime error: no such key: model {DRIVER}/n1/d4",
-        "5 devices of all nodes looked at; on one node all requests must be met together.",
+        "5 devices checked on all nodes; all requests must be met together on one node.",
         f"All of them must have the same {DRIVER}/numa.",
     ]
 
@@ -108,7 +108,7 @@ def test_devices_of_pools_that_offer_nothing_are_not_available(changed: dict[str
     ("condition", "said"),
     [
         (None, "is not ready yet: attached."),
-        ("broken", "will not get ready: broken."),
+        ("broken", "will not become ready: broken."),
         ("attached", None),
     ],
 )
@@ -121,10 +121,10 @@ def test_devices_that_are_not_ready_say_so(condition: str | None, said: str | No
         claim = with_condition(claim, condition)
     shown = report(with_claims(pod("p").obj(), "c"), claim)
     expected = "" if said is None else f"{DRIVER}/n1/d0 {said}\n"
-    assert shown == f"Claim default/c has {DRIVER}/n1/d0, used by nobody.\n{expected}"
+    assert shown == f"Claim default/c has {DRIVER}/n1/d0, not in use.\n{expected}"
 
 
 def test_of_a_list_one_is_enough() -> None:
     choice = asks_first_of("best", asks("large", MODEL_A), asks("any"))
     shown = report(with_claims(pod("p").obj(), "c"), claim_of("c", choice))
-    assert "Request best: one of best/large and best/any is enough, the first that can be had." in shown
+    assert "Request best: the first available of best/large and best/any is used." in shown

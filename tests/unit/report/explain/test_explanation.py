@@ -121,7 +121,7 @@ class TestDoesNotFit:
     def test_a_lone_node_may_be_taken_without_scores(self) -> None:
         odd = make.pod("x").node_affinity("gen > many", weight=1)
         lines = view(explain("default/x", make.node("a"), odd))
-        assert lines == ["default/x fits on the only node; a takes it without being scored."]
+        assert lines == ["default/x fits on the only node; a is taken without scoring."]
 
     def test_no_nodes(self) -> None:
         assert view(explain("default/x", make.pod("x")))[0] == "default/x does not fit: there are no nodes."

@@ -83,8 +83,8 @@ def test_candidates_stand_against_each_other() -> None:
         make.pod("b-1").cpu("2").running("b"),
         make.pod("x").cpu("2").priority(1),
     )
-    assert "✗ 0 of 2 victims" in page
-    assert ">0 of 1 victim<" in page
+    assert "✗ 0 (2 victims)" in page
+    assert ">0 (1 victim)<" in page
 
 
 def test_every_obstacle_is_on_the_page_if_asked_for() -> None:

@@ -69,7 +69,7 @@ def test_the_text() -> None:
     assert ["the", "same", "7", "0", "0"] in rows
     assert ["only", "bayplan", "0", "1", "0"] in rows
     assert ["default/p0", "a", "b", "<scores>"] in rows
-    assert "default/q   default/v, default/w from a   nobody" in lines
+    assert "default/q   default/v, default/w from a   none" in lines
     assert "default/r   (nothing yet)   0/1 nodes." in lines
 
 

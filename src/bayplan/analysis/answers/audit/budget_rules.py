@@ -71,19 +71,20 @@ def _selects_a_template(budget: PodDisruptionBudget, audited: Audited) -> bool:
 def _judged(budget: PodDisruptionBudget, pods: Sequence[Pod], scales: Scales) -> Iterator[Finding]:
     name = name_of(budget)
     if not pods:
-        yield Finding("budget-selects-nothing", name, "no pod of its namespace has the labels that it selects")
+        yield Finding("budget-selects-nothing", name, "no pod in its namespace matches its selector")
         return
     try:
         status = synced_status(budget, BudgetedPods(pods), scales)
     except SyncFailed as error:
-        yield Finding("budget-cannot-be-kept", name, f"its controller cannot work it out: {error}")
+        yield Finding("budget-cannot-be-kept", name, f"its controller cannot compute it: {error}")
         return
     expected, desired = status.expected_pods, status.desired_healthy
     demands = _demands(budget)
     if desired > expected:
-        yield Finding("budget-cannot-be-kept", name, f"{demands}, and there are to be {expected:,}")
+        yield Finding("budget-cannot-be-kept", name, f"{demands}, but expectedPods is only {expected:,}")
     elif desired == expected:
-        yield Finding("budget-allows-nothing", name, f"{demands}, and there are to be {expected:,}: none may ever go")
+        why = f"{demands} and expectedPods is {expected:,}: no pod can ever be evicted"
+        yield Finding("budget-allows-nothing", name, why)
 
 
 def _demands(budget: PodDisruptionBudget) -> str:
@@ -103,4 +104,4 @@ def _overlaps(budgets: Sequence[PodDisruptionBudget], selected: dict[str, list[P
         for other in found[1:]:
             shared.setdefault((name_of(other), found[0].metadata.name), key)
     for (name, first), example in shared.items():
-        yield Finding("budgets-overlap", name, f"it selects pods of budget {first} as well, such as {example}")
+        yield Finding("budgets-overlap", name, f"it also selects pods of budget {first}, such as {example}")

@@ -57,7 +57,7 @@ def _said_of(audited: Audited, settled: Settled) -> Iterator[Finding]:
     loops: dict[tuple[str, str], str] = {}
     for preemptor, victim in settled.loops:
         one, other = object_key(preemptor), object_key(victim)
-        why = f"{other} would evict {one}, which would come back with a higher priority and evict {other}"
+        why = f"{other} would evict {one}, which would be recreated with a higher priority and evict {other}"
         loops.setdefault((audited.owner_name(preemptor), audited.owner_name(victim)), why)
     for (owner, _), why in loops.items():
         yield Finding("preemption-loop", owner, why)

@@ -64,12 +64,12 @@ def _tried(audited: Audited) -> Iterator[Finding]:
     for name in audited.nodes:
         trial.fail(name)
     for owner, loss in trial.stranded.items():
-        fitting = "a pod of it fits" if loss.pods == 1 else f"{loss.pods:,} pods of it fit"
+        fitting = "1 of its pods fits" if loss.pods == 1 else f"{loss.pods:,} of its pods fit"
         why = f"if {_some(loss.nodes)} fails, {fitting} nowhere: {loss.message}"
         yield Finding("node-failure-strands", owner, why, tuple(loss.nodes))
     for owner, loss in trial.evicting.items():
         if owner not in trial.stranded:
-            why = f"if {_some(loss.nodes)} fails, it gets a place by evicting {_some(loss.victims)}"
+            why = f"if {_some(loss.nodes)} fails, it gets a node by evicting {_some(loss.victims)}"
             yield Finding("node-failure-evicts", owner, why, tuple(loss.nodes))
 
 

@@ -30,7 +30,7 @@ def _defaults(audited: Audited) -> Iterator[Finding]:
     defaults = sorted((each for each in audited.classes if each.global_default), key=lambda each: each.value)
     for other in defaults[1:]:
         first = defaults[0]
-        why = f"{first.metadata.name} ({first.value}) is a global default as well, and its lower value counts"
+        why = f"{first.metadata.name} ({first.value}) is a global default as well, and its lower value applies"
         yield Finding("two-default-classes", name_of(other), why)
 
 
@@ -40,11 +40,13 @@ def _values(audited: Audited) -> Iterator[Finding]:
         by_value[each.value].append(each)
     for value, equal in by_value.items():
         for other in equal[1:]:
-            yield Finding("equal-classes", name_of(other), f"has the value {value}, as {equal[0].metadata.name} has")
+            yield Finding(
+                "equal-classes", name_of(other), f"it has the value {value}, the same as {equal[0].metadata.name}"
+            )
     for lower, upper in pairwise(sorted(by_value)):
         if upper - lower == 1:
             low, high = by_value[lower][0], by_value[upper][0]
-            why = f"its value {upper} is next to {lower}, that of {low.metadata.name}"
+            why = f"its value {upper} is too close to {lower}, the value of {low.metadata.name}"
             yield Finding("no-room-between-classes", name_of(high), why)
 
 

@@ -44,7 +44,7 @@ def _implied(container: Container, spec: PodSpec) -> str:
         for name, amount in resources.limits.items()
         if name in _RESOURCES and name not in resources.requests and not _of_the_pod(spec, name)
     ]
-    return f"container {container.name} has limits alone: {', '.join(only)}" if only else ""
+    return f"container {container.name} has only limits: {', '.join(only)}" if only else ""
 
 
 def _of_the_pod(spec: PodSpec, resource: str) -> bool:

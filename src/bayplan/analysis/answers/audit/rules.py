@@ -34,27 +34,27 @@ RULES: dict[str, Rule] = {
     "two-default-classes": Rule(
         Level.ERROR,
         "More than one PriorityClass is the global default.",
-        "Set globalDefault to false in all of them but one; until then the lowest value counts.",
+        "Set globalDefault to false in all but one of them; until then, the lowest value applies.",
     ),
     "unknown-class": Rule(
         Level.ERROR,
         "A workload names a PriorityClass that does not exist.",
-        "Create the class or name another; an API server rejects every pod of this workload.",
+        "Create the class or name another; the API server rejects every pod of this workload.",
     ),
     "system-class-for-users": Rule(
         Level.WARNING,
-        "A workload outside the system namespaces has a priority of the system's range.",
-        "Give it a class of your own, at most 1000000000: in the system's range it evicts everything else.",
+        "A workload outside the system namespaces has a priority in the system range.",
+        "Give it a user-defined class, at most 1000000000: in the system range, it can evict everything else.",
     ),
     "equal-classes": Rule(
         Level.WARNING,
-        "PriorityClasses have the same value, so that neither goes before the other.",
+        "Several PriorityClasses have the same value, so neither takes precedence.",
         "Delete one of them, or create one with another value and move the workloads there; values are immutable.",
     ),
     "no-room-between-classes": Rule(
         Level.NOTE,
         "Two PriorityClasses are so close that no other fits between them.",
-        "Leave gaps of hundreds between classes: values are immutable, and one day a class is needed in between.",
+        "Leave gaps of hundreds between classes: values are immutable, and one day you may need a class in between.",
     ),
     "unused-class": Rule(
         Level.NOTE,
@@ -63,23 +63,23 @@ RULES: dict[str, Rule] = {
     ),
     "stale-priority": Rule(
         Level.WARNING,
-        "Pods run with another priority than new pods of the same workload would get.",
-        "Restart the workload, so that all of its pods have the priority of its class.",
+        "Pods run with a different priority than new pods of the same workload would get.",
+        "Restart the workload, so that all its pods get the priority of its class.",
     ),
     "no-requests": Rule(
         Level.WARNING,
         "Containers request no cpu or no memory.",
-        "Add requests: without them the scheduler takes the pod to need nothing and fills the node beyond its means.",
+        "Add requests: without them, the scheduler assumes that the pod needs nothing and overfills the node.",
     ),
     "limits-only": Rule(
         Level.NOTE,
-        "Containers have limits and no requests.",
-        "Write the requests down; an API server takes the limits for them, which is often more than is needed.",
+        "Containers have limits but no requests.",
+        "Set requests explicitly; otherwise the API server copies the limits, which is often more than needed.",
     ),
     "budget-selects-nothing": Rule(
         Level.WARNING,
-        "The PodDisruptionBudget selects no pod.",
-        "Correct its selector, or delete it.",
+        "The PodDisruptionBudget selects no pods.",
+        "Fix its selector, or delete it.",
     ),
     "budget-allows-nothing": Rule(
         Level.WARNING,
@@ -88,13 +88,13 @@ RULES: dict[str, Rule] = {
     ),
     "budget-cannot-be-kept": Rule(
         Level.ERROR,
-        "The PodDisruptionBudget demands more than there will ever be.",
+        "The PodDisruptionBudget requires more pods than there will ever be.",
         "Lower minAvailable below the number of replicas, or use maxUnavailable.",
     ),
     "budgets-overlap": Rule(
         Level.WARNING,
         "Several PodDisruptionBudgets select the same pods.",
-        "Leave each pod to one budget: the eviction API rejects every eviction of a pod that has several.",
+        "Cover each pod with one budget only: the eviction API rejects every eviction of a pod with several.",
     ),
     "node-failure-strands": Rule(
         Level.ERROR,
@@ -103,47 +103,47 @@ RULES: dict[str, Rule] = {
     ),
     "node-failure-evicts": Rule(
         Level.WARNING,
-        "If a node fails, pods of the workload get a place only by evicting others.",
-        "Add a node or lower requests, unless these evictions are what the priorities are for.",
+        "If a node fails, pods of the workload get a node only by evicting others.",
+        "Add a node or lower requests, unless the priorities are meant to cause these evictions.",
     ),
     "one-node-holds-all": Rule(
         Level.WARNING,
-        "All pods of a workload with several run on one node.",
+        "All pods of a workload with several replicas run on one node.",
         "Spread them with topologySpreadConstraints or pod anti-affinity over kubernetes.io/hostname.",
     ),
     "pod-without-controller": Rule(
         Level.NOTE,
-        "Nobody creates the pod again when its node fails or it is evicted.",
-        "Let a Deployment, StatefulSet or Job run it.",
+        "The pod is not recreated if its node fails or it is evicted.",
+        "Run it with a Deployment, StatefulSet or Job.",
     ),
     "never-fits": Rule(
         Level.ERROR,
         "No node could run the pod, even if the cluster were empty.",
-        "Correct its node selector, affinity, tolerations or requests, or uncordon or add a node that meets them.",
+        "Fix its node selector, affinity, tolerations or requests, or uncordon or add a node that matches.",
     ),
     "too-many-replicas": Rule(
         Level.ERROR,
         "Not all replicas could run, even if the cluster were empty.",
-        "Ask for fewer replicas, relax the constraints between them, or add nodes or zones.",
+        "Use fewer replicas, relax the constraints between them, or add nodes or zones.",
     ),
     "affinity-to-nobody": Rule(
         Level.ERROR,
-        "The pod must run near pods of which there are none.",
-        "Correct the selector of the pod affinity, or deploy what it selects.",
+        "The pod must run near other pods, but none match.",
+        "Fix the selector of the pod affinity, or deploy the pods that it selects.",
     ),
     "preemption-loop": Rule(
         Level.ERROR,
         "Two workloads would evict each other.",
-        "Restart the workload whose pods still have an old priority, so that the order is the same everywhere.",
+        "Restart the workload whose pods still have an old priority, so that priorities are consistent.",
     ),
     "foreign-victims": Rule(
         Level.ERROR,
-        "A pending pod would evict pods of another scheduler, which may put them back.",
-        "Use --foreign-victims never (foreignVictims in the configuration), or let one scheduler place both.",
+        "A pending pod would evict pods of another scheduler, which may place them again.",
+        "Use --foreign-victims never (foreignVictims in the configuration), or have one scheduler place both.",
     ),
     "evictable-daemon": Rule(
         Level.WARNING,
-        "Pods of a DaemonSet can be evicted for other pods, and have nowhere else to go.",
+        "Pods of a DaemonSet can be evicted for other pods, and cannot run elsewhere.",
         "Give the DaemonSet a PriorityClass at least as high, such as system-node-critical.",
     ),
 }

@@ -102,7 +102,7 @@ class Exposing:
             budgets=tuple(self._budgets(pod)),
             protected=bool(at.protected[place]),
             classes=tuple(self._of_class(pod, each) for each in self.classes_above(priority)) if by_class else (),
-            reason="" if lowest.thresholds or ports else "it takes nothing that a preemptor could be short of",
+            reason="" if lowest.thresholds or ports else "evicting it frees nothing that a preemptor could need",
         )
 
     def _out_of_reach(self, pod: Pod) -> str:

@@ -34,7 +34,7 @@ def preemptors_among(asking: Asking, given: ReadResult, subjects: Sequence[Pod])
     cache = merged.cache()
     pods = [merged.pending(text, cache, "") for text in _pods_to_come(new)]
     if not pods:
-        raise not_found("--against", "has no pod that wants a node, and no workload")
+        raise not_found("--against", "contains no pod without a node, and no workload")
     for pod in pods:
         yield _tried(merged, cache, pod, subjects)
 

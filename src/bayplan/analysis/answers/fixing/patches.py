@@ -41,26 +41,26 @@ _PATCHABLE = {
     "Deployment": "",
     "DaemonSet": "",
     "CronJob": "",
-    "StatefulSet": "If the pod stays pending, delete it: a StatefulSet may wait for it before it goes on.",
-    "ReplicaSet": "Then delete the pending pod: the ReplicaSet makes a new one from the template.",
-    "ReplicationController": "Then delete the pending pod: the controller makes a new one from the template.",
+    "StatefulSet": "If the pod stays pending, delete it: the StatefulSet may be waiting for it.",
+    "ReplicaSet": "Then delete the pending pod: the ReplicaSet creates a new one from the template.",
+    "ReplicationController": "Then delete the pending pod: the controller creates a new one from the template.",
 }
-_JOB_NOTE = "The template of a Job cannot be changed: change the manifest, delete the Job and create it again."
-_OWNER_NOTE = "{owner} is not in the input: its template is taken to be what the pod is."
+_JOB_NOTE = "The template of a Job is immutable: change the manifest, delete the Job and recreate it."
+_OWNER_NOTE = "{owner} is not in the input: its template is assumed to match the pod."
 _MANIFEST_NOTE = "The pod is not in a cluster yet: change its manifest."
-_RECREATE_NOTE = "This cannot be changed while the pod exists: the command deletes it and creates it again."
+_RECREATE_NOTE = "This cannot be changed on an existing pod: the command deletes and recreates it."
 #: What is to be thought of with things that are provided by hand.
-_OF_VOLUMES = "Decided for a volume that every node can use."
-_OF_DEVICES = "Decided as if it asked for no devices: which ones it needs is not known here."
+_OF_VOLUMES = "Assumes a volume that every node can use."
+_OF_DEVICES = "Assumes that it requests no devices, because it is not known which ones it needs."
 _SUPPLY_NOTES = {
-    Kind.VOLUME_CLAIM: f"{_OF_VOLUMES} A volume that belongs to some nodes or a zone takes the pod there.",
-    Kind.BINDING: f"Its StorageClass binds claims at once, so look at what provides the volumes. {_OF_VOLUMES}",
-    Kind.VOLUME: f"No free volume suits the claim, and its class cannot provide one. {_OF_VOLUMES}",
-    Kind.LOST_VOLUME: f"Without it the data of the claim is out of reach. {_OF_VOLUMES}",
+    Kind.VOLUME_CLAIM: f"{_OF_VOLUMES} A volume that is tied to nodes or a zone ties the pod to them as well.",
+    Kind.BINDING: f"Its StorageClass binds claims immediately, so check the provisioner. {_OF_VOLUMES}",
+    Kind.VOLUME: f"No free volume matches the claim, and its class cannot provision one. {_OF_VOLUMES}",
+    Kind.LOST_VOLUME: f"Without it, the data of the claim is inaccessible. {_OF_VOLUMES}",
     Kind.STORAGE_CLASS: _OF_VOLUMES,
     Kind.RESOURCE_CLAIM: _OF_DEVICES,
     Kind.RESOURCE_CLAIM_TEMPLATE: _OF_DEVICES,
-    Kind.DEVICE_CLASS: "Decided for a class that allows any device.",
+    Kind.DEVICE_CLASS: "Assumes a class that allows any device.",
 }
 _TEMPLATE_PATH, _CRON_JOB_PATH = "/spec/template/spec", "/spec/jobTemplate/spec/template/spec"
 #: What may be done to a pod that exists.

@@ -224,7 +224,7 @@ def test_reasons_are_the_schedulers(pattern: PodBuilder, nodes: list[Any], rule:
 def test_a_failing_node_says_who_where_and_why() -> None:
     breaking = CASES["node-failure-strands"][0]
     assert why("node-failure-strands", *breaking) == (
-        "if a fails, a pod of it fits nowhere: 0/1 nodes are available: 1 Insufficient cpu"
+        "if a fails, 1 of its pods fits nowhere: 0/1 nodes are available: 1 Insufficient cpu"
     )
 
 

@@ -59,7 +59,7 @@ def test_one_pod_more_is_enough_where_the_node_has_as_many_as_it_may() -> None:
     found = exposure_of("a", full, pod("a").running("n", since=9), pod("b").running("n", since=1))
     assert amounts(found) == {"pods": 1}
     spared = exposure_of("b", full, pod("a").running("n", since=9), pod("b").running("n", since=1))
-    assert spared.reason == "it takes nothing that a preemptor could be short of"
+    assert spared.reason == "evicting it frees nothing that a preemptor could need"
 
 
 def test_a_budget_that_is_used_up_sends_others_first() -> None:
@@ -137,7 +137,7 @@ def test_a_cordoned_and_tainted_node_protects_from_nothing_that_must_run_there()
             "never",
             "its scheduler is 'other', whose pods are not evicted for others",
         ),
-        (pod("a").running("n"), None, "it takes nothing that a preemptor could be short of"),
+        (pod("a").running("n"), None, "evicting it frees nothing that a preemptor could need"),
     ],
 )
 def test_what_nothing_can_evict(subject: Builder[Any], setting: str | None, reason: str) -> None:

@@ -55,5 +55,5 @@ def test_each_is_decided_alone() -> None:
 
 
 def test_there_must_be_one() -> None:
-    with pytest.raises(InvalidObject, match="no pod that wants a node"):
+    with pytest.raises(InvalidObject, match="contains no pod without a node"):
         against(priority_class("higher", 1000), pod("x").running("n"))

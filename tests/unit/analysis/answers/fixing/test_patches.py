@@ -70,7 +70,7 @@ def test_the_template_of_a_cron_job() -> None:
 def test_a_job_cannot_be_patched() -> None:
     patch = patch_of(fixes_of(NODE, job("x").template(pod("t").labels(app="x")), name="job/x"), Kind.TOLERATION)
     assert patch.command.startswith("kubectl patch --local --filename MANIFEST.yaml ")
-    assert patch.note.startswith("The template of a Job cannot be changed")
+    assert patch.note.startswith("The template of a Job is immutable")
 
 
 @pytest.mark.parametrize(
