@@ -5,7 +5,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
-PYTEST := $(BIN)/python -m pytest -q -n 2
+# A worker that has nothing left to do takes over tests of another, since some take a thousand times as long as others.
+PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
+# Compiled once, whatever the shell says: tests start many processes, and each would compile all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
 
 # Installed again only when the lock, the project's metadata or what is compiled change.
 $(STAMP): requirements.lock pyproject.toml src/bayplan/core/columns/_loops.c
@@ -19,9 +22,10 @@ setup: $(STAMP)
 run: $(STAMP)
 	$(BIN)/bayplan demo
 
+# Some of the slow ones mostly wait, so that one more of them can run than there are cores.
 test: check programs
 	$(PYTEST) -m "not slow"
-	$(PYTEST) -m slow
+	$(PYTEST) -n 3 -m slow
 
 # For the tests with the real kubectl and in a browser: Debian's, where they are missing and can be had; else those tests
 # are skipped.

@@ -6,6 +6,7 @@ in it. Tests that need it ask for `shared` and are skipped, with the reason, whe
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -27,6 +28,11 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 # A shell that runs the tests in the background has them ignore interrupts, which some of them are about.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection_finish() -> None:
+    """Ten thousand tests and all that they import stay: the garbage collector need not look through them each time."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -39,12 +39,13 @@ Moment = tuple[str, State, Case]
 
 
 def answers_for_one_row_as_for_all(trial: Trial) -> None:
-    if trial.filters and isinstance(trial.plugin, OneRowFilter):
+    """And for nodes with the same amounts the same; both are asked at each moment, as moments are what takes time."""
+    if trial.filters and isinstance(trial.plugin, OneRowFilter | AmountsPlugin):
         _compare_filters(trial)
-    if trial.scores and isinstance(trial.plugin, OneRowScore):
+    if trial.filters and isinstance(trial.plugin, OneRowFilter):
+        _compare_filters_in_worlds(trial)
+    if trial.scores and isinstance(trial.plugin, OneRowScore | AmountsPlugin):
         _compare_scores(trial)
-    if isinstance(trial.plugin, AmountsPlugin):
-        _compare_nodes_of_equal_amounts(trial)
 
 
 def is_sure_only_where_all_pass(trial: Trial) -> None:
@@ -66,7 +67,14 @@ def _compare_filters(trial: Trial) -> None:
     plugin = trial.plugin
     for when, state, case in _moments(trial, partial(_filter_state, plugin), plugin.reads):
         codes, rows = codes_of(plugin, state, case.view, ALL_ROWS), every_row(case.view.nodes.count)
-        _compare("filter", codes, partial(plugin.filter_one, state, case.view), rows, when)
+        if isinstance(plugin, OneRowFilter):
+            _compare("filter", codes, partial(plugin.filter_one, state, case.view), rows, when)
+        if isinstance(plugin, AmountsPlugin):
+            _require_same_by_amounts(plugin, state, case, codes[case.alive_rows], f"filter{when}")
+
+
+def _compare_filters_in_worlds(trial: Trial) -> None:
+    plugin = trial.plugin
     for case, state, node_row in worlds_of(trial):
         pod_rows = pods_on(case, node_row)
         worlds = WhatIf([plugin], [state], case.view)
@@ -79,27 +87,19 @@ def _compare_filters(trial: Trial) -> None:
 def _compare_scores(trial: Trial) -> None:
     plugin = trial.plugin
     for when, state, case in _moments(trial, partial(_score_state, trial), plugin.score_reads):
-        rows = trial.score_rows(case)
-        scores = raw_scores(plugin, state, case.view, rows)
-        # What is said of a row without a node object nobody wants to know.
-        alive = case.view.nodes.alive[rows]
-        _compare("score", scores[alive], partial(plugin.score_one, state, case.view), rows[alive], when)
-
-
-def _compare_nodes_of_equal_amounts(trial: Trial) -> None:
-    plugin = trial.plugin
-    if trial.filters:
-        for when, state, case in _moments(trial, partial(_filter_state, plugin), plugin.reads):
-            codes = codes_of(plugin, state, case.view, case.alive_rows)
-            _require_same_by_amounts(trial, state, case, codes, f"filter{when}")
-    if trial.scores:
-        for when, state, case in _moments(trial, partial(_score_state, trial), plugin.score_reads):
+        if isinstance(plugin, OneRowScore):
+            rows = trial.score_rows(case)
+            scores = raw_scores(plugin, state, case.view, rows)
+            # What is said of a row without a node object nobody wants to know.
+            alive = case.view.nodes.alive[rows]
+            _compare("score", scores[alive], partial(plugin.score_one, state, case.view), rows[alive], when)
+        if isinstance(plugin, AmountsPlugin):
             scores = raw_scores(plugin, state, case.view, case.alive_rows)
-            _require_same_by_amounts(trial, state, case, scores, f"score{when}")
+            _require_same_by_amounts(plugin, state, case, scores, f"score{when}")
 
 
-def _require_same_by_amounts(trial: Trial, state: State, case: Case, answers: IntArray, where: str) -> None:
-    if not trial.plugin.sees_amounts_alone(state):
+def _require_same_by_amounts(plugin: AmountsPlugin, state: State, case: Case, answers: IntArray, where: str) -> None:
+    if not plugin.sees_amounts_alone(state):
         return
     known: dict[tuple[int, ...], tuple[str, int]] = {}
     for row, answer in zip(case.alive_rows.tolist(), answers.tolist(), strict=True):

@@ -1,11 +1,15 @@
 """The structs: how JSON names map to attributes, and what absence looks like."""
 
+from collections.abc import Iterator
+from copy import deepcopy
 from typing import Any
 
 import msgspec
 import pytest
+from tests.fuzz.inputs import cluster
 
 from bayplan.model.kinds import KINDS, kind_info
+from bayplan.model.meta import ObjectPart
 from bayplan.model.pod import Pod
 from bayplan.model.policy import PodDisruptionBudget
 from bayplan.model.storage import PersistentVolume
@@ -111,6 +115,41 @@ def test_round_trip(kind: str) -> None:
     text = msgspec.json.encode(obj)
     assert msgspec.json.decode(text)["kind"] == kind
     assert msgspec.json.decode(text, type=info.struct) == obj
+
+
+def changeable_parts(value: Any) -> Iterator[Any]:
+    """All structs, lists and maps in a value, itself included."""
+    if isinstance(value, ObjectPart):
+        inner = [getattr(value, name) for name in value.__struct_fields__]
+    elif isinstance(value, dict | list):
+        inner = list(value.values() if isinstance(value, dict) else value)
+    else:
+        return
+    yield value
+    for item in inner:
+        yield from changeable_parts(item)
+
+
+@pytest.mark.parametrize("plain", cluster(), ids=lambda plain: f"{plain['kind']} {plain['metadata']['name']}")
+def test_deep_copies_are_equal_and_share_nothing(plain: dict[str, Any]) -> None:
+    obj = msgspec.convert(plain, KINDS[plain["kind"]].struct)
+    copied = deepcopy(obj)
+    assert type(copied) is type(obj)
+    assert copied == obj
+    parts = list(changeable_parts(obj))
+    assert {id(part) for part in parts}.isdisjoint(id(part) for part in changeable_parts(copied))
+    assert len(parts) > 2
+
+
+def test_deep_copies_of_values_that_no_field_should_have() -> None:
+    """Tests build wrong objects, too."""
+    wrong = pod({})
+    held: Any = ({"a"}, [1])
+    wrong.metadata.name = held
+    copied: Any = deepcopy(wrong)
+    assert copied.metadata.name == held
+    copied.metadata.name[1].append(2)
+    assert held == ({"a"}, [1])
 
 
 def test_integers_are_bounded() -> None:
