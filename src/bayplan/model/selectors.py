@@ -147,13 +147,14 @@ def node_requirement_faults(requirement: NodeSelectorRequirement, path: str = ""
 
 
 def compile_node_field(requirement: NodeSelectorRequirement, path: str = "") -> LabelRequirement:
-    """A condition on the node's name, the only field a node can be selected by."""
+    """A condition on a field of the node. Only the name has a value; every other field is empty on every node."""
     faults = node_field_faults(requirement, path)
-    if requirement.operator in (IN, NOT_IN) and requirement.key != NODE_NAME_FIELD:
-        faults = [_invalid(child(path, "key"), requirement.key, "not a valid field selector key")]
     if faults:
         raise _refused(faults)
-    return LabelRequirement(requirement.key, requirement.operator, tuple(requirement.values))
+    if requirement.key == NODE_NAME_FIELD:
+        return LabelRequirement(requirement.key, requirement.operator, tuple(requirement.values))
+    always_holds = (requirement.values[0] == "") == (requirement.operator == IN)
+    return LabelRequirement(NODE_NAME_FIELD, NOT_IN if always_holds else IN)
 
 
 def node_field_faults(requirement: NodeSelectorRequirement, path: str = "") -> list[FieldFault]:

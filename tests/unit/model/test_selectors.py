@@ -241,11 +241,11 @@ def test_invalid_node_requirement(requirement: NodeSelectorRequirement, message:
         pytest.param(node("metadata.name", "Exists"), id="operator"),
         pytest.param(node("metadata.name", "In"), id="no-value"),
         pytest.param(node("metadata.name", "In", "a", "b"), id="two-values"),
-        pytest.param(node("metadata.namespace", "In", "a"), id="other-field"),
+        pytest.param(node("metadata.namespace", "In", "a", "b"), id="other-field-two-values"),
     ],
 )
 def test_invalid_node_field(requirement: NodeSelectorRequirement) -> None:
-    """Fields are only the name, In or NotIn one value."""
+    """Fields are In or NotIn one value."""
     with pytest.raises(SelectorError):
         compile_node_field(requirement)
 
@@ -267,6 +267,19 @@ def test_invalid_node_field(requirement: NodeSelectorRequirement) -> None:
         ),
         pytest.param(
             NodeSelectorTerm(match_fields=[node("metadata.name", "In", "n1")]), {}, "", True, id="nameless-node"
+        ),
+        pytest.param(NodeSelectorTerm(match_fields=[node("spec.x", "In", "n1")]), {}, "n1", False, id="other-field"),
+        pytest.param(
+            NodeSelectorTerm(match_fields=[node("spec.x", "NotIn", "n1")]), {}, "n1", True, id="not-other-field"
+        ),
+        pytest.param(
+            NodeSelectorTerm(match_fields=[node("spec.x", "In", "")]), {}, "n1", True, id="other-field-is-empty"
+        ),
+        pytest.param(
+            NodeSelectorTerm(match_fields=[node("spec.x", "NotIn", "")]), {}, "n1", False, id="other-field-not-empty"
+        ),
+        pytest.param(
+            NodeSelectorTerm(match_fields=[node("spec.x", "In", "n1")]), {}, "", True, id="other-field-nameless-node"
         ),
     ],
 )
