@@ -23,6 +23,7 @@ LABEL_OPERATORS = frozenset({IN, NOT_IN, EXISTS, DOES_NOT_EXIST})
 NODE_OPERATORS = LABEL_OPERATORS | {GT, LT}
 NODE_NAME_FIELD = "metadata.name"
 
+_GO_ESCAPES = dict(zip('"\\\a\b\f\n\r\t\v', (rf"\{letter}" for letter in '"\\abfnrtv'), strict=True))
 _GO_INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
 
 
@@ -289,9 +290,23 @@ def _not_supported(path: str, operator: str, supported: tuple[str, ...]) -> Fiel
 
 def _invalid(at: str, value: str | Iterable[str], message: str) -> FieldFault:
     # An empty list reaches upstream as a nil slice, which it shows as null.
-    shown = value if isinstance(value, str) else list(value) or None
-    return at, f"Invalid value: {json.dumps(shown, ensure_ascii=False, separators=(',', ':'))}: {message}"
+    shown = quoted(value) if isinstance(value, str) else _listed(list(value) or None)
+    return at, f"Invalid value: {shown}: {message}"
+
+
+def _listed(values: list[str] | None) -> str:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
 
 
 def quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    """The text as Go's strconv.Quote writes it."""
+    return f'"{"".join(_escaped(character) for character in text)}"'
+
+
+def _escaped(character: str) -> str:
+    if character in _GO_ESCAPES:
+        return _GO_ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

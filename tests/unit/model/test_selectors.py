@@ -18,6 +18,7 @@ from bayplan.model.selectors import (
     compile_node_requirement,
     compile_node_term,
     parse_go_integer,
+    quoted,
 )
 
 
@@ -131,6 +132,23 @@ def test_invalid_label_selector(requirement: LabelSelectorRequirement, message: 
     with pytest.raises(SelectorError) as caught:
         selecting(requirement)
     assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("a b", '"a b"'),
+        ('a"\\b', r'"a\"\\b"'),
+        ("\n\t\v\a", r'"\n\t\v\a"'),
+        ("\x01\x7f", r'"\x01\x7f"'),
+        ("grün", '"grün"'),
+        ("\u00a0\u2028\ufeff", r'"\u00a0\u2028\ufeff"'),
+        ("\U000e0001", r'"\U000e0001"'),
+    ],
+)
+def test_quoted(text: str, written: str) -> None:
+    """Text stands in messages as Go quotes it."""
+    assert quoted(text) == written
 
 
 def test_signed_bound() -> None:
