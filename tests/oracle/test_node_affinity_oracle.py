@@ -58,6 +58,13 @@ FIELDS = st.builds(
     operator=st.sampled_from(["In", "In", "NotIn"]),
     values=st.lists(st.sampled_from([*NAMES, "elsewhere"]), min_size=1, max_size=1),
 )
+# The API server refuses them; a configuration may have them. No node has a value there.
+OTHER_FIELDS = st.builds(
+    NodeSelectorRequirement,
+    key=st.sampled_from(["metadata.namespace", "name"]),
+    operator=st.sampled_from(["In", "NotIn"]),
+    values=st.lists(st.sampled_from([*NAMES, ""]), min_size=1, max_size=1),
+)
 INVALID_FIELDS = st.builds(
     NodeSelectorRequirement,
     key=st.just("metadata.name"),
@@ -74,8 +81,8 @@ def terms(
     )
 
 
-VALID_TERMS = terms(VALID, FIELDS)
-ANY_TERMS = terms(st.one_of(VALID, VALID, VALID, INVALID), st.one_of(FIELDS, FIELDS, INVALID_FIELDS))
+VALID_TERMS = terms(VALID, st.one_of(FIELDS, FIELDS, OTHER_FIELDS))
+ANY_TERMS = terms(st.one_of(VALID, VALID, VALID, INVALID), st.one_of(FIELDS, FIELDS, OTHER_FIELDS, INVALID_FIELDS))
 PREFERRED = st.lists(st.builds(Preferred, weight=st.integers(0, 100), preference=VALID_TERMS), max_size=2)
 
 
@@ -142,7 +149,11 @@ def term_matches(term: NodeSelectorTerm, target: Node) -> bool:
         return False
     if not all(label_holds(item, target.metadata.labels) for item in term.match_expressions):
         return False
-    return all((target.metadata.name in item.values) == (item.operator == "In") for item in term.match_fields)
+    return all((field_of(target, item.key) in item.values) == (item.operator == "In") for item in term.match_fields)
+
+
+def field_of(target: Node, key: str) -> str:
+    return target.metadata.name if key == "metadata.name" else ""
 
 
 def pod_affinity(incoming: Pod) -> NodeAffinitySpec:
@@ -169,7 +180,8 @@ def expected_names(incoming: Pod) -> set[str] | None:
         return None
     names: set[str] = set()
     for term in required.node_selector_terms:
-        named = [set(item.values) for item in term.match_fields if item.operator == "In"]
+        by_name = [item for item in term.match_fields if item.key == "metadata.name" and item.operator == "In"]
+        named = [set(item.values) for item in by_name]
         if not named:
             return None
         names |= set.intersection(*named)

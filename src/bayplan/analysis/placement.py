@@ -1,8 +1,9 @@
 """Pods placed one after another, without a clock.
 
 Each pod is tried once, in the order given. A placed pod stays. When nothing fits, preemption is tried; its
-victims vanish at once, nominations of lower priority there end, and the pod takes their place. A pod that preemption
-looked for in vain loses the node it was nominated to.
+victims vanish at once, nominations of lower priority there end, and the pod takes their place; it is tried again if
+devices that it needs there were taken back by the same attempt. A pod that preemption looked for in vain loses the node
+it was nominated to.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from bayplan.core.queue.entrance import may_enter
 from bayplan.core.snapshot import View
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import ResourceClaim
-from bayplan.model.structs import Struct
+from bayplan.model.structs import Struct, replace
 from bayplan.worlds.driving import rare_collections
 
 
@@ -141,15 +142,23 @@ class Placer:
         victims = tuple(make_room(cache, info, view, node, choice.victims_on(row)))
         if info.claims is not None:
             self._deallocate(choice.deallocation)
-        self._settle(pod, info, cache.view(), row)
+        try:
+            self._settle(pod, info, cache.view(), row)
+        except CycleError:
+            if choice.deallocation is None or choice.deallocation.write is None:
+                raise
+            # Devices it had there were taken back and cannot be given again. The victims are gone all the same, and the
+            # pod is tried anew, with one claim less to take back.
+            again = self.place(pod)
+            return replace(again, victims=(*victims, *again.victims))
         return PlacedPod(info.key, node, None, ties, victims)
 
     def _settle(self, pod: Pod, info: PodInfo, view: View, node_row: int) -> None:
         """The pod runs on the node from now on, with what it needs there; if it was nominated that is over."""
         cache = self._cache
-        for plugin in self._profiles[info.scheduler_name].reserve:
-            for obj in plugin.reserve(info, view, node_row):
-                cache.objects.put(obj)
+        plugins = self._profiles[info.scheduler_name].reserve
+        for obj in [obj for plugin in plugins for obj in plugin.reserve(info, view, node_row)]:
+            cache.objects.put(obj)
         if info.key in cache.pods.rows_by_key:
             cache.remove_pod(info.key)
         cache.add_pod(pod, view.nodes.names[node_row], info)

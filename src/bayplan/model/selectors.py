@@ -23,6 +23,7 @@ LABEL_OPERATORS = frozenset({IN, NOT_IN, EXISTS, DOES_NOT_EXIST})
 NODE_OPERATORS = LABEL_OPERATORS | {GT, LT}
 NODE_NAME_FIELD = "metadata.name"
 
+_GO_ESCAPES = dict(zip('"\\\a\b\f\n\r\t\v', (rf"\{letter}" for letter in '"\\abfnrtv'), strict=True))
 _GO_INTEGER = re.compile(r"[+-]?[0-9]{1,4000}")
 
 
@@ -147,13 +148,14 @@ def node_requirement_faults(requirement: NodeSelectorRequirement, path: str = ""
 
 
 def compile_node_field(requirement: NodeSelectorRequirement, path: str = "") -> LabelRequirement:
-    """A condition on the node's name, the only field a node can be selected by."""
+    """A condition on a field of the node. Only the name has a value; every other field is empty on every node."""
     faults = node_field_faults(requirement, path)
-    if requirement.operator in (IN, NOT_IN) and requirement.key != NODE_NAME_FIELD:
-        faults = [_invalid(child(path, "key"), requirement.key, "not a valid field selector key")]
     if faults:
         raise _refused(faults)
-    return LabelRequirement(requirement.key, requirement.operator, tuple(requirement.values))
+    if requirement.key == NODE_NAME_FIELD:
+        return LabelRequirement(requirement.key, requirement.operator, tuple(requirement.values))
+    always_holds = (requirement.values[0] == "") == (requirement.operator == IN)
+    return LabelRequirement(NODE_NAME_FIELD, NOT_IN if always_holds else IN)
 
 
 def node_field_faults(requirement: NodeSelectorRequirement, path: str = "") -> list[FieldFault]:
@@ -288,9 +290,23 @@ def _not_supported(path: str, operator: str, supported: tuple[str, ...]) -> Fiel
 
 def _invalid(at: str, value: str | Iterable[str], message: str) -> FieldFault:
     # An empty list reaches upstream as a nil slice, which it shows as null.
-    shown = value if isinstance(value, str) else list(value) or None
-    return at, f"Invalid value: {json.dumps(shown, ensure_ascii=False, separators=(',', ':'))}: {message}"
+    shown = quoted(value) if isinstance(value, str) else _listed(list(value) or None)
+    return at, f"Invalid value: {shown}: {message}"
+
+
+def _listed(values: list[str] | None) -> str:
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
 
 
 def quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+    """The text as Go's strconv.Quote writes it."""
+    return f'"{"".join(_escaped(character) for character in text)}"'
+
+
+def _escaped(character: str) -> str:
+    if character in _GO_ESCAPES:
+        return _GO_ESCAPES[character]
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x80 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -50,6 +50,9 @@ def summary(placement: Placement) -> str:
     unplaced = len(decisions) - len(placed)
     if unplaced:
         text += f"; {counted(unplaced, 'pod')} {'remains' if unplaced == 1 else 'remain'} unplaced"
+    in_vain = sum(len(decision.victims) for decision in decisions if decision.node is None)
+    if in_vain:
+        text += f", and {counted(in_vain, 'pod')} {'was' if in_vain == 1 else 'were'} evicted in vain"
     return f"{text}."
 
 

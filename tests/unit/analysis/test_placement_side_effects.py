@@ -6,7 +6,8 @@ import pytest
 
 from bayplan.analysis.cluster import Cluster
 from bayplan.model.kinds import Object
-from bayplan.model.resource_claims import CLAIM_FINALIZER, ResourceClaim
+from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
+from bayplan.model.resource_claims import CLAIM_FINALIZER, Device, ResourceClaim
 from bayplan.testing.builders import claim, node, pod, storage_class, volume
 from bayplan.testing.devices import asks, claim_of, device, device_class, held, slice_of, with_claims
 
@@ -65,3 +66,34 @@ def test_a_victim_gives_its_devices_back(other_users: list[Object], freed: bool)
     )
     assert [user.name for user in left.status.reserved_for] == [user.metadata.name for user in other_users]
     assert (left.status.allocation is None) == freed
+
+
+def held_on(claim: ResourceClaim, node_name: str, device_name: str) -> ResourceClaim:
+    """The claim with a device that is there for one node only."""
+    here = NodeSelectorRequirement(key="metadata.name", operator="In", values=[node_name])
+    allocation = held(claim, node_name, device_name).status.allocation
+    assert allocation is not None
+    allocation.node_selector = NodeSelector(node_selector_terms=[NodeSelectorTerm(match_fields=[here])])
+    return claim
+
+
+@pytest.mark.parametrize(
+    ("devices_of_n2", "placed_on"),
+    [pytest.param([], None, id="no-other-device"), pytest.param([device("d1")], "n2", id="another-node-has-one")],
+)
+def test_evicting_for_devices_that_are_taken_back(devices_of_n2: list[Device], placed_on: str | None) -> None:
+    """The device the pod had on n1 is no longer offered; no node fits, so the scheduler takes it back and evicts."""
+    objects: list[Object] = [
+        node("n1").capacity(cpu="1", memory="8Gi", pods=110).obj(),
+        node("n2").capacity(cpu="1", memory="8Gi", pods=110).obj(),
+        device_class(),
+        slice_of("n2", *devices_of_n2),
+        held_on(claim_of("mine", asks("r")), "n1", "d0"),
+        pod("victim").cpu("1").node("n1").obj(),
+        with_claims(pod("urgent").cpu("1").priority(10).obj(), "mine"),
+        with_claims(pod("next").obj(), "mine"),
+    ]
+    urgent, following = Cluster(objects).place(["default/urgent", "default/next"]).decisions
+    assert (urgent.node, urgent.victims) == (placed_on, ("default/victim",))
+    assert ("cannot allocate all claims" in urgent.message) == (placed_on is None)
+    assert following.node == placed_on

@@ -18,6 +18,7 @@ from bayplan.model.selectors import (
     compile_node_requirement,
     compile_node_term,
     parse_go_integer,
+    quoted,
 )
 
 
@@ -133,6 +134,23 @@ def test_invalid_label_selector(requirement: LabelSelectorRequirement, message: 
     assert str(caught.value) == message
 
 
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("a b", '"a b"'),
+        ('a"\\b', r'"a\"\\b"'),
+        ("\n\t\v\a", r'"\n\t\v\a"'),
+        ("\x01\x7f", r'"\x01\x7f"'),
+        ("grün", '"grün"'),
+        ("\u00a0\u2028\ufeff", r'"\u00a0\u2028\ufeff"'),
+        ("\U000e0001", r'"\U000e0001"'),
+    ],
+)
+def test_quoted(text: str, written: str) -> None:
+    """Text stands in messages as Go quotes it."""
+    assert quoted(text) == written
+
+
 def test_signed_bound() -> None:
     """A bound must be a label value as well as an integer, so upstream refuses a sign."""
     with pytest.raises(SelectorError, match=r"^values\[0\]\[a\]: Invalid value: \"-1\": a valid label must be"):
@@ -241,11 +259,11 @@ def test_invalid_node_requirement(requirement: NodeSelectorRequirement, message:
         pytest.param(node("metadata.name", "Exists"), id="operator"),
         pytest.param(node("metadata.name", "In"), id="no-value"),
         pytest.param(node("metadata.name", "In", "a", "b"), id="two-values"),
-        pytest.param(node("metadata.namespace", "In", "a"), id="other-field"),
+        pytest.param(node("metadata.namespace", "In", "a", "b"), id="other-field-two-values"),
     ],
 )
 def test_invalid_node_field(requirement: NodeSelectorRequirement) -> None:
-    """Fields are only the name, In or NotIn one value."""
+    """Fields are In or NotIn one value."""
     with pytest.raises(SelectorError):
         compile_node_field(requirement)
 
@@ -267,6 +285,19 @@ def test_invalid_node_field(requirement: NodeSelectorRequirement) -> None:
         ),
         pytest.param(
             NodeSelectorTerm(match_fields=[node("metadata.name", "In", "n1")]), {}, "", True, id="nameless-node"
+        ),
+        pytest.param(NodeSelectorTerm(match_fields=[node("spec.x", "In", "n1")]), {}, "n1", False, id="other-field"),
+        pytest.param(
+            NodeSelectorTerm(match_fields=[node("spec.x", "NotIn", "n1")]), {}, "n1", True, id="not-other-field"
+        ),
+        pytest.param(
+            NodeSelectorTerm(match_fields=[node("spec.x", "In", "")]), {}, "n1", True, id="other-field-is-empty"
+        ),
+        pytest.param(
+            NodeSelectorTerm(match_fields=[node("spec.x", "NotIn", "")]), {}, "n1", False, id="other-field-not-empty"
+        ),
+        pytest.param(
+            NodeSelectorTerm(match_fields=[node("spec.x", "In", "n1")]), {}, "", True, id="other-field-nameless-node"
         ),
     ],
 )

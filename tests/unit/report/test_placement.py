@@ -21,6 +21,10 @@ UNPLACED = PlacedPod("d/c", None, None, message="0/2 nodes are available: 2 Insu
         ((PLACED, PREEMPTOR), "All 2 pods placed on 2 nodes, 1 of them by evicting 2 pods."),
         ((PLACED, UNPLACED), "1 of 2 pods placed on 1 node; 1 pod remains unplaced."),
         ((UNPLACED, UNPLACED), "0 of 2 pods placed; 2 pods remain unplaced."),
+        (
+            (PLACED, PlacedPod("d/e", None, None, victims=("d/x",))),
+            "1 of 2 pods placed on 1 node; 1 pod remains unplaced, and 1 pod was evicted in vain.",
+        ),
     ],
 )
 def test_summary(decisions: tuple[PlacedPod, ...], text: str) -> None:

@@ -188,13 +188,13 @@ class Course:
         for key in self._in_order():
             waiting = self.waiting[key]
             placed = self._placer.place(waiting.pod)
+            victims = [self.pods[victim] for victim in placed.victims]
+            departures += [self._leave(victim, Cause.PREEMPTED, key) for victim in victims]
+            lost += victims
             if placed.node is None:
                 waiting.message = placed.message
                 self._forget_nomination(waiting)
                 continue
-            victims = [self.pods[victim] for victim in placed.victims]
-            departures += [self._leave(victim, Cause.PREEMPTED, key) for victim in victims]
-            lost += victims
             del self.waiting[key]
             self._arrive(waiting.pod, placed.node, placed.victims)
         self.departures += departures

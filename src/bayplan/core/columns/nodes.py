@@ -103,6 +103,12 @@ class NodeTable(Table):
         named[[self.rows_by_name[name] for name in names if name in self.rows_by_name]] = True
         return named
 
+    def naming(self, resource: str) -> BoolArray:
+        """(nodes,) the nodes that say how much of the resource they have, be it nothing."""
+        sizes = self._sizes.values
+        naming = np.fromiter((resource in dict(amounts) for amounts, _ in sizes), np.bool_, len(sizes))
+        return naming[self.size_ids]
+
     def add_node(self, node: Node) -> int:
         """Add a node, or replace the object of one that is known."""
         row = self.row_for(node.metadata.name)

@@ -111,9 +111,10 @@ def compile_affinity(affinity: Affinity | None, namespace: str) -> AffinityTerms
 def _compile(term: PodAffinityTerm, namespace: str) -> AffinityTerm:
     # A term that names no namespace in any way means the namespace of the pod that carries it.
     own_only = not term.namespaces and term.namespace_selector is None
+    selector = compile_label_selector(term.label_selector)  # of two selectors that do not parse this one is reported
     return AffinityTerm(
         topology_key=term.topology_key,
         namespaces=frozenset((namespace,)) if own_only else frozenset(term.namespaces),
         namespace_selector=compile_label_selector(term.namespace_selector),
-        selector=compile_label_selector(term.label_selector),
+        selector=selector,
     )

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from tests.changing import course_of, owned
 
-from bayplan.analysis.answers.course import Arrival, Cause
+from bayplan import Cluster
+from bayplan.analysis.answers.asking import Asking
+from bayplan.analysis.answers.course import Arrival, Cause, Course
 from bayplan.model.conditions import is_ready
+from bayplan.model.kinds import Object
+from bayplan.model.pod import NodeSelector, NodeSelectorRequirement, NodeSelectorTerm
 from bayplan.testing import builders as make
+from bayplan.testing.devices import asks, claim_of, device_class, held, with_claims
 
 ONE, TWO = make.node("a").capacity(cpu="2"), make.node("b").capacity(cpu="2")
 
@@ -49,6 +54,29 @@ def test_pods_that_waited_in_vain_are_tried_again_once_somebody_has_left() -> No
     )
     course.settle()
     assert [arrival.pod for arrival in course.arrivals] == ["default/high", "default/polite"]
+
+
+def test_a_pod_is_evicted_in_vain_for_devices_that_cannot_be_given_again() -> None:
+    """The claim's device is no longer offered: it is taken back, and the victim of the same attempt is gone."""
+    here = NodeSelectorRequirement(key="metadata.name", operator="In", values=["a"])
+    claim = held(claim_of("mine", asks("r")), "a", "d0")
+    assert claim.status.allocation is not None
+    selector = NodeSelector(node_selector_terms=[NodeSelectorTerm(match_fields=[here])])
+    claim.status.allocation.node_selector = selector
+    low, high = owned("low").cpu("2").running("a"), make.pod("high").cpu("2").priority(1)
+    objects: list[Object] = [
+        ONE.obj(),
+        TWO.obj(),
+        device_class(),
+        claim,
+        low.obj(),
+        with_claims(high.obj(), "mine"),
+    ]
+    course = Course(Asking.about(Cluster(objects)))
+    course.settle()
+    assert [(each.pod, each.by) for each in course.departures] == [("default/low", "default/high")]
+    assert [arrival.pod for arrival in course.arrivals] == ["default/low"]
+    assert "2 cannot allocate all claims" in course.message("default/high")
 
 
 def test_budgets_are_counted_between_rounds() -> None:

@@ -673,6 +673,20 @@ def test_a_node_that_has_the_resource_needs_no_devices() -> None:
     assert words(verdicts(DynamicResources(), extended(own=True), asking)) == {"n1": "", "n2": CANNOT}
 
 
+def test_a_resource_without_a_class_must_be_named_by_the_node() -> None:
+    """How much of it the node has is NodeResourcesFit's business, which may have been told to ignore it."""
+    other = "example.com/other"
+    nodes = [node("lacks"), node("none").capacity({other: 0}), node("some").capacity({other: 1})]
+    slices = [slice_of(name, device("d0")) for name in ("lacks", "none", "some")]
+    asking = pod("p").request({GPU: 1, other: 1}).obj()
+    cache = cache_of(*(each.obj() for each in nodes), device_class(extended=GPU), *slices)
+    assert words(verdicts(DynamicResources(), cache, asking)) == {
+        "lacks": "cannot fit resource",
+        "none": "",
+        "some": "",
+    }
+
+
 def test_the_claim_for_extended_resources_is_made_for_the_pod() -> None:
     cache = extended()
     asking = pod("p").request({GPU: 2}).obj()

@@ -17,6 +17,7 @@ from bayplan.core.plugins.inter_pod_affinity import InterPodAffinity
 from bayplan.core.plugins.inter_pod_affinity.scoring import normal_scores
 from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object
+from bayplan.model.meta import LabelSelector
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import namespace, node, pod
@@ -222,6 +223,13 @@ class TestPreFilter:
                 pod("p").pod_anti_affinity(ZONE, {"app": LONG}).pod_affinity(ZONE, {"app": LONG}, weight=1),
                 f"parsing pod: [requiredAntiAffinityTerms: {TOO_LONG}, preferredAffinityTerms: {TOO_LONG}]",
                 id="two-kinds",
+            ),
+            pytest.param(
+                pod("p").pod_affinity(
+                    ZONE, {"app": LONG}, namespace_selector=LabelSelector(match_labels={"team": "not one"})
+                ),
+                f"parsing pod: requiredAffinityTerms: {TOO_LONG}",
+                id="both-selectors-of-a-term",
             ),
         ],
     )

@@ -73,10 +73,10 @@ class Settling:
             outcome = placer.place(pod)
             if outcome.node is None:
                 result.stranded.append((pod, outcome.message))
-                continue
-            result.touched[outcome.node] = None
-            result.placed.add(outcome.pod)
-            here[outcome.pod] = replace(pod, spec=replace(pod.spec, node_name=outcome.node))
+            else:
+                result.touched[outcome.node] = None
+                result.placed.add(outcome.pod)
+                here[outcome.pod] = replace(pod, spec=replace(pod.spec, node_name=outcome.node))
             for key in outcome.victims:
                 evict(pod, here.pop(key) if key in here else self._audited.cluster.pods[key])
         return result

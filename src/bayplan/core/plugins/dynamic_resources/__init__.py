@@ -90,7 +90,7 @@ class DeviceState:
     claims: list[ResourceClaim]  # those the pod names
     extended: ResourceClaim | None = None  # the one the scheduler has written, or would write
     groups: list[Group] = field(default_factory=list)  # empty when no claim needs devices
-    misfits: BoolArray | None = None  # (nodes,) nodes that lack an extended resource for which no class stands
+    misfits: BoolArray | None = None  # (nodes,) nodes that do not know an extended resource without a class
     unavailable: IntArray | None = None  # (nodes,) a bit for each claim whose devices cannot be used there
 
     @property
@@ -333,12 +333,13 @@ def _add_groups(
         if claims:
             state.groups.append(Group(kind_of.reshape(-1) == kind, plan_of(claims)))
     unbacked = [
-        nodes.resources.find(name)
+        name
         for name, amount in pod.shape.requests.asked.items()
         if amount and may_be_backed(name) and name not in resources
     ]
     if unbacked:
-        state.misfits = (nodes.allocatable[:, unbacked] == 0).any(axis=1)
+        # A node that names the resource passes, even with nothing of it: NodeResourcesFit judges amounts.
+        state.misfits = ~np.logical_and.reduce([nodes.naming(name) for name in unbacked])
 
 
 def _worth_of_allocated(claims: list[ResourceClaim]) -> int:
