@@ -1,8 +1,8 @@
-"""Everything that a plugin of your own needs, under one name; docs/guide/plugins.md has a table of it.
+"""Everything that your own plugin needs, in one module; docs/guide/plugins.md lists it.
 
-Gives the contract of each extension point, statuses, cluster events, what plugins look at (`View`, `PodInfo`), array
-types, and `PerNodePlugin` for those who do not want to think in arrays. Nothing is defined here, and nothing in the
-product imports this module: it keeps the names in place for others while the modules behind them move.
+Exports the contract of each extension point, statuses, cluster events, what plugins see (`View`, `PodInfo`), array
+types, and `PerNodePlugin` for plugins written for one node at a time. Nothing is defined here, and nothing in the
+product imports this module: it keeps the names stable while the modules behind them move.
 """
 
 from bayplan.core.actions import Action, Emit

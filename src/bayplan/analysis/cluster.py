@@ -73,7 +73,7 @@ class Cluster(ClusterObjects):
 
         The pod may be the next one of a workload (`deployment/web`); a running pod is treated as if it were pending.
         With `foreign_victims="never"`, pods of schedulers that the configuration does not have are not preempted.
-        Extenders of the configuration are asked only with `call_extenders`.
+        Extenders of the configuration are called only with `call_extenders`.
         """
         wanted = self.wanted(pod, namespace)
         configuration = load_configuration(config, feature_gates)
@@ -104,7 +104,7 @@ class Cluster(ClusterObjects):
 
         Pods that PreEnqueue holds back get no node, unless `gated` says to place them as if it did not. With
         `foreign_victims="never"`, pods of schedulers that the configuration does not have are not evicted. Extenders
-        of the configuration are asked only with `call_extenders`; none is asked to bind.
+        of the configuration are called only with `call_extenders`, and never to bind.
         """
         keys = self.queue(config, gated=gated, feature_gates=feature_gates).keys if pods is None else pods
         configuration = load_configuration(config, feature_gates)
@@ -154,9 +154,9 @@ class Cluster(ClusterObjects):
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
     ) -> WhatIf:
-        """What is different if this is done: which pods get a node, are evicted by whom, or stay pending?
+        """What does this change do: which pods get a node, are evicted and by what, or stay pending?
 
-        `apply` takes files, directories and objects as plain dicts; `delete` KIND/NAME; `drain` names of nodes;
+        `apply` takes files, directories and objects as plain dicts; `delete` KIND/NAME; `drain` node names;
         `add_nodes` `NODE=N`, `FILE=N` or `8cpu,32Gi=N`. Raises InvalidObject.
         """
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
@@ -176,7 +176,7 @@ class Cluster(ClusterObjects):
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
     ) -> Draining:
-        """Would everything on these nodes fit elsewhere, and may it leave?
+        """Would all pods on these nodes fit elsewhere, and may they be evicted?
 
         `selector` adds all nodes with these labels (`pool=a`). With `rolling`, each node is back before the next one
         is drained. Raises InvalidObject.
@@ -204,11 +204,11 @@ class Cluster(ClusterObjects):
 
         Args:
             pods: objects, files with one pod or workload each, or requests such as `cpu=500m,memory=1Gi`; texts may
-                end in `=N`, the share of these pods among several.
+                end in `=N`, the number of these pods in each set.
             workloads: of this cluster, as for `explain`; also with `=N`.
-            replicas: how many are wanted; if they do not fit, the answer says how many nodes of which kind it takes.
-            nodes: the kinds of nodes to add (`8cpu,32Gi`, or a file with nodes); none: those of the cluster.
-            evicting: count once more with pods of lower priority evicted.
+            replicas: how many are wanted; if they do not fit, the answer has the number of nodes of each kind it takes.
+            nodes: the kinds of nodes to add (`8cpu,32Gi`, or a file with nodes); none: those in the cluster.
+            evicting: count once more, with pods of lower priority evicted.
         """
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.capacity import capacity  # noqa: PLC0415
@@ -224,7 +224,7 @@ class Cluster(ClusterObjects):
         feature_gates: GateSettings = None,
         foreign_victims: str | None = None,
     ) -> Audit:
-        """What is wrong before it hurts; `ignored` are names of rules to leave out. What happens if a node fails is
+        """Problems found before they hurt; `ignored` are names of rules to skip. What happens if a node fails is
         tried for every node.
         """
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
@@ -257,8 +257,8 @@ class Cluster(ClusterObjects):
     ) -> Exposure:
         """What could evict this running pod, or the pods of this workload?
 
-        `against` takes files, directories and objects as plain dicts: would the pods and workloads in them do it? Each
-        is decided alone. Raises InvalidObject.
+        `against` takes files, directories and objects as plain dicts: would the pods and workloads in them evict it?
+        Each is decided on its own. Raises InvalidObject.
         """
         from bayplan.analysis.answers.asking import Asking  # noqa: PLC0415
         from bayplan.analysis.answers.changes import read_given  # noqa: PLC0415

@@ -1,7 +1,7 @@
-"""The straight line of one attempt: filter, score, choose; and when nothing fits, preempt.
+"""The straight path of one attempt: filter, score, select; and if nothing fits, preempt.
 
-Pure: it looks at a view and says what it would do. Nothing is assumed, bound or evicted here. An attempt that ends in
-an error is an answer, too: it holds what was known by then.
+Pure: it takes a view and returns what it would do. Nothing is assumed, bound or evicted here. An attempt that ends in
+an error is an answer, too: it contains what was known up to that point.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from bayplan.core.snapshot import View
 
 @dataclass(slots=True)
 class Attempt:
-    """What one attempt to place a pod found. What came after an error is missing."""
+    """The result of one attempt to place a pod. After an error, the results of later steps are missing."""
 
     pod: PodInfo
-    pre: PreFilterResult | None = None  # None when there are no nodes at all
+    pre: PreFilterResult | None = None  # None if there are no nodes at all
     filtered: Filtered | None = None
     scored: Scored | None = None
-    post_filter: PostFilterResult | None = None  # None when something fits
-    message: str = ""  # why nothing fits, "" when something does
-    next_start: int = 0  # where the next search begins, for a profile that does not look at every node
+    post_filter: PostFilterResult | None = None  # None if a node fits
+    message: str = ""  # why no node fits, "" if one does
+    next_start: int = 0  # where the next search starts, for a profile that does not evaluate every node
     error: CycleError | None = None  # what ended the attempt
 
 
 def attempt(profile: Profile, pod: PodInfo, view: View, start: int = 0) -> Attempt:
-    """One attempt; `start` matters only to a profile that does not look at every node."""
+    """One attempt; `start` matters only for a profile that does not evaluate every node."""
     found = Attempt(pod, next_start=start)
     try:
         _go_through(found, profile, view)
@@ -66,7 +66,7 @@ def _go_through(found: Attempt, profile: Profile, view: View) -> None:
 
 
 def _score(profile: Profile, pod: PodInfo, view: View, rows: RowArray) -> Scored:
-    """A lone feasible node is taken without asking for scores, so there an error of theirs means nothing."""
+    """A single feasible node is taken without scoring, so an error in scoring does not matter then."""
     try:
         return score_nodes(profile, pod, view, rows)
     except CycleError:

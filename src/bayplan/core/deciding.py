@@ -1,8 +1,8 @@
 """Decisions at speed: the same answers as `cycle.attempt`, reusing what is known of pods of the same shape.
 
-A `Decider` keeps a standing for each shape it has seen lately. Plugins that read the whole cluster are asked anew for
-each pod, on the nodes that the local filters leave. Whatever does not fit this pattern (a PreFilter that rejects
-or narrows, a pod that fits nowhere where such plugins foresee nothing) goes through the straight line of `cycle`.
+A `Decider` keeps a standing for each shape it has seen recently. Plugins that read the whole cluster run again for
+each pod, on the nodes that pass the local filters. Anything that does not fit this pattern (a PreFilter that rejects
+or narrows, a pod that fits nowhere while such plugins foresee nothing) takes the straight path of `cycle`.
 """
 
 from __future__ import annotations

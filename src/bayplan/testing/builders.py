@@ -1,10 +1,10 @@
 """Kubernetes objects in one line each: `pod("a").cpu("500m").labels(app="x").node("n1").priority(10).obj()`.
 
-A builder starts from what an API server would have stored (uid, creation time, defaults, priority 0), so that
-its object can go straight into the core. `manifest()` takes those away again, as in a file nobody has applied
-yet. Each method changes the builder and returns it; `obj()` hands out an independent struct, so that a
-builder may serve as a pattern. Selectors are maps of labels or text as for `kubectl -l`, see `selector`.
-Nothing is validated: tests need wrong objects too.
+A builder starts from what an API server would have stored (uid, creation time, defaults, priority 0), so that its
+object can go straight into the core. `manifest()` removes those again, as in a file that has not been applied yet.
+Each method changes the builder and returns it; `obj()` returns an independent struct, so a builder can serve as a
+pattern. Selectors are maps of labels or text as for `kubectl -l`, see `selector`. Nothing is validated: tests need
+invalid objects too.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class NodeBuilder(Builder[Node]):
         self.labels({"kubernetes.io/hostname": name}).capacity(cpu="4", memory="32Gi", pods=110)
 
     def capacity(self, given: Mapping[str, RawQuantity] | None = None, /, **quantities: RawQuantity) -> Self:
-        """Capacity, and as much allocatable."""
+        """Capacity, and allocatable to match."""
         status = self._object.status
         status.capacity.update({**(given or {}), **quantities})
         status.allocatable.update({**(given or {}), **quantities})
@@ -170,7 +170,7 @@ class WorkloadBuilder(Builder[ReplicatedT]):
 
 
 class ClaimBuilder(Builder[PersistentVolumeClaim]):
-    """A PersistentVolumeClaim: 1Gi, ReadWriteOnce, no class named."""
+    """A PersistentVolumeClaim: 1Gi, ReadWriteOnce, without a class."""
 
     def __init__(self, name: str, namespace: str = "default") -> None:
         super().__init__(PersistentVolumeClaim(), name, namespace)

@@ -1,8 +1,8 @@
-"""Holds a plugin to its contract, on clusters drawn from seeds.
+"""Checks a plugin against its contract, on clusters generated from seeds.
 
-Takes a plugin, or better its class or a function that makes one; gives nothing, or raises AssertionError with the
-plugin, the rule, the seed and what was found. A rule may be waived by name, for a plugin that breaks it knowingly.
-A plugin that never did anything is not checked but reported: give it scenes with something it reacts to.
+Takes a plugin or, preferably, its class or a factory; returns nothing, or raises AssertionError with the plugin, the
+rule, the seed and the problem. A rule can be waived by name, for a plugin that breaks it on purpose. A plugin that
+never did anything is reported instead of passing: give it scenes with something it reacts to.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def check_plugin(
     """Try every rule on the scene of every seed.
 
     Args:
-        plugin_or_factory: A plugin, its class, or a function without arguments that makes one.
-        seeds: Each gives one scene.
-        scenes: Makes the scene of a seed; see `small_scene`, which takes patterns of your own.
+        plugin_or_factory: A plugin, its class, or a function without arguments that creates one.
+        seeds: One scene is generated for each.
+        scenes: Generates the scene for a seed; see `small_scene`, which takes your own patterns.
         waived: Names of rules that need not hold; see `RULES`.
     """
     unknown = sorted(set(waived) - set(RULES))
@@ -108,7 +108,7 @@ def check_plugin(
 
 
 def instances_of(plugin_or_factory: Any) -> tuple[Any, Callable[[], Any]]:
-    """The plugin, and a way to get another that was never asked anything."""
+    """The plugin, and a function that returns an unused one."""
     if isinstance(plugin_or_factory, type) or (callable(plugin_or_factory) and not hasattr(plugin_or_factory, "name")):
         return plugin_or_factory(), plugin_or_factory
     untouched = deepcopy(plugin_or_factory)

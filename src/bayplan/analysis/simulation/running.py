@@ -201,7 +201,7 @@ class Simulation:
         except _EndlessLoop:
             partial = True
             at = (self.world.now - self.started_at) / 1e9
-            self.notes.append(Note(at, "run", "ended here, because it went in circles: see the loops"))
+            self.notes.append(Note(at, "run", "ended here because of an endless loop; see the loops"))
         finally:
             for extender in self._extenders:
                 extender.close()

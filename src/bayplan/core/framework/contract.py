@@ -1,17 +1,17 @@
-"""What a plugin may implement. Array-shaped: one call answers for all nodes asked about.
+"""What a plugin can implement. Everything is array-shaped: one call answers for all given nodes.
 
 A plugin is any object with a `name` and some of the methods below; the protocols it satisfies are the extension
-points it takes part in. Constructors store arguments only. Plugins keep nothing between calls: what lasts one
-attempt is the *state* that `pre_filter` or `pre_score` returns and the later calls get back. A filter or score
+points it takes part in. Constructors only store arguments. Plugins keep nothing between calls: what lasts for one
+attempt is the *state* that `pre_filter` or `pre_score` returns, which is passed to the later calls. A filter or score
 plugin without the preparing step gets the `PodInfo` itself as its state.
 
-Failure codes are int64, 0 for "passes"; what a code means is the plugin's own affair, told by `explain_failure`
-when somebody wants words. So filtering thousands of nodes builds no strings.
+Failure codes are int64; 0 means "passes". The meaning of other codes is private to the plugin; `explain_failure` turns
+them into text on demand. So filtering thousands of nodes builds no strings.
 
-What-if: preemption asks "what if these pods were gone from that node" for many nodes at once, and filtering asks
-"what if the nominated pods were there". Each node then stands in *its own* world, in which only its own pods have
-moved. `view.usage` already holds such worlds for resources. A plugin whose state holds anything else that depends on
-pods implements `fork` and `shift`, and its `filter` must use the shifted values for the node it judges.
+What-if: preemption asks "what if these pods were gone from that node?" for many nodes at once, and filtering asks
+"what if the nominated pods were there?" Each node then has *its own* world, in which only its own pods have moved.
+`view.usage` already reflects such worlds for resources. A plugin whose state contains anything else that depends on
+pods implements `fork` and `shift`, and its `filter` must use the shifted values of the node it evaluates.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ MAX_NODE_SCORE = 100
 
 
 class Reads(Flag):
-    """What a plugin's answer for a node depends on, beyond the pod; decides what may be reused.
+    """What a plugin's answer for a node depends on besides the pod; determines what can be reused.
 
-    A plugin that does not read the CLUSTER promises three things. Its state, and whether it skips, depend on the pod's
-    shape (not on its name or priority) and the node objects alone. An answer for a node changes only when a node object
-    changes or that node's own pods do. And what `normalize` makes of a score depends on that score and on the lowest
-    and highest one, nothing else.
+    A plugin that does not read the CLUSTER makes three promises. Its state, and whether it skips, depend only on the
+    pod's shape (not on its name or priority) and on node objects. An answer for a node changes only when a node object
+    or that node's own pods change. And the result of `normalize` for a score depends only on that score and on the
+    lowest and the highest one.
     """
 
     NODE = auto()  # node objects
@@ -48,25 +48,25 @@ class Reads(Flag):
 
 
 class PodParts(Flag):
-    """What of a pod a plugin looks at; decides which pods may share its answers.
+    """Which parts of a pod a plugin depends on; determines which pods can share its answers.
 
-    Declared as `pod_parts`, for all that the plugin does. One that declares nothing may look at everything in a shape.
+    Declared as `pod_parts`, for everything the plugin does. Without it, a plugin may depend on everything in a shape.
     """
 
     CONSTRAINTS = auto()  # node selector, node affinity, tolerations, containers' images and ports, host network
-    REQUESTS = auto()  # resources that the pod asks for
+    REQUESTS = auto()  # resources that the pod requests
 
 
 class OtherNodes(Flag):
-    """What of other node objects a plugin looks at when it answers for a node; decides whose answers outlast a change.
+    """What a plugin's answer for a node uses of other node objects; determines which answers survive a change.
 
-    Declared as `other_nodes`, for all that a plugin does which does not read the CLUSTER. Its state must then be
-    independent of the node objects, but for which resources there are, and so must be what its failure codes mean. One
-    that declares nothing may look at every node.
+    Declared as `other_nodes`, for everything a plugin does that does not read the CLUSTER. Its state must then be
+    independent of the node objects, except for which resources exist, and so must the meaning of its failure codes.
+    Without it, a plugin may depend on every node.
     """
 
     NOTHING = 0
-    IMAGES = auto()  # how many nodes there are, and how many of them hold an image
+    IMAGES = auto()  # how many nodes there are, and how many of them have an image
 
 
 class Skip:
@@ -78,7 +78,7 @@ SKIP = Skip()
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The plugin goes on with `state`. `nodes`, if given, are the only node names worth looking at."""
+    """The plugin continues with `state`. `nodes`, if given, are the only nodes to evaluate, by name."""
 
     state: State
     nodes: Collection[str] | None = None
@@ -105,12 +105,12 @@ class PreFilterPlugin(Protocol):
 
 @runtime_checkable
 class SelectivePlugin(Protocol):
-    """A plugin that can tell from the pod alone that it will always skip it."""
+    """A plugin that knows from the pod alone that it will always skip it."""
 
     name: ClassVar[str]
 
     def concerns(self, pod: PodInfo) -> bool:
-        """False: whatever the cluster looks like, PreFilter skips pods of this shape."""
+        """False: regardless of the cluster, PreFilter skips pods of this shape."""
 
 
 @runtime_checkable
@@ -122,32 +122,32 @@ class FilterPlugin(Protocol):
         """(rows,) failure codes, 0 where the node passes."""
 
     def explain_failure(self, state: State, view: View, code: int) -> Status:
-        """What a failure code of `filter` says in words. The status needs no plugin name."""
+        """A failure code of `filter` as a status with reasons. The status needs no plugin name."""
 
 
 @runtime_checkable
 class SureFilter(Protocol):
-    """A filter plugin that may know, without a look at each node, that no node fails."""
+    """A filter plugin that may know, without checking each node, that no node fails."""
 
     name: ClassVar[str]
 
     def passes_everywhere(self, state: State, view: View) -> bool:
-        """True: `filter` gives 0 for every node. It may be so without being known."""
+        """True: `filter` returns 0 for every node. False if that is not so, or not known."""
 
 
 @runtime_checkable
 class UnpreparedPlugin(Protocol):
-    """A filter plugin that can do without its PreFilter, which a profile may leave out."""
+    """A filter plugin that works without its PreFilter, which a profile may leave out."""
 
     name: ClassVar[str]
 
     def unprepared(self, pod: PodInfo, view: View) -> State | Skip:
-        """The state for `filter` then."""
+        """The state for `filter` in that case."""
 
 
 @runtime_checkable
 class WhatIfPlugin(Protocol):
-    """A filter plugin whose state follows pods that come or go in a what-if view (upstream's AddPod, RemovePod)."""
+    """A filter plugin whose state follows pods added or removed in a what-if view (upstream's AddPod, RemovePod)."""
 
     name: ClassVar[str]
 
@@ -155,34 +155,34 @@ class WhatIfPlugin(Protocol):
         """A state that can be shifted without changing the given one (which may itself have been shifted)."""
 
     def shift(self, state: State, view: View, pod_rows: RowArray, node_rows: RowArray, sign: int) -> None:
-        """Pod `pod_rows[i]` comes to (+1) or leaves (-1) node `node_rows[i]`, in that node's world alone.
+        """Pod `pod_rows[i]` is added to (+1) or removed from (-1) node `node_rows[i]`, in that node's world only.
 
-        `node_rows` may hold a node several times. Order within one call has no meaning.
+        `node_rows` may contain a node several times. The order within one call has no meaning.
         """
 
 
-#: What `foresee` says of a node whose answer depends on which of its pods leave.
+#: Returned by `foresee` for a node whose answer depends on which of its pods leave.
 UNFORESEEN = -(1 << 63)
-#: The same where no pod of any other node makes a difference.
+#: The same if no pod on any other node makes a difference.
 OWN_PODS_DECIDE = UNFORESEEN + 1
 
 
 @runtime_checkable
 class ForesightPlugin(Protocol):
-    """A filter plugin that reads the CLUSTER, yet knows of most nodes that its answer stays, whichever pods leave them.
+    """A filter plugin that reads the CLUSTER, but can predict its answer for most nodes, whichever pods leave them.
 
-    Preemption tries a node again only if its own pods have changed, or if the plugin cannot foresee its answer and says
-    that pods elsewhere may change it. The plugin promises that its state depends on the pod's shape (not on its name or
-    priority) and on the cluster alone.
+    Preemption tries a node again only if its own pods have changed, or if the plugin cannot predict its answer and
+    pods elsewhere may change it. The plugin promises that its state depends only on the pod's shape (not on its name or
+    priority) and on the cluster.
     """
 
     name: ClassVar[str]
 
     def foresee(self, state: State, view: View, priority: int) -> IntArray:
-        """(nodes,) what `filter` says in every world in which pods of a lower priority have left the node, or none.
+        """(nodes,) the result of `filter` in every world in which any pods of a lower priority, or none, have left.
 
-        Where that differs, or is not known: OWN_PODS_DECIDE if it changes only with the pods on that node, or that come
-        to it in a fork, as long as all objects but pods stay; else UNFORESEEN. The given state may be a fork.
+        Where that differs, or is not known: OWN_PODS_DECIDE if it changes only with the pods on that node, or added to
+        it in a fork, as long as no object other than pods changes; else UNFORESEEN. The given state may be a fork.
         """
 
 
@@ -196,7 +196,7 @@ class PreScorePlugin(Protocol):
 
 @runtime_checkable
 class ScorePlugin(Protocol):
-    """With `stays_in_range` set its scores are 0 to 100 by their very arithmetic, and nobody looks whether they are."""
+    """With `stays_in_range` set, its scores are 0 to 100 by construction, and the range is not checked."""
 
     name: ClassVar[str]
     score_reads: ClassVar[Reads]
@@ -206,36 +206,36 @@ class ScorePlugin(Protocol):
 
 
 class NodeGroups(Protocol):
-    """Feasible nodes in groups that have one final score each, for identical pods that come one after another."""
+    """Feasible nodes in groups that have one final score each, for identical pods that arrive one after another."""
 
     groups: RowArray  # (nodes,) the group of each
 
     def follow(self, view: View, feasible_rows: RowArray) -> bool:
-        """Bring every node into its group; False when that takes new groups, as it does for another array of rows."""
+        """Move every node to its group; False if that takes new groups, as it does for a different array of rows."""
 
     def scores(self) -> IntArray:
-        """(groups,) normalised scores, 0 for groups without a feasible node. The caller may change them."""
+        """(groups,) normalized scores, 0 for groups without a feasible node. The caller may change them."""
 
 
 @runtime_checkable
 class GroupingScorePlugin(Protocol):
-    """A score plugin that reads the CLUSTER, yet can score nodes by groups instead of one by one."""
+    """A score plugin that reads the CLUSTER, but can score nodes by groups instead of one by one."""
 
     name: ClassVar[str]
 
     def group_nodes(self, pod: PodInfo, view: View, feasible_rows: RowArray) -> NodeGroups | None:
-        """For pods of this shape; None where it skips the pod, or there is nothing to gain by it."""
+        """For pods of this shape; None if it skips the pod, or if groups would not help."""
 
 
 class SelectiveScorePlugin:
-    """Base of a score plugin that can tell beforehand, without looking at nodes, that it has nothing to say."""
+    """Base of a score plugin that knows beforehand, without evaluating nodes, that its scores make no difference."""
 
     def tells_nodes_apart(self, pod: PodInfo) -> bool:  # noqa: ARG002
-        """False: whatever the cluster looks like, pods of this shape get 0 on every node."""
+        """False: regardless of the cluster, pods of this shape get 0 on every node."""
         return True
 
     def speaks(self, pod: PodInfo, view: View) -> bool:  # noqa: ARG002
-        """False: as the cluster is now, the plugin skips the pod, or gives every node 0, whichever are feasible."""
+        """False: in the current cluster, the plugin skips the pod or scores every node 0, whichever are feasible."""
         return True
 
 
@@ -244,7 +244,7 @@ class NormalizePlugin(Protocol):
     name: ClassVar[str]
 
     def normalize(self, state: State, scores: IntArray, rows: RowArray) -> IntArray:
-        """(rows,) scores brought into 0..100; `rows` are all feasible nodes."""
+        """(rows,) scores scaled to 0..100; `rows` are all feasible nodes."""
 
 
 @runtime_checkable
@@ -252,15 +252,15 @@ class ReservePlugin(Protocol):
     name: ClassVar[str]
 
     def reserve(self, pod: PodInfo, view: View, node_row: int) -> Sequence[Object]:
-        """Objects as they are to be once the pod goes to the node; held back from everybody else from now on.
+        """Objects as they will be once the pod is on the node; reserved for it from now on.
 
-        There is nothing to take back: the core undoes it when the pod does not get there.
+        There is no unreserve: the core undoes it if the pod does not get bound.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The pod has to wait for somebody's word, at most this long."""
+    """The pod has to wait for permission, at most this long."""
 
     timeout_ns: int
 
@@ -278,7 +278,7 @@ class PreBindPlugin(Protocol):
     name: ClassVar[str]
 
     def pre_bind(self, pod: PodInfo, view: View, node_row: int) -> Status:
-        """The last word before the pod is bound: its volumes are, and nobody makes it wait any more."""
+        """The last check before the pod is bound: its volumes are bound, and no Permit plugin holds it back."""
 
 
 @runtime_checkable
@@ -286,17 +286,17 @@ class PostBindPlugin(Protocol):
     name: ClassVar[str]
 
     def post_bind(self, pod: PodInfo, node_name: str) -> Sequence[Action]:
-        """What else is to be done in the world now that the pod is bound."""
+        """Further actions to perform now that the pod is bound."""
 
 
 @runtime_checkable
 class OneRowFilter(Protocol):
-    """A filter plugin that can judge a single node with plain numbers: between two decisions one node changes."""
+    """A filter plugin that can evaluate a single node with plain numbers: between two decisions, one node changes."""
 
     name: ClassVar[str]
 
     def filter_one(self, state: State, view: View, row: int) -> int:
-        """The failure code that `filter` gives for this row."""
+        """The failure code that `filter` returns for this row."""
 
 
 @runtime_checkable
@@ -306,17 +306,17 @@ class OneRowScore(Protocol):
     name: ClassVar[str]
 
     def score_one(self, state: State, view: View, row: int) -> int:
-        """The raw score that `score` gives for this row."""
+        """The raw score that `score` returns for this row."""
 
 
 @runtime_checkable
 class AmountsPlugin(Protocol):
-    """A plugin to which nodes with the same amounts are the same node: what they have and what is requested there."""
+    """A plugin that treats nodes with the same amounts (allocatable and requested) as the same node."""
 
     name: ClassVar[str]
 
     def sees_amounts_alone(self, state: State) -> bool:
-        """True: for this state of its filter, or of its scores, it looks at nothing else of a node."""
+        """True: with this filter or score state, it depends on nothing else of a node."""
 
 
 @runtime_checkable
@@ -336,7 +336,7 @@ class BindPlugin(Protocol):
 
 
 def default_normalize(scores: IntArray, *, reverse: bool) -> IntArray:
-    """Scale to 0..100 by the maximum; `reverse` makes the smallest the best. Scores are not negative."""
+    """Scale to 0..100 by the maximum; with `reverse`, the smallest becomes the best. Scores must not be negative."""
     highest = int(scores.max(initial=0))
     if highest == 0:
         return scores * 0 + MAX_NODE_SCORE if reverse else scores

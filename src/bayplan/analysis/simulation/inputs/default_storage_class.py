@@ -26,8 +26,8 @@ from bayplan.model.workloads import CronJob, StatefulSet
 CLASS_NAME: Final = "standard"
 PROVISIONER: Final = "bayplan/any"
 EXPLANATION: Final = (
-    f"the input has no default StorageClass, so there is one called {CLASS_NAME} for claims that name none: a volume "
-    "is made where the pod goes. Add a default StorageClass or a PersistentVolume to the input to have it otherwise"
+    f"the input has no default StorageClass, so a default class {CLASS_NAME} is added for claims without a class: "
+    "volumes are provisioned where the pod goes. To avoid this, add a default StorageClass or a PersistentVolume"
 )
 
 

@@ -26,7 +26,7 @@ def endless_jobs(objects: Iterable[Object], plans: Iterable[Plan]) -> str | None
     more = f" and {len(names) - _EXAMPLES:,} more" if len(names) > _EXAMPLES else ""
     return (
         f"pods of {shown}{more} run until they are deleted; "
-        f"the annotation {RUN_SECONDS} in the pod template says for how many seconds instead"
+        f"the annotation {RUN_SECONDS} in the pod template sets a duration in seconds"
     )
 
 

@@ -22,7 +22,7 @@ def test_preempting_and_recreating_without_end_is_a_loop_and_ends_the_run() -> N
     assert loop.pods[0] == "default/urgent"
     assert loop.priorities[:2] == [1000, 10]
     assert result.run.partial
-    assert any("circles" in note.message for note in result.run.notes)
+    assert any("endless loop" in note.message for note in result.run.notes)
     assert result.run.chains[0].depth > LOOP_TIMES
 
 
