@@ -22,10 +22,19 @@ WANTED = st.sampled_from(["a", "a:1", "a:latest", "b/c", "r:5000/d", "e@sha256:f
 IMAGES = st.builds(
     ContainerImage,
     names=st.lists(HELD, min_size=1, max_size=2, unique=True),
-    size_bytes=st.integers(0, 2000 * MEBI) | st.integers(0, 60 * MEBI),
+    size_bytes=st.integers(0, 2000 * MEBI) | st.integers(0, 60 * MEBI) | st.integers(-1, 2**63 - 1),
 )
 # A node's images, or None for a node that leaves.
 CHANGES = st.lists(st.tuples(NODE_NAMES, st.none() | st.lists(IMAGES, max_size=3)), min_size=1, max_size=10)
+
+
+def whole(number: float) -> int:
+    """As amd64 turns a float into an int64: one that is too large becomes the smallest."""
+    return int(number) if -(2.0**63) <= number < 2.0**63 else -(2**63)
+
+
+def int64(number: int) -> int:
+    return (number + 2**63) % 2**64 - 2**63
 
 
 @dataclass
@@ -57,7 +66,7 @@ class Ledger:
             name = image if ":" in image.split("/")[-1] else image + ":latest"
             holders = self.holders(name)
             if node_name in holders:
-                total += int(self.sizes[name] * (len(holders) / len(self.nodes)))
+                total = int64(total + whole(self.sizes[name] * (len(holders) / len(self.nodes))))
         most = 1000 * MEBI * len(containers)
         total = max(23 * MEBI, min(total, most))
         return 100 * (total - 23 * MEBI) // (most - 23 * MEBI)

@@ -182,7 +182,10 @@ class Levels:
         for resource, taken in enumerate(requested):
             free = nodes.allocatable.item(row, resource) - taken
             self.used[resource, row] = taken
-            self.free[resource, row] = free
+            try:
+                self.free[resource, row] = free
+            except OverflowError:  # plain numbers do not wrap around as arrays do
+                return self._read_all()
             if alive and free < self._least_free[resource]:
                 self._least_free[resource] = free
             room = self.room[resource, row] = 100.0 * (self.capacities.item(resource, row) - supposed[resource])

@@ -62,13 +62,16 @@ def image_sums(nodes: NodeTable, images: Counter[str]) -> IntArray:
         image = nodes.images.get(name)
         if image is not None:
             holders = np.fromiter(image.rows, dtype=np.intp, count=len(image.rows))
-            sums[holders] += times * spread_size(image.size_bytes, len(holders), nodes.alive_count)
+            size_bytes = spread_size(image.size_bytes, len(holders), nodes.alive_count)
+            for _ in range(times):  # a sum beyond int64 wraps around, as upstream's
+                sums[holders] += size_bytes
     return sums
 
 
 def spread_size(size_bytes: int, holder_count: int, node_count: int) -> int:
     """In this order of operations: the result is cut, so a last bit can decide."""
-    return int(float(size_bytes) * (float(holder_count) / float(node_count)))
+    spread = float(size_bytes) * (float(holder_count) / float(node_count))
+    return int(spread) if -(2.0**63) <= spread < 2.0**63 else -(2**63)  # what amd64 makes of a float beyond int64
 
 
 def scaled(sums: IntArray, container_count: int) -> IntArray:

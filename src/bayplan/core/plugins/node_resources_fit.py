@@ -420,7 +420,7 @@ def most_allocated_one(capacity: int, needed: int) -> int:
 
 def _percentage(part: int, capacity: int) -> int:
     """With what an int64 makes of a product that is too large for it, as upstream."""
-    if part < _HUNDREDFOLD_IS_TOO_LARGE:
+    if 0 <= part < _HUNDREDFOLD_IS_TOO_LARGE:
         return part * MAX_NODE_SCORE // capacity
     product = (part * MAX_NODE_SCORE + 2**63) % 2**64 - 2**63
     percentage: int = truncated_quotient(product, capacity)
@@ -455,9 +455,10 @@ def _ratings(strategy: str, shape: Sequence[ShapePoint]) -> tuple[Rating, Rating
     if strategy == REQUESTED_TO_CAPACITY_RATIO:
         by_utilization = scores_by_utilization(shape)
         plain: list[int] = by_utilization.tolist()
+        most = len(plain) - 1  # what has overflowed may be anything
         return (
-            lambda capacities, needed: by_utilization[np.maximum(most_allocated(capacities, needed), 0)],
-            lambda capacity, needed: plain[max(most_allocated_one(capacity, needed), 0)],
+            lambda capacities, needed: by_utilization[np.clip(most_allocated(capacities, needed), 0, most)],
+            lambda capacity, needed: plain[min(max(most_allocated_one(capacity, needed), 0), most)],
         )
     if strategy == MOST_ALLOCATED:
         return most_allocated, most_allocated_one

@@ -108,6 +108,17 @@ def test_there_are_none_of_amounts_too_large_for_floats(whose: str, too_much: in
     assert (levels.now() is None) == (too_much == EXACT_BELOW)
 
 
+def test_what_is_left_may_be_too_large_for_an_int64() -> None:
+    """What pods use turns negative, and what is left with it."""
+    cache = cache_of(node("a").capacity(memory=2**63 - 1).obj())
+    levels = Levels(cache.nodes)
+    levels.now()
+    for name in ("one", "two"):
+        cache.add_pod(pod(name).memory(str(2**63 - 1)).running("a").obj())
+        levels.now()
+    assert levels.free[1].tolist() == [-(2**63) + 1]
+
+
 def test_a_node_that_offers_nothing_of_a_resource_is_noticed() -> None:
     cache = two_nodes()
     levels = Levels(cache.nodes).now()

@@ -111,6 +111,25 @@ def test_the_order_of_operations_is_upstreams() -> None:
     assert spread_size(2**53 + 1, 1, 1) == 2**53
 
 
+@pytest.mark.parametrize(
+    ("size_bytes", "containers", "score"),
+    [
+        pytest.param(2**62, 1, 100, id="huge"),
+        pytest.param(2**62, 2, 0, id="the-sum-turns-negative"),
+        pytest.param(2**62, 4, 0, id="the-sum-is-zero-again"),
+        pytest.param(2**62, 5, 100, id="and-huge-again"),
+        pytest.param(2**63 - 1, 1, 0, id="too-large-once-it-was-a-float"),
+        pytest.param(-5, 1, 0, id="negative"),
+    ],
+)
+def test_sizes_beyond_all_reason(size_bytes: int, containers: int, score: int) -> None:
+    """Sums overflow as upstream's do, on amd64."""
+    incoming = pod("p").image("app:1")
+    for position in range(1, containers):
+        incoming.container(f"c{position}", image="app:1")
+    assert scores(incoming, node("n").image("app:1", size_bytes=size_bytes)) == [score]
+
+
 def test_extension_points() -> None:
     """It scores and does nothing else."""
     plugin = ImageLocality()

@@ -322,6 +322,17 @@ def test_a_hundredfold_may_be_too_large_for_an_int64(kind: str, memory: str) -> 
     assert plugin.score(state, view, ALL_ROWS)[0] == plugin.score_one(state, view, 0) == expected
 
 
+@pytest.mark.parametrize(("each", "expected"), [(72 * 10**17, 100), (8 * 10**18, 0), (91 * 10**17, 0)])
+def test_what_pods_use_may_be_too_large_for_an_int64(each: int, expected: int) -> None:
+    """The sum turns negative; its hundredfold may not be, and then lies beyond every point of the shape."""
+    plugin = NodeResourcesFit(strategy(REQUESTED_TO_CAPACITY_RATIO, shape=RISING, memory=1))
+    users = [running(name).memory(str(each)).node("n").obj() for name in ("one", "two")]
+    cache = cache_of(node("n").capacity(memory="16Gi").obj(), *users)
+    view = cache.view()
+    state = plugin.pre_score(cache.info(pod("p").memory("1").obj()), view, np.arange(1))
+    assert plugin.score(state, view, ALL_ROWS)[0] == plugin.score_one(state, view, 0) == expected
+
+
 def test_ratio_leaves_out_zeros_beside_nodes_that_lack_a_resource() -> None:
     """A node that lacks cpu does not change how its neighbours are judged by theirs."""
     args = strategy(REQUESTED_TO_CAPACITY_RATIO, shape=((40, 0), (100, 10)), cpu=3, memory=1)
