@@ -6,26 +6,30 @@ that is never answered is the world's mistake, and it must answer with a timeout
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, final
 
 from bayplan.model.kinds import Object
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import Struct
 
 
+@final
 class ObjectAdded(Struct, frozen=True):
     new: Object
 
 
+@final
 class ObjectChanged(Struct, frozen=True):
     old: Object
     new: Object
 
 
+@final
 class ObjectRemoved(Struct, frozen=True):
     old: Object  # as it was last known
 
 
+@final
 class BindAnswered(Struct, frozen=True):
     """The answer to `Bind`; `error` is empty when the pod is bound. `lost`: nobody knows whether it is."""
 
