@@ -67,6 +67,8 @@ class Timers(Generic[KeyT]):
 
     def next_at(self) -> int | None:
         """When the first key is due; None if there is none."""
+        if not self.live:
+            return None
         while self._near or self._bring_near():
             first = self._near[0]
             if self.live.get(first[2]) is first:

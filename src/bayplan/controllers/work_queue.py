@@ -74,7 +74,7 @@ class WorkQueue(Generic[KeyT]):
         if self._due:
             return AT_ONCE
         timers = self._timers
-        return timers.next_at() if timers.live else None  # of the many that are asked most have nothing to do
+        return timers.next_at() if timers.live else None  # many are asked after each write, and most wait for nothing
 
 
 class Reconciler(ABC, Generic[KeyT]):

@@ -231,7 +231,8 @@ class Scheduler:
     def _pod_added(self, pod: Pod, now: int) -> None:
         if pod.status.phase in FINISHED_PHASES:
             return
-        self.guard.appeared(pod, now)
+        if self.guard.withholds:
+            self.guard.appeared(pod, now)
         if pod.spec.node_name:
             self._runs(None, pod, now)
         elif self._is_ours(pod):
@@ -261,7 +262,7 @@ class Scheduler:
         self.queue.move(POD_PLACED, None, pod, now)
 
     def _confirm(self, key: str, row: int, old: Pod | None, pod: Pod, now: int) -> None:
-        way = self._binding.find(key, pod.metadata.uid)
+        way = self._binding.find_same(key, pod.metadata.uid)
         self.cache.update_row(row, pod, old if way is None else way.assumed)
         if way is not None:
             self._binding.arrived(way)
@@ -309,7 +310,8 @@ class Scheduler:
         else:
             self.guard.forget(key)
             self.queue.delete(key, now)
-        self.guard.gone(pod)
+        if self.guard.withholds:
+            self.guard.gone(pod)
         if self._evictions.is_asked(pod.metadata.uid):
             self._settle_eviction(pod.metadata.uid, now)
 

@@ -146,9 +146,9 @@ class SimulatedWorld:
                 self._decide()
             if cursor.resource_version == log.resource_version:
                 due = planned[0][0] if planned else NEVER
-                due = min(due, reflector.due)
-                due = min(due, self._controllers_act_at)
-                due = min(due, self._scheduler_acts_at)
+                due = delivered_at if (delivered_at := reflector.due) < due else due
+                due = act_at if (act_at := self._controllers_act_at) < due else due
+                due = decided_at if (decided_at := self._scheduler_acts_at) < due else due
                 if due > now:
                     if due > end:
                         return due
@@ -167,16 +167,14 @@ class SimulatedWorld:
 
     def _inform(self) -> None:
         """Writes reach the controllers at once, and are put on their way to the scheduler."""
-        now, told, listeners = self.now, None, self._listeners
+        now, listeners, with_news = self.now, self._listeners, self._with_news
         changes = self._cursor.read()
         for change in changes:
             positions, observers = listeners[change.kind]
             for observe in observers:
                 observe(change, now)
-            if positions is not told:
-                told = positions
-                self._with_news.update(positions)
-        if self._with_news:
+            with_news.update(positions)
+        if with_news:
             self._ask_controllers()
         if self._idle_conditions:
             self._plan_conditions_of(changes)

@@ -475,7 +475,7 @@ class SchedulingQueue:
         self._place(queued, place, reason)
         self._parked.add(queued)
         flushed_after = queued.timestamp + self._parked_max_ns
-        self._quiet_until = min(self._quiet_until, flushed_after)
+        self._quiet_until = flushed_after if flushed_after < self._quiet_until else self._quiet_until
 
     def _place(self, queued: QueuedPod, place: PodState, reason: str) -> None:
         before = queued.state
