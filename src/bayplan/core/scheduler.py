@@ -149,9 +149,15 @@ class Scheduler:
             else:
                 self._changed(old, new, now)
         elif type(event) is ObjectAdded:
-            self._added(event.new, now)
+            if isinstance(event.new, Pod):
+                self._pod_added(event.new, now)
+            else:
+                self._added(event.new, now)
         elif type(event) is ObjectRemoved:
-            self._removed(event.old, now)
+            if isinstance(event.old, Pod):
+                self._pod_removed(event.old, now)
+            else:
+                self._removed(event.old, now)
         elif type(event) is BindAnswered:
             self._binding.bind_answered(event, now)
         else:
@@ -169,9 +175,7 @@ class Scheduler:
                 self._binding.permit_answered(event, now)
 
     def _added(self, new: Object, now: int) -> None:
-        if isinstance(new, Pod):
-            self._pod_added(new, now)
-        elif isinstance(new, Node):
+        if isinstance(new, Node):
             self.cache.add_node(new)
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.ADD), None, new, now)
         else:
@@ -188,9 +192,7 @@ class Scheduler:
             self._object_moved(ActionType.UPDATE, old, new, new, now)
 
     def _removed(self, old: Object, now: int) -> None:
-        if isinstance(old, Pod):
-            self._pod_removed(old, now)
-        elif isinstance(old, Node):
+        if isinstance(old, Node):
             # The queue first, as upstream: hints may still see the node.
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.DELETE), old, None, now)
             self.cache.remove_node(old.metadata.name)

@@ -133,13 +133,15 @@ class SimulatedWorld:
         """
         now, rounds = self.now, 0
         planned, cursor, log, reflector = self._planned, self._cursor, self.store.log, self._reflector
+        hear = self._hear
         while True:
             if planned and planned[0][0] <= now:
                 self._do_planned()
             if cursor.resource_version < log.resource_version:
                 self._inform()
             if reflector.due <= now:
-                self._deliver()
+                reflector.deliver(now, hear)
+                self._ask_scheduler()
             if self._controllers_act_at <= now:
                 self._let_controllers_act()
             if self._scheduler_acts_at <= now:
@@ -190,10 +192,6 @@ class SimulatedWorld:
         if faults.happens(faults.watch_gap, random, self.now):
             self._reflector.break_watch(changes, self.now + SLOW_FACTOR * delay)
         return delay
-
-    def _deliver(self) -> None:
-        self._reflector.deliver(self.now, self._hear)
-        self._ask_scheduler()
 
     def _ask_controllers(self) -> None:
         """Those with news say when they want to act, as nothing else changes their minds."""

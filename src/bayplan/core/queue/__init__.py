@@ -379,9 +379,7 @@ class SchedulingQueue:
             else:
                 self._backoff.refresh(queued)
             return
-        self._parked.remove(queued)
-        queued.replace(new, info)
-        self._parked.add(queued)
+        self._parked.replace(queued, new, info)
         for action in pod_changes(old, new):
             cluster_event = ClusterEvent(EventResource.UNSCHEDULABLE_POD, action)
             strategy = judge(queued, cluster_event, self._profile(queued).reactions.to(cluster_event), old, new)

@@ -188,6 +188,16 @@ def _has_generated_claims(info: PodInfo) -> bool:
     return bool(spec.resource_claims)
 
 
+def is_alike(one: PodInfo, other: PodInfo) -> bool:
+    """Whether two states of one pod make no difference to the group it belongs to."""
+    return (
+        one.shape is other.shape
+        and one.priority == other.priority
+        and one.preemption_policy == other.preemption_policy
+        and one.scheduler_name == other.scheduler_name
+    )
+
+
 def identity_of(info: PodInfo) -> str:
     """What tells a pod from a later one of the same name; objects from a file may have no uid."""
     return info.uid or info.key
