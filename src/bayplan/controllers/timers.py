@@ -30,25 +30,26 @@ class Timers(Generic[KeyT]):
         self._far: dict[int, list[tuple[int, int, KeyT]]] = {}  # the others by stretch of time, in any order
         self._stretches: list[int] = []  # a heap of these
         self._entry_count = 0  # cancelled ones included
-        self._live: dict[KeyT, tuple[int, int, KeyT]] = {}
+        self.live: dict[KeyT, tuple[int, int, KeyT]] = {}
+        """The keys that are set, with their entries; to be read only."""
         self._numbers = count()
 
     def __len__(self) -> int:
-        return len(self._live)
+        return len(self.live)
 
     def __contains__(self, key: KeyT) -> bool:
-        return key in self._live
+        return key in self.live
 
     def at(self, key: KeyT) -> int | None:
         """When the key is due; None if it is not set."""
-        entry = self._live.get(key)
+        entry = self.live.get(key)
         return None if entry is None else entry[0]
 
     def set(self, key: KeyT, at: int) -> None:
         """Makes the key due at that time, whatever was set before."""
         entry = (at, next(self._numbers), key)
-        leaves_a_dead_one = key in self._live
-        self._live[key] = entry
+        leaves_a_dead_one = key in self.live
+        self.live[key] = entry
         self._entry_count += 1
         self._put(entry)
         if leaves_a_dead_one:
@@ -56,19 +57,21 @@ class Timers(Generic[KeyT]):
 
     def set_earlier(self, key: KeyT, at: int) -> None:
         """Makes the key due at that time unless it is due before."""
-        entry = self._live.get(key)
+        entry = self.live.get(key)
         if entry is None or at < entry[0]:
             self.set(key, at)
 
     def cancel(self, key: KeyT) -> None:
-        if self._live.pop(key, None) is not None:
+        if self.live.pop(key, None) is not None:
             self._drop_dead()
 
     def next_at(self) -> int | None:
         """When the first key is due; None if there is none."""
+        if not self.live:
+            return None
         while self._near or self._bring_near():
             first = self._near[0]
-            if self._live.get(first[2]) is first:
+            if self.live.get(first[2]) is first:
                 return first[0]
             heappop(self._near)
             self._entry_count -= 1
@@ -88,8 +91,8 @@ class Timers(Generic[KeyT]):
             heappop(self._near)
             self._entry_count -= 1
             key = first[2]
-            if self._live.get(key) is first:
-                del self._live[key]
+            if self.live.get(key) is first:
+                del self.live[key]
                 return key
         return None
 
@@ -115,10 +118,10 @@ class Timers(Generic[KeyT]):
         return True
 
     def _drop_dead(self) -> None:
-        if self._entry_count > 2 * len(self._live) + _DEAD_TOLERATED:
+        if self._entry_count > 2 * len(self.live) + _DEAD_TOLERATED:
             self._near, self._far, self._stretches = [], {}, []
-            self._entry_count = len(self._live)
-            for entry in self._live.values():
+            self._entry_count = len(self.live)
+            for entry in self.live.values():
                 self._put(entry)
 
 

@@ -71,7 +71,10 @@ class WorkQueue(Generic[KeyT]):
 
     def wake_at(self) -> int | None:
         """A time that is over if anything is due now, else when the first later key is due."""
-        return AT_ONCE if self._due else self._timers.next_at()
+        if self._due:
+            return AT_ONCE
+        timers = self._timers
+        return timers.next_at() if timers.live else None  # many are asked after each write, and most wait for nothing
 
 
 class Reconciler(ABC, Generic[KeyT]):

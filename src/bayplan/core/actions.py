@@ -1,7 +1,8 @@
 """What may go out of the core: things to be done in the world, as plain data.
 
 `Bind`, `Evict` and `WriteVolumes` are answered by `BindAnswered`, `EvictAnswered` and `VolumesAnswered`; of those that
-free a claim it is only said when they fail (`ClaimWriteFailed`); the others are performed and forgotten.
+free a claim it is only said when they fail (`ClaimWriteFailed`); the others are performed and forgotten. As with events
+nothing leads back to them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from bayplan.model.kinds import Object
 from bayplan.model.structs import Struct
 
 
-class Bind(Struct, frozen=True, omit_defaults=True):
+class Bind(Struct, frozen=True, gc=False, omit_defaults=True):
     """Assign the pod to the node, or have the extender of that name do it."""
 
     pod: str  # namespace/name
@@ -21,7 +22,7 @@ class Bind(Struct, frozen=True, omit_defaults=True):
     extender: str = ""
 
 
-class Evict(Struct, frozen=True):
+class Evict(Struct, frozen=True, gc=False):
     """Mark the pod with a DisruptionTarget condition and delete it, with its own grace period."""
 
     pod: str  # namespace/name
@@ -32,21 +33,21 @@ class Evict(Struct, frozen=True):
     note: str  # of the event on the victim
 
 
-class Nominate(Struct, frozen=True):
+class Nominate(Struct, frozen=True, gc=False):
     """Write the node the pod waits for into its status."""
 
     pod: str
     node: str
 
 
-class ClearNomination(Struct, frozen=True):
+class ClearNomination(Struct, frozen=True, gc=False):
     """Take back a nomination that a more important pod has overtaken."""
 
     pod: str
     node: str
 
 
-class SetCondition(Struct, frozen=True):
+class SetCondition(Struct, frozen=True, gc=False):
     """Write PodScheduled=False into the pod's status, and with it a nomination if one is given."""
 
     pod: str
@@ -56,7 +57,7 @@ class SetCondition(Struct, frozen=True):
     nominated_node: str | None = None  # None leaves what is there
 
 
-class WriteVolumes(Struct, frozen=True):
+class WriteVolumes(Struct, frozen=True, gc=False):
     """Write volumes, volume claims and resource claims as they are to be for the pod."""
 
     pod: str
@@ -64,7 +65,7 @@ class WriteVolumes(Struct, frozen=True):
     objects: tuple[Object, ...]
 
 
-class DeallocateClaim(Struct, frozen=True):
+class DeallocateClaim(Struct, frozen=True, gc=False):
     """Take the devices of a resource claim away that nobody else than the pod may be using."""
 
     pod: str
@@ -72,7 +73,7 @@ class DeallocateClaim(Struct, frozen=True):
     claim: str  # namespace/name
 
 
-class ReleaseClaim(Struct, frozen=True):
+class ReleaseClaim(Struct, frozen=True, gc=False):
     """Take the pod off the users of a resource claim; delete one that the scheduler wrote for the pod alone."""
 
     pod: str
@@ -81,7 +82,7 @@ class ReleaseClaim(Struct, frozen=True):
     delete: bool = False
 
 
-class Emit(Struct, frozen=True):
+class Emit(Struct, frozen=True, gc=False):
     """Record a Kubernetes Event about a pod."""
 
     pod: str

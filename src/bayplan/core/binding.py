@@ -67,6 +67,8 @@ class Binding:
         self._on_given_back = on_given_back
         self._bind_timeout_ns = bind_timeout_ns
         self._on_the_way: dict[str, OnTheWay] = {}
+        self.find = self._on_the_way.get
+        """The pod of that name, or None."""
         self.timed: dict[str, OnTheWay] = {}
         """Those of them that wait for permission, volumes or devices; to be read only."""
         self._binding: dict[str, tuple[str, OnTheWay]] = {}  # uid -> node and pod, of binds that are not answered
@@ -79,10 +81,10 @@ class Binding:
         actions, self.outbox = tuple(self.outbox), []
         return actions
 
-    def find(self, key: str, uid: str | None = None) -> OnTheWay | None:
-        """The pod of that name and, if one is given, of that uid."""
+    def find_same(self, key: str, uid: str) -> OnTheWay | None:
+        """The pod of that name and uid."""
         way = self._on_the_way.get(key)
-        return way if way is None or uid is None or way.queued.info.uid == uid else None
+        return way if way is None or way.queued.info.uid == uid else None
 
     def is_waiting(self, key: str) -> bool:
         """Whether the pod waits for permission, volumes or devices, and nobody has been asked to bind it yet."""
@@ -289,7 +291,7 @@ class Binding:
         self.reservations.undo(way)
 
     def bind_answered(self, answer: BindAnswered, now: int) -> None:
-        way = self.find(answer.pod, answer.uid)
+        way = self.find_same(answer.pod, answer.uid)
         bound = self._binding.pop(answer.uid, None)
         if answer.error:
             # A pod that the watch has shown on its node is bound, whatever became of the answer.
@@ -349,7 +351,7 @@ class Binding:
 
     def _leave_behind(self, way: OnTheWay) -> None:
         """What was written for a pod that had lost its node by then; another attempt, or somebody else, may need it."""
-        if self.find(way.queued.key, way.uid) is None and not self._cache.stands_on_a_node(way.queued.key):
+        if self.find_same(way.queued.key, way.uid) is None and not self._cache.stands_on_a_node(way.queued.key):
             self.outbox += way.releases()
         self.reservations.undo(way)
 
@@ -378,7 +380,7 @@ class Binding:
         return why_in_vain(self._cache.objects, way.written, way.node)
 
     def permit_answered(self, event: PermitAnswered, now: int) -> None:
-        way = self.find(event.pod, event.uid)
+        way = self.find_same(event.pod, event.uid)
         if way is None or event.plugin not in way.waits:
             return
         if not event.allowed:

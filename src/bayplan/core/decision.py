@@ -19,7 +19,7 @@ from bayplan.core.ranking import Ranking
 from bayplan.model.structs import Struct
 
 
-class Fits(Struct, eq=False):
+class Fits(Struct, eq=False, gc=False):
     """There is a node the pod fits on now. What it says of other nodes holds while the cache stays as it is."""
 
     row: int
@@ -92,7 +92,7 @@ class Outcome(StrEnum):
     NO_POD = ""  # no pod was tried, only the outbox was emptied
 
 
-class Decision(Struct, frozen=True):
+class Decision(Struct, frozen=True, gc=False):
     """What one call of `Scheduler.decide` came to."""
 
     pod: str  # namespace/name, "" when no pod was tried

@@ -1,32 +1,37 @@
 """What may come into the core: what happened in the world, as plain data.
 
 Objects come as a watch reports them, each with what was known before. Answers come for actions that went out; an action
-that is never answered is the world's mistake, and it must answer with a timeout.
+that is never answered is the world's mistake, and it must answer with a timeout. Nothing that they hold leads back to
+them, so the garbage collector need not know them.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TypeAlias, final
 
 from bayplan.model.kinds import Object
 from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import Struct
 
 
-class ObjectAdded(Struct, frozen=True):
+@final
+class ObjectAdded(Struct, frozen=True, gc=False):
     new: Object
 
 
-class ObjectChanged(Struct, frozen=True):
+@final
+class ObjectChanged(Struct, frozen=True, gc=False):
     old: Object
     new: Object
 
 
-class ObjectRemoved(Struct, frozen=True):
+@final
+class ObjectRemoved(Struct, frozen=True, gc=False):
     old: Object  # as it was last known
 
 
-class BindAnswered(Struct, frozen=True):
+@final
+class BindAnswered(Struct, frozen=True, gc=False):
     """The answer to `Bind`; `error` is empty when the pod is bound. `lost`: nobody knows whether it is."""
 
     pod: str
@@ -35,7 +40,7 @@ class BindAnswered(Struct, frozen=True):
     lost: bool = False
 
 
-class EvictAnswered(Struct, frozen=True):
+class EvictAnswered(Struct, frozen=True, gc=False):
     """The answer to `Evict`; a pod that was gone already counts as evicted."""
 
     pod: str
@@ -43,7 +48,7 @@ class EvictAnswered(Struct, frozen=True):
     error: str = ""
 
 
-class VolumesAnswered(Struct, frozen=True):
+class VolumesAnswered(Struct, frozen=True, gc=False):
     """The answer to `WriteVolumes`: the writes were taken, or not. `lost`: nobody knows which of them were."""
 
     pod: str
@@ -53,7 +58,7 @@ class VolumesAnswered(Struct, frozen=True):
     claims: tuple[ResourceClaim, ...] = ()  # the resource claims among the objects, as they are stored now
 
 
-class ClaimWriteFailed(Struct, frozen=True):
+class ClaimWriteFailed(Struct, frozen=True, gc=False):
     """A `DeallocateClaim` or `ReleaseClaim` came to nothing. That it was done is news that the watch brings."""
 
     pod: str
@@ -61,7 +66,7 @@ class ClaimWriteFailed(Struct, frozen=True):
     error: str
 
 
-class PermitAnswered(Struct, frozen=True):
+class PermitAnswered(Struct, frozen=True, gc=False):
     """A plugin that made a pod wait has made up its mind."""
 
     pod: str

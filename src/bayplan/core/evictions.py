@@ -15,10 +15,8 @@ class Evictions:
         self._outstanding: dict[str, int] = {}  # preemptor -> evictions it waits for
         self.is_preempting = self._outstanding.__contains__
         """Whether a preemptor waits for evictions; asked each time that any pod comes into the queue."""
-
-    def is_asked(self, victim_uid: str) -> bool:
-        """Whether somebody waits for the victim already."""
-        return victim_uid in self._waiting
+        self.is_asked = self._waiting.__contains__
+        """Whether somebody waits for the victim of that uid already; asked each time that any pod goes."""
 
     def ask(self, preemptor: str, victim_uid: str) -> bool:
         """Note that the preemptor waits for the victim; whether the eviction has to be ordered (nobody else did)."""

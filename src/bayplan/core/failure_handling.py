@@ -30,6 +30,20 @@ def return_unschedulable(
         rejectors, nominated = (), ""
     queue.return_failed(queued, rejectors, (), now)
     queue.nominate(queued, nominated, now)
+    return _refusal(queued, message, nominated)
+
+
+def return_refused_again(
+    queue: SchedulingQueue, queued: QueuedPod, diagnosis: Diagnosis, nominated: str | None, now: int
+) -> Decision:
+    """The same for a pod that no node is kept for, and that is told what another one like it was told before it."""
+    message, rejectors = diagnosis
+    queue.return_refused(queued, rejectors, now)
+    return _refusal(queued, message, nominated)
+
+
+def _refusal(queued: QueuedPod, message: str, nominated: str | None) -> Decision:
+    """The decision that the pod was given the last time, if that said the same."""
     refusal = queued.refusal
     # All else that the pod is told is its own name and uid.
     if refusal is None or queued.nominated_in_refusal != nominated or refusal.message != message:

@@ -11,7 +11,7 @@ from an event alone (a pod that can be bound now that its volumes are) waits in 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from bayplan.core.actions import Action, ClearNomination, Evict
 from bayplan.core.binding import Binding
@@ -33,7 +33,7 @@ from bayplan.core.events import (
     VolumesAnswered,
 )
 from bayplan.core.evictions import Evictions
-from bayplan.core.failure_handling import failed_event, return_failed, return_unschedulable
+from bayplan.core.failure_handling import failed_event, return_failed, return_refused_again, return_unschedulable
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.core.framework.extender import AnyExtender
 from bayplan.core.framework.profile import Profile
@@ -61,7 +61,7 @@ from bayplan.core.queue import PARKED_MAX_NS, SchedulingQueue
 from bayplan.core.queue.changes import node_changes, pod_changes
 from bayplan.core.queue.hints import QueueProfile
 from bayplan.core.queue.pod_heap import SortKey
-from bayplan.core.queue.queued_pod import Gathering, QueuedPod
+from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.core.snapshot import View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
@@ -116,6 +116,8 @@ class Scheduler:
         )
         self._decider = Decider(profiles, stopwatch=stopwatch)
         self._on_choice = on_choice
+        #: Not if it is measured how long attempts take, or there are extenders, who take their time.
+        self._may_skip_attempts = stopwatch is None and not any(profile.extenders for profile in profiles.values())
         self._binding = Binding(self.cache, self.queue, bind_timeout_ns, self._given_back)
 
     def pods_on_the_way(self) -> list[str]:
@@ -139,18 +141,24 @@ class Scheduler:
         stopwatch.finish_event(event, started)
 
     def _take_in(self, event: Event, now: int) -> None:
-        # Changes of pods are by far the most frequent, and patterns take their time.
-        if isinstance(event, ObjectChanged):
+        # Changes of pods are by far the most frequent. Patterns take their time, as does `isinstance` to say no.
+        if type(event) is ObjectChanged:
             old, new = event.old, event.new
             if isinstance(new, Pod) and isinstance(old, Pod):
                 self._pod_changed(old, new, now)
             else:
                 self._changed(old, new, now)
-        elif isinstance(event, ObjectAdded):
-            self._added(event.new, now)
-        elif isinstance(event, ObjectRemoved):
-            self._removed(event.old, now)
-        elif isinstance(event, BindAnswered):
+        elif type(event) is ObjectAdded:
+            if isinstance(event.new, Pod):
+                self._pod_added(event.new, now)
+            else:
+                self._added(event.new, now)
+        elif type(event) is ObjectRemoved:
+            if isinstance(event.old, Pod):
+                self._pod_removed(event.old, now)
+            else:
+                self._removed(event.old, now)
+        elif type(event) is BindAnswered:
             self._binding.bind_answered(event, now)
         else:
             self._answered(event, now)
@@ -167,9 +175,7 @@ class Scheduler:
                 self._binding.permit_answered(event, now)
 
     def _added(self, new: Object, now: int) -> None:
-        if isinstance(new, Pod):
-            self._pod_added(new, now)
-        elif isinstance(new, Node):
+        if isinstance(new, Node):
             self.cache.add_node(new)
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.ADD), None, new, now)
         else:
@@ -186,9 +192,7 @@ class Scheduler:
             self._object_moved(ActionType.UPDATE, old, new, new, now)
 
     def _removed(self, old: Object, now: int) -> None:
-        if isinstance(old, Pod):
-            self._pod_removed(old, now)
-        elif isinstance(old, Node):
+        if isinstance(old, Node):
             # The queue first, as upstream: hints may still see the node.
             self.queue.move(ClusterEvent(EventResource.NODE, ActionType.DELETE), old, None, now)
             self.cache.remove_node(old.metadata.name)
@@ -229,7 +233,8 @@ class Scheduler:
     def _pod_added(self, pod: Pod, now: int) -> None:
         if pod.status.phase in FINISHED_PHASES:
             return
-        self.guard.appeared(pod, now)
+        if self.guard.withholds:
+            self.guard.appeared(pod, now)
         if pod.spec.node_name:
             self._runs(None, pod, now)
         elif self._is_ours(pod):
@@ -259,7 +264,7 @@ class Scheduler:
         self.queue.move(POD_PLACED, None, pod, now)
 
     def _confirm(self, key: str, row: int, old: Pod | None, pod: Pod, now: int) -> None:
-        way = self._binding.find(key, pod.metadata.uid)
+        way = self._binding.find_same(key, pod.metadata.uid)
         self.cache.update_row(row, pod, old if way is None else way.assumed)
         if way is not None:
             self._binding.arrived(way)
@@ -307,7 +312,8 @@ class Scheduler:
         else:
             self.guard.forget(key)
             self.queue.delete(key, now)
-        self.guard.gone(pod)
+        if self.guard.withholds:
+            self.guard.gone(pod)
         if self._evictions.is_asked(pod.metadata.uid):
             self._settle_eviction(pod.metadata.uid, now)
 
@@ -336,7 +342,10 @@ class Scheduler:
             note = f"skip schedule deleting pod: {queued.key}"
             self.queue.skip(queued)
             return Decision(queued.key, Outcome.SKIPPED, message=note, actions=(failed_event(queued, note),))
-        return self._attempt(queued, now, clock)
+        gathering, view = queued.gathering, self.cache.view()
+        if gathering is not None and self._still_goes(gathering.refused, queued.info, view):
+            return self._refuse_again(queued, gathering.refused, view, now)
+        return self._attempt(queued, view, now, clock)
 
     def due_at(self, now: int) -> int | None:
         """When `decide` is next worth calling, `now` if it has something to do; None if never."""
@@ -352,21 +361,19 @@ class Scheduler:
         times = (self.queue.wake_at(), self._binding.due_at(), self.guard.due_at())
         return min((time for time in times if time is not None), default=None)
 
-    def _attempt(self, queued: QueuedPod, now: int, clock: Callable[[], int] | None) -> Decision:
+    def _attempt(self, queued: QueuedPod, view: View, now: int, clock: Callable[[], int] | None) -> Decision:
         if self.guard.withholds:
             self.guard.forget(queued.key)
-        profile = self.profiles[queued.info.scheduler_name]
-        view = self.cache.view()
         info = queued.info
+        profile = self.profiles[info.scheduler_name]
         if self._stopwatch is not None:
             self._stopwatch.start(now)
         kept = self.queue.nominations.node_of(info)
         if kept and kept != info.nominated_node_name:
             info = replace(info, nominated_node_name=kept)
-        gathering = queued.gathering
         choice: Choice | CycleError
         try:
-            choice = self._decider.decide(info, view) if gathering is None else self._try_again(gathering, info, view)
+            choice = self._decider.decide(info, view)
         except CycleError as error:
             choice = error
         if self._on_choice is not None:
@@ -375,22 +382,18 @@ class Scheduler:
         decision = self._follow(choice, queued, info, view, ended_at)
         return decision if ended_at == now else replace(decision, ended_at=ended_at)
 
-    def _try_again(self, gathering: Gathering, info: PodInfo, view: View) -> Choice:
+    def _still_goes(self, refused: Unschedulable | None, info: PodInfo, view: View) -> TypeGuard[Unschedulable]:
         """Those that wait together are tried in a row: what one was told goes for all until something happens."""
-        if info.nominated_node_name or view.nominated or self._stopwatch is not None:
-            return self._decider.decide(info, view)
-        refused = gathering.refused
-        if refused is not None and refused.for_all_at == view.instant:
-            return refused
-        choice = self._decider.decide(info, view)
-        if isinstance(choice, Unschedulable):
-            gathering.refused = choice
-        return choice
+        if refused is None or refused.for_all_at != view.instant:
+            return False
+        return self._may_skip_attempts and not view.nominated and not info.nominated_node_name
 
     def _follow(self, choice: Choice | CycleError, queued: QueuedPod, info: PodInfo, view: View, now: int) -> Decision:
         if isinstance(choice, Fits):
             return self._binding.take(queued, self.profiles[info.scheduler_name], view.nodes.names[choice.row], now)
         if isinstance(choice, Unschedulable):
+            if queued.gathering is not None and not view.nominated and not info.nominated_node_name:
+                queued.gathering.refused = choice
             return self._unschedulable(queued, info, choice, now)
         if isinstance(choice, CycleError):
             return return_failed(self.queue, queued, Status(Code.ERROR, (choice.message,), choice.plugin), "", now)
@@ -402,6 +405,17 @@ class Scheduler:
         nominated = None if choice.keeps_nomination else ""
         decision = return_unschedulable(self.queue, queued, choice.diagnosis, nominated, now)
         return _after(choice.deallocation, info, decision)
+
+    def _refuse_again(self, queued: QueuedPod, refused: Unschedulable, view: View, now: int) -> Decision:
+        """As an attempt would, if anybody were asked."""
+        info = queued.info
+        if self.guard.withholds:
+            self.guard.forget(queued.key)
+        if self._on_choice is not None:
+            self._on_choice(info, view, refused)
+        nominated = None if refused.keeps_nomination else ""
+        decision = return_refused_again(self.queue, queued, refused.diagnosis, nominated, now)
+        return _after(refused.deallocation, info, decision)
 
     def _preempt(self, queued: QueuedPod, info: PodInfo, choice: NeedsPreemption, now: int) -> Decision:
         diagnosis = choice.diagnosis

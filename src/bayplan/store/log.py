@@ -41,7 +41,8 @@ class WatchLog:
         assert capacity > 0
         self._capacity = capacity
         self._length_max = capacity + capacity // 4 + 1
-        self._changes: list[WatchEvent] = []
+        self.changes: list[WatchEvent] = []
+        """Those that are not gone, oldest first; to be read only."""
         self._essential: WeakSet[Cursor] = WeakSet()
         self.resource_version = 0
         """Of the newest write."""
@@ -49,23 +50,23 @@ class WatchLog:
         """Writes up to this version are gone; one may still watch from it, but not from before."""
 
     def __len__(self) -> int:
-        return len(self._changes)
+        return len(self.changes)
 
     def append(self, change: WatchEvent) -> None:
-        version, changes = change.resource_version, self._changes
+        version, changes = change.resource_version, self.changes
         assert version == self.resource_version + 1
         changes.append(change)
         self.resource_version = version
         # Cutting a stretch now and then keeps the cost of a write the same on average.
         if len(changes) >= self._length_max:
             self.expire(self.resource_version - self._capacity)
-            self._length_max = len(self._changes) + self._capacity // 4 + 1
+            self._length_max = len(self.changes) + self._capacity // 4 + 1
 
     def expire(self, through: int) -> None:
         """Forgets the writes up to this version, as far as essential cursors have read them."""
         through = min((through, self.resource_version, *(cursor.resource_version for cursor in self._essential)))
         if through > self.expired:
-            del self._changes[: through - self.expired]
+            del self.changes[: through - self.expired]
             self.expired = through
 
     def since(self, resource_version: int) -> list[WatchEvent]:
@@ -74,7 +75,7 @@ class WatchLog:
             raise Gone.too_old(resource_version, self.expired)
         if resource_version > self.resource_version:
             raise Timeout.too_large(resource_version, self.resource_version)
-        return self._changes[resource_version - self.expired :]
+        return self.changes[resource_version - self.expired :]
 
     def cursor(
         self, since: int | None = None, kinds: Collection[str] | None = None, *, essential: bool = False
@@ -110,7 +111,9 @@ class Cursor:
 
         After Gone the cursor stays where it was, and raises again until its owner has listed and taken a new one.
         """
-        log, kinds = self._log, self._kinds
-        changes = log.since(self.resource_version)
+        log, kinds, read_up_to = self._log, self._kinds, self.resource_version
+        if read_up_to < log.expired:
+            raise Gone.too_old(read_up_to, log.expired)
+        changes = log.changes[read_up_to - log.expired :]
         self.resource_version = log.resource_version
         return changes if kinds is None else [change for change in changes if change.kind in kinds]

@@ -137,7 +137,7 @@ class Performer:
             return
         if not _says_so(stored, action):
             made = _with_condition(stored, action, now)
-            self._try(lambda: self._store.modify_status(Pod, namespace, name, lambda _: made, now))
+            self._try(lambda: self._store.set_status(stored, made.status, now))
 
     def _evict(self, action: Evict, now: int) -> str:
         """Condition first, then the delete. A pod that is gone, or another by the same name, is as good as evicted."""

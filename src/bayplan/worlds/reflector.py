@@ -85,13 +85,13 @@ class Reflector:
             changes = pending.popleft()[1]
             self.due = pending[0][0] if pending else NEVER
             for change in changes:
-                old, new = change.old, change.new
+                old = change.old
                 if old is None:
-                    hear(ObjectAdded(new), now)
+                    hear(ObjectAdded(change.new), now)
                 elif change.type == DELETED:
                     hear(ObjectRemoved(old), now)
                 else:
-                    hear(ObjectChanged(old, new), now)
+                    hear(ObjectChanged(old, change.new), now)
 
     def _list(self, known: dict[Place, Object]) -> list[Event]:
         """All that differs from what is known."""

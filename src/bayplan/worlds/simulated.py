@@ -74,6 +74,7 @@ class SimulatedWorld:
         self._draws = draws
         self._faults = faults
         self._performer = Performer(scheduler_store or store, on_emitted)
+        self._emit = None if on_emitted is None else self._performer.emit
         self._hear = scheduler.observe if on_event is None else _told_first(on_event, scheduler.observe)
         self._on_decision = on_decision
         self._reflector = Reflector(store)
@@ -132,30 +133,32 @@ class SimulatedWorld:
         """
         now, rounds = self.now, 0
         planned, cursor, log, reflector = self._planned, self._cursor, self.store.log, self._reflector
-        planned_at = planned[0][0] if planned else NEVER
+        hear = self._hear
         while True:
-            if planned_at <= now:
+            if planned and planned[0][0] <= now:
                 self._do_planned()
             if cursor.resource_version < log.resource_version:
                 self._inform()
             if reflector.due <= now:
-                self._deliver()
+                reflector.deliver(now, hear)
+                self._ask_scheduler()
             if self._controllers_act_at <= now:
                 self._let_controllers_act()
             if self._scheduler_acts_at <= now:
                 self._decide()
-            planned_at = planned[0][0] if planned else NEVER
-            due = reflector.due if reflector.due < planned_at else planned_at
-            due = self._controllers_act_at if self._controllers_act_at < due else due
-            due = self._scheduler_acts_at if self._scheduler_acts_at < due else due
-            if due <= now or cursor.resource_version < log.resource_version:
-                rounds += 1
-                assert rounds < ROUNDS_AT_ONCE_MAX, f"the world does not settle at {now}"
-            elif due <= end:
-                self.now = now = due
-                rounds = 0
-            else:
-                return due
+            if cursor.resource_version == log.resource_version:
+                due = planned[0][0] if planned else NEVER
+                due = delivered_at if (delivered_at := reflector.due) < due else due
+                due = act_at if (act_at := self._controllers_act_at) < due else due
+                due = decided_at if (decided_at := self._scheduler_acts_at) < due else due
+                if due > now:
+                    if due > end:
+                        return due
+                    self.now = now = due
+                    rounds = 0
+                    continue
+            rounds += 1
+            assert rounds < ROUNDS_AT_ONCE_MAX, f"the world does not settle at {now}"
 
     def _do_planned(self) -> None:
         now, planned = self.now, self._planned
@@ -166,17 +169,15 @@ class SimulatedWorld:
 
     def _inform(self) -> None:
         """Writes reach the controllers at once, and are put on their way to the scheduler."""
-        now, told, listeners = self.now, None, self._listeners
+        now, listeners, with_news = self.now, self._listeners, self._with_news
         changes = self._cursor.read()
         for change in changes:
             positions, observers = listeners[change.kind]
             for observe in observers:
                 observe(change, now)
-            if positions is not told:
-                told = positions
-                self._with_news.update(positions)
-        if self._with_news:
-            self._controllers_act_at = now
+            with_news.update(positions)
+        if with_news:
+            self._ask_controllers()
         if self._idle_conditions:
             self._plan_conditions_of(changes)
         delay = self._draws.watch()
@@ -192,25 +193,24 @@ class SimulatedWorld:
             self._reflector.break_watch(changes, self.now + SLOW_FACTOR * delay)
         return delay
 
-    def _deliver(self) -> None:
-        self._reflector.deliver(self.now, self._hear)
-        self._ask_scheduler()
+    def _ask_controllers(self) -> None:
+        """Those with news say when they want to act, as nothing else changes their minds."""
+        times, wake_at, with_news = self._controller_due, self._wake_at, self._with_news
+        for position in with_news:
+            due = wake_at[position]()
+            times[position] = NEVER if due is None else due
+        with_news.clear()
+        self._controllers_act_at = min(times)
 
     def _let_controllers_act(self) -> None:
-        """Those with news say when they want to, as nothing else changes their minds; those whose time it is do."""
-        now, times, with_news = self.now, self._controller_due, self._with_news
-        if with_news:
-            for position in with_news:
-                due = self._wake_at[position]()
-                times[position] = NEVER if due is None else due
-            with_news.clear()
-            self._controllers_act_at = min(times)
-            if self._controllers_act_at > now:
-                return
-        for position, due in enumerate(times):
+        """Those whose time it is; they have news then, and are asked again."""
+        if self._with_news:
+            self._ask_controllers()
+        now = self.now
+        for position, due in enumerate(self._controller_due):
             if due <= now:
                 self._controllers[position].reconcile(self._stores[position], now)
-                with_news.add(position)
+                self._with_news.add(position)
 
     def _ask_scheduler(self) -> None:
         """When the scheduler wants to decide, after it has heard or done something, and is free to."""
@@ -230,17 +230,20 @@ class SimulatedWorld:
 
     def _send_all(self, actions: Sequence[Action]) -> None:
         """Each on its own, but evictions one after another, as the scheduler's order of victims has it."""
-        evicted_at = self.now
+        now, draws = self.now, self._draws
+        evicted_at = now
         for action in actions:
-            if isinstance(action, Emit):
-                self._performer.emit(action, self.now)  # nothing depends on when it arrives
-            elif isinstance(action, SetCondition):
+            # Nothing is below these types, and `isinstance` takes its time to say no.
+            if type(action) is Emit:
+                if self._emit is not None:
+                    self._emit(action, now)  # nothing depends on when it arrives
+            elif type(action) is SetCondition:
                 self._send_condition(action)
-            elif isinstance(action, Evict):
-                evicted_at += self._draws.eviction()
+            elif type(action) is Evict:
+                evicted_at += draws.eviction()
                 self._send(action, evicted_at)
             else:
-                self._send(action, self.now + self._draws.api())
+                self._send(action, now + draws.api())
 
     def _send_condition(self, action: SetCondition) -> None:
         """One that says what the pod says already, as most do, is not planned unless the pod changes on its way."""

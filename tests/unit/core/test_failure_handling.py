@@ -8,7 +8,7 @@ from tests.unit.core.queue.stage import Stage
 
 from bayplan.core.decision import Decision
 from bayplan.core.diagnosis import NO_NODES, Diagnosis
-from bayplan.core.failure_handling import return_unschedulable
+from bayplan.core.failure_handling import return_refused_again, return_unschedulable
 from bayplan.testing.builders import pod
 
 MESSAGES = st.sampled_from(
@@ -42,3 +42,24 @@ def test_the_same_refusal_is_not_put_together_twice() -> None:
     stage = Stage()
     stage.add("p")
     assert refused(stage, "nothing fits", "") is refused(stage, "nothing fits", "")
+
+
+@given(
+    st.lists(st.tuples(MESSAGES.filter(lambda message: message != NO_NODES), st.sampled_from([None, ""])), max_size=8)
+)
+def test_one_that_is_refused_like_another_is_told_the_same_and_waits_the_same(
+    refusals: list[tuple[str, str | None]],
+) -> None:
+    told: list[list[Decision]] = []
+    stages = Stage(), Stage()
+    for stage, return_refused in zip(stages, (return_unschedulable, return_refused_again), strict=True):
+        stage.add(pod("p").uid("u"))
+        refused(stage, "nothing fits", "")  # the other one
+        told.append([])
+        for message, nominated in refusals:
+            queued = stage.pop()
+            told[-1].append(return_refused(stage.queue, queued, Diagnosis(message, ("Room",)), nominated, stage.now))
+            stage.wait(6 * 60)
+    assert told[0] == told[1]
+    assert stages[0].queue.figures.incoming == stages[1].queue.figures.incoming
+    assert stages[0].queue.wake_at() == stages[1].queue.wake_at()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from bayplan.config.loading import load_configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
@@ -107,3 +109,29 @@ def test_what_is_kept_of_a_refusal_are_its_words() -> None:
     assert isinstance(choice, Unschedulable)
     said = choice.diagnosis
     assert [cell.cell_contents for cell in choice.diagnose.__closure__ or ()] == [said]
+
+
+def test_nobody_can_tell_whether_an_attempt_was_skipped() -> None:
+    by_skipping, by_asking = Stage(), Stage()
+    by_asking.scheduler._may_skip_attempts = False
+    told: list[list[Decision]] = []
+    for stage in (by_skipping, by_asking):
+        told.append([])
+        for _ in range(3):
+            told[-1] += stage.decide()
+            stage.flush()
+        stage.add(node("small").capacity(cpu="1", pods=10).obj())
+        told[-1] += stage.decide()
+    skipping, asking = by_skipping.scheduler, by_asking.scheduler
+    assert told[0] == told[1]
+    assert len(told[0]) == 4 * SEVERAL
+    assert skipping.queue.figures.incoming == asking.queue.figures.incoming
+    assert skipping.queue.figures.rejected == asking.queue.figures.rejected
+    assert skipping.due_at(by_skipping.now) == asking.due_at(by_asking.now)
+
+
+def test_one_that_is_refused_again_waits_for_no_leave_to_evict(monkeypatch: pytest.MonkeyPatch) -> None:
+    stage, forgotten = Stage(), list[str]()
+    monkeypatch.setattr(stage.scheduler.guard, "withholds", True)
+    monkeypatch.setattr(stage.scheduler.guard, "forget", forgotten.append)
+    assert [decision.pod for decision in stage.decide()] == forgotten

@@ -61,6 +61,8 @@ RECORDS_MAX = 200
 #: the rest of the run would show nothing new.
 LOOKED_AFTER = 1_000
 TURNS_ENOUGH = 500
+#: Members of enums are slow to get at, and these are wanted for each decision.
+_ASSUMED, _NOMINATED = Outcome.ASSUMED, Outcome.NOMINATED
 
 #: Called regularly: nanoseconds simulated so far, and in total.
 Progress = Callable[[int, int], None]
@@ -174,11 +176,12 @@ class Simulation:
     def _decided(self, decision: Decision, now: int) -> None:
         if self._journal is not None:
             self._journal.decision(decision, now)
-        if decision.outcome is Outcome.ASSUMED:
+        outcome = decision.outcome
+        if outcome is _ASSUMED:
             self._refusals.pop(decision.pod, None)
         elif decision.message:
             self._refusals[decision.pod] = decision.message
-        if decision.outcome is Outcome.NOMINATED:
+        if outcome is _NOMINATED:
             self.preemptions.decided(decision, now)
             self._look_for_loops(now)
         if self._interrupts.asked:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from math import isfinite
 from typing import ClassVar
 
@@ -292,8 +292,11 @@ def _suffix(annotation: str) -> str:
 def annotated_seconds(meta: ObjectMeta, annotation: str) -> float | None:
     """The number in the annotation; None when there is none, or none that makes sense."""
     written = _annotated(meta, annotation)
-    if written is None:
-        return None
+    return None if written is None else _seconds(written)
+
+
+@lru_cache(maxsize=1024)  # pods of one workload say the same
+def _seconds(written: str) -> float | None:
     try:
         seconds = float(written)
     except ValueError:

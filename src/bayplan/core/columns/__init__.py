@@ -81,8 +81,10 @@ _FEW = 32
 
 def distinct(rows: RowArray) -> RowArray:
     """The rows in order, each once. Fast where all are the same one, as after most decisions, or very many."""
-    if not len(rows):
+    if len(rows) < 2:
         return rows
+    if len(rows) < _FEW:  # arrays would take longer
+        return row_array(sorted(set(rows.tolist())))
     if np.count_nonzero(rows == rows[0]) == len(rows):
         return rows[:1]
     # To count them takes little time, but for each row there could be; to sort them takes time for each row given.

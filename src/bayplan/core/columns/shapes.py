@@ -77,7 +77,7 @@ class PodClaims(Struct, eq=False):
     inventory: Inventory
 
 
-class PodInfo(Struct, eq=False):
+class PodInfo(Struct, eq=False, gc=False):
     """One pod on its way through the scheduler."""
 
     shape: PodShape

@@ -85,14 +85,13 @@ class Candidacy:
         """Rows that are not what they were when they were tried last; None: nobody knows."""
         if self._positions is None:
             return None
-        usage_position, *others = self._positions
-        log = nodes.usage_changes
-        if log.position == usage_position + 1 and others == list(_positions(nodes)[1:]):
-            return row_array([log.last])
-        logs = (log, nodes.importance_changes, nodes.spec_changes)
-        changed = [log.since(position) for log, position in zip(logs, self._positions, strict=True)]
+        logs = (nodes.usage_changes, nodes.importance_changes, nodes.spec_changes)
+        read = zip(logs, self._positions, strict=True)
+        changed = [log.since(position) for log, position in read if log.position > position]
+        if len(changed) == 1:  # as after most decisions
+            return changed[0]
         known = [rows for rows in changed if rows is not None]
-        return np.concatenate(known) if len(known) == len(logs) else None
+        return np.concatenate((row_array([]), *known)) if len(known) == len(changed) else None
 
     def _try_again(self, pod: PodInfo, view: View, filtered: Filtered, rows: RowArray) -> None:
         """New answers for these rows, and the choice that follows from all answers."""

@@ -15,7 +15,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.diagnosis import histogram, nodes_available_message
 from bayplan.core.filtering import Filtered
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.timing import POST_FILTER
+from bayplan.core.framework.timing import POST_FILTER, Stopwatch
 from bayplan.core.framework.verdict import SUCCESS, Code, CycleError, Status, unschedulable
 from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES, DeviceState
 from bayplan.core.plugins.dynamic_resources.post_filter import NOTHING_TO_DEALLOCATE, Deallocation, deallocate
@@ -84,7 +84,7 @@ def run_post_filters(
             ask = partial(_preempt, profile, pod, view, filtered, search, result)
         else:
             continue
-        status = _timed(profile, name, ask)
+        status = ask() if profile.stopwatch is None else _timed(profile.stopwatch, profile, name, ask)
         if status.code is not Code.UNSCHEDULABLE:
             result.status = status
             return result
@@ -93,9 +93,8 @@ def run_post_filters(
     return result
 
 
-def _timed(profile: Profile, plugin: str, ask: Callable[[], Status]) -> Status:
-    stopwatch = profile.stopwatch
-    if stopwatch is None or not stopwatch.running:
+def _timed(stopwatch: Stopwatch, profile: Profile, plugin: str, ask: Callable[[], Status]) -> Status:
+    if not stopwatch.running:
         return ask()
     step = stopwatch.step(profile.scheduler_name, plugin, POST_FILTER)
     status: Status = stopwatch.measure_post_filter(step, lambda status, _: status.code, ask)

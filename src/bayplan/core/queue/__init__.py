@@ -210,6 +210,19 @@ class SchedulingQueue:
             self._requeue(queued, self._strategy_since(queued, since), now, labels.SCHEDULE_ATTEMPT_FAILURE)
         return queued.state
 
+    def return_refused(self, queued: QueuedPod, rejectors: tuple[str, ...], now: int) -> None:
+        """What `return_failed` and `nominate` come to for most pods that are tried again and again.
+
+        Nothing has happened since the pod was popped, no node is kept for it, and those plugins have rejected another
+        pod of its profile before. There is at least one.
+        """
+        undisturbed = self._in_flight.finish_undisturbed(queued)
+        assert undisturbed
+        queued.note_failure(rejectors, (), now)
+        self._park(queued, _UNSCHEDULABLE, labels.SCHEDULE_ATTEMPT_FAILURE)
+        if self._scouts:
+            self._scouts.pop(queued.key, None)  # what rejected it rejects those behind it
+
     def nominate(self, queued: QueuedPod, node_name: str | None, now: int) -> None:
         """After a failed attempt: keep that node ("": none) for the pod, or (None) the one that is kept already."""
         if queued.state is _GONE:
@@ -366,9 +379,7 @@ class SchedulingQueue:
             else:
                 self._backoff.refresh(queued)
             return
-        self._parked.remove(queued)
-        queued.replace(new, info)
-        self._parked.add(queued)
+        self._parked.replace(queued, new, info)
         for action in pod_changes(old, new):
             cluster_event = ClusterEvent(EventResource.UNSCHEDULABLE_POD, action)
             strategy = judge(queued, cluster_event, self._profile(queued).reactions.to(cluster_event), old, new)
@@ -461,7 +472,8 @@ class SchedulingQueue:
     def _park(self, queued: QueuedPod, place: PodState, reason: str) -> None:
         self._place(queued, place, reason)
         self._parked.add(queued)
-        self._quiet_until = min(self._quiet_until, queued.timestamp + self._parked_max_ns)
+        flushed_after = queued.timestamp + self._parked_max_ns
+        self._quiet_until = flushed_after if flushed_after < self._quiet_until else self._quiet_until
 
     def _place(self, queued: QueuedPod, place: PodState, reason: str) -> None:
         before = queued.state

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.queue.pod_heap import PodHeap
-from bayplan.core.queue.queued_pod import Gathering, Group, QueuedPod
+from bayplan.core.queue.queued_pod import Gathering, Group, QueuedPod, is_alike
+from bayplan.model.pod import Pod
 
 
 class Parked:
@@ -33,6 +35,10 @@ class Parked:
         return self._by_age.count
 
     def add(self, queued: QueuedPod) -> None:
+        self._join_group(queued)
+        self._by_age.push(queued, queued.idle_since)
+
+    def _join_group(self, queued: QueuedPod) -> None:
         gathering = queued.gathering
         # Nearly always it goes back to those it was with before; unless others formed the group anew meanwhile.
         if gathering is None or not gathering.takes(queued):
@@ -41,9 +47,17 @@ class Parked:
             gathering = self._gathering_of(gathering.group, gathering)
         queued.gathering = gathering
         gathering.members[queued.key] = queued
-        self._by_age.push(queued, queued.idle_since)
         if queued.gating_plugin:
             self.gated_count += 1
+
+    def replace(self, queued: QueuedPod, pod: Pod, info: PodInfo) -> None:
+        """The pod is another now. It is as old as it was, and the last of those it is with."""
+        before, gathering = queued.info, queued.gathering
+        self._leave_group(queued)
+        queued.replace(pod, info)
+        if is_alike(before, info):
+            queued.gathering = gathering
+        self._join_group(queued)
 
     def remove(self, queued: QueuedPod) -> None:
         self._by_age.remove(queued)

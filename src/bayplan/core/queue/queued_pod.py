@@ -17,6 +17,9 @@ from bayplan.core.lifecycle import LEGAL_MOVES, PodState, assert_move
 from bayplan.model.pod import Pod
 from bayplan.model.structs import Struct
 
+#: Members of enums are slow to get at.
+_IN_FLIGHT = PodState.IN_FLIGHT
+
 
 class Strategy(IntEnum):
     """What a cluster event is worth to a pod; the larger wins."""
@@ -165,7 +168,7 @@ class QueuedPod(Struct, eq=False):
         self.gating_plugin, self.held_back = "", Strategy.SKIP
 
     def start_attempt(self) -> None:
-        self.enter(PodState.IN_FLIGHT)
+        self.enter(_IN_FLIGHT)
         self.attempts += 1
         self.rejectors = self.pending_plugins = ()
         if self.gating_plugin:
@@ -183,6 +186,16 @@ def _has_generated_claims(info: PodInfo) -> bool:
     if spec.volumes and any(volume.ephemeral is not None for volume in spec.volumes):
         return True
     return bool(spec.resource_claims)
+
+
+def is_alike(one: PodInfo, other: PodInfo) -> bool:
+    """Whether two states of one pod make no difference to the group it belongs to."""
+    return (
+        one.shape is other.shape
+        and one.priority == other.priority
+        and one.preemption_policy == other.preemption_policy
+        and one.scheduler_name == other.scheduler_name
+    )
 
 
 def identity_of(info: PodInfo) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tests.unit.core.queue.stage import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -21,9 +22,11 @@ from tests.unit.core.queue.stage import (
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue.parked import Parked
+from bayplan.core.queue.queued_pod import Group
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import pod
+from bayplan.testing.pods import PodBuilder
 
 MANY = 10_000
 
@@ -231,3 +234,33 @@ def test_nothing_is_left_behind_when_pods_leave() -> None:
         {},
         {"default-scheduler": {}},
     )
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        pod("a").condition("PodScheduled", "False", "Unschedulable", "in other words"),
+        pod("a").labels(shape="other"),
+        pod("a").priority(7),
+        pod("a").priority(0, policy="Never"),
+    ],
+    ids=["status", "labels", "priority", "policy"],
+)
+def test_a_pod_that_has_changed_is_the_last_of_those_it_is_like_now(changed: PodBuilder) -> None:
+    stage = Stage()
+    queued = stage.parked("a")
+    stage.wait(1)
+    stage.parked("b")
+    stage.update(queued.pod, changed)
+    assert queued.gathering is not None
+    assert queued.gathering.group == Group.of(queued)
+    assert [*queued.gathering.members][-1] == queued.key
+
+
+def test_the_age_of_a_pod_that_has_changed_is_what_it_was() -> None:
+    stage = Stage()
+    queued = stage.parked("a")
+    due = stage.queue.wake_at()
+    stage.wait(100)
+    stage.update(queued.pod, pod("a").priority(7))
+    assert stage.queue.wake_at() == due

@@ -156,6 +156,15 @@ class QueueMachine(RuleBasedStateMachine):
             self.queue.nominate(queued, kept, self.now)
             self.slow.nominate(slow, kept, self.now)
 
+    @rule(rejectors=st.sampled_from([("Room",), ("Own",), ("Room", "Own"), ("Own", "Room")]))
+    def refuse_at_once(self, rejectors: tuple[str, ...]) -> None:
+        flying_before = len(self.flying)
+        self.pop()
+        if len(self.flying) > flying_before and self.flying[-1][1].uid not in self.slow.kept:
+            queued, slow = self.flying.pop()
+            self.queue.return_refused(queued, rejectors, self.now)
+            self.slow.fail(slow, set(rejectors), set(), self.now)
+
     @precondition(lambda self: self.flying)
     @rule(which=st.integers(0, 4), node_name=NODES)
     def bind(self, which: int, node_name: str) -> None:

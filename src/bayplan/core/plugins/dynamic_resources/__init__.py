@@ -131,13 +131,15 @@ class DynamicResources(SelectiveScorePlugin):
         )
 
     def pre_filter(self, pod: PodInfo, view: View) -> PreFiltered:
+        inventory = view.objects.devices
+        if not pod.spec.resource_claims and not inventory.classes:
+            return SKIP  # what it asks for can be no device, as there is no class that stands for it
         if not self.concerns(pod):
             return SKIP
         try:
             claims = list(claims_of(pod))
         except ClaimError as problem:
             return unresolvable(str(problem))
-        inventory = view.objects.devices
         resources = backed_resources(pod, inventory)
         if not claims and not resources:
             return SKIP
