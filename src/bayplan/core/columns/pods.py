@@ -180,10 +180,10 @@ class PodTable(Table):
     def _amounts(self, requests: PodRequests) -> _Amounts:
         ids = [self.resources.id(name) for name in requests.used]
         self.widen()
-        taken = np.zeros(3 + self._width, dtype=np.int64)
-        taken[:3] = 1, requests.nonzero_cpu_milli, requests.nonzero_memory_bytes
+        amounts = [0] * self._width
         for resource, amount in zip(ids, requests.used.values(), strict=True):
-            taken[3 + resource] = amount
+            amounts[resource] = amount
+        taken = np.array([1, requests.nonzero_cpu_milli, requests.nonzero_memory_bytes, *amounts], dtype=np.int64)
         return _Amounts(np.void(taken[1:].tobytes()), taken)
 
     def _resize(self) -> None:

@@ -165,6 +165,14 @@ def _shape(pod: Pod) -> _Shape:
 
 @lru_cache(maxsize=_REMEMBERED_SHAPES)
 def _requests_of_shape(shape: _Shape) -> PodRequests:
+    if len(shape.containers) == 1 and not (shape.init_containers or shape.pod_level or shape.overhead):
+        asked = _rounded(_nano_amounts(shape.containers[0]))
+        if CPU_NAME in asked and MEMORY_NAME in asked:  # no default can show, so all count the same
+            return PodRequests(asked, asked, asked[CPU_NAME], asked[MEMORY_NAME], asked)
+    return _requests_of_any_shape(shape)
+
+
+def _requests_of_any_shape(shape: _Shape) -> PodRequests:
     specified = _specified_demand(shape)
     return _requests(specified, specified, _few_nano_amounts(shape.overhead))
 
