@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -33,7 +34,16 @@ class Bayplan(Protocol):
 
 
 @pytest.fixture
-def bayplan(capsys: pytest.CaptureFixture[str]) -> Bayplan:
+def signals() -> Iterator[None]:
+    """Whoever handled signals before a command ran does so again: uvloop leaves its own handlers behind."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR2)}
+    yield
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+@pytest.fixture
+def bayplan(signals: None, capsys: pytest.CaptureFixture[str]) -> Bayplan:
     """Runs a command; gives its exit code and what it printed where."""
 
     def call(*arguments: str) -> Outcome:
