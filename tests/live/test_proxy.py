@@ -28,13 +28,13 @@ class Outcome(NamedTuple):
     exchange: Exchange
 
 
-async def arriving(reader: asyncio.StreamReader, silence_s: float = 0.15) -> bytes:
+async def arriving(reader: asyncio.StreamReader, silence_s: float = 0.5) -> bytes:
+    """All that comes until nothing more does for so long; then "." if the connection was closed, "!" if it was cut."""
     arrived = b""
     try:
-        async with asyncio.timeout(silence_s):
-            while chunk := await reader.read(1 << 16):
-                arrived += chunk
-            return arrived + b"."
+        while chunk := await asyncio.wait_for(reader.read(1 << 16), silence_s):
+            arrived += chunk
+        return arrived + b"."
     except ConnectionResetError:
         return arrived + b"!"
     except TimeoutError:

@@ -37,14 +37,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.fixture
-def usual_interrupts() -> Iterator[None]:
-    """Whatever an earlier test in the same process made of interrupts."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @contextmanager
 def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
     """A run that has begun: so much stands in its journal that some of it has left the buffer."""
@@ -90,7 +82,6 @@ def test_json_of_a_part() -> None:
     assert len(plain["pods"]) == plain["summary"]["pods"]["created"]
 
 
-@pytest.mark.usefixtures("usual_interrupts")
 def test_twice_means_now(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """The second interrupt ends everything: nothing is printed, and neither journal nor report is left behind."""
     pytest.importorskip("plotly")
