@@ -161,9 +161,8 @@ def test_failure_codes(given_tables: Tables, data: st.DataObject) -> None:
     )
     codes = answers(rows, count)
     limits = (given_tables.allowed_pods, given_tables.pod_counts)
-    failing = compiled.fit_codes(codes, rows, given_tables.allocatable, given_tables.requested, *limits, demands)
+    compiled.fit_codes(codes, rows, given_tables.allocatable, given_tables.requested, *limits, demands)
     assert codes.tolist() == [fit_code(given_tables, row, demands) for row in each_row(rows, count)]
-    assert failing == np.count_nonzero(codes)
 
 
 @settings(max_examples=200)

@@ -1,12 +1,12 @@
-/* What the resource plugins compute for many nodes, each in one pass over the rows; and rankings of nodes.
+/* What resource plugins compute for many nodes, and rankings of nodes, each in one pass over the rows.
  *
  * Reads NumPy arrays as they are, through the buffer protocol (any strides, no copies), and fills `out` with one int64
  * for each row. The rules are those of the array code in core/plugins/node_resources_fit.py,
  * node_resources_balanced_allocation.py and core/ranking.py, bit for bit; tests/oracle/test_compiled_loops.py compares
  * the two. Knows nothing about devices, resource names or which rows have changed.
  *
- * Rows are processed in blocks that fit into the L1 cache: amounts are gathered as doubles, and each rule is a loop that
- * a compiler can vectorize. A block with an amount too large for that is computed with integers, as in Go.
+ * Rows are processed in blocks that fit into the L1 cache: amounts are gathered as doubles, and each rule is a loop
+ * that a compiler can vectorize. A block with an amount too large for that is computed with integers, as in Go.
  */
 
 #define PY_SSIZE_T_CLEAN
@@ -20,7 +20,12 @@
 #error "rows are expected to be int64"
 #endif
 
-enum { BLOCK = 256, RESOURCES_MAX = 64, TABLES_MAX = 6 };
+enum { BLOCK = 256, RESOURCES_MAX = 64 };
+
+/* Which argument of a loop is which table; what comes after the first four depends on the loop. */
+enum { OUT, ROWS, ALLOCATABLE, REQUESTED, NONZERO_REQUESTED, TABLES_MAX = 6 };
+enum { ALLOWED_PODS = 4, POD_COUNTS = 5 };
+enum { NAME_RANKS = 2 };
 
 /* Smaller amounts give the same percentages in doubles as in integers: see EXACT_BELOW in levels.py. */
 enum { EXACT_BITS = 45 };
@@ -45,7 +50,7 @@ typedef struct {
 } Table;
 
 typedef struct {
-    Table tables[TABLES_MAX]; /* out, rows, then whatever the rule looks at */
+    Table tables[TABLES_MAX];
     int open;                 /* how many of them hold a buffer */
     Py_ssize_t count;         /* of rows in `out` */
     int64_t *out;
@@ -64,7 +69,7 @@ static inline int64_t item(const Table *table, Py_ssize_t row, Py_ssize_t column
 
 static inline Py_ssize_t row_at(const Request *request, Py_ssize_t place)
 {
-    return request->is_all ? place : (Py_ssize_t)item(&request->tables[1], place, 0);
+    return request->is_all ? place : (Py_ssize_t)item(&request->tables[ROWS], place, 0);
 }
 
 static int open_table(Request *request, PyObject *array, int flags)
@@ -94,11 +99,11 @@ static void close_request(Request *request)
 
 static int check_rows(const Request *request)
 {
-    Py_ssize_t length = request->tables[2].rows;
+    Py_ssize_t length = request->tables[ALLOCATABLE].rows;
     int outside = 0;
     for (Py_ssize_t place = 0; !request->is_all && place < request->count; place++)
         outside |= (uint64_t)row_at(request, place) >= (uint64_t)length;
-    for (int each = 3; each < request->open; each++)
+    for (int each = REQUESTED; each < request->open; each++)
         outside |= request->tables[each].rows != length;
     if (outside || (request->is_all && request->count != length)) {
         PyErr_SetString(PyExc_IndexError, "a row is outside of a table");
@@ -114,16 +119,16 @@ static int open_request(Request *request, PyObject *const *arguments, int tables
     request->is_all = arguments[1] == Py_None;
     if (open_table(request, arguments[0], PyBUF_WRITABLE) < 0)
         goto failed;
-    const Table *out = &request->tables[0];
+    const Table *out = &request->tables[OUT];
     request->out = (int64_t *)out->data;
     request->count = out->rows;
     if (open_table(request, arguments[request->is_all ? 0 : 1], 0) < 0)
         goto failed;
-    if (out->row_step != sizeof(int64_t) || request->tables[1].rows != out->rows) {
+    if (out->row_step != sizeof(int64_t) || request->tables[ROWS].rows != out->rows) {
         PyErr_SetString(PyExc_ValueError, "out must be contiguous and as long as rows");
         goto failed;
     }
-    for (int each = 2; each < tables; each++)
+    for (int each = ROWS + 1; each < tables; each++)
         if (open_table(request, arguments[each], 0) < 0)
             goto failed;
     if (check_rows(request) == 0)
@@ -143,7 +148,7 @@ static int expects_tuple(PyObject *given)
 /* Reads a tuple of tuples, each from `start` on: column, amount and `extra` further numbers. Returns how many. */
 static int read_amounts(PyObject *tuples, Py_ssize_t start, Py_ssize_t extra, const Request *request, Amount *amounts)
 {
-    const Table *allocatable = &request->tables[2], *requested = &request->tables[3];
+    const Table *allocatable = &request->tables[ALLOCATABLE], *requested = &request->tables[REQUESTED];
     Py_ssize_t columns = allocatable->columns < requested->columns ? allocatable->columns : requested->columns;
     if (!expects_tuple(tuples))
         return -1;
@@ -241,15 +246,7 @@ FASTEST_FOR_THIS_CPU static void find_short(int count, const int64_t *restrict a
     }
 }
 
-FASTEST_FOR_THIS_CPU static Py_ssize_t count_failing(Py_ssize_t count, const int64_t *codes)
-{
-    Py_ssize_t failing = 0;
-    for (Py_ssize_t place = 0; place < count; place++)
-        failing += codes[place] != 0;
-    return failing;
-}
-
-/* fit_codes(out, rows, allocatable, requested, allowed_pods, pod_counts, demands) -> how many rows fail
+/* fit_codes(out, rows, allocatable, requested, allowed_pods, pod_counts, demands)
  * demands: (name, column, amount, bit, may be devices) each */
 static PyObject *fit_codes(PyObject *Py_UNUSED(module), PyObject *const *arguments, Py_ssize_t given)
 {
@@ -262,16 +259,16 @@ static PyObject *fit_codes(PyObject *Py_UNUSED(module), PyObject *const *argumen
     for (Py_ssize_t first = 0; count >= 0 && first < request.count; first += BLOCK) {
         Block block = block_from(&request, first);
         int64_t *codes = request.out + first;
-        find_full(block.count, amounts_in(block, 4, 0, space[0]), amounts_in(block, 5, 0, space[1]), codes);
+        find_full(block.count, amounts_in(block, ALLOWED_PODS, 0, space[0]),
+                  amounts_in(block, POD_COUNTS, 0, space[1]), codes);
         for (int each = 0; each < count; each++) {
             int64_t column = demands[each].column;
-            find_short(block.count, amounts_in(block, 2, column, space[0]), amounts_in(block, 3, column, space[1]),
-                       demands[each], codes);
+            find_short(block.count, amounts_in(block, ALLOCATABLE, column, space[0]),
+                       amounts_in(block, REQUESTED, column, space[1]), demands[each], codes);
         }
     }
-    Py_ssize_t failing = count < 0 ? 0 : count_failing(request.count, request.out);
     close_request(&request);
-    return count < 0 ? NULL : PyLong_FromSsize_t(failing);
+    return count < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 /* ---------------------------------------------------------------- NodeResourcesFit: score */
@@ -282,14 +279,20 @@ static int64_t percentage(int64_t part, int64_t capacity)
     return (int64_t)((uint64_t)part * 100) / capacity;
 }
 
+/* The table that says how much of a resource pods take: of cpu and memory, not less than the scheduler assumes. */
+static int taken_in(int64_t column)
+{
+    return column < 2 ? NONZERO_REQUESTED : REQUESTED;
+}
+
 static int64_t fit_score(const Request *request, Py_ssize_t row, const Amount *scored, int count, int most)
 {
     int64_t total = 0, weights = 0;
     for (int each = 0; each < count; each++) {
-        int64_t column = scored[each].column, capacity = item(&request->tables[2], row, column);
+        int64_t column = scored[each].column, capacity = item(&request->tables[ALLOCATABLE], row, column);
         if (capacity <= 0)
             continue;
-        const Table *taken = &request->tables[column < 2 ? 4 : 3];
+        const Table *taken = &request->tables[taken_in(column)];
         int64_t needed = (int64_t)((uint64_t)item(taken, row, column) + (uint64_t)scored[each].amount);
         int64_t part = most ? (needed < capacity ? needed : capacity) : (needed < capacity ? capacity - needed : 0);
         total += percentage(part, capacity) * scored[each].first;
@@ -328,8 +331,8 @@ static void fit_scores_of(Block block, const Amount *scored, int count, int most
     for (int each = 0; each < count && !(bits >> EXACT_BITS); each++) {
         int64_t column = scored[each].column;
         bits |= (uint64_t)scored[each].amount;
-        bits |= doubles_in(block, 2, column, capacities);
-        bits |= doubles_in(block, column < 2 ? 4 : 3, column, taken);
+        bits |= doubles_in(block, ALLOCATABLE, column, capacities);
+        bits |= doubles_in(block, taken_in(column), column, taken);
         add_percentages(block.count, capacities, taken, (double)scored[each].amount, (double)scored[each].first, most,
                         totals, weights);
     }
@@ -349,7 +352,7 @@ static PyObject *fit_scores(PyObject *Py_UNUSED(module), PyObject *const *argume
     Amount scored[RESOURCES_MAX];
     if (!expects(given, 7) || open_request(&request, arguments, 5) < 0)
         return NULL;
-    if (request.tables[4].columns < 2) {
+    if (request.tables[NONZERO_REQUESTED].columns < 2) {
         PyErr_SetString(PyExc_ValueError, "nonzero_requested has cpu and memory");
         close_request(&request);
         return NULL;
@@ -393,10 +396,10 @@ static int64_t balance_score(const Request *request, Py_ssize_t row, const Amoun
     double after[RESOURCES_MAX], before[RESOURCES_MAX];
     int offered = 0;
     for (int each = 0; each < count; each++) {
-        int64_t capacity = item(&request->tables[2], row, scored[each].column);
+        int64_t capacity = item(&request->tables[ALLOCATABLE], row, scored[each].column);
         if (capacity <= 0)
             continue;
-        int64_t used = item(&request->tables[3], row, scored[each].column);
+        int64_t used = item(&request->tables[REQUESTED], row, scored[each].column);
         after[offered] = share_of((int64_t)((uint64_t)used + (uint64_t)scored[each].amount), capacity);
         before[offered++] = share_of(used, capacity);
     }
@@ -443,8 +446,8 @@ static void balance_scores_of(Block block, const Amount *scored, int count)
         uint64_t bits = (uint64_t)scored[0].amount | (uint64_t)scored[1].amount;
         int offered = 1;
         for (int each = 0; each < 2; each++) {
-            bits |= doubles_in(block, 2, scored[each].column, capacities[each]);
-            bits |= doubles_in(block, 3, scored[each].column, used[each]);
+            bits |= doubles_in(block, ALLOCATABLE, scored[each].column, capacities[each]);
+            bits |= doubles_in(block, REQUESTED, scored[each].column, used[each]);
             offered &= all_positive(block.count, capacities[each]);
         }
         if (offered && !(bits >> EXACT_BITS)) {
@@ -483,8 +486,10 @@ static PyObject *rank(PyObject *Py_UNUSED(module), PyObject *const *arguments, P
     int64_t factor = PyLong_AsLongLong(arguments[3]);
     if (PyErr_Occurred() || open_request(&request, arguments, 3) < 0)
         return NULL;
-    for (Py_ssize_t place = 0; place < request.count; place++)
-        request.out[place] = request.out[place] * factor - item(&request.tables[2], row_at(&request, place), 0);
+    for (Py_ssize_t place = 0; place < request.count; place++) {
+        int64_t name_rank = item(&request.tables[NAME_RANKS], row_at(&request, place), 0);
+        request.out[place] = request.out[place] * factor - name_rank;
+    }
     close_request(&request);
     return Py_NewRef(Py_None);
 }

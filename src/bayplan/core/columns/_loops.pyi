@@ -11,7 +11,7 @@ def fit_codes(
     pod_counts: IntArray,
     demands: tuple[tuple[str, int, int, int, bool], ...],
     /,
-) -> int: ...
+) -> None: ...
 def fit_scores(
     out: IntArray,
     rows: RowArray | None,
