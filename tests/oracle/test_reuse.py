@@ -45,8 +45,6 @@ from bayplan.core.preemption.prepare import overtaken
 from bayplan.core.snapshot import View
 from bayplan.model.pod import Pod
 
-pytestmark = pytest.mark.usefixtures("either_way")
-
 PROFILES = {"default-scheduler": default_profile()}
 
 
@@ -287,6 +285,7 @@ NAMES_ITS_NODE: list[Step] = [
 ]
 
 
+@pytest.mark.usefixtures("either_way")
 @QUICK
 @given(SEQUENCES)
 @example(NEW_RESOURCE)
@@ -330,6 +329,7 @@ NEW_IMAGE: list[Step] = [(DECIDE, 4, 0, 0), ("node", 0, 5, 5), (AGAIN, 0, 0, 0),
 GROWN_NODE: list[Step] = [("run", 2, 0, 0), ("run", 2, 0, 1), (DECIDE, 2, 3, 0), ("node", 0, 4, 3), (AGAIN, 0, 0, 0)]
 
 
+@pytest.mark.usefixtures("either_way")
 @QUICK
 @given(RELABELLING_SEQUENCES)
 @example(TAINTED_AND_FULL)
@@ -341,6 +341,7 @@ def test_a_changed_node_is_followed(steps: list[Step]) -> None:
     play(steps)
 
 
+@pytest.mark.usefixtures("either_way")
 @QUICK
 @given(SEQUENCES | RELABELLING_SEQUENCES)
 @example(TAINTED_AND_FULL)

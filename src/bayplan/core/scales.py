@@ -80,14 +80,18 @@ def scaled_scores(
 
 
 class Scale:
-    """The lowest and the highest raw score among the feasible nodes, of which there is at least one."""
+    """The lowest and the highest raw score among the feasible nodes, of which there is at least one.
 
-    __slots__ = ("_high", "_high_row", "_low", "_low_row", "_table", "scaled")
+    The scores it gives are multiples of `unit`: what one more point is worth to whoever adds them up.
+    """
 
-    def __init__(self, scaled: Scaled, feasible_rows: RowArray) -> None:
+    __slots__ = ("_high", "_high_row", "_low", "_low_row", "_table", "_unit", "scaled")
+
+    def __init__(self, scaled: Scaled, feasible_rows: RowArray, unit: int = 1) -> None:
         raw = scaled.raw[feasible_rows]
         lowest, highest = int(raw.argmin()), int(raw.argmax())
         self.scaled = scaled
+        self._unit = unit
         self._low, self._high = raw.item(lowest), raw.item(highest)
         self._low_row, self._high_row = feasible_rows.item(lowest), feasible_rows.item(highest)  # nodes that have them
         self._table: IntArray | None = None
@@ -151,4 +155,4 @@ class Scale:
         """(scores,) weighted ones for raw ones."""
         rows = np.full(len(raw) + 2, self._low_row)
         rows[-1] = self._high_row
-        return self.scaled.normalized(np.append(raw, (self._low, self._high)), rows)[:-2]
+        return self.scaled.normalized(np.append(raw, (self._low, self._high)), rows)[:-2] * self._unit

@@ -144,7 +144,11 @@ class Standing:
 
     def surely_passes(self, view: View) -> bool:
         """Whether all nodes in question are known to pass the local filters that follow usage."""
-        return all(sure(each[-1], view) for sure, each in zip(self._is_sure, self._moving, strict=True))
+        # A generator would take longer than most of these answers.
+        for sure, each in zip(self._is_sure, self._moving, strict=True):  # noqa: SIM110
+            if not sure(each.state, view):
+                return False
+        return True
 
     def fails_in(self, world: View, rows: RowArray) -> BoolArray:
         """(rows,) what does not pass the local filters that follow usage, where usage is another."""
@@ -181,7 +185,7 @@ class Standing:
 
     def _rank(self) -> Ranking:
         varying = self.ground.varying
-        self._scales = [Scale(scaled, self.feasible_rows) for scaled in varying]
+        self._scales = [Scale(scaled, self.feasible_rows, RANKS) for scaled in varying]
         if not varying:
             return Ranking(self._order)
         order, rows = self._order.copy(), self.feasible_rows
@@ -278,7 +282,7 @@ class Standing:
             if not scale.holds_one(row, passes=passes) and not self._replace_scale(position):
                 return
             if passes:
-                value += RANKS * self._scales[position].weighted_one(row)
+                value += self._scales[position].weighted_one(row)
         ranking.put(row, value)
         self._ranking = ranking
 
@@ -298,8 +302,8 @@ class Standing:
                 if not self._replace_scale(position):
                     return
                 more = self._scales[position].weighted(rows)
-            more *= RANKS
-            values = values + more
+            more += values
+            values = more
         ranking.put_all(rows, values if passed is None else np.where(passed, values, NOT_FEASIBLE))
         self._ranking = ranking
 
@@ -308,7 +312,7 @@ class Standing:
         if not self.passed_count:
             return False
         known = self._scales[position]
-        self._scales[position] = Scale(known.scaled, self.feasible_rows)
+        self._scales[position] = Scale(known.scaled, self.feasible_rows, RANKS)
         return self._scales[position].spans_same(known)
 
     def _take(self, rows: RowArray, found: Verdicts) -> None:
