@@ -19,7 +19,7 @@ from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Fits, Unschedulable
 from bayplan.core.framework.profile import Profile
-from bayplan.core.framework.verdict import CycleError
+from bayplan.core.framework.verdict import SUCCESS, CycleError
 from bayplan.core.plugins.dynamic_resources.post_filter import Deallocation
 from bayplan.core.preemption.prepare import make_room, overtaken
 from bayplan.core.queue.entrance import may_enter
@@ -117,7 +117,7 @@ class Placer:
             info.nominated_node_name = ""
         if not self._tries_gated:
             admitted = may_enter(self._profiles[info.scheduler_name].pre_enqueue, info)
-            if not admitted.ok:
+            if admitted is not SUCCESS and not admitted.ok:
                 return PlacedPod(info.key, None, None, message=admitted.message)
         view = cache.view()
         try:
