@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bayplan.core.columns import BoolArray, IntArray, RowArray, loops, row_mask
 from bayplan.core.columns.nodes import NodeTable
@@ -39,13 +40,18 @@ class _Run:
 
     def rows(self, turns: int) -> RowArray:
         """Those that tied after so many turns."""
-        tied = np.unpackbits(np.frombuffer(self.first, dtype=np.uint8))
+        tied = _unpacked(self.first)
         tied ^= (np.bincount(self.turned[:turns], minlength=len(tied)) & 1).astype(np.uint8)
         return tied.nonzero()[0]
 
 
+def _unpacked(bits: bytes) -> NDArray[np.uint8]:
+    """0 or 1 for each bit."""
+    return np.unpackbits(np.frombuffer(bits, dtype=np.uint8))
+
+
 def _rows_of(bits: bytes) -> RowArray:
-    return np.unpackbits(np.frombuffer(bits, dtype=np.uint8)).nonzero()[0]
+    return _unpacked(bits).nonzero()[0]
 
 
 def _ties(order: IntArray, tied_from: int) -> tuple[int, bytes]:
