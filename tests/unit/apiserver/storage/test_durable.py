@@ -20,9 +20,9 @@ def _document(name: str, **data: str) -> dict[str, Any]:
 
 
 def _opened(path: Path, capacity: int = 1_000) -> tuple[Storage, StateFile]:
-    state = StateFile(path, log_capacity=capacity)
+    state = StateFile(path)
     storage = Storage(log_capacity=capacity, durable=state)
-    storage.restore(state.objects(), state.log())
+    storage.restore(state.objects(), state.changes())
     return storage, state
 
 
