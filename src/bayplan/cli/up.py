@@ -28,7 +28,7 @@ from bayplan.config.loading import load_configuration
 from bayplan.model.durations import Duration, format_duration
 from bayplan.model.reading import read_documents
 from bayplan.web.dashboard import Dashboard
-from bayplan.worlds.driving import rare_collections
+from bayplan.worlds.collecting import brief_collections
 from bayplan.worlds.hosting import HostedCluster, Hosting
 from bayplan.worlds.kubeconfig import is_ours, kubeconfig
 from bayplan.worlds.starting_nodes import documents_of, plain_nodes
@@ -141,8 +141,7 @@ def command(
         front = partial(Dashboard.of, config=config, feature_gates=feature_gates)
         cluster = _cluster(hosting, _starting_nodes(nodes, files), files, front)
         _write_kubeconfig(path, cluster, hosting)
-        with rare_collections():
-            asyncio.run(_run(cluster, path, hosting.token))
+        asyncio.run(_run(cluster, path, hosting.token))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -217,12 +216,14 @@ async def _run(cluster: HostedCluster, path: Path, token: str) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, cluster.stop)
-    running = asyncio.ensure_future(cluster.run())
-    starting = asyncio.ensure_future(cluster.started())
-    await asyncio.wait({running, starting}, return_when=asyncio.FIRST_COMPLETED)
-    if not running.done():
-        _announce(cluster, path, token)
-    await running
+    async with brief_collections() as collector:
+        cluster.storage.follow(lambda _change: collector.note_change())
+        running = asyncio.ensure_future(cluster.run())
+        starting = asyncio.ensure_future(cluster.started())
+        await asyncio.wait({running, starting}, return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            _announce(cluster, path, token)
+        await running
 
 
 def _announce(cluster: HostedCluster, path: Path, token: str) -> None:

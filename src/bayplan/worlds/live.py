@@ -24,7 +24,7 @@ from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event
 from bayplan.model.kinds import Object
 from bayplan.model.time_units import MILLISECOND, SECOND
-from bayplan.worlds.driving import DecidingScheduler, rare_collections
+from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.live_observers import LiveObserver, Observers
 
 #: How long decisions may keep reading and writing waiting.
@@ -205,13 +205,12 @@ class LiveWorld:
     async def run(self, writer: ActionWriter) -> None:
         """Until cancelled."""
         self._writer = writer
-        with rare_collections():
-            async with asyncio.TaskGroup() as tasks:
-                for reflector in self._reflectors.values():
-                    tasks.create_task(reflector.run())
-                await self._open()
-                while True:
-                    await self._turn()
+        async with asyncio.TaskGroup() as tasks:
+            for reflector in self._reflectors.values():
+                tasks.create_task(reflector.run())
+            await self._open()
+            while True:
+                await self._turn()
 
     async def _open(self) -> None:
         """Once everything is listed, observe it, kind by kind."""

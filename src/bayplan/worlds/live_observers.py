@@ -31,7 +31,10 @@ class Observers:
     """Several observers as one."""
 
     def __init__(self, observers: Sequence[LiveObserver] = ()) -> None:
-        self._observers = tuple(observers)
+        self._observers = list(observers)
+
+    def add(self, observer: LiveObserver) -> None:
+        self._observers.append(observer)
 
     def observed(self, event: Event, now: int) -> None:
         for observer in self._observers:

@@ -18,8 +18,8 @@ from bayplan.apiserver.storage.log import Change
 from bayplan.model.watch_types import DELETED
 from bayplan.store.errors import InternalError
 
-#: Of the tables below; a file of another one is refused.
-FORMAT = 1
+#: Of the tables below; a file of the format before is converted, any other is refused.
+FORMAT = 2
 #: Old changes are dropped in stretches of so many versions: cheaper than one by one, and no write waits for long.
 SWEEP_EVERY = 64
 #: Space is given back when more than one page in so many is free, and this many pages at a time.
@@ -27,7 +27,6 @@ _FREE_SHARE = 4
 _PAGES_AT_ONCE = 256
 #: A longer write-ahead log, as one large write leaves it, is cut back to this.
 _WAL_BYTES_MAX = 8 * 1024 * 1024
-_INCREMENTAL = 2
 
 _FOREIGN = "not a state file of bayplan"
 _BEGINNING = b"SQLite format 3\0"
@@ -41,14 +40,43 @@ _REASONS = {
     sqlite3.SQLITE_CORRUPT: "damaged, and cannot be read",
 }
 
+#: A document is there once, however many rows name its version: it is large, they are small.
 _TABLES = """
-CREATE TABLE objects (resource TEXT, namespace TEXT, name TEXT, version INTEGER, document BLOB,
+CREATE TABLE documents (version INTEGER PRIMARY KEY, document BLOB);
+CREATE TABLE objects (resource TEXT, namespace TEXT, name TEXT, version INTEGER,
                       PRIMARY KEY (resource, namespace, name)) WITHOUT ROWID;
-CREATE TABLE changes (version INTEGER PRIMARY KEY, type TEXT, resource TEXT, old_version INTEGER, old BLOB, new BLOB);
+CREATE TABLE changes (version INTEGER PRIMARY KEY, type TEXT, resource TEXT, old_version INTEGER);
 """
-_UPSERT = "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?, ?)"
+#: From the format in which objects and changes had documents of their own.
+_CONVERSION = f"""
+ALTER TABLE objects RENAME TO old_objects;
+ALTER TABLE changes RENAME TO old_changes;
+{_TABLES}
+INSERT INTO documents SELECT version, document FROM old_objects;
+INSERT OR IGNORE INTO documents SELECT version, new FROM old_changes;
+INSERT OR IGNORE INTO documents SELECT old_version, old FROM old_changes WHERE old_version IS NOT NULL;
+INSERT INTO objects SELECT resource, namespace, name, version FROM old_objects;
+INSERT INTO changes SELECT version, type, resource, old_version FROM old_changes;
+DROP TABLE old_objects;
+DROP TABLE old_changes;
+"""
+_WRITE = "INSERT INTO documents VALUES (?, ?)"
+_UPSERT = "INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)"
 _DELETE = "DELETE FROM objects WHERE resource = ? AND namespace = ? AND name = ?"
-_LOG = "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?)"
+_LOG = "INSERT INTO changes VALUES (?, ?, ?, ?)"
+#: After a change has gone, only its old document, or that of a deleted object, may be needed by nothing else.
+_SWEEP = f"""
+DELETE FROM documents WHERE version IN (
+    SELECT CASE type WHEN '{DELETED}' THEN version END FROM changes WHERE version <= :through
+    UNION ALL SELECT old_version FROM changes WHERE version <= :through)
+"""
+_OBJECTS = "SELECT resource, namespace, name, version, document FROM objects LEFT JOIN documents USING (version)"
+_CHANGES = """
+SELECT changes.version, type, resource, old_version, old.document, new.document FROM changes
+LEFT JOIN documents AS old ON old.version = old_version
+LEFT JOIN documents AS new ON new.version = changes.version
+ORDER BY changes.version
+"""
 
 
 class InvalidState(Exception):  # noqa: N818 - as InvalidObject
@@ -93,17 +121,14 @@ class StateFile:
         (found,) = execute("PRAGMA user_version").fetchone()
         (tables,) = execute("SELECT count(*) FROM sqlite_master").fetchone()
         if found == FORMAT:
-            self._make_compactable()
             return
-        if found or tables:
+        if found != FORMAT - 1 and (found or tables):
             raise InvalidState(f"{self._path}: not a state file of this version of bayplan")
-        self._database.executescript(f"BEGIN; {_TABLES} PRAGMA user_version={FORMAT}; COMMIT;")
-
-    def _make_compactable(self) -> None:
-        """Rewrites a file of an earlier release, which could only grow."""
-        (mode,) = self._database.execute("PRAGMA auto_vacuum").fetchone()
-        if mode != _INCREMENTAL:
-            with suppress(sqlite3.OperationalError):  # such as a full disk: the file is fine as it is
+        statements = _CONVERSION if found else _TABLES
+        self._database.executescript(f"BEGIN; {statements} PRAGMA user_version={FORMAT}; COMMIT;")
+        if found:
+            # A file of that format could only grow. One that cannot be rewritten now, as the disk is full, still works.
+            with suppress(sqlite3.OperationalError):
                 self._database.executescript("PRAGMA auto_vacuum=INCREMENTAL; VACUUM;")
 
     def write(self, change: Change) -> None:
@@ -116,24 +141,31 @@ class StateFile:
             raise InternalError(f"{self._path} cannot be written: {error}") from error
 
     def _write(self, change: Change) -> None:
-        execute, new, old = self._database.execute, change.new, change.old
-        document = new.json
-        before = None if old is None else old.json
+        execute, new = self._database.execute, change.new
         execute("BEGIN")
+        execute(_WRITE, (new.version, new.json))
         if change.type == DELETED:
             execute(_DELETE, (change.resource, new.namespace, new.name))
         else:
-            execute(_UPSERT, (change.resource, new.namespace, new.name, new.version, document))
-        old_version = None if old is None else old.version
-        execute(_LOG, (change.version, change.type, change.resource, old_version, before, document))
+            execute(_UPSERT, (change.resource, new.namespace, new.name, new.version))
+        old_version = None if change.old is None else change.old.version
+        execute(_LOG, (change.version, change.type, change.resource, old_version))
         execute("COMMIT")
 
     def expire(self, through: int) -> None:
         """Drops the changes up to this version, once there are enough of them. A failure is made good later."""
-        if through - self._swept >= SWEEP_EVERY:
+        if through - self._swept < SWEEP_EVERY:
+            return
+        execute = self._database.execute
+        try:
+            execute("BEGIN")
+            execute(_SWEEP, {"through": through})
+            execute("DELETE FROM changes WHERE version <= ?", (through,))
+            execute("COMMIT")
+            self._swept = through
+        except sqlite3.Error:
             with suppress(sqlite3.Error):
-                self._database.execute("DELETE FROM changes WHERE version <= ?", (through,))
-                self._swept = through
+                execute("ROLLBACK")
 
     def compact(self) -> bool:
         """Gives some free space back to the file system; False if there is little of it, or it cannot be done now."""
@@ -148,19 +180,17 @@ class StateFile:
     def objects(self) -> Iterator[tuple[str, Entry]]:
         """Everything that is stored, with its resource. Raises InvalidState."""
         with self._readable():
-            rows = self._database.execute("SELECT resource, namespace, name, version, document FROM objects")
-            for resource, namespace, name, version, document in rows:
+            for resource, namespace, name, version, document in self._database.execute(_OBJECTS):
                 yield resource, Entry(namespace, name, decode_json(document), version)
 
     def changes(self) -> Iterator[Change]:
         """Those that are still there, oldest first. Raises InvalidState."""
         with self._readable():
-            rows = self._database.execute("SELECT * FROM changes ORDER BY version")
             last = None
-            for version, change_type, resource, old_version, before, after in rows:
+            for version, change_type, resource, old_version, before, after in self._database.execute(_CHANGES):
                 if last is not None and version != last + 1:
                     raise ValueError(f"the change after version {last} is missing")
-                old = None if before is None else _entry(decode_json(before), old_version)
+                old = None if old_version is None else _entry(decode_json(before), old_version)
                 yield Change(change_type, resource, old, _entry(decode_json(after), version))
                 last = version
 

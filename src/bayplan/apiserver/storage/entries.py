@@ -53,11 +53,6 @@ class Entry:
         """The JSON of the whole document."""
         return with_type(self.body, self.kind, self.api_version)
 
-    @property
-    def is_packed(self) -> bool:
-        """Whether the JSON is all that is kept."""
-        return self._document is None
-
     def pack(self) -> None:
         """Keeps the JSON alone."""
         if self._body is None:
