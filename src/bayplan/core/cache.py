@@ -44,13 +44,10 @@ class Cache:
         self._levels = Levels(self.nodes) if loops.compiled is None else None  # compiled loops read the tables
         self._view: View | None = None
         self._shapes_known = 0
-        self._width = 0  # resources that all tables have room for
 
     def view(self) -> View:
         """The present instant. It is the same object for as long as no column had to move in memory."""
         nodes = self.nodes
-        if len(self.resources.values) > self._width:
-            self._widen()
         if self._view is None or self._view.usage.requested is not nodes.requested:
             usage = Usage(nodes.requested, nodes.nonzero_requested, nodes.pod_counts)
             self._view = View(
@@ -104,7 +101,6 @@ class Cache:
 
     def add_node(self, node: Node) -> None:
         self.nodes.add_node(node)
-        self._widen()  # a node may be the first to name a resource
 
     def remove_node(self, name: str) -> None:
         self.nodes.remove_node(name)
@@ -181,16 +177,7 @@ class Cache:
     def _enter(self, pod: Pod, info: PodInfo) -> int:
         if info.shape.has_pod_affinity:
             self.counters.intern_terms(info.shape)
-        row = self.pods.add(pod, info)
-        if len(self.resources.values) > self._width:
-            self._widen()
-        return row
-
-    def _widen(self) -> None:
-        """Make room in all tables for resources that somebody was the first to name."""
-        self._width = len(self.resources.values)
-        self.nodes.widen()
-        self.pods.widen()
+        return self.pods.add(pod, info)
 
     def _occupy(self, info: PodInfo, node_row: int) -> None:
         row, shape, cells, on_node = info.row, info.shape, self.pods.cells, self.nodes.pod_rows[node_row]
