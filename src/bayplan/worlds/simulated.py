@@ -22,6 +22,7 @@ from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswe
 from bayplan.model.kinds import KINDS, Object, object_key
 from bayplan.model.watch_types import ADDED
 from bayplan.store import Store, WatchEvent
+from bayplan.worlds.bugs import BugReporter, not_survived
 from bayplan.worlds.delays import Draws
 from bayplan.worlds.driving import DecidingScheduler, rare_collections
 from bayplan.worlds.faults import CONFLICT, NO_FAULTS, TIMEOUT, Faults, Spoiled
@@ -65,7 +66,12 @@ class SimulatedWorld:
         on_event: _Hear | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
         on_emitted: Callable[[EmittedEvent], None] | None = None,
+        on_bug: BugReporter = not_survived,
     ) -> None:
+        """`on_bug` is told of exceptions that nobody expected where actions are performed, which count as refused then.
+
+        The scheduler and the controllers see to their own.
+        """
         self.now = started_at
         self.store = store
         self.scheduler = scheduler
@@ -73,7 +79,7 @@ class SimulatedWorld:
         self._stores = [store if controller_store is None else controller_store(one) for one in self._controllers]
         self._draws = draws
         self._faults = faults
-        self._performer = Performer(scheduler_store or store, on_emitted)
+        self._performer = Performer(scheduler_store or store, on_emitted, on_bug)
         self._emit = None if on_emitted is None else self._performer.emit
         self._hear = scheduler.observe if on_event is None else _told_first(on_event, scheduler.observe)
         self._on_decision = on_decision
@@ -293,7 +299,7 @@ class SimulatedWorld:
         if answer is not None:
             self._plan(answered, partial(self._observe, answer))
 
-    def _spoil(self, action: Action, spoiled: Spoiled, now: int) -> Event:
+    def _spoil(self, action: Action, spoiled: Spoiled, now: int) -> Event | None:
         if spoiled is Spoiled.REFUSED:
             return self._performer.refuse(action, CONFLICT)
         if spoiled is Spoiled.LOST_ANSWER:
