@@ -17,7 +17,7 @@ from bayplan.core.starting_over import Past
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import ResourceClaim
-from bayplan.worlds.reflector import FIRST_KINDS
+from bayplan.worlds.driving import FIRST_KINDS
 
 #: Kind and key.
 Place: TypeAlias = tuple[str, str]

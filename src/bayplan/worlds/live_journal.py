@@ -17,8 +17,8 @@ from bayplan.core.actions import Action
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object, object_key
+from bayplan.worlds.driving import FIRST_KINDS
 from bayplan.worlds.journal import JournalWriter
-from bayplan.worlds.reflector import FIRST_KINDS
 
 _PATTERN = "journal-*.jsonl"
 
