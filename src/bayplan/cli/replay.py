@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bayplan.cli.main import EXIT_BUG, TRACEBACK
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.report.words import counted
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from bayplan.worlds.journal import Bug, Difference, Player
 
 _DIFFERENCES_SHOWN = 5
-_EXIT_BUG = 3
-_TRACEBACK = "BAYPLAN_TRACEBACK"
 
 
 @click.command(short_help="Replay a journal and report decisions that differ.")
@@ -40,7 +39,7 @@ def command(ctx: click.Context, path: str) -> None:
         click.echo(f"{file}: line {bug.line}: a bug: {bug.about}: {_described(bug.error)}", err=True)
     if not replayed.differences:
         click.echo(f"{decisions}, all as recorded. {wakeups}")
-        ctx.exit(_EXIT_BUG if replayed.bugs else 0)
+        ctx.exit(EXIT_BUG if replayed.bugs else 0)
     for file, difference in replayed.differences[:_DIFFERENCES_SHOWN]:
         where = f"{file}: " if file != path else ""
         click.echo(f"{where}line {difference.line}\n  recorded {difference.expected}\n  now      {difference.got}")
@@ -50,7 +49,7 @@ def command(ctx: click.Context, path: str) -> None:
 
 def _described(error: Exception) -> str:
     """With the traceback where it is asked for."""
-    if os.environ.get(_TRACEBACK):
+    if os.environ.get(TRACEBACK):
         return "".join(traceback.format_exception(error)).rstrip()
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__}: {error} (at {frame.filename}:{frame.lineno})"

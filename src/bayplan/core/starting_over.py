@@ -18,9 +18,6 @@ from bayplan.core.queue.queued_pod import QueuedPod, identity_of
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 
-#: After every pod that is known from before, in the order of arrival.
-_LAST = 2**63
-
 
 class Past:
     """What pods have been through."""
@@ -39,6 +36,7 @@ class Past:
             interrupted.note_failure((), (), now)
             pods = (*pods, interrupted)
         self._pods = {identity_of(queued.info): queued for queued in pods}
+        self._next_number = 1 + max((queued.number for queued in self._pods.values()), default=0)
         self._nodes_kept = {identity: nominations.node_of(queued.info) for identity, queued in self._pods.items()}
         self.outbox = [action for action in outbox if not isinstance(action, Bind | WriteVolumes)]
         """What was to be done because of something observed. Pods that were about to be bound are tried again."""
@@ -50,7 +48,7 @@ class Past:
     def number(self, obj: Object) -> int:
         """By this, pods are restored in the order in which they arrived."""
         queued = self._pods.get(obj.metadata.uid or f"{obj.metadata.namespace}/{obj.metadata.name}")
-        return _LAST if queued is None else queued.number
+        return self._next_number if queued is None else queued.number
 
     def queued(self, pod: Pod, info: PodInfo, number: int, now: int) -> QueuedPod:
         """The pod, with what it has been through."""
