@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import random
 from collections.abc import Callable
 from contextlib import suppress
 from functools import wraps
 from typing import Any
+from zlib import crc32
 
 import pytest
 from tests.simulation.test_random_worlds import CALM_SECONDS, check_at_rest
@@ -15,17 +17,21 @@ from bayplan.core.binding import Binding
 from bayplan.core.cache import Cache
 from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.pods import PodTable
+from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.deciding import Decider
+from bayplan.core.decision import Choice
 from bayplan.core.evictions import Evictions
 from bayplan.core.queue import SchedulingQueue
 from bayplan.core.queue.in_flight import InFlight
 from bayplan.core.queue.nominations import Nominations
 from bayplan.core.reservations import Reservations
 from bayplan.core.scheduler import Scheduler
+from bayplan.core.snapshot import View
 from bayplan.model.time_units import SECOND
 from bayplan.testing.checkers import check_always, check_devices_not_shared, check_not_overcommitted
 from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
 from bayplan.worlds.guarded import GuardedScheduler
+from bayplan.worlds.journal import JournalWriter, Player, read_head, scheduler_for
 
 #: Where exceptions come from: in the middle of everything that changes what the scheduler remembers.
 PLACES: tuple[tuple[type, str], ...] = (
@@ -141,6 +147,48 @@ def live_through_bugs(seed: int, monkeypatch: pytest.MonkeyPatch, share: float) 
     return injection.raised
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_world_heals_from_bugs_of_the_scheduler(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert live_through_bugs(seed, monkeypatch, share=0.002) > 5
+
+
+def curse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Attempts of some pods raise, and so does the end of others: always the same ones."""
+    decide, remove = Decider.decide, SchedulingQueue.delete
+
+    def cursed_decide(self: Decider, info: PodInfo, view: View) -> Choice:
+        if crc32(info.key.encode()) % 7 == 0:
+            raise InjectedError("attempt")
+        return decide(self, info, view)
+
+    def cursed_delete(self: SchedulingQueue, key: str, now: int, *, bound_to: str = "") -> None:
+        remove(self, key, now, bound_to=bound_to)
+        if crc32(key.encode()) % 5 == 0:
+            raise InjectedError("end")
+
+    monkeypatch.setattr(Decider, "decide", cursed_decide)
+    monkeypatch.setattr(SchedulingQueue, "delete", cursed_delete)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_journal_of_a_scheduler_that_met_bugs_replays(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The new scheduler meets the same bugs, survives them in the same way, and decides the same."""
+    curse(monkeypatch)
+    out = io.StringIO()
+    character = RandomWorld(seed).character
+    settings = {"config": character.configuration, "featureGates": character.feature_gates}
+    journal = JournalWriter(out, {"startedAt": STARTED_AT, "wakeups": character.wakeups.value, **settings})
+    met: list[str] = []
+
+    def guarded(scheduler: Scheduler) -> GuardedScheduler:
+        return GuardedScheduler(scheduler, lambda where, _about, _error: met.append(where))
+
+    world = RandomWorld(seed, drive=guarded, on_event=journal.event, on_decision=journal.decision)
+    with suppress(GoesInCircles):
+        world.world.run_until(STARTED_AT + world.seconds * SECOND)
+    assert {"attempt", "event"} <= set(met)
+    lines = iter(out.getvalue().splitlines())
+    player = Player(scheduler_for(read_head(lines)))
+    assert list(player.play(lines)) == []
+    assert len(player.bugs) == len(met)
