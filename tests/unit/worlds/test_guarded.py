@@ -236,6 +236,7 @@ def test_a_pod_that_is_being_bound_keeps_its_room(monkeypatch: pytest.MonkeyPatc
 
 def test_a_pod_that_is_bound_but_not_seen_yet_keeps_its_room(monkeypatch: pytest.MonkeyPatch) -> None:
     scheduler = broken_while_binding(monkeypatch, BindAnswered("default/p", UID, ""))
+    assert scheduler.bound() == {}, "it is not bound a second time"
     assert is_room_kept(scheduler)
     waiting = pod("p").cpu("3").obj()
     labelled = replace(waiting, metadata=replace(waiting.metadata, labels={"a": "b"}))
