@@ -1,7 +1,7 @@
 """The `bayplan` command: finds the subcommand, and turns everything that can go wrong into a message and an exit code.
 
 Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 3 a bug, 130 interrupted. A bug is any exception that no
-user can cause, broken invariants included: one line asks for a report, with a traceback only where BAYPLANTRACEBACK is
+user can cause, broken invariants included: one line asks for a report, with a traceback only where BAYPLAN_TRACEBACK is
 set. A note on the exception says where to find more. Imports nothing heavy: commands are loaded
 when they are called.
 """
@@ -26,7 +26,7 @@ _KILLED_BY = 128  # what a shell adds to the number of the signal that ended a p
 EXIT_INTERRUPTED = _KILLED_BY + SIGINT
 _FAULTS_MAX = 20
 _LINE_MAX = 900
-TRACEBACK = "BAYPLANTRACEBACK"
+TRACEBACK = "BAYPLAN_TRACEBACK"
 
 #: What a user can cause; anything else that a command raises is a bug.
 EXPECTED = (InvalidObject, click.ClickException, OSError)
