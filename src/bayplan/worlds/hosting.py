@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,11 +27,12 @@ from bayplan.apiserver.storage.entries import Document
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.scheduling import build_scheduler
-from bayplan.controllers.contract import Controller
 from bayplan.controllers.standard import standard_controllers
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.reading import SourcedDocument
 from bayplan.worlds.bootstrap import bootstrap, create
+from bayplan.worlds.bug_reports import BugReports
+from bayplan.worlds.bugs import HOUSEKEEPING, BugReporter, not_survived
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
@@ -59,6 +61,8 @@ class Hosting:
     event_ttl_ns: int = KEPT_NS
     events_max: int = EVENTS_MAX
     configuration: Configuration = field(default_factory=lambda: load_configuration(None))
+    bugs: BugReports | None = None
+    """Who is told of bugs that are survived; without it they end the cluster."""
 
 
 class HostedCluster:
@@ -97,8 +101,9 @@ class HostedCluster:
         address = f"{hosting.host}:{self.port}"
         self.application = Application(self.registry, hosting.token, time.time_ns, address)
         self.scheduler: Scheduler | None = None
+        self._started_at = time.time_ns()
         if hosting.with_scheduler:
-            self.scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
+            self.scheduler = build_scheduler(hosting.configuration, started_at=self._started_at)
         self._server = Server(self.application if front is None else front(self), self._listening, hosting.tls)
 
     def _fill(self, documents: Iterable[Document], written: Iterable[SourcedDocument]) -> None:
@@ -130,6 +135,8 @@ class HostedCluster:
                 with suppress(asyncio.CancelledError):
                     await task
             await serving
+            if self._hosting.bugs is not None:
+                self._hosting.bugs.finish()
             if self._state is not None:
                 self._state.close()
 
@@ -149,15 +156,27 @@ class HostedCluster:
     def _world(self) -> EmbeddedWorld:
         hosting = self._hosting
         draws = Draws(0, embedded_latencies(hosting.speed, hosting.latencies))
-        scheduler: DecidingScheduler = NoScheduler() if self.scheduler is None else self.scheduler
-        controllers: list[Controller] = []
+        on_bug: BugReporter = not_survived if hosting.bugs is None else hosting.bugs
         parties: list[Housekeeper] = []
         if hosting.with_controllers:
-            # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
-            controllers = [*replace(standard_controllers(draws), collectors=())]
             parties = standard_parties("" if hosting.tls is None else hosting.tls.certificate.read_text("ascii"))
-        housekeeping = Housekeeping(self.registry, parties, EventExpiry(hosting.event_ttl_ns, hosting.events_max))
-        return EmbeddedWorld(self.registry, scheduler, controllers, draws, time.time_ns, housekeeping=housekeeping)
+        expiry = EventExpiry(hosting.event_ttl_ns, hosting.events_max)
+        return EmbeddedWorld(
+            self.registry,
+            self._driven(),
+            # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
+            (lambda: [*replace(standard_controllers(draws), collectors=())]) if hosting.with_controllers else list,
+            draws,
+            time.time_ns,
+            housekeeping=Housekeeping(self.registry, parties, expiry, partial(on_bug, HOUSEKEEPING)),
+            on_bug=on_bug,
+        )
+
+    def _driven(self) -> DecidingScheduler:
+        if self.scheduler is None:
+            return NoScheduler()
+        bugs = self._hosting.bugs
+        return self.scheduler if bugs is None else bugs.guard(self.scheduler, self._started_at)
 
 
 def _reached_at(host: str) -> str:

@@ -1,113 +1,136 @@
-"""A hosted cluster in which pods come and go keeps nothing of those that are gone."""
+"""A cluster in one process goes on when something in it raises what nobody expected."""
 
 from __future__ import annotations
 
-import asyncio
-import gc
-from collections import Counter
-from functools import partial
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bayplan.apiserver.housekeeping.events import EVENTS
-from bayplan.apiserver.registry.options import WriteOptions
-from bayplan.apiserver.registry.registry import PODS
-from bayplan.apiserver.storage.storage import Storage
-from bayplan.model.time_units import SECOND
-from bayplan.store.deleting import Request
-from bayplan.worlds import hosting
+from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
+from bayplan.apiserver.registry.registry import Registry
+from bayplan.config.loading import load_configuration
+from bayplan.controllers.workloads.replica_set import ReplicaSetController
+from bayplan.core.cache import Cache
+from bayplan.core.deciding import Decider
+from bayplan.core.queue import SchedulingQueue
+from bayplan.testing import LiveCluster
+from bayplan.testing.live_objects import Refusal
+from bayplan.worlds.bug_reports import BugReports
+from bayplan.worlds.event_writing import EventWriter
 from bayplan.worlds.hosting import HostedCluster, Hosting
+from bayplan.worlds.journal import head_of
+from bayplan.worlds.performing import Performer
+from bayplan.worlds.simulated import SimulatedWorld
 from bayplan.worlds.starting_nodes import plain_nodes
 
-ALIVE = 20
-EVENTS_MAX = 50
+
+@contextmanager
+def surviving_cluster(folder: Path) -> Iterator[tuple[LiveCluster, BugReports]]:
+    bugs = BugReports(lambda *_, **__: None, head_of(load_configuration(None), None, ""), folder / "bugs")
+    hosting = Hosting(token="t", speed=100.0, bugs=bugs)
+    running = LiveCluster(HostedCluster(hosting, plain_nodes(2, time.time_ns())), "t", folder)
+    try:
+        yield running, bugs
+    finally:
+        running._stop()
 
 
-class _Clock:
-    """In place of the module `time`."""
-
-    def __init__(self) -> None:
-        self.now = 1_767_225_600 * SECOND
-
-    def time_ns(self) -> int:
-        return self.now
+def wanted(name: str) -> dict[str, Any]:
+    container = {"name": "c", "image": "pause", "resources": {"requests": {"cpu": "100m"}}}
+    spec = {"containers": [container], "terminationGracePeriodSeconds": 0}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
 
 
-class _Churn:
-    """Pods that are all alike but for their names: what is kept of one is kept of each."""
-
-    def __init__(self, clock: _Clock, cluster: HostedCluster) -> None:
-        self._clock, self._cluster = clock, cluster
-        self._world = cluster._world()
-        self._number = 0
-
-    def go_on(self, pods: int) -> None:
-        for _ in range(pods):
-            self._clock.now += SECOND // 50
-            self._number += 1
-            registry = self._cluster.registry
-            registry.create(PODS, "default", _pod(self._number), WriteOptions("test"), self._clock.now)
-            registry.create(EVENTS, "default", _event(self._number), WriteOptions("test"), self._clock.now)
-            self._world_goes_on()
-            if self._number > ALIVE:
-                gone = f"p{self._number - ALIVE}"
-                registry.delete(PODS, "default", gone, Request(0, None, None, None), self._clock.now)
-                self._world_goes_on()
-
-    def _world_goes_on(self) -> None:
-        assert self._world._housekeeping is not None
-        self._world._housekeeping.reconcile(self._clock.now)
-        self._world._world.run_until(self._clock.now)
+def replica_set(name: str, replicas: int) -> dict[str, Any]:
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": wanted("")["spec"] | {"terminationGracePeriodSeconds": 0}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": name}, "spec": spec}
 
 
-def _pod(number: int) -> dict[str, Any]:
-    container = {"name": "c", "image": "pause", "resources": {"requests": {"cpu": "10m"}}}
-    spec = {"nodeName": "node-1", "terminationGracePeriodSeconds": 0, "containers": [container]}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}"}, "spec": spec}
+def raise_once(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> None:
+    """The first time that it is called."""
+    original: Callable[..., Any] = getattr(owner, name)
+    raised: list[str] = []
+
+    def raises(*arguments: Any, **named: Any) -> Any:
+        if not raised:
+            raised.append(name)
+            raise ValueError("broken")
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, raises)
 
 
-def _event(number: int) -> dict[str, Any]:
-    about = {"kind": "Pod", "namespace": "default", "name": f"p{number}"}
-    metadata = {"name": f"e{number}", "namespace": "default"}
-    return {"apiVersion": "v1", "kind": "Event", "metadata": metadata, "involvedObject": about, "reason": "R"}
+@pytest.mark.parametrize(
+    ("owner", "name", "where"),
+    [
+        (Decider, "decide", "attempt"),
+        (Cache, "add_pod", "attempt"),
+        (SchedulingQueue, "add", "event"),
+        (Performer, "_bind", "write"),
+        (SimulatedWorld, "_send", "write"),
+        (EventWriter, "_create", "write"),
+        (ReplicaSetController, "reconcile", "controller"),
+        (ReplicaSetController, "observe", "controller"),
+        (ServiceEndpoints, "observe", "housekeeping"),
+        (ServiceEndpoints, "reconcile", "housekeeping"),
+    ],
+)
+def test_whatever_raises_pods_run_in_the_end(
+    owner: type, name: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with surviving_cluster(tmp_path) as (running, bugs):
+        raise_once(monkeypatch, owner, name)
+        running.apply([replica_set("web", 3), wanted("alone"), wanted("huge") | {"spec": _huge()}])
+        running.wait_until(lambda k: all_run(k, "app=web", 3), timeout=60)
+        running.wait_until(lambda k: k.get("pod", "alone")["status"]["phase"] == "Running", timeout=60)
+        running.wait_until(lambda k: k.get("pod", "huge")["status"]["conditions"], timeout=60)
+        assert bugs.counts[where,] == 1
 
 
-def _kinds_of_objects() -> Counter[str]:
-    gc.collect()
-    return Counter(f"{type(found).__module__}.{type(found).__qualname__}" for found in gc.get_objects())
+def _huge() -> dict[str, Any]:
+    container = {"name": "c", "image": "pause", "resources": {"requests": {"cpu": "1000"}}}
+    return {"containers": [container]}
 
 
-def test_nothing_is_kept_of_pods_that_are_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("apiserver.housekeeping.garbage", "model.shared_steps", "worlds.event_recording"):
-        monkeypatch.setattr(f"bayplan.{module}.REMEMBERED_MAX", 30)
-    monkeypatch.setattr("bayplan.apiserver.registry.typed._LOG_CAPACITY", 50)
-    monkeypatch.setattr(hosting, "Storage", partial(Storage, log_capacity=100))
-    clock = _Clock()
-    monkeypatch.setattr(hosting, "time", clock)
-    how = Hosting(token="t", speed=100.0, with_scheduler=False, events_max=EVENTS_MAX)
-    cluster = HostedCluster(how, plain_nodes(3, clock.now))
-    cluster._listening.close()
-    churn = _Churn(clock, cluster)
-    churn.go_on(200)
-    assert (cluster.storage.count("pods"), cluster.storage.count("events")) == (ALIVE, EVENTS_MAX)
-    before = _kinds_of_objects()
-    churn.go_on(200)
-    after = _kinds_of_objects()
-    assert {kind: count - before[kind] for kind, count in after.items() if count >= before[kind] + 100} == {}
+def all_run(running: LiveCluster, selector: str, count: int) -> bool:
+    phases = [pod["status"]["phase"] for pod in running.list("pods", "default", selector)]
+    return phases == ["Running"] * count
 
 
-def test_events_expire_without_controllers_too() -> None:
-    cluster = HostedCluster(Hosting(token="t", with_controllers=False, with_scheduler=False, event_ttl_ns=1))
+def test_a_pod_that_always_raises_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Decider.decide
 
-    async def play() -> None:
-        running = asyncio.ensure_future(cluster.run())
-        await cluster.started()
-        cluster.registry.create(EVENTS, "default", _event(1), WriteOptions("test"), 0)
-        async with asyncio.timeout(10):
-            while cluster.storage.count("events"):
-                await asyncio.sleep(0.01)
-        cluster.stop()
-        await running
+    def raises(self: Decider, info: Any, view: Any) -> Any:
+        if info.name == "cursed":
+            raise ValueError("broken")
+        return original(self, info, view)
 
-    asyncio.run(play())
+    monkeypatch.setattr(Decider, "decide", raises)
+    with surviving_cluster(tmp_path) as (running, bugs):
+        running.apply([wanted("cursed"), wanted("blessed")])
+        running.wait_until(lambda k: k.get("pod", "blessed")["status"]["phase"] == "Running", timeout=60)
+        running.wait_until(lambda _: bugs.counts["attempt",] >= 2, timeout=60)
+        (condition,) = running.get("pod", "cursed")["status"]["conditions"]
+        assert (condition["reason"], condition["message"]) == ("SchedulerError", "internal error: ValueError: broken")
+        reasons = [event["reason"] for event in running.list("events", "default") if is_about(event, "cursed")]
+        assert set(reasons) == {"FailedScheduling"}
+    assert len([*(tmp_path / "bugs").iterdir()]) == 1
+
+
+def is_about(event: dict[str, Any], name: str) -> bool:
+    return bool(event["involvedObject"]["name"] == name)
+
+
+def test_a_request_that_raises_is_refused_and_harms_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with surviving_cluster(tmp_path) as (running, _):
+        raise_once(monkeypatch, Registry, "apply")
+        with pytest.raises(Refusal, match="Internal error occurred"):
+            running.apply(wanted("p"))
+        running.apply(wanted("p"))
+        running.wait_until(lambda k: k.get("pod", "p")["status"]["phase"] == "Running", timeout=60)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
@@ -15,7 +15,15 @@ from bayplan.apiserver.housekeeping.quotas import QuotaUsage
 from bayplan.apiserver.housekeeping.revisions import RevisionHistory
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.log import Change
+from bayplan.model.time_units import SECOND
 from bayplan.model.watch_types import ADDED
+
+#: How long a party does nothing after an exception that nobody expected.
+_PAUSE_NS = 10 * SECOND
+
+
+def _raised(party: str, error: Exception) -> None:  # noqa: ARG001
+    raise error
 
 
 def standard_parties(certificate: str = "") -> list[Housekeeper]:
@@ -39,12 +47,19 @@ class Housekeeping:
         registry: where they find it.
         parties: those that stand for controllers; without them, the standard ones.
         expiry: of Events, which is the server's own business, with controllers or without.
+        on_bug: is told of a party's exception that nobody expected; then it pauses, and all others go on.
     """
 
     def __init__(
-        self, registry: Registry, parties: Sequence[Housekeeper] | None = None, expiry: EventExpiry | None = None
+        self,
+        registry: Registry,
+        parties: Sequence[Housekeeper] | None = None,
+        expiry: EventExpiry | None = None,
+        on_bug: Callable[[str, Exception], None] = _raised,
     ) -> None:
         self._registry = registry
+        self._on_bug = on_bug
+        self._paused_until: dict[str, int] = {}
         controlling = standard_parties() if parties is None else parties
         self._parties: tuple[Housekeeper, ...] = (*controlling, expiry or EventExpiry())
         storage = registry.storage
@@ -55,8 +70,18 @@ class Housekeeping:
 
     def observe(self, change: Change) -> None:
         for party in self._parties:
-            party.observe(change)
+            try:
+                party.observe(change)
+            except Exception as error:
+                self._on_bug(type(party).__name__, error)
 
     def reconcile(self, now: int) -> None:
         for party in self._parties:
-            party.reconcile(self._registry, now)
+            name = type(party).__name__
+            if self._paused_until and self._paused_until.get(name, now) > now:
+                continue
+            try:
+                party.reconcile(self._registry, now)
+            except Exception as error:
+                self._paused_until[name] = now + _PAUSE_NS
+                self._on_bug(name, error)
