@@ -86,7 +86,7 @@ class RandomCluster:
         controllers = replace_fields(standard_controllers(draws), collectors=())
         housekeeping = Housekeeping(self.registry, "")
         world = EmbeddedWorld(
-            self.registry, NoScheduler(), [*controllers], draws, self.clock, housekeeping=housekeeping
+            self.registry, NoScheduler(), lambda: [*controllers], draws, self.clock, housekeeping=housekeeping
         )
         self._simulated = simulated = world._world
         runner = CommandRunner(simulated, controllers.kubelet, controllers.lifecycle)

@@ -237,7 +237,7 @@ class HttpPlay(Play):
         world = EmbeddedWorld(
             self._registry,
             NoScheduler(),
-            [*controllers],
+            lambda: [*controllers],
             Draws(0, replace(LATENCIES, watch_ns=0)),
             self.now,
             housekeeping=Housekeeping(self._registry, ""),

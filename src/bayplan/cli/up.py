@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import secrets
 import shutil
 import signal
@@ -13,6 +14,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import click
@@ -25,10 +27,14 @@ from bayplan.cli.options import CommandWithFiles, bad_option, config_option, fea
 from bayplan.config.loading import load_configuration
 from bayplan.model.reading import read_documents
 from bayplan.web.dashboard import Dashboard
+from bayplan.worlds.bug_reports import BugReports
 from bayplan.worlds.driving import rare_collections
 from bayplan.worlds.hosting import HostedCluster, Hosting
+from bayplan.worlds.journal import head_of
 from bayplan.worlds.kubeconfig import is_ours, kubeconfig
 from bayplan.worlds.starting_nodes import documents_of, plain_nodes
+
+_log = logging.getLogger(__name__)
 
 _SPEEDS = {"1x": 1.0, "10x": 10.0, "100x": 100.0}
 
@@ -113,7 +119,8 @@ def command(
             with_scheduler=not no_scheduler,
             with_controllers=not no_controllers,
             tls=_certificate(host, folder) if tls or not _is_loopback(host) else None,
-            configuration=load_configuration(config, feature_gates=feature_gates),
+            configuration=(configuration := load_configuration(config, feature_gates=feature_gates)),
+            bugs=BugReports(_log_bug, head_of(configuration, config, feature_gates)),
         )
         path = _kubeconfig_path(kubeconfig_file, state, folder)
         front = partial(Dashboard.of, config=config, feature_gates=feature_gates)
@@ -195,6 +202,12 @@ async def _run(cluster: HostedCluster, path: Path, token: str) -> None:
     if not running.done():
         _announce(cluster, path, token)
     await running
+
+
+def _log_bug(message: str, **fields: Any) -> None:
+    traceback = fields.pop("traceback", "")
+    told = ", ".join(f"{name}: {value}" for name, value in fields.items())
+    _log.error("%s%s (%s)", traceback, message, told)
 
 
 def _announce(cluster: HostedCluster, path: Path, token: str) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,8 @@ from bayplan.controllers.standard import standard_controllers
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.reading import SourcedDocument
 from bayplan.worlds.bootstrap import bootstrap, create
+from bayplan.worlds.bug_reports import BugReports
+from bayplan.worlds.bugs import HOUSEKEEPING, BugReporter, not_survived
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
@@ -52,6 +55,8 @@ class Hosting:
     with_controllers: bool = True
     tls: TlsFiles | None = None
     configuration: Configuration = field(default_factory=lambda: load_configuration(None))
+    bugs: BugReports | None = None
+    """Who is told of bugs that are survived; without it they end the cluster."""
 
 
 class HostedCluster:
@@ -90,8 +95,9 @@ class HostedCluster:
         address = f"{hosting.host}:{self.port}"
         self.application = Application(self.registry, hosting.token, time.time_ns, address)
         self.scheduler: Scheduler | None = None
+        self._started_at = time.time_ns()
         if hosting.with_scheduler:
-            self.scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
+            self.scheduler = build_scheduler(hosting.configuration, started_at=self._started_at)
         self._server = Server(self.application if front is None else front(self), self._listening, hosting.tls)
 
     def _fill(self, documents: Iterable[Document], written: Iterable[SourcedDocument]) -> None:
@@ -121,6 +127,8 @@ class HostedCluster:
             with suppress(asyncio.CancelledError):
                 await living
             await serving
+            if self._hosting.bugs is not None:
+                self._hosting.bugs.finish()
             if self._state is not None:
                 self._state.close()
 
@@ -134,14 +142,26 @@ class HostedCluster:
     def _world(self) -> EmbeddedWorld:
         hosting = self._hosting
         draws = Draws(0, embedded_latencies(hosting.speed, hosting.latencies))
-        scheduler: DecidingScheduler = NoScheduler() if self.scheduler is None else self.scheduler
+        on_bug: BugReporter = not_survived if hosting.bugs is None else hosting.bugs
         if not hosting.with_controllers:
-            return EmbeddedWorld(self.registry, scheduler, [], draws, time.time_ns)
-        # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
-        controllers = [*replace(standard_controllers(draws), collectors=())]
+            return EmbeddedWorld(self.registry, self._driven(), list, draws, time.time_ns, on_bug=on_bug)
         certificate = "" if hosting.tls is None else hosting.tls.certificate.read_text(encoding="ascii")
-        housekeeping = Housekeeping(self.registry, certificate)
-        return EmbeddedWorld(self.registry, scheduler, controllers, draws, time.time_ns, housekeeping=housekeeping)
+        return EmbeddedWorld(
+            self.registry,
+            self._driven(),
+            # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
+            lambda: [*replace(standard_controllers(draws), collectors=())],
+            draws,
+            time.time_ns,
+            housekeeping=Housekeeping(self.registry, certificate, partial(on_bug, HOUSEKEEPING)),
+            on_bug=on_bug,
+        )
+
+    def _driven(self) -> DecidingScheduler:
+        if self.scheduler is None:
+            return NoScheduler()
+        bugs = self._hosting.bugs
+        return self.scheduler if bugs is None else bugs.guard(self.scheduler, self._started_at)
 
 
 def _reached_at(host: str) -> str:

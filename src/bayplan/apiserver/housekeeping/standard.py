@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
 from bayplan.apiserver.housekeeping.events import EventExpiry
@@ -13,14 +15,29 @@ from bayplan.apiserver.housekeeping.quotas import QuotaUsage
 from bayplan.apiserver.housekeeping.revisions import RevisionHistory
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.log import Change
+from bayplan.model.time_units import SECOND
 from bayplan.model.watch_types import ADDED
+
+#: How long a party does nothing after an exception that nobody expected.
+_PAUSE_NS = 10 * SECOND
+
+
+def _raised(party: str, error: Exception) -> None:  # noqa: ARG001
+    raise error
 
 
 class Housekeeping:
-    """All parties, which learn of everything that is stored."""
+    """All parties, which learn of everything that is stored.
 
-    def __init__(self, registry: Registry, certificate: str = "") -> None:
+    `on_bug` is told of a party's exception that nobody expected; then it pauses, and all others go on.
+    """
+
+    def __init__(
+        self, registry: Registry, certificate: str = "", on_bug: Callable[[str, Exception], None] = _raised
+    ) -> None:
         self._registry = registry
+        self._on_bug = on_bug
+        self._paused_until: dict[str, int] = {}
         self._parties: tuple[Housekeeper, ...] = (
             NamespaceContents(certificate),
             ServiceEndpoints(),
@@ -38,8 +55,18 @@ class Housekeeping:
 
     def observe(self, change: Change) -> None:
         for party in self._parties:
-            party.observe(change)
+            try:
+                party.observe(change)
+            except Exception as error:
+                self._on_bug(type(party).__name__, error)
 
     def reconcile(self, now: int) -> None:
         for party in self._parties:
-            party.reconcile(self._registry, now)
+            name = type(party).__name__
+            if self._paused_until and self._paused_until.get(name, now) > now:
+                continue
+            try:
+                party.reconcile(self._registry, now)
+            except Exception as error:
+                self._paused_until[name] = now + _PAUSE_NS
+                self._on_bug(name, error)
