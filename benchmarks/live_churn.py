@@ -256,10 +256,10 @@ async def started(folder: Path, name: str, *options: str, **about: Any) -> Async
     """A command in a process of its own, which ends with the block."""
     collections = folder / f"{name}.collections"
     collections.touch()
+    command = (sys.executable, str(WATCHED), str(collections), name, *options)
     with (folder / f"{name}.log").open("wb") as log:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, str(WATCHED), str(collections), name, *options, stdout=log, stderr=log
-        )
+        # In a session of its own, which Linux gives a share of the processors of its own.
+        process = await asyncio.create_subprocess_exec(*command, stdout=log, stderr=log, start_new_session=True)
     try:
         yield Subject(name, process, collections, **about)
     finally:
