@@ -33,8 +33,8 @@ from tests.preempting import default_profile
 
 from bayplan.core import deciding, one_row, ranking, scales, standing
 from bayplan.core.cache import Cache
-from bayplan.core.columns import changes, levels
-from bayplan.core.columns.counters import NodeCounts
+from bayplan.core.columns import changes, counters, labels, levels
+from bayplan.core.columns.counters import NodeCounts, PodCounter
 from bayplan.core.deciding import Decider
 from bayplan.core.decision import Choice, Fits, NeedsPreemption, Unschedulable
 from bayplan.core.diagnosis import Diagnosis
@@ -204,19 +204,21 @@ def claim_users(cache: Cache) -> dict[tuple[str, str], set[str]]:
 
 
 def assert_same_counts(kept: Cache, rebuilt: Cache) -> None:
-    """Every counter that was ever asked for, against one made on the spot."""
-    for key, counter in kept.counters._pod_counters.items():
-        fresh = rebuilt.counters.pods_matching(**key._asdict())
-        assert_same_count(kept, counter.nodes, rebuilt, fresh.nodes)
-    for term_id, counts in kept.counters._carriers.items():
-        assert_same_carriers(kept, term_id, counts, rebuilt, rebuilt.counters.carriers)
-    for term_id, by_priority in kept.counters._carriers_below.items():
-        for priority, counts in by_priority.items():
-            below = partial(rebuilt.counters.carriers_below, priority=priority)
-            assert_same_carriers(kept, term_id, counts, rebuilt, below)
+    """Every counter that is kept, against one made on the spot."""
+    for key in list(kept.counters._recent):
+        counted = kept.counters._recent.get(key)
+        if isinstance(counted, PodCounter):
+            shape = next(each for each in kept.shapes if each.id in counted.asking_ids)
+            fresh = rebuilt.counters.pods_matching(shape=shape, **key._asdict())
+            assert_same_count(kept, counted.nodes, rebuilt, fresh.nodes)
+    for term_id, by_priority in kept.counters._carriers.items():
+        for below, counts in by_priority.items():
+            of_term = rebuilt.counters.carriers
+            carriers = of_term if below is None else partial(rebuilt.counters.carriers_below, priority=below)
+            assert_same_carriers(kept, term_id, counts, rebuilt, carriers)
     for term_id, total in kept.counters._carrier_totals.items():
         known = rebuilt.counters.terms.find(kept.counters.terms.values[term_id])
-        assert total == (rebuilt.counters._carrier_totals[known] if known >= 0 else 0)
+        assert total == (rebuilt.counters._carrier_totals.get(known, 0) if known >= 0 else 0)
 
 
 def assert_same_carriers(
@@ -231,7 +233,7 @@ def assert_same_carriers(
 
 def assert_same_count(kept: Cache, counts: NodeCounts, rebuilt: Cache, fresh: NodeCounts) -> None:
     assert by_node(kept, counts) == by_node(rebuilt, fresh)
-    for key in kept.nodes.labels._columns:
+    for key in kept.nodes.labels.columns:
         assert by_value(kept, counts, key) == by_value(rebuilt, fresh, key)
 
 
@@ -305,7 +307,10 @@ def test_little_is_kept(steps: list[Step]) -> None:
     """The same where logs are short, standings are forgotten soon, and victims are looked for in the whole table."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(changes, "LOG_LENGTH_MAX", 4)
-        patched.setattr(deciding, "STANDINGS_BYTES_MAX", 2_000)
+        patched.setattr(deciding, "ANSWERS_BYTES_MAX", 2 * deciding.BASE_BYTES)
+        patched.setattr(deciding, "GONE_MAX", 0)
+        patched.setattr(counters, "COUNTS_BYTES_MAX", 5_000)
+        patched.setattr(labels, "COLUMNS_MAX", 1)
         patched.setattr(candidates, "FEW_NODES", 1)
         patched.setattr(one_row, "ANSWERS_MAX", 1)
         play(steps)

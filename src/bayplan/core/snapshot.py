@@ -202,7 +202,7 @@ class View:
         )
 
     def shape(self, pod_row: int) -> PodShape:
-        return self.shapes.shapes[int(self.pods.shape_ids[pod_row])]
+        return self.pods.shape(pod_row)
 
     def what_if(self) -> View:
         """The same instant with usage that may be shifted."""
