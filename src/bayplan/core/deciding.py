@@ -44,7 +44,7 @@ CANDIDACY_BYTES = 64
 GROUPS_BYTES = 32
 
 #: Answers of so many kinds of pods that are gone may be kept for a while: to look for them takes time.
-GONE_MAX = 64
+GONE_MAX = 16
 
 LookedUp: TypeAlias = KeptAnswers | NothingToReuse | Fits | Unschedulable
 Kept: TypeAlias = KeptAnswers | LocalAnswers | Ground | NothingToReuse
@@ -81,6 +81,7 @@ class Decider:
 
     def decide(self, pod: PodInfo, view: View) -> Choice:
         """The best node, ties by the smallest name. Raises CycleError when the attempt ends in an error."""
+        self.forget(view.shapes)
         if not view.nodes.alive_count:
             return Unschedulable(lambda: Diagnosis(NO_NODES))
         profile = self._profiles[pod.scheduler_name]
@@ -127,8 +128,6 @@ class Decider:
 
     def _kept_for(self, profile: Profile, pod: PodInfo, view: View) -> LookedUp:
         """What is known of such pods; the choice itself at first sight, or where it is what it was the last time."""
-        if view.shapes.departures - self._departures > GONE_MAX:
-            self.forget(view.shapes)
         key = (_SHAPE, profile.scheduler_name, pod.shape.serial)
         kept = self._answers.get(key)
         assert kept is None or isinstance(kept, (KeptAnswers, NothingToReuse))
@@ -191,7 +190,9 @@ class Decider:
             self._answers.put(key, local, _size(local, view.nodes.count))
 
     def forget(self, shapes: Shapes) -> None:
-        """Forget answers for kinds of pods that are gone."""
+        """Forget answers for kinds of pods that are gone, once there are more than a few."""
+        if shapes.departures - self._departures <= max(GONE_MAX, len(self._answers) // 4):
+            return
         self._departures = shapes.departures
         for key in list(self._answers):
             if not _is_there(key, shapes):

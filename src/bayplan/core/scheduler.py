@@ -337,6 +337,7 @@ class Scheduler:
             self.queue.activate(released, now)
         queued = self.queue.pop(now)
         if queued is None:
+            self._decider.forget(self.cache.view().shapes)
             return None
         if queued.is_leaving:
             note = f"skip schedule deleting pod: {queued.key}"

@@ -360,9 +360,14 @@ class Counters:
 
     def sizes(self) -> dict[str, int]:
         """How many entries each table has."""
-        tables = (self._followers, self._asked_by, self._carried_by, self._times_carried, self._carriers)
-        names = ("identities followed", "asking shapes", "carrying shapes", "terms carried", "carriers counted")
-        return {"counters": len(self._recent), **dict(zip(names, map(len, tables), strict=True))}
+        return {
+            "counters": len(self._recent),
+            "identities followed": len(self._followers),
+            "shapes that ask": len(self._asked_by),
+            "shapes that carry terms": len(self._carried_by),
+            "terms carried": len(self._times_carried),
+            "terms counted": len(self._carriers),
+        }
 
     # ---------------------------------------------------------------- counting from scratch
 

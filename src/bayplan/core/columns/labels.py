@@ -52,6 +52,11 @@ class LabelColumn:
             self.values.drop(held)
         self.version += 1
 
+    def shorten(self, count: int) -> None:
+        """There are no rows from `count` on."""
+        self.ids = self._buffer[:count]
+        self.version += 1
+
     @property
     def present(self) -> BoolArray:
         """(nodes,) which nodes have the key; read-only."""
@@ -112,6 +117,12 @@ class NodeLabels:
             dropped.version += 1  # what was worked out from it is out of date from now on
         column = self.columns[key] = LabelColumn([labels.get(key) for labels in self._labels])
         return column
+
+    def shorten(self, count: int) -> None:
+        """There are no nodes from row `count` on."""
+        del self._labels[count:]
+        for column in self.columns.values():
+            column.shorten(count)
 
     def set(self, row: int, labels: Mapping[str, str]) -> None:
         while row >= len(self._labels):

@@ -1,6 +1,7 @@
 """The node table: what nodes offer and what runs on them.
 
-A row lives as long as its node or any pod on it does. A *ghost* is a row without a node object (a pod named the
+A row lives as long as its node or any pod on it does; the table gets shorter when most of its last rows are free, as
+every decision looks at all rows. A *ghost* is a row without a node object (a pod named the
 node before it was seen, or the node is gone and its pods are not): it keeps accounts but is not `alive`, has no
 labels and nothing allocatable, and no snapshot user may count it.
 """
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +21,7 @@ from bayplan.core.columns.labels import NO_LABELS, NodeLabels
 from bayplan.core.columns.masks import MaskCache
 from bayplan.core.columns.node_order import NodeOrder
 from bayplan.core.columns.resources import ResourceVocabulary, allocatable_amounts
-from bayplan.core.columns.table import PER_RESOURCE, Table, column, part
+from bayplan.core.columns.table import INITIAL_CAPACITY, PER_RESOURCE, Table, column, part
 from bayplan.core.columns.vocabulary import Serials, Vocabulary
 from bayplan.model.fingerprint import digest
 from bayplan.model.node import Node, Taint
@@ -177,11 +179,31 @@ class NodeTable(Table):
         return row
 
     def release_if_empty(self, row: int) -> None:
-        """Free a ghost that nobody stands on."""
+        """Free a ghost without pods."""
         if not self.pod_rows[row] and not self.alive[row]:
             del self.rows_by_name[self.names[row]]
+            self.names[row] = ""
             self._clear_row(row)
-            self._free_row(row)
+            heappush(self._free_rows, row)
+            if 2 * len(self._free_rows) > max(self.count, INITIAL_CAPACITY):
+                self._shorten()
+
+    def _new_row(self) -> int:
+        """The first that is free, so that the last ones get free in time."""
+        return heappop(self._free_rows) if self._free_rows else super()._new_row()
+
+    def _shorten(self) -> None:
+        """Give up free rows at the end where they are at least half of the table."""
+        count = 1 + max(self.rows_by_name.values(), default=-1)
+        if 2 * count > self.count:
+            return
+        self.count = count
+        self.order_version += 1
+        self._free_rows = [row for row in self._free_rows if row < count]  # a sorted list is a heap
+        self._free_rows.sort()
+        del self.names[count:], self.pod_rows[count:]
+        self.labels.shorten(count)
+        self._expose()
 
     def _use(self, row: int, node: Node) -> None:
         """Set what the node offers and forbids."""
