@@ -1,4 +1,4 @@
-"""Months in minutes: pods and nodes come and go through one scheduler, each unlike all others, and all leave in the end.
+"""Months in minutes: pods and nodes, each unlike all others, come and go through one scheduler, and all leave at last.
 
     python benchmarks/soak.py [--pods 200000] [--node-turns 20000]
 

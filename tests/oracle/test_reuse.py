@@ -233,7 +233,7 @@ def assert_same_carriers(
 
 def assert_same_count(kept: Cache, counts: NodeCounts, rebuilt: Cache, fresh: NodeCounts) -> None:
     assert by_node(kept, counts) == by_node(rebuilt, fresh)
-    for key in kept.nodes.labels.columns:
+    for key in list(kept.nodes.labels.columns):
         assert by_value(kept, counts, key) == by_value(rebuilt, fresh, key)
 
 
