@@ -341,7 +341,7 @@ class Scheduler:
             return None
         if queued.is_leaving:
             note = f"skip schedule deleting pod: {queued.key}"
-            self.queue.skip(queued)
+            self.queue.skip(queued, now)
             return Decision(queued.key, Outcome.SKIPPED, message=note, actions=(failed_event(queued, note),))
         gathering, view = queued.gathering, self.cache.view()
         if gathering is not None and self._still_goes(gathering.refused, queued.info, view):

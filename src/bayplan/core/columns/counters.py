@@ -134,14 +134,23 @@ class IdentityIndex:
         self._identities = identities
         self._by_label: dict[tuple[str, str], dict[int, None]] = {}
         self._all: dict[int, None] = {}
+        self._unread: set[int] = set()  # those whose labels were not looked at: often nobody asks
 
     def add(self, identity_id: int) -> None:
         self._all[identity_id] = None
-        for label in self._identities.values[identity_id].labels:
-            self._by_label.setdefault(label, {})[identity_id] = None
+        self._unread.add(identity_id)
+
+    def _read(self) -> None:
+        for identity_id in self._unread:
+            for label in self._identities.values[identity_id].labels:
+                self._by_label.setdefault(label, {})[identity_id] = None
+        self._unread.clear()
 
     def remove(self, identity_id: int, identity: Identity) -> None:
         del self._all[identity_id]
+        if identity_id in self._unread:
+            self._unread.remove(identity_id)
+            return
         for label in identity.labels:
             having = self._by_label[label]
             del having[identity_id]
@@ -150,6 +159,7 @@ class IdentityIndex:
 
     def matching(self, counter: PodCounter) -> list[int]:
         """Ids of those that the counter counts."""
+        self._read()
         telling = telling_requirement(match.selector for match in counter.key.matches)
         if telling is None:
             candidates = list(self._all)

@@ -74,7 +74,7 @@ class PodShape:
     claim_names: tuple[str, ...]
     may_use_devices: bool  # has resource claims, or asks for resources that may come as devices
     carried_ids: tuple[int, ...] = field(default=())  # set by the cache: ids of the terms in `CarriedTerms`
-    #: Worked out from the shape alone by whoever needs it.
+    #: Worked out for pods of this shape by plugins.
     remembered: dict[Hashable, Any] = field(default_factory=dict)
 
 
@@ -221,7 +221,9 @@ class Shapes:
             self.identities.take(Identity(meta.namespace, tuple(sorted(meta.labels.items())))),
             constraints,
             self.demands.take(fingerprint((constraints, requests))),
-            tuple(map(self._resources.take, {**requests.asked, **requests.used})),
+            tuple(
+                [self._resources.take(name) for name in {**requests.asked, **requests.used} if name not in _BASIC_NAMES]
+            ),
         )
         shape = _make_shape(used, meta, bare, controller, requests)
         found = _ShapeRef(shape, self._departed.append)

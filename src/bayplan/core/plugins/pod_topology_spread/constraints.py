@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -86,13 +85,11 @@ def requires_all_keys(spec: PodSpec, args: PodTopologySpreadArgs) -> bool:
 
 def _remembered_selector(shape: PodShape, objects: Objects) -> CompiledSelector:
     """Looking for the selector walks over all services: once for each shape is enough."""
-    known: WeakKeyDictionary[PodShape, CompiledSelector] | None = objects.remembered.get("spread selectors")
-    if known is None:
-        known = objects.remembered["spread selectors"] = WeakKeyDictionary()
-    selector = known.get(shape)
-    if selector is None:
-        selector = known[shape] = default_selector(shape, objects)
-    return selector
+    known: tuple[int, CompiledSelector] | None = shape.remembered.get("spread selector")
+    if known is None or known[0] != objects.selecting_version:
+        known = (objects.selecting_version, default_selector(shape, objects))
+        shape.remembered["spread selector"] = known
+    return known[1]
 
 
 def default_selector(shape: PodShape, objects: Objects) -> CompiledSelector:
