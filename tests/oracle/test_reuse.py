@@ -206,6 +206,7 @@ def test_trying_again_in_vain_changes_nothing(steps: list[Step]) -> None:
 def test_a_diagnosis_is_repeated_while_nothing_changes() -> None:
     """An identical pod gets the same answer without a second look; whatever happens in between makes it look again."""
     world, decider = Changing(), Decider(PROFILES)
+    waiting = world.cache.info(world.new_pod(24, 0))
 
     def unschedulable() -> Choice:
         choice = decider.decide(world.cache.info(world.new_pod(24, 0)), world.cache.view())
@@ -224,6 +225,7 @@ def test_a_diagnosis_is_repeated_while_nothing_changes() -> None:
         before = unschedulable()
         take_step(world, cluster_event)
         assert unschedulable() is not before, cluster_event
+    assert waiting.shape is world.cache.info(world.new_pod(24, 0)).shape
 
 
 #: Two evict others, one after the other, while a node is kept for a third that counts for both.
