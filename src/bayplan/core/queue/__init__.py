@@ -106,10 +106,20 @@ class SchedulingQueue:
         if known is not None:
             self.update(known.pod, pod, info, now)
             return
-        queued = QueuedPod(pod, info, next(self._arrivals), timestamp=now)
+        queued = QueuedPod(pod, info, self.next_number(), timestamp=now)
         self._requeue(queued, _IMMEDIATELY, now, _POD_ADDED)
         if queued.state is _ACTIVE:
             self.nominations.adopt(pod, info)
+
+    def next_number(self) -> int:
+        """The place of another pod in the order of arrival."""
+        return next(self._arrivals)
+
+    def readmit(self, queued: QueuedPod, node_kept: str, now: int) -> None:
+        """A pod that waited in another queue before: it is tried again once its backoff is over."""
+        self._note_rejectors(queued)
+        self._requeue(queued, _AFTER_BACKOFF if queued.attempts else _IMMEDIATELY, now, _POD_ADDED)
+        self.nominations.set(queued.pod, queued.info, node_kept)
 
     def update(self, old: Pod, new: Pod, info: PodInfo, now: int) -> None:
         """A pending pod changed, its status included."""
