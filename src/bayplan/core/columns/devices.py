@@ -47,7 +47,7 @@ CONTENTS_KEPT_MIN = 64
 #: Expressions whose answers are remembered, and answers by what expressions look at.
 ANSWERS_MAX = 4_096
 #: Things that are worked out from devices.
-REMEMBERED_MAX = 1_024
+WORKED_OUT_MAX = 1_024
 
 Amounts: TypeAlias = dict[str, int]  # nano units by name
 
@@ -148,7 +148,7 @@ class Inventory:
 
     def remember(self, key: Hashable, value: Any) -> None:
         """Keep it under the key; each claim may bring keys of its own, and at some point there are too many."""
-        if len(self.remembered) >= REMEMBERED_MAX:
+        if len(self.remembered) >= WORKED_OUT_MAX:
             self.remembered.clear()
         self.remembered[key] = value
 

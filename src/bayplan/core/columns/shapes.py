@@ -222,9 +222,7 @@ class Shapes:
             self.identities.take(Identity(meta.namespace, tuple(sorted(meta.labels.items())))),
             constraints,
             self.demands.take(fingerprint((constraints, requests))),
-            tuple(
-                [self._resources.take(name) for name in {**requests.asked, **requests.used} if name not in _BASIC_NAMES]
-            ),
+            tuple(map(self._resources.take, scalars)),
         )
         shape = _make_shape(used, meta, bare, controller, requests)
         found = _ShapeRef(shape, self._departed.append)
