@@ -240,7 +240,7 @@ class HttpPlay(Play):
             lambda: [*controllers],
             Draws(0, replace(LATENCIES, watch_ns=0)),
             self.now,
-            housekeeping=Housekeeping(self._registry, ""),
+            housekeeping=Housekeeping(self._registry),
         )
         living = asyncio.ensure_future(world.run())
         serving = asyncio.ensure_future(server.serve())

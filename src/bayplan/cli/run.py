@@ -47,6 +47,7 @@ from bayplan.serving.decision_log import DecisionLog
 from bayplan.serving.logs import configure
 from bayplan.worlds.bug_reports import BugReports
 from bayplan.worlds.bugs import OBSERVER, WRITE
+from bayplan.worlds.collecting import CollectionsWhileLive, brief_collections
 from bayplan.worlds.journal import head_of
 from bayplan.worlds.live import LiveWorld, SystemClock
 from bayplan.worlds.live_observers import LiveObserver
@@ -108,7 +109,9 @@ async def _run(options: RunOptions, configuration: Configuration) -> None:
         _announce(configuration, process.elector, client.host, is_shadow=options.shadow)
         if options.config is not None:
             _announce_json(configuration.client_connection)
-        await process.run_until(stopping)
+        async with brief_collections() as collector:
+            process.world.observers.add(CollectionsWhileLive(collector))
+            await process.run_until(stopping)
     finally:
         await client.close()
 

@@ -26,7 +26,7 @@ from bayplan.core.refusing import refusal
 from bayplan.model.kinds import Object
 from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.worlds.bugs import EVENT, WATCH, WRITE, BugReporter, internal_error, not_survived
-from bayplan.worlds.driving import DecidingScheduler, rare_collections
+from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.live_observers import LiveObserver, Observers
 
 #: How long decisions may keep reading and writing waiting.
@@ -222,13 +222,12 @@ class LiveWorld:
     async def run(self, writer: ActionWriter) -> None:
         """Until cancelled."""
         self._writer = writer
-        with rare_collections():
-            async with asyncio.TaskGroup() as tasks:
-                for reflector in self._reflectors.values():
-                    tasks.create_task(self._follow(reflector))
-                await self._open()
-                while True:
-                    await self._turn()
+        async with asyncio.TaskGroup() as tasks:
+            for reflector in self._reflectors.values():
+                tasks.create_task(self._follow(reflector))
+            await self._open()
+            while True:
+                await self._turn()
 
     async def _follow(self, reflector: Reflector) -> None:
         """Until cancelled; after a bug it begins with a list again."""

@@ -32,8 +32,11 @@ class Observers:
     """Several observers as one; a bug of one is reported and the others do not notice."""
 
     def __init__(self, observers: Sequence[LiveObserver] = (), on_bug: BugReporter = not_survived) -> None:
-        self._observers = tuple(observers)
+        self._observers = list(observers)
         self._on_bug = on_bug
+
+    def add(self, observer: LiveObserver) -> None:
+        self._observers.append(observer)
 
     def observed(self, event: Event, now: int) -> None:
         for observer in self._observers:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
@@ -26,32 +26,47 @@ def _raised(party: str, error: Exception) -> None:  # noqa: ARG001
     raise error
 
 
-class Housekeeping:
-    """All parties, which learn of everything that is stored.
+def standard_parties(certificate: str = "") -> list[Housekeeper]:
+    """What controllers do; the certificate is that of the authority that signs for the server, if there is one."""
+    return [
+        NamespaceContents(certificate),
+        ServiceEndpoints(),
+        RevisionHistory(),
+        QuotaUsage(),
+        NodeTimeToLive(),
+        VolumeProtection(),
+        GarbageCollector(),
+        NamespaceEnding(),
+    ]
 
-    `on_bug` is told of a party's exception that nobody expected; then it pauses, and all others go on.
+
+class Housekeeping:
+    """Parties, which learn of everything that is stored.
+
+    Args:
+        registry: where they find it.
+        parties: those that stand for controllers; without them, the standard ones.
+        expiry: of Events, which is the server's own business, with controllers or without.
+        on_bug: is told of a party's exception that nobody expected; then it pauses, and all others go on.
     """
 
     def __init__(
-        self, registry: Registry, certificate: str = "", on_bug: Callable[[str, Exception], None] = _raised
+        self,
+        registry: Registry,
+        parties: Sequence[Housekeeper] | None = None,
+        expiry: EventExpiry | None = None,
+        on_bug: Callable[[str, Exception], None] = _raised,
     ) -> None:
         self._registry = registry
         self._on_bug = on_bug
         self._paused_until: dict[str, int] = {}
-        self._parties: tuple[Housekeeper, ...] = (
-            NamespaceContents(certificate),
-            ServiceEndpoints(),
-            RevisionHistory(),
-            QuotaUsage(),
-            NodeTimeToLive(),
-            VolumeProtection(),
-            GarbageCollector(),
-            NamespaceEnding(),
-            EventExpiry(),
-        )
-        for resource in registry.storage.resources():
-            for entry in registry.storage.entries(resource):
-                self.observe(Change(ADDED, resource, None, entry))
+        controlling = standard_parties() if parties is None else parties
+        self._parties: tuple[Housekeeper, ...] = (*controlling, expiry or EventExpiry())
+        storage = registry.storage
+        stored = [(resource, entry) for resource in storage.resources() for entry in storage.entries(resource)]
+        # Oldest first, as they came: that is the order in which Events go.
+        for resource, entry in sorted(stored, key=lambda one: one[1].version):
+            self.observe(Change(ADDED, resource, None, entry))
 
     def observe(self, change: Change) -> None:
         for party in self._parties:
