@@ -48,8 +48,6 @@ class OneRowAnswers:
         self._by_amounts: dict[tuple[int, ...], Answer] | None = {} if self._see_amounts_alone(profile) else None
 
     def _see_amounts_alone(self, profile: Profile) -> bool:
-        if profile.stopwatch is not None:
-            return False  # plugins that are timed have to be asked
         asked = profile.amounts_plugins
         states = [(it.plugin.name, it.state) for it in self._moving]
         states += [(it.plugin.name, it.state) for it in self._following]
