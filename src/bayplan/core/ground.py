@@ -132,7 +132,7 @@ def _instant(profile: Profile, view: View) -> tuple[int, ...]:
     """
     nodes = view.nodes
     images = nodes.image_version if profile.looks_at_images else 0
-    return nodes.count, nodes.order_version, len(nodes.resources), images
+    return nodes.count, nodes.order_version, nodes.resources.version, images
 
 
 def _followable(log: ChangeLog, position: int) -> list[int] | None:
