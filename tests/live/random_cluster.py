@@ -124,7 +124,7 @@ class RandomCluster:
         self._simulated.at(start + 2 * SECOND, self._raise_stakes)
         for _ in range(self.character.changes):
             at = start + self.draw.number(0, seconds * 1000) * SECOND // 1000
-            self._simulated.at(at, lambda now: self._do(draw_change(self.draw), now))
+            self._simulated.at(at, lambda now: self._do(draw_change(self.draw, self.character.emphasis), now))
         self._simulated.at(start + seconds * SECOND, self._calm_down)
 
     def goes_in_circles(self) -> bool:

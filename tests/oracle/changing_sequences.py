@@ -94,3 +94,9 @@ def _furnishing_sequences(number: int) -> st.SearchStrategy[list[Step]]:
 
 
 FURNISHING_SEQUENCES = st.one_of(*map(_furnishing_sequences, range(len(FAMILIES))))
+
+#: Every kind of step that some sequence has.
+DRAWN_KINDS = {
+    *(*_KINDS, *_RELABELLING_KINDS, *_WAITING_KINDS, *_PREEMPTING_KINDS, *_FURNISHING_KINDS),
+    *("furnish", "put"),  # which sequences with objects have besides
+}

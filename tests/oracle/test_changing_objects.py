@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import example, given, settings
-from tests.oracle.changing_clusters import PATTERNS, Step
+from tests.oracle.changing_clusters import CHANGES, PATTERNS, Step
 from tests.oracle.changing_objects import FAMILIES, MAKERS
-from tests.oracle.changing_sequences import AGAIN, DECIDE, FURNISHING_SEQUENCES
+from tests.oracle.changing_sequences import AGAIN, DECIDE, DRAWN_KINDS, FURNISHING_SEQUENCES, RETRY
 from tests.oracle.comparing_decisions import play
 
+from bayplan.core.snapshot import _PLACES
 from bayplan.model.kinds import Object
 from bayplan.model.resource_claims import DeviceClass, ResourceClaim, ResourceSlice
 from bayplan.model.workloads import StatefulSet
@@ -47,3 +48,11 @@ def test_objects_that_come_change_and_go_are_followed(steps: list[Step]) -> None
 def test_objects_that_come_change_and_go_are_followed_at_length(steps: list[Step]) -> None:
     """With many more sequences."""
     play(steps)
+
+
+def test_every_kind_that_plugins_look_up_is_drawn() -> None:
+    assert set(MAKERS) == set(_PLACES)
+
+
+def test_every_kind_of_step_is_drawn() -> None:
+    assert {DECIDE, AGAIN, RETRY, *CHANGES} == DRAWN_KINDS

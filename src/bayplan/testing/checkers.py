@@ -25,7 +25,7 @@ from bayplan.core.snapshot import Objects
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
-from bayplan.model.resource_claims import DeviceClass, ResourceClaim
+from bayplan.model.resource_claims import ResourceClaim
 from bayplan.store import Store
 
 
@@ -74,18 +74,20 @@ def check_not_overcommitted(
 ) -> None:
     """No node holds more than it has, but for nodes that have shrunk, or were given pods by somebody else."""
     taken: dict[str, Counter[str]] = {}
-    as_devices = {device_class.spec.extended_resource_name for device_class in store.list(DeviceClass)}
+    as_devices: dict[str, set[str]] = {}  # by node, what pods there may have as devices
     for pod in store.list(Pod):
         if pod.spec.node_name and pod.status.phase not in FINISHED_PHASES:
             used = taken.setdefault(pod.spec.node_name, Counter())
             used.update(pod_requests(pod, gates).used)
             used["pods"] += 1
+            if pod.status.extended_resource_claim_status is not None:
+                as_devices.setdefault(pod.spec.node_name, set()).update(used)
     for node in store.list(Node):
         if node.metadata.name in except_nodes:
             continue
         amounts, allowed_pods = allocatable_amounts(node.status.allocatable)
         for name, amount in taken.get(node.metadata.name, Counter()).items():
-            if name in as_devices and name not in amounts:
+            if name not in amounts and name in as_devices.get(node.metadata.name, ()):
                 continue
             limit = allowed_pods if name == "pods" else amounts.get(name, 0)
             assert amount <= limit, f"{node.metadata.name} holds {amount} of {name}, and has {limit}"

@@ -210,6 +210,10 @@ class PodBuilder(Builder[Pod]):
         self._object.spec.host_network = True
         return self
 
+    def host_users(self, wanted: bool) -> Self:
+        self._object.spec.host_users = wanted
+        return self
+
     def _affinity(self) -> Affinity:
         spec = self._object.spec
         spec.affinity = spec.affinity or Affinity()

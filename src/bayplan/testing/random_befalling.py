@@ -13,6 +13,7 @@ from bayplan.controllers.ownership import is_active
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
 from bayplan.model.pod import Pod
+from bayplan.model.resource_claims import ResourceClaim
 from bayplan.model.structs import replace
 from bayplan.store import Store
 from bayplan.testing.random_character import Character
@@ -71,7 +72,7 @@ def modify(world: ChangingWorld, obj: Object, now: int, **fields: Any) -> bool:
     return True
 
 
-def modify_status(world: ChangingWorld, obj: Node | Pod, now: int, status: Any) -> bool:
+def modify_status(world: ChangingWorld, obj: Node | Pod | ResourceClaim, now: int, status: Any) -> bool:
     meta = obj.metadata
     world.store.modify_status(type(obj), meta.namespace, meta.name, lambda stored: replace(stored, status=status), now)
     return True

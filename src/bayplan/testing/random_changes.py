@@ -22,24 +22,13 @@ from bayplan.analysis.simulation.inputs.commands import (
 )
 from bayplan.controllers.ownership import is_active
 from bayplan.core.columns.shapes import host_ports
-from bayplan.model.cluster import Namespace, Service
 from bayplan.model.conditions import FALSE, TRUE, is_ready, with_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
 from bayplan.model.node import ContainerImage, Node, Taint
 from bayplan.model.pod import Pod, Toleration
-from bayplan.model.policy import PodDisruptionBudget
-from bayplan.model.resource_claims import DeviceTaintRule, ResourceClaim, ResourceSlice
-from bayplan.model.storage import (
-    CSINode,
-    CSIStorageCapacity,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    StorageClass,
-    VolumeAttachment,
-)
 from bayplan.model.structs import replace
-from bayplan.model.time_units import MILLISECOND
+from bayplan.model.time_units import MILLISECOND, SECOND
 from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import READY, TAINT_EFFECTS, ZONE
 from bayplan.model.workloads import (
@@ -52,7 +41,6 @@ from bayplan.model.workloads import (
     StatefulSet,
 )
 from bayplan.testing import builders as make
-from bayplan.testing.clusters import DRIVER
 from bayplan.testing.random_befalling import (
     Change,
     ChangingWorld,
@@ -64,27 +52,33 @@ from bayplan.testing.random_befalling import (
 )
 from bayplan.testing.random_character import (
     DISKS,
+    FEATURES,
     IMAGE_SIZES,
     IMAGES,
     RACK,
     RACKS,
+    STRANGE_RESOURCES,
     TAINT_KEYS,
     TIERS,
     ZONES,
 )
-from bayplan.testing.random_cluster import bounded, draw_csi_node, draw_extra, draw_node
-from bayplan.testing.random_devices import draw_device_taint, draw_devices
+from bayplan.testing.random_cluster import draw_extra, draw_node
 from bayplan.testing.random_draw import Draw, Table
 from bayplan.testing.random_moments import (
     create_pods_at_once,
     flicker,
     let_go,
+    let_pods_pass,
     recreate_pod,
     replace_node,
     resize_pod,
     toggle_taint,
 )
-from bayplan.testing.random_workloads import draw_workload
+from bayplan.testing.random_objects import OBJECT_CHANGES
+from bayplan.testing.random_workloads import REMAKERS, draw_workload
+
+#: Taints of the cluster autoscaler; their values are times.
+CANDIDATE, DOOMED = "DeletionCandidateOfClusterAutoscaler", "ToBeDeletedByClusterAutoscaler"
 
 # ---------------------------------------------------------------- workloads and pods
 
@@ -119,8 +113,9 @@ def fill_and_preempt(world: ChangingWorld, now: int) -> bool:
     return True
 
 
-def create_extra(world: ChangingWorld, now: int) -> bool:
-    world.store.create(draw_extra(world.draw, world.character), now)
+def create_extras(world: ChangingWorld, now: int) -> bool:
+    made = tuple(draw_extra(world.draw, world.character) for _ in range(world.draw.number(1, 5)))
+    world.command(Apply(made), now)
     return True
 
 
@@ -144,6 +139,15 @@ def roll_out(world: ChangingWorld, workload: Deployment, now: int) -> None:
 def delete_workload(world: ChangingWorld, workload: Object, now: int) -> None:
     target, propagation = reference_to(workload), world.draw.pick("propagation", "Background", "Foreground", "Orphan")
     world.store.delete(target.kind, target.namespace, target.name, now, propagation=propagation)
+
+
+@befalls(ReplicaSet, ReplicationController, StatefulSet)
+def replace_workload(world: ChangingWorld, workload: Object, now: int) -> None:
+    """Another of the same name, which may select otherwise; the pods of the old one stay."""
+    target = reference_to(workload)
+    drawn = REMAKERS[target.kind](world.draw, world.character, target.name, target.namespace)
+    world.store.delete(target.kind, target.namespace, target.name, now, propagation="Orphan")
+    world.command(Apply((drawn,)), now + 50 * MILLISECOND)  # when the garbage collector has seen to the old one's pods
 
 
 @befalls(Job, CronJob)
@@ -279,81 +283,70 @@ def resize_node(world: ChangingWorld, node: Node, now: int) -> None:
     modify_status(world, node, now, status)
 
 
-# ---------------------------------------------------------------- the rest
+@befalls(Node)
+def change_condition(world: ChangingWorld, node: Node, now: int) -> None:
+    """What a kubelet reports besides whether it is ready."""
+    kind, status = world.draw.any_of(("MemoryPressure", "DiskPressure")), world.draw.any_of((TRUE, FALSE))
+    conditions = with_condition(node.status.conditions, Condition(type=kind, status=status), format_time(now))
+    modify_status(world, node, now, replace(node.status, conditions=conditions))
 
 
-@befalls(PodDisruptionBudget)
-def change_budget(world: ChangingWorld, changed: PodDisruptionBudget, now: int) -> None:
-    wanted = bounded(world.draw, make.budget("ignored")).obj().spec
-    modify(world, changed, now, spec=replace(wanted, selector=changed.spec.selector))
+@befalls(Node)
+def annotate_node(world: ChangingWorld, node: Node, now: int) -> None:
+    annotations = {**node.metadata.annotations, "example.com/seen": str(now)}
+    modify(world, node, now, metadata=replace(node.metadata, annotations=annotations))
 
 
-@befalls(PodDisruptionBudget, Service, PersistentVolumeClaim, PersistentVolume, CSIStorageCapacity, VolumeAttachment)
-def delete_extra(world: ChangingWorld, extra: Object, now: int) -> None:
-    target = reference_to(extra)
-    world.store.delete(target.kind, target.namespace, target.name, now)
+@befalls(Node)
+def declare_features(world: ChangingWorld, node: Node, now: int) -> None:
+    declared = world.draw.any_of(([], list(FEATURES[:1]), list(FEATURES)))
+    modify_status(world, node, now, replace(node.status, declared_features=declared))
 
 
-@befalls(CSINode)
-def change_volume_limit(world: ChangingWorld, csi_node: CSINode, now: int) -> None:
-    modify(world, csi_node, now, spec=draw_csi_node(world.draw, csi_node.metadata.name).obj().spec)
+@befalls(Node)
+def change_resource(world: ChangingWorld, node: Node, now: int) -> None:
+    """A device plugin registers a resource, takes it back, or its devices fail."""
+    world.overcommitted.add(node.metadata.name)
+    allocatable = {**node.status.allocatable, world.draw.any_of(STRANGE_RESOURCES): world.draw.number(0, 2)}
+    modify_status(world, node, now, replace(node.status, allocatable=allocatable))
 
 
-@befalls(ResourceSlice)
-def change_devices(world: ChangingWorld, changed: ResourceSlice, now: int) -> None:
-    pool = replace(changed.spec.pool, generation=changed.spec.pool.generation + 1)
-    modify(world, changed, now, spec=replace(changed.spec, pool=pool, devices=draw_devices(world.draw)))
+@befalls(Node)
+def retire_node(world: ChangingWorld, node: Node, now: int) -> None:
+    """As an autoscaler does: considered, marked with the time, and then gone or spared."""
+    name, draw = node.metadata.name, world.draw
+    candidate = Taint(key=CANDIDATE, value=str(now // SECOND), effect="PreferNoSchedule")
+    world.command(SetTaints((name,), add=(candidate,)), now)
+    marked_at = now + draw.number(0, 3_000) * MILLISECOND
+    doomed = Taint(key=DOOMED, value=str(marked_at // SECOND), effect="NoSchedule")
+    world.command(SetTaints((name,), add=(doomed,)), marked_at)
+    ends_at = marked_at + draw.number(0, 5_000) * MILLISECOND
+    if draw.pick("retired nodes", "go", "go", "are spared") == "go":
+        world.command(Delete((reference_to(node),)), ends_at)
+    else:
+        world.command(SetTaints((name,), remove=((DOOMED, ""), (CANDIDATE, ""))), ends_at)
 
 
-@befalls(ResourceSlice)
-def taint_device(world: ChangingWorld, changed: ResourceSlice, now: int) -> None:
-    """One device of the slice gets a taint, or loses those it has."""
-    chosen = world.draw.any_of(changed.spec.devices)
-    taints = [] if chosen.taints else [draw_device_taint(world.draw)]
-    devices = [replace(chosen, taints=taints) if each is chosen else each for each in changed.spec.devices]
-    modify(world, changed, now, spec=replace(changed.spec, devices=devices))
-
-
-@befalls(ResourceClaim, ResourceSlice, DeviceTaintRule)
-def delete_devices(world: ChangingWorld, gone: ResourceClaim | ResourceSlice | DeviceTaintRule, now: int) -> None:
-    world.store.delete(type(gone), gone.metadata.namespace, gone.metadata.name, now)
-
-
-def create_absent_class(world: ChangingWorld, now: int) -> bool:
-    """The class that claims have named in vain until now."""
-    if world.store.find(StorageClass, "", "absent") is not None:
-        return False
-    mode = world.draw.pick("binding mode", "Immediate", "WaitForFirstConsumer")
-    world.store.create(make.storage_class("absent", mode=mode, provisioner=DRIVER).manifest().obj(), now)
+def grow_and_shrink(world: ChangingWorld, now: int) -> bool:
+    """Nodes come for a while, each with what only it has."""
+    for _ in range(world.draw.number(1, 3)):
+        made = list(draw_node(world.draw))
+        goes_at = now + world.draw.number(500, 10_000) * MILLISECOND
+        world.command(Apply(tuple(made)), now)
+        world.command(Delete(tuple(map(reference_to, made))), goes_at)
     return True
 
 
-@befalls(Namespace)
-def relabel_namespace(world: ChangingWorld, namespace: Namespace, now: int) -> None:
-    labels = {"kubernetes.io/metadata.name": namespace.metadata.name} | world.draw.any_of(({}, {"team": "x"}))
-    modify(world, namespace, now, metadata=replace(namespace.metadata, labels=labels))
-
-
-@befalls(Namespace)
-def delete_namespace(world: ChangingWorld, namespace: Namespace, now: int) -> bool:
-    if namespace.metadata.name == "default":
-        return False
-    world.store.delete(Namespace, "", namespace.metadata.name, now)
-    return True
-
-
-def draw_change(draw: Draw) -> Change:
-    return draw.function("change", CHANGES)
-
-
-CHANGES: Table[bool] = (
+WORKLOAD_CHANGES: Table[bool] = (
     (30, create_workload),
     (4, fill_and_preempt),
-    (6, create_extra),
     (6, scale),
     (4, roll_out),
     (3, delete_workload),
+    (3, replace_workload),
     (1, suspend),
+)
+POD_CHANGES: Table[bool] = (
     (6, delete_pod),
     (4, remove_gate),
     (2, label_pod),
@@ -361,6 +354,13 @@ CHANGES: Table[bool] = (
     (10, change_readiness),
     (1, nominate_from_outside),
     (1, bind_by_hand),
+    (3, let_pods_pass),
+    (1, create_pods_at_once),
+    (2, recreate_pod),
+    (3, resize_pod),
+    (4, let_go),
+)
+NODE_CHANGES: Table[bool] = (
     (3, add_node),
     (1, remove_node),
     (3, cordon),
@@ -371,20 +371,31 @@ CHANGES: Table[bool] = (
     (2, remove_taint),
     (2, relabel),
     (2, resize_node),
-    (6, change_budget),
-    (2, delete_extra),
-    (1, change_volume_limit),
-    (2, change_devices),
-    (8, taint_device),
-    (2, delete_devices),
-    (1, create_absent_class),
-    (1, relabel_namespace),
-    (1, delete_namespace),
-    (1, create_pods_at_once),
-    (2, recreate_pod),
-    (3, resize_pod),
-    (4, let_go),
+    (1, change_condition),
+    (1, annotate_node),
+    (2, declare_features),
+    (2, change_resource),
+    (2, retire_node),
+    (2, grow_and_shrink),
     (2, replace_node),
     (1, flicker),
     (1, toggle_taint),
 )
+CHANGES: Mapping[str, Table[bool]] = {
+    "workloads": WORKLOAD_CHANGES,
+    "pods": POD_CHANGES,
+    "nodes": NODE_CHANGES,
+    "objects": ((12, create_extras), *OBJECT_CHANGES),
+}
+#: How much more often changes happen that a world has its emphasis on.
+EMPHASIS = 6
+
+
+def draw_change(draw: Draw, emphasis: str) -> Change:
+    """From all tables, most often from the one that the world has its emphasis on, if it has one."""
+    weighted = [
+        (weight * EMPHASIS if subject == emphasis else weight, change)
+        for subject, table in CHANGES.items()
+        for weight, change in table
+    ]
+    return draw.function("change", weighted)

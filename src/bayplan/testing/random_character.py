@@ -12,11 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bayplan.core.framework.requeue import Wakeups
+from bayplan.core.plugins.node_declared_features import RESTART_ALL_CONTAINERS, USER_NAMESPACES_ON_HOST_NETWORK
+from bayplan.model.time_units import MICROSECOND, MILLISECOND
+from bayplan.model.well_known import ZONE
 from bayplan.testing.random_draw import Draw
+from bayplan.worlds.delays import Latencies
 
 RACK = "rack"
 ZONES, RACKS, DISKS, CORES = ("a", "b", "c"), ("r1", "r2"), ("ssd", "hdd"), ("2", "4", "8")
 NAMESPACES: Mapping[str, Mapping[str, str]] = {"default": {}, "red": {"team": "x"}, "blue": {"team": "x", "env": "dev"}}
+#: One that is not there at the start, and whose labels only terms about namespaces look at.
+LATE_NAMESPACE = "green"
 APPS, TIERS = ("web", "db", "batch"), ("front", "back")
 PRIORITIES: Mapping[str, int] = {
     **{"low": 10, "mid": 100, "high": 1_000, "polite": 500},
@@ -32,6 +38,12 @@ GATES = ("example.com/first", "example.com/second")
 SMALL_PAGES = "hugepages-2Mi"
 STORAGE_CLASSES = ("at-once", "waits", "local", "absent")
 PACKING = "packing"
+#: What devices of a class may be known as to pods that ask for an amount.
+DEVICE_RESOURCE = "example.com/device"
+#: Resources that no node has and few pods name; an amount of 0 can be had anywhere.
+STRANGE_RESOURCES = tuple(f"example.com/strange-{number}" for number in range(6))
+#: What kubelets may declare.
+FEATURES = (USER_NAMESPACES_ON_HOST_NETWORK, RESTART_ALL_CONTAINERS)
 DEVICE_CONSTRAINTS = ("uses_resource_claim", "has_own_resource_claim", "asks_devices_as_resource")
 
 
@@ -50,6 +62,24 @@ CONFIGURATIONS: Mapping[str, dict[str, Any] | None] = {
     "two profiles": _configuration(
         {"schedulerName": "default-scheduler"},
         _with_arguments(PACKING, "NodeResourcesFit", scoringStrategy=MOST_ALLOCATED),
+    ),
+    "scored devices": _configuration(
+        _with_arguments(
+            "default-scheduler",
+            "NodeResourcesFit",
+            scoringStrategy={
+                "type": "LeastAllocated",
+                "resources": [{"name": "cpu", "weight": 1}, {"name": DEVICE_RESOURCE, "weight": 3}],
+            },
+        )
+    ),
+    "spread by zone": _configuration(
+        _with_arguments(
+            "default-scheduler",
+            "PodTopologySpread",
+            defaultingType="List",
+            defaultConstraints=[{"topologyKey": ZONE, "maxSkew": 2, "whenUnsatisfiable": "DoNotSchedule"}],
+        )
     ),
     "few candidates": _configuration(
         _with_arguments(
@@ -74,6 +104,21 @@ FEATURE_GATES: Mapping[str, str] = {
 }
 
 
+#: How long things take.
+LATENCIES: Mapping[str, Latencies] = {
+    "as usual": Latencies(),
+    "no time at all": Latencies(
+        api_ns=0, eviction_ns=0, watch_ns=0, pod_start_ns=0, pod_stop_ns=0, provision_ns=0, jitter=0.0
+    ),
+    "slow watch": Latencies(watch_ns=300 * MILLISECOND, jitter=0.9),
+    "slow API": Latencies(api_ns=200 * MILLISECOND, eviction_ns=500 * MILLISECOND, decision_ns=10 * MICROSECOND),
+    "slow decisions": Latencies(decision_ns=40 * MILLISECOND),
+    "slow nodes": Latencies(
+        pod_start_ns=9000 * MILLISECOND, pod_stop_ns=5000 * MILLISECOND, provision_ns=15_000 * MILLISECOND
+    ),
+}
+
+
 @dataclass(slots=True)
 class Character:
     """What a seed's world is like."""
@@ -89,6 +134,8 @@ class Character:
     wakeups: Wakeups
     configuration: dict[str, Any] | None  # a KubeSchedulerConfiguration; None for the default
     feature_gates: str
+    latencies: Latencies
+    emphasis: str  # what most changes are of, "" for no emphasis
     priorities: Sequence[str] = ("", "low")  # classes of pods to come; at the start those that others can preempt
     shares: dict[str, float] = field(default_factory=dict)  # how often each constraint is drawn
 
@@ -108,6 +155,8 @@ def draw_character(draw: Draw, constraints: Iterable[str]) -> Character:
         wakeups=Wakeups(draw.pick("wakeups", *(wakeups.value for wakeups in Wakeups))),
         configuration=CONFIGURATIONS[draw.pick("configuration", "default", "default", *CONFIGURATIONS)],
         feature_gates=FEATURE_GATES[draw.pick("feature gates", *["as by default"] * 6, *FEATURE_GATES)],
+        emphasis=draw.pick("emphasis", *["", "workloads"] * 2, "pods", "nodes", "objects", "objects"),
+        latencies=LATENCIES[draw.pick("latencies", *["as usual"] * 4, *LATENCIES)],
     )
     richness = {"plain": 0.2, "mixed": 0.6, "rich": 1.0}[draw.pick("pods", "plain", "plain", "mixed", "rich")]
     has_devices = draw.pick("uses devices", True, False, False)

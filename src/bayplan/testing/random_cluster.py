@@ -32,19 +32,29 @@ from bayplan.testing.random_character import (
     APPS,
     CORES,
     DISKS,
+    FEATURES,
     IMAGE_SIZES,
     IMAGES,
+    LATE_NAMESPACE,
     NAMESPACES,
     PRIORITIES,
     RACK,
     RACKS,
     SMALL_PAGES,
+    STORAGE_CLASSES,
+    STRANGE_RESOURCES,
     TAINT_KEYS,
     TIERS,
     ZONES,
     Character,
 )
-from bayplan.testing.random_devices import a_resource_claim, draw_device_objects, draw_slice
+from bayplan.testing.random_devices import (
+    a_device_class,
+    a_resource_claim,
+    a_taint_rule,
+    draw_device_objects,
+    draw_slice,
+)
 from bayplan.testing.random_draw import Draw, Table
 
 MIN_AVAILABLE: tuple[int | str, ...] = (0, 1, 3, 100, "0%", "50%", "100%")
@@ -53,12 +63,11 @@ MAX_UNAVAILABLE: tuple[int | str, ...] = (0, 1, 100, "0%", "30%", "100%")
 
 def draw_furniture(draw: Draw, character: Character) -> Iterator[Object]:
     """What the cluster starts with."""
-    for name, labels in NAMESPACES.items():
-        yield namespace(name).labels(labels).manifest().obj()
+    for name in NAMESPACES:
+        yield _namespace(name)
     default = draw.pick("default class", None, "low", "mid")
-    for name, value in PRIORITIES.items():
-        policy = "Never" if name == "polite" else "PreemptLowerPriority"
-        yield priority_class(name, value, default=name == default, policy=policy).manifest().obj()
+    for name in PRIORITIES:
+        yield _priority_class(name, default=name == default)
     yield from _storage(draw)
     yield from draw_device_objects(draw, character.namespaces)
     for _ in range(character.nodes):
@@ -120,7 +129,28 @@ def _with_odd_amounts(draw: Draw, made: NodeBuilder) -> None:
     made.capacity(pods=draw.any_of(("1e1", "10500m", "0.5")), cpu=draw.any_of(("3.5", "3500m", "2e0", "+4")))
 
 
+def _with_resource_of_its_own(draw: Draw, made: NodeBuilder) -> None:
+    """Which nobody has named before the node joins; strange ones some pods ask for."""
+    name = made.obj().metadata.name
+    made.capacity({draw.any_of((f"example.com/of-{name}", *STRANGE_RESOURCES)): draw.number(0, 2)})
+
+
+def _with_words_of_its_own(draw: Draw, made: NodeBuilder) -> None:
+    """A label, an image and sometimes a taint that no other node has."""
+    name = made.obj().metadata.name
+    made.label("example.com/serial", name).image(f"registry/of-{name}:1", size_bytes=500 << 20)
+    if draw.chance(0.3):
+        made.taint(f"example.com/{name}", name, draw.any_of(TAINT_EFFECTS))
+
+
+def _declares_feature(draw: Draw, made: NodeBuilder) -> None:
+    made.declares(draw.any_of(FEATURES))
+
+
 NODE_FEATURES = (
+    (_with_resource_of_its_own, 0.2),
+    (_with_words_of_its_own, 0.2),
+    (_declares_feature, 0.3),
     (_in_zone, 0.9),
     (_in_rack, 0.6),
     (_with_extended_resources, 0.5),
@@ -136,17 +166,34 @@ def draw_csi_node(draw: Draw, node_name: str) -> CSINodeBuilder:
     return csi_node(node_name).driver(DRIVER, count=draw.pick("CSI limit", None, 1, 2, 5), topology_keys=keys)
 
 
+def _namespace(name: str) -> Object:
+    return namespace(name).labels(NAMESPACES.get(name, {"team": "x"})).manifest().obj()
+
+
+def _priority_class(name: str, *, default: bool = False) -> Object:
+    policy = "Never" if name == "polite" else "PreemptLowerPriority"
+    return priority_class(name, PRIORITIES[name], default=default, policy=policy).manifest().obj()
+
+
 def _storage(draw: Draw) -> Iterator[Object]:
     default = draw.pick("default storage class", None, "at-once", "waits")
-    yield storage_class("at-once", provisioner=DRIVER, default=default == "at-once").manifest().obj()
-    waits = storage_class("waits", mode="WaitForFirstConsumer", provisioner=DRIVER, default=default == "waits")
-    yield waits.manifest().obj()
-    yield storage_class("local", mode="WaitForFirstConsumer", provisioner=NO_PROVISIONER).manifest().obj()
+    for name in ("at-once", "waits", "local"):
+        yield _storage_class(name, default=name == default)
     if draw.pick("capacity tracking", True, False):
-        driver = CSIDriver()
-        driver.spec.storage_capacity = True
-        driver.spec.prevent_pod_scheduling_if_missing = draw.pick("driver insists", None, True)
-        yield Builder(driver, DRIVER).manifest().obj()
+        yield _csi_driver(draw, tracks_capacity=True)
+
+
+def _storage_class(name: str, *, default: bool = False, waits: bool = False) -> Object:
+    mode = "WaitForFirstConsumer" if waits or name in ("waits", "local") else "Immediate"
+    provisioner = NO_PROVISIONER if name == "local" else DRIVER
+    return storage_class(name, mode=mode, provisioner=provisioner, default=default).manifest().obj()
+
+
+def _csi_driver(draw: Draw, *, tracks_capacity: bool) -> Object:
+    driver = CSIDriver()
+    driver.spec.storage_capacity = tracks_capacity
+    driver.spec.prevent_pod_scheduling_if_missing = draw.pick("driver insists", None, True)
+    return Builder(driver, DRIVER).manifest().obj()
 
 
 # ---------------------------------------------------------------- what comes beside workloads
@@ -218,12 +265,48 @@ def a_volume_attachment(draw: Draw, character: Character) -> Object:
     return Builder(made, draw.name("attachment")).manifest().obj()
 
 
+def a_namespace(draw: Draw, character: Character) -> Object:
+    """One of the world's namespaces, if it is gone, or one without pods."""
+    return _namespace(draw.any_of((*character.namespaces, LATE_NAMESPACE)))
+
+
+def a_priority_class(draw: Draw, character: Character) -> Object:  # noqa: ARG001
+    """One that pods name, if it is gone."""
+    return _priority_class(draw.any_of(list(PRIORITIES)))
+
+
+def a_storage_class(draw: Draw, character: Character) -> Object:  # noqa: ARG001
+    """One that claims name, if it is gone or was never there."""
+    return _storage_class(draw.any_of(STORAGE_CLASSES), waits=draw.chance(0.5))
+
+
+def a_csi_driver(draw: Draw, character: Character) -> Object:  # noqa: ARG001
+    return _csi_driver(draw, tracks_capacity=draw.chance(0.5))
+
+
+def a_csi_node(draw: Draw, character: Character) -> Object:
+    return draw_csi_node(draw, f"node-{draw.number(1, character.nodes)}").manifest().obj()
+
+
+def a_slice(draw: Draw, character: Character) -> Object:
+    """The devices of one of the first nodes, if it has none."""
+    return draw_slice(draw, f"node-{draw.number(1, character.nodes)}")
+
+
 EXTRAS: Table[Object] = (
     (5, a_budget),
-    (2, a_service),
+    (3, a_service),
     (5, a_claim),
     (4, a_volume),
-    (1, a_storage_capacity),
-    (1, a_volume_attachment),
+    (2, a_storage_capacity),
+    (2, a_volume_attachment),
     (5, a_resource_claim),
+    (2, a_namespace),
+    (2, a_priority_class),
+    (2, a_storage_class),
+    (2, a_csi_driver),
+    (1, a_csi_node),
+    (2, a_device_class),
+    (2, a_taint_rule),
+    (2, a_slice),
 )

@@ -14,15 +14,18 @@ from bayplan.model.resource_claims import (
     ALL_DEVICES,
     Device,
     DeviceCapacity,
+    DeviceClass,
     DeviceConstraint,
     DeviceRequest,
     DeviceTaint,
+    DeviceTaintRule,
     DeviceToleration,
     ResourceClaim,
     ResourceSlice,
 )
 from bayplan.model.tolerations import NO_EXECUTE
 from bayplan.testing.devices import (
+    CLASS,
     DRIVER,
     asks,
     asks_first_of,
@@ -33,13 +36,11 @@ from bayplan.testing.devices import (
     slice_of,
     taint_rule,
 )
-from bayplan.testing.random_character import TAINT_KEYS, Character
+from bayplan.testing.random_character import DEVICE_RESOURCE, TAINT_KEYS, Character
 from bayplan.testing.random_draw import Draw
 
 CLAIM_NAMES = ("devices-1", "devices-2", "devices-3", "devices-4")
 TEMPLATE_NAMES = ("template-1", "template-2")
-#: What devices of the class are known as to pods that ask for an amount.
-DEVICE_RESOURCE = "example.com/device"
 _NUMA = f"{DRIVER}/numa"
 _LARGE = f'device.attributes["{DRIVER}"].model == "large"'
 _LARGE_CLASS = "large"
@@ -49,7 +50,7 @@ def draw_device_objects(draw: Draw, namespaces: Sequence[str]) -> Iterator[Objec
     """The class of all devices, that of the large ones, and templates and claims in each namespace."""
     yield device_class(extended=draw.pick("extended resource of class", None, DEVICE_RESOURCE))
     if draw.chance(0.3):
-        yield taint_rule("rule", draw.any_of(TAINT_KEYS), device=f"device-{draw.number(0, 3)}")
+        yield a_taint_rule(draw)
     if draw.pick("class of large devices", True, True, False):
         yield device_class(_LARGE_CLASS, _LARGE)
     for namespace in namespaces:
@@ -57,6 +58,18 @@ def draw_device_objects(draw: Draw, namespaces: Sequence[str]) -> Iterator[Objec
             yield claim_template(name, draw_request(draw), namespace=namespace)
         for name in CLAIM_NAMES[: draw.number(0, 4)]:
             yield _claim(draw, name, namespace)
+
+
+def a_taint_rule(draw: Draw, character: Character | None = None) -> DeviceTaintRule:  # noqa: ARG001
+    name = f"rule-{draw.number(1, 2)}"
+    return taint_rule(name, draw.any_of(TAINT_KEYS), device=f"device-{draw.number(0, 3)}")
+
+
+def a_device_class(draw: Draw, character: Character) -> DeviceClass:  # noqa: ARG001
+    """One of the classes that claims name, perhaps again; either may stand for the resource."""
+    extended = draw.pick("extended resource of class", None, DEVICE_RESOURCE)
+    name, expressions = draw.any_of(((CLASS, ()), (_LARGE_CLASS, (_LARGE,))))
+    return device_class(name, *expressions, extended=extended)
 
 
 def draw_slice(draw: Draw, node_name: str) -> ResourceSlice:

@@ -5,15 +5,23 @@ Takes the world and the time, as those of `random_changes`: nobody sees what was
 
 from __future__ import annotations
 
-from bayplan.analysis.simulation.inputs.commands import NodesFail, NodesRecover, SetTaints
+from bayplan.analysis.simulation.inputs.commands import (
+    Apply,
+    Delete,
+    NodesFail,
+    NodesRecover,
+    SetTaints,
+    reference_to,
+)
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
 from bayplan.model.structs import replace
+from bayplan.model.time_units import MILLISECOND
 from bayplan.model.well_known import TAINT_EFFECTS
 from bayplan.testing.random_befalling import ChangingWorld, any_pod, befalls, modify
 from bayplan.testing.random_character import HOLD, TAINT_KEYS
 from bayplan.testing.random_cluster import draw_node_object
-from bayplan.testing.random_pods import draw_pod
+from bayplan.testing.random_pods import asks_strange_resource, draw_pod, has_words_of_its_own, is_gated
 
 
 def create_pods_at_once(world: ChangingWorld, now: int) -> bool:
@@ -22,6 +30,24 @@ def create_pods_at_once(world: ChangingWorld, now: int) -> bool:
     for number in range(60):
         meta = replace(drawn.metadata, name=f"{drawn.metadata.name}-{number}")
         world.store.create(replace(drawn, metadata=meta), now)
+    return True
+
+
+def let_pods_pass(world: ChangingWorld, now: int) -> bool:
+    """Pods that differ from all others come and soon go again: tried or not, behind a gate, on a node or on none."""
+    draw = world.draw
+    for _ in range(draw.number(2, 8)):
+        drawn = draw_pod(draw, world.character, draw.name("passing"))
+        has_words_of_its_own(draw, drawn)
+        if draw.chance(0.5):
+            asks_strange_resource(draw, drawn)
+        if draw.chance(0.3):
+            is_gated(draw, drawn)
+        made = drawn.grace(0).manifest().obj()
+        comes_at = now + draw.number(0, 1_000) * MILLISECOND
+        stays = draw.pick("milliseconds that pods stay", 0, 1, 100, 4_000)
+        world.command(Apply((made,)), comes_at)
+        world.command(Delete((reference_to(made),), 0), comes_at + stays * MILLISECOND)
     return True
 
 

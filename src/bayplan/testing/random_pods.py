@@ -26,6 +26,7 @@ from bayplan.testing.pods import PodBuilder
 from bayplan.testing.random_character import (
     APPS,
     CORES,
+    DEVICE_RESOURCE,
     DISKS,
     GATES,
     HOLD,
@@ -36,12 +37,13 @@ from bayplan.testing.random_character import (
     RACKS,
     SMALL_PAGES,
     STORAGE_CLASSES,
+    STRANGE_RESOURCES,
     TAINT_KEYS,
     TIERS,
     ZONES,
     Character,
 )
-from bayplan.testing.random_devices import CLAIM_NAMES, DEVICE_RESOURCE, TEMPLATE_NAMES
+from bayplan.testing.random_devices import CLAIM_NAMES, TEMPLATE_NAMES
 from bayplan.testing.random_draw import Draw
 
 
@@ -83,6 +85,13 @@ def asks_extended_resource(draw: Draw, pod: PodBuilder) -> None:
     pod.request({name: amount}).limit({name: amount})
 
 
+def asks_strange_resource(draw: Draw, pod: PodBuilder) -> None:
+    """One that perhaps no object has named before, and sometimes none of it."""
+    amount = draw.pick("amount of a strange resource", "0", "1")
+    name = draw.any_of((*STRANGE_RESOURCES, f"example.com/of-node-{draw.number(1, 8)}"))
+    pod.request({name: amount}).limit({name: amount})
+
+
 def has_limits_only(draw: Draw, pod: PodBuilder) -> None:
     pod.limit(memory=draw.any_of(("128Mi", "2Gi")))
 
@@ -112,6 +121,10 @@ def names_image(draw: Draw, pod: PodBuilder) -> None:
 
 
 # ---------------------------------------------------------------- nodes
+
+
+def needs_declared_feature(draw: Draw, pod: PodBuilder) -> None:  # noqa: ARG001
+    pod.host_network().host_users(False)
 
 
 def has_node_selector(draw: Draw, pod: PodBuilder) -> None:
@@ -232,6 +245,27 @@ def spreads(draw: Draw, pod: PodBuilder) -> None:
     pod.spread(key, f"app={draw.any_of(APPS)}", max_skew=draw.any_of((1, 1, 2, 2**31 - 1)), when=when, **more)
 
 
+def has_words_of_its_own(draw: Draw, pod: PodBuilder) -> None:
+    """A label that no other workload has, and constraints that select by it, as those of Jobs do."""
+    own = pod.obj().metadata.name
+    pod.labels(own=own)
+    words = ("label", "spread", "anti-affinity", "affinity", "image", "node affinity", "toleration")
+    match draw.pick("own words", *words):
+        case "spread":
+            when = draw.any_of(("DoNotSchedule", "ScheduleAnyway"))
+            pod.spread(draw.any_of((HOSTNAME, ZONE)), f"own={own}", when=when)
+        case "anti-affinity":
+            pod.pod_anti_affinity(draw.any_of((HOSTNAME, ZONE)), f"own={own}", weight=draw.any_of((None, 5)))
+        case "affinity":
+            pod.pod_affinity(draw.any_of((HOSTNAME, ZONE)), f"own={own}", weight=draw.any_of((None, 5)))
+        case "image":
+            pod.image(draw.any_of((f"registry/of-{own}:1", f"registry/of-node-{draw.number(1, 8)}:1")))
+        case "node affinity":
+            pod.node_affinity(f"example.com/serial in (node-{draw.number(1, 8)},{own})", weight=draw.number(1, 100))
+        case "toleration":
+            pod.tolerates(f"example.com/node-{draw.number(1, 8)}", None)
+
+
 # ---------------------------------------------------------------- volumes
 
 
@@ -310,6 +344,7 @@ CONSTRAINTS: tuple[Constraint, ...] = (
     asks_nothing,
     asks_odd_amounts,
     asks_extended_resource,
+    asks_strange_resource,
     has_limits_only,
     has_pod_level_resources,
     has_init_container,
@@ -317,6 +352,7 @@ CONSTRAINTS: tuple[Constraint, ...] = (
     has_second_container,
     has_overhead,
     names_image,
+    needs_declared_feature,
     has_node_selector,
     has_node_affinity,
     prefers_nodes,
@@ -331,6 +367,7 @@ CONSTRAINTS: tuple[Constraint, ...] = (
     prefers_pod_anti_affinity,
     contradicts_itself,
     spreads,
+    has_words_of_its_own,
     uses_claim,
     has_ephemeral_volume,
     has_disk,

@@ -5,6 +5,8 @@ Takes a draw and the character of its world; gives objects as a user would creat
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from bayplan.controllers.nodes.kubelet import FAILS, RUN_SECONDS
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
@@ -60,23 +62,30 @@ def a_static_pod(draw: Draw, character: Character) -> Object:
     return made
 
 
-def _template(draw: Draw, character: Character, name: str) -> PodBuilder:
-    return draw_pod(draw, character, name).labels(workload=name)
+def _template(draw: Draw, character: Character, name: str, namespace: str = "") -> PodBuilder:
+    drawn = draw_pod(draw, character, name).labels(workload=name)
+    return drawn.namespace(namespace) if namespace else drawn
 
 
-def a_replica_set(draw: Draw, character: Character) -> Object:
-    name = draw.name("rs")
-    template = _template(draw, character, name)
+def _selected(draw: Draw, template: PodBuilder) -> dict[str, str]:
+    """The workload's own pods, by one label or by two."""
+    labels = template.obj().metadata.labels
+    return {key: labels[key] for key in draw.any_of((("workload",), ("workload", "tier"), ("workload", "app")))}
+
+
+def a_replica_set(draw: Draw, character: Character, name: str = "", namespace: str = "") -> Object:
+    name = name or draw.name("rs")
+    template = _template(draw, character, name, namespace)
     replicas = character.crowd if draw.chance(0.2) else draw.number(1, 5)
-    made = replica_set(name, template.obj().metadata.namespace).replicas(replicas).selects(workload=name)
+    made = replica_set(name, template.obj().metadata.namespace).replicas(replicas).selects(_selected(draw, template))
     return made.template(template).manifest().obj()
 
 
-def a_replication_controller(draw: Draw, character: Character) -> Object:
-    name = draw.name("rc")
-    template = _template(draw, character, name)
+def a_replication_controller(draw: Draw, character: Character, name: str = "", namespace: str = "") -> Object:
+    name = name or draw.name("rc")
+    template = _template(draw, character, name, namespace)
     made = replication_controller(name, template.obj().metadata.namespace).replicas(draw.number(1, 4))
-    return made.set(selector={"workload": name}).template(template).manifest().obj()
+    return made.set(selector=_selected(draw, template)).template(template).manifest().obj()
 
 
 def a_deployment(draw: Draw, character: Character) -> Object:
@@ -95,11 +104,12 @@ def a_deployment(draw: Draw, character: Character) -> Object:
     return made.template(template).manifest().obj()
 
 
-def a_stateful_set(draw: Draw, character: Character) -> Object:
-    name = draw.name("sts")
-    template = _template(draw, character, name)
+def a_stateful_set(draw: Draw, character: Character, name: str = "", namespace: str = "") -> Object:
+    name = name or draw.name("sts")
+    template = _template(draw, character, name, namespace)
     namespace = template.obj().metadata.namespace
-    made = stateful_set(name, namespace).replicas(draw.number(1, 3)).selects(workload=name).template(template)
+    made = stateful_set(name, namespace).replicas(draw.number(1, 3)).selects(_selected(draw, template))
+    made.template(template)
     made.set(pod_management_policy=draw.pick("pod management", "OrderedReady", "Parallel"))
     partition = draw.pick("partition", None, 1, 100)
     if partition is not None:
@@ -170,3 +180,9 @@ WORKLOADS: Table[Object] = (
     (3, a_job),
     (1, a_cron_job),
 )
+#: Those that can be made again under a name, by kind.
+REMAKERS: Mapping[str, Callable[[Draw, Character, str, str], Object]] = {
+    "ReplicaSet": a_replica_set,
+    "ReplicationController": a_replication_controller,
+    "StatefulSet": a_stateful_set,
+}

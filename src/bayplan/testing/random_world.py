@@ -1,9 +1,9 @@
 """A small cluster to which random things happen, all from one seed.
 
 The seed draws the cluster's character, what it is furnished with, and what happens when; the tables are in
-`random_character`, `random_cluster`, `random_workloads`, `random_pods` and `random_changes`. All controllers of a
-cluster run. In half of the worlds the API refuses, forgets and stalls until two thirds of the time are over. A seed
-that fails is a bug report.
+`random_character`, `random_cluster`, `random_workloads`, `random_pods`, `random_changes` and `random_objects`. All
+controllers of a cluster run. In half of the worlds the API refuses, forgets and stalls until two thirds of the time
+are over. A seed that fails is a bug report.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from bayplan.testing.random_cluster import draw_furniture
 from bayplan.testing.random_draw import Draw
 from bayplan.testing.random_moments import let_go
 from bayplan.testing.random_pods import CONSTRAINTS
-from bayplan.worlds.delays import Draws, Latencies
+from bayplan.worlds.delays import Draws
 from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.faults import Faults
 from bayplan.worlds.simulated import SimulatedWorld
@@ -99,7 +99,8 @@ class RandomWorld:
         for obj in draw_furniture(self.draw, self.character):
             with suppress(ApiError):  # two of one name
                 self.store.create(obj, STARTED_AT)
-        draws = Draws(seed, Latencies())
+        self.faults = self._faults()
+        draws = Draws(seed, self.character.latencies)
         controllers = standard_controllers(draws)
         self.world = SimulatedWorld(
             self.store,
@@ -107,12 +108,15 @@ class RandomWorld:
             [*controllers],
             draws,
             started_at=STARTED_AT,
-            faults=self._faults(),
+            faults=self.faults,
             on_event=self._observe,
             on_decision=self._decided,
         )
         runner = CommandRunner(self.world, controllers.kubelet, controllers.lifecycle)
         self._commands = PlannedCommands(runner, STARTED_AT)
+        self._plan_changes()
+
+    def _plan_changes(self) -> None:
         for _ in range(self.character.workloads):
             self.world.at(STARTED_AT, partial(self._do, create_workload))
         self.world.at(STARTED_AT + 2 * SECOND, self._raise_stakes)
@@ -155,7 +159,7 @@ class RandomWorld:
         self._commands.plan(Plan(now - STARTED_AT, command))
 
     def _something_happens(self, now: int) -> None:
-        self._do(draw_change(self.draw), now)
+        self._do(draw_change(self.draw, self.character.emphasis), now)
 
     def _label_on_its_way(self, key: str, now: int) -> None:
         """As operators do that hear of a pod when the scheduler does: it may have its node by now, or not yet."""
