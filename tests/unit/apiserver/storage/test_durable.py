@@ -23,7 +23,11 @@ def _document(name: str, **data: str) -> dict[str, Any]:
 def _opened(path: Path, capacity: int = 1_000) -> tuple[Storage, StateFile]:
     state = StateFile(path)
     storage = Storage(log_capacity=capacity, durable=state)
-    storage.restore(state.objects(), state.changes())
+    try:
+        storage.restore(state.objects(), state.changes())
+    except InvalidState:
+        state.close()
+        raise
     return storage, state
 
 
