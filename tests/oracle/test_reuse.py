@@ -21,6 +21,7 @@ from tests.oracle.changing_clusters import (
     PRIORITIES,
     RELABELLING_SEQUENCES,
     RETRY,
+    SCALING_SEQUENCES,
     SEQUENCES,
     WAITING_SEQUENCES,
     Changing,
@@ -31,7 +32,7 @@ from tests.oracle.changing_clusters import (
 )
 from tests.preempting import default_profile
 
-from bayplan.core import deciding, one_row, ranking, scales, standing
+from bayplan.core import deciding, ranking, scales, standing
 from bayplan.core.cache import Cache
 from bayplan.core.columns import changes, levels
 from bayplan.core.columns.counters import NodeCounts
@@ -307,7 +308,6 @@ def test_little_is_kept(steps: list[Step]) -> None:
         patched.setattr(changes, "LOG_LENGTH_MAX", 4)
         patched.setattr(deciding, "STANDINGS_BYTES_MAX", 2_000)
         patched.setattr(candidates, "FEW_NODES", 1)
-        patched.setattr(one_row, "ANSWERS_MAX", 1)
         play(steps)
 
 
@@ -343,7 +343,14 @@ def test_a_changed_node_is_followed(steps: list[Step]) -> None:
 
 @pytest.mark.usefixtures("either_way")
 @QUICK
-@given(SEQUENCES | RELABELLING_SEQUENCES)
+@given(SCALING_SEQUENCES)
+def test_nodes_that_join_and_leave_are_followed(steps: list[Step]) -> None:
+    play(steps)
+
+
+@pytest.mark.usefixtures("either_way")
+@QUICK
+@given(SEQUENCES | RELABELLING_SEQUENCES | SCALING_SEQUENCES)
 @example(TAINTED_AND_FULL)
 @example(OPENED)
 def test_what_is_meant_for_many_nodes_is_right_for_few(steps: list[Step]) -> None:

@@ -1,8 +1,8 @@
 """What node objects alone say about pods with the same constraints, whatever runs there.
 
 A `Ground` is shared by pods that differ in what they ask for; a `Standing` puts what follows usage on top of it. It
-follows changed nodes row by row, and is made anew when nodes come or go or a plugin looks at other nodes than its own
-(`OtherNodes`).
+follows nodes that change, join or leave row by row, and is made anew when a plugin looks at other nodes than its own
+(`OtherNodes`), or if images come to count differently for nodes that have not changed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, Rows, every_row
+from bayplan.core.columns import ALL_ROWS, BoolArray, IntArray, RowArray, every_row, lengthened
 from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, run_filters
@@ -63,7 +63,8 @@ class Ground:
         self.states = states
         self.version = 0  # grows when the scores of all nodes change, not just those of some
         self._spec_position = nodes.spec_changes.position
-        self._instant = _instant(profile, view)
+        self._resource_count = len(nodes.resources)
+        self._images_at = (nodes.image_version, nodes.alive_count)
         self._filters = [
             (position, profile.one_row_filters[profile.local_filters[position].name], state)
             for position, state in enumerate(states)
@@ -84,26 +85,51 @@ class Ground:
         #: What the normalised scores that are the same for all nodes add to each of them.
         self.constant = sum(scaled.constant for scaled in self.scaled if not scaled.varies)
 
-    @property
-    def open_rows(self) -> Rows:
-        """Where what runs there decides."""
-        return np.flatnonzero(~self.settled) if self.any_settled else ALL_ROWS
-
     def follow(self, view: View) -> bool:
         """Bring every row up to date; False when that takes another ground."""
         log = view.nodes.spec_changes
         if log.position == self._spec_position and view.nodes.count == len(self.settled):
             return True
         rows = _followable(log, self._spec_position)
-        if rows is None or not self.profile.follows_nodes or _instant(self.profile, view) != self._instant:
+        # A resource that no node had before may be one of those that count.
+        if rows is None or not self.profile.follows_nodes or len(view.nodes.resources) != self._resource_count:
             return False
+        if not self._images_count_as_before(view, rows):
+            return False
+        if view.nodes.count > len(self.settled):
+            self._lengthen(view.nodes.count)
         for row in rows:
             self._refresh_one(view, row)
         self._spec_position = log.position
         return True
 
+    def _images_count_as_before(self, view: View, changed: list[int]) -> bool:
+        """Whether scores that depend on the images of all nodes are what they were, but for those of changed nodes."""
+        nodes, profile = view.nodes, self.profile
+        images_at = (nodes.image_version, nodes.alive_count)
+        if not profile.looks_at_images or images_at == self._images_at:
+            return True
+        if not profile.only_plain_scores_look_at_images:
+            return False
+        same = ~self.settled
+        same[[row for row in changed if row < len(same)]] = False
+        rows = np.flatnonzero(same)
+        now = sum_of_scores(self._plain, view, rows, None)
+        self._images_at = images_at
+        return not np.count_nonzero(now) if self.lasting is None else np.array_equal(now, self.lasting[rows])
+
+    def _lengthen(self, count: int) -> None:
+        """Room for nodes that have joined. A row without a node object is settled."""
+        self.settled, self.any_settled = lengthened(self.settled, count, True), True
+        self.verdicts.rejected_by = lengthened(self.verdicts.rejected_by, count, PASSED)
+        self.verdicts.codes = lengthened(self.verdicts.codes, count, 0)
+        if self.lasting is not None:
+            self.lasting = lengthened(self.lasting, count, 0)
+        for scaled in self.varying:
+            scaled.raw = lengthened(scaled.raw, count, 0)
+
     def _refresh_one(self, view: View, row: int) -> None:
-        """New answers for a row whose node object changed."""
+        """New answers for a row whose node object changed, joined or left."""
         rejected_by, code = PASSED, 0
         for position, judge, state in self._filters:
             code = judge(state, view, row)
@@ -111,28 +137,20 @@ class Ground:
                 rejected_by = position
                 break
         self.verdicts.rejected_by[row], self.verdicts.codes[row] = rejected_by, code
-        self.settled[row] = rejected_by != PASSED or not view.nodes.alive[row]
-        self.any_settled |= rejected_by != PASSED
-        lasting = sum(weighted_one(entry, view, row) for entry in self._plain) if rejected_by == PASSED else 0
+        settled = rejected_by != PASSED or not view.nodes.alive[row]
+        self.settled[row] = settled
+        self.any_settled |= settled
+        lasting = 0 if settled else sum(weighted_one(entry, view, row) for entry in self._plain)
         if lasting and self.lasting is None:
             self.lasting = np.zeros(len(self.settled), dtype=np.int64)
         if self.lasting is not None:
             self.lasting[row] = lasting
-        varying = len(self.varying)
-        for scaled in self.scaled:
-            scaled.refresh_one(view, row)
-        self._sort_scaled()
-        self.version += len(self.varying) != varying
-
-
-def _instant(profile: Profile, view: View) -> tuple[int, ...]:
-    """While this lasts, a change of a node object changes nothing but what local plugins say of that very node.
-
-    A resource that no node had before may be one of those that count.
-    """
-    nodes = view.nodes
-    images = nodes.image_version if profile.looks_at_images else 0
-    return nodes.count, nodes.order_version, len(nodes.resources), images
+        if view.nodes.alive[row] and self.scaled:
+            varying = len(self.varying)
+            for scaled in self.scaled:
+                scaled.refresh_one(view, row)
+            self._sort_scaled()
+            self.version += len(self.varying) != varying
 
 
 def _followable(log: ChangeLog, position: int) -> list[int] | None:
@@ -221,7 +239,7 @@ def following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]
 
 
 def sum_of_scores(entries: Sequence[Plain], view: View, rows: RowArray, passed: BoolArray | None) -> IntArray:
-    """(rows,) weighted scores of all of the plugins; `passed` says of all nodes which are feasible (None: all)."""
+    """(rows,) weighted scores of all of the plugins; `passed` (rows,) says which are feasible (None: all)."""
     total: IntArray | None = None
     for entry in entries:
         scores = _weighted(entry, view, rows, passed)
@@ -235,7 +253,7 @@ def _weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray | None
     scores = entry.plugin.score(entry.state, view, rows)
     if not entry.stays_in_range and has_invalid(scores):
         # What it says of other nodes nobody asked for.
-        check_range(entry.plugin.name, scores if passed is None else scores[passed[rows]])
+        check_range(entry.plugin.name, scores if passed is None else scores[passed])
     return scores * entry.weight if entry.weight != 1 else scores
 
 

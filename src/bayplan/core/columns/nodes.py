@@ -16,6 +16,7 @@ from bayplan.core.columns import BoolArray, IdArray, IntArray
 from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.labels import NO_LABELS, NodeLabels
 from bayplan.core.columns.masks import MaskCache
+from bayplan.core.columns.name_ranks import NameRanks
 from bayplan.core.columns.node_order import NodeOrder
 from bayplan.core.columns.resources import ResourceVocabulary, allocatable_amounts
 from bayplan.core.columns.table import PER_RESOURCE, Table, column, part
@@ -78,24 +79,11 @@ class NodeTable(Table):
         self.usage_changes = ChangeLog()  # rows whose pods changed
         self.importance_changes = ChangeLog()  # rows whose pods changed in importance only: start time, order
         self.order_version = 0  # grows whenever a node comes or goes
-        self._ranks_version = (-1, -1)
-        self._name_ranks: IntArray = np.zeros(0, dtype=np.int64)
-        self._are_by_name = True
+        self.ranks = NameRanks(self.rows_by_name)
 
     def name_ranks(self) -> IntArray:
-        """(nodes,) the place of each row when all are sorted by name."""
-        if self._ranks_version != (self.order_version, self.count):
-            order = sorted(range(self.count), key=self.names.__getitem__)
-            self._name_ranks = np.empty(self.count, dtype=np.int64)
-            self._name_ranks[order] = np.arange(self.count)
-            self._are_by_name = order == list(range(self.count))
-            self._ranks_version = (self.order_version, self.count)
-        return self._name_ranks
-
-    def are_by_name(self) -> bool:
-        """Whether rows are in the order of names, as they are where nodes were listed and none has come since."""
-        self.name_ranks()
-        return self._are_by_name
+        """(nodes,) numbers in the order of names: see `NameRanks`."""
+        return self.ranks.of_rows(self.count)
 
     def named(self, names: Iterable[str]) -> BoolArray:
         """(nodes,) the nodes with one of these names."""
@@ -160,6 +148,7 @@ class NodeTable(Table):
                 self.pod_rows.append([])
             self.names[row] = name
             self.rows_by_name[name] = row
+            self.ranks.add(name)
             self.labels.set(row, NO_LABELS)
         return row
 
@@ -167,6 +156,7 @@ class NodeTable(Table):
         """Free a ghost that nobody stands on."""
         if not self.pod_rows[row] and not self.alive[row]:
             del self.rows_by_name[self.names[row]]
+            self.ranks.remove(self.names[row])
             self._clear_row(row)
             self._free_row(row)
 

@@ -8,11 +8,13 @@ from functools import cached_property
 from typing import TypeAlias
 
 from bayplan.core.columns import IntArray, RowArray, row_array
+from bayplan.core.columns.loops import Rule
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.framework.args import DefaultPreemptionArgs
 from bayplan.core.framework.contract import (
-    AmountsPlugin,
     BindPlugin,
+    CompiledFilter,
+    CompiledScore,
     FilterPlugin,
     ForesightPlugin,
     GroupingScorePlugin,
@@ -91,10 +93,13 @@ class Profile:
         return frozenset(plugin.name for plugin in self.score if getattr(plugin, "stays_in_range", False))
 
     @cached_property
-    def amounts_plugins(self) -> dict[str, Callable[[State], bool]]:
-        """Those that may see nothing of a node but amounts."""
-        plugins = (*self.filter, *self.score)
-        return {plugin.name: plugin.sees_amounts_alone for plugin in plugins if isinstance(plugin, AmountsPlugin)}
+    def compiled_filters(self) -> dict[str, Callable[[State], Rule | None]]:
+        """The rules of filters, as far as the compiled loops know them."""
+        return {p.name: p.filter_rule if isinstance(p, CompiledFilter) else _has_no_rule for p in self.filter}
+
+    @cached_property
+    def compiled_scores(self) -> dict[str, Callable[[State], Rule | None]]:
+        return {p.name: p.score_rule if isinstance(p, CompiledScore) else _has_no_rule for p in self.score}
 
     @cached_property
     def local_filters(self) -> tuple[FilterPlugin, ...]:
@@ -183,8 +188,14 @@ class Profile:
     @cached_property
     def looks_at_images(self) -> bool:
         """Whether what local plugins say of a node depends on the images of others."""
-        local = (*self.local_filters, *self.local_scorers)
-        return any(OtherNodes.IMAGES in (_other_nodes(plugin) or OtherNodes.NOTHING) for plugin in local)
+        return any(map(_looks_at_images, (*self.local_filters, *self.local_scorers)))
+
+    @cached_property
+    def only_plain_scores_look_at_images(self) -> bool:
+        """Whether all of those are scores that do not follow usage and are not normalized."""
+        scorers = [plugin for plugin in self.local_scorers if _looks_at_images(plugin)]
+        plain = all(plugin in self.lasting_scorers and plugin.name not in self.normalizers for plugin in scorers)
+        return plain and not any(map(_looks_at_images, self.local_filters))
 
     @cached_property
     def later_scorers(self) -> tuple[ScorePlugin, ...]:
@@ -212,8 +223,16 @@ def _other_nodes(plugin: object) -> OtherNodes | None:
     return other_nodes
 
 
+def _looks_at_images(plugin: object) -> bool:
+    return OtherNodes.IMAGES in (_other_nodes(plugin) or OtherNodes.NOTHING)
+
+
 def _is_never_sure(state: State, view: View) -> bool:  # noqa: ARG001
     return False
+
+
+def _has_no_rule(state: State) -> Rule | None:  # noqa: ARG001
+    return None
 
 
 def _for_one_row(ask: Callable[[State, View, RowArray], IntArray]) -> OneRow:

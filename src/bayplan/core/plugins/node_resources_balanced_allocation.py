@@ -112,8 +112,10 @@ class NodeResourcesBalancedAllocation:
         score: int = improvement(int(evenness(after)), int(evenness(before)))
         return score
 
-    def sees_amounts_alone(self, state: BalanceState) -> bool:
-        return not state.devices
+    def score_rule(self, state: BalanceState) -> loops.Rule | None:
+        if state.devices or len(state.resources) > loops.AMOUNTS_MAX:
+            return None
+        return loops.Rule(loops.BALANCED, state.resources)
 
 
 def _compiled_scores(compiled: ModuleType, state: BalanceState, view: View, rows: Rows) -> IntArray:

@@ -268,8 +268,13 @@ class NodeResourcesFit:
         mean: int = self._mean(total, weights or 1)
         return mean
 
-    def sees_amounts_alone(self, state: FilterState | ScoreState) -> bool:
-        return isinstance(state, FilterState) or not state.devices
+    def filter_rule(self, state: FilterState) -> loops.Rule:
+        return loops.Rule(loops.FIT_CODES, state.demands)
+
+    def score_rule(self, state: ScoreState) -> loops.Rule | None:
+        if self._percentages is None or state.devices or len(state.resources) > loops.AMOUNTS_MAX:
+            return None
+        return loops.Rule(loops.MOST_ALLOCATED if self._prefers_full_nodes else loops.LEAST_ALLOCATED, state.resources)
 
     def _rate(self, capacities: IntArray, needed: IntArray) -> tuple[IntArray, BoolArray | None]:
         """(rows,) scores, and where they count (None: everywhere). Nodes are not judged by what they lack."""
