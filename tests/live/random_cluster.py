@@ -84,9 +84,9 @@ class RandomCluster:
     def _world(self, seed: int) -> EmbeddedWorld:
         draws = Draws(seed, embedded_latencies(1.0, Latencies()))
         controllers = replace_fields(standard_controllers(draws), collectors=())
-        housekeeping = Housekeeping(self.registry, "")
+        housekeeping = Housekeeping(self.registry)
         world = EmbeddedWorld(
-            self.registry, NoScheduler(), [*controllers], draws, self.clock, housekeeping=housekeeping
+            self.registry, NoScheduler(), lambda: [*controllers], draws, self.clock, housekeeping=housekeeping
         )
         self._simulated = simulated = world._world
         runner = CommandRunner(simulated, controllers.kubelet, controllers.lifecycle)

@@ -1,8 +1,9 @@
 """A small cluster to which things happen, as plain objects and in a cache at the same time.
 
 A step is a kind and three small numbers, read against whatever is there when its turn comes, so that any sequence of
-steps means something and shrinks well. The cluster can be built anew at any time: `rebuilt` gives a cache that never
-saw anything go or change. Two pods never hold the same port of one node, as ports are a set (see `columns.ports`).
+steps means something and shrinks well (`changing_sequences` draws them). The cluster can be built anew at any time:
+`rebuilt` gives a cache that never saw anything go or change. Two pods never hold the same port of one node, as ports
+are a set (see `columns.ports`).
 """
 
 from __future__ import annotations
@@ -11,29 +12,37 @@ from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
 
-from hypothesis import strategies as st
+from tests.oracle.changing_objects import (
+    CLAIMS,
+    DRIVER,
+    FAMILIES,
+    MAKERS,
+    NODE_NAMES,
+    ZONE,
+    Pattern,
+    bound_claim,
+    volume_of,
+)
 
 from bayplan.core.cache import Cache
 from bayplan.core.columns.ports import clash
 from bayplan.core.columns.shapes import Port, host_ports
-from bayplan.model.kinds import Object
+from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node, Taint
 from bayplan.model.pod import Pod
-from bayplan.model.storage import CSIPersistentVolumeSource
-from bayplan.testing.builders import budget, claim, csi_node, namespace, node, pod, service, volume
-from bayplan.testing.pods import PodBuilder
+from bayplan.testing.builders import budget, csi_node, namespace, node, pod, service
 
-ZONE, HOST, DISK = "topology.kubernetes.io/zone", "kubernetes.io/hostname", "disk"
-DRIVER = "csi.example.com"
+HOST, DISK = "kubernetes.io/hostname", "disk"
 IMAGE = "registry.example.com/app:1"
 MEBIBYTE = 1 << 20
+#: Some nodes have them, some pods ask for them, and no object that is there at the start names them.
+RESOURCES = tuple(f"example.com/r{number}" for number in range(4))
 PRIORITIES = (0, 10, 100, 200, 200)
 ZONES = ("a", "b", "c", "d", None)
 DISKS = ("ssd", "hdd", None)
-CLAIMS = ("c0", "c1", "c2")
-NODE_NAMES = tuple(f"n{number}" for number in range(6))
 UNSEEN_NAMES = ("gone-0", "gone-1")  # nodes that pods name before anybody has seen them
 STARTED = (None, 100, 100, 200, 300)
+AUTOSCALER = "ToBeDeletedByClusterAutoscaler"  # its value is the time
 TAINTS = (
     (),
     (Taint(key="soft", value="", effect="PreferNoSchedule"),),
@@ -45,7 +54,6 @@ TAINTS = (
 )
 
 Step = tuple[str, int, int, int]
-Pattern = Callable[[PodBuilder], PodBuilder]
 
 #: What pods can be like. Pods of one pattern and namespace are of one shape, whatever their priority.
 PATTERNS: tuple[Pattern, ...] = (
@@ -87,6 +95,11 @@ PATTERNS: tuple[Pattern, ...] = (
     lambda p: p.cpu("3").labels(app="z").pod_affinity(ZONE, "app=x").pod_anti_affinity(ZONE, "app=z"),
     lambda p: p.cpu("2").labels(app="z").spread(HOST, "app=z", node_taints_policy="Honor").spread(ZONE, "app in (x,z)"),
     lambda p: p.cpu("1").labels(app="y").pod_anti_affinity(HOST, "app", namespace_selector="team=t"),
+    # Those that name resources that nobody named before.
+    lambda p: p.cpu("500m").request({RESOURCES[0]: 0}),
+    lambda p: p.request({RESOURCES[1]: 1}),
+    lambda p: p.cpu("500m").request({RESOURCES[1]: 0, RESOURCES[2]: 1}),
+    *(pattern for family in FAMILIES for pattern in family.patterns),
 )
 
 
@@ -105,11 +118,8 @@ class Changing:
         for number, name in enumerate(NODE_NAMES[:4]):
             self.put_node(node(name).capacity(cpu="4").zone(ZONES[number % 2] or "").label(DISK, "ssd").obj())
         for name, zone in zip(CLAIMS, ("a", "b", "c"), strict=True):
-            bound = claim(name).modes("ReadWriteMany").bound(f"pv-{name}")
-            source = CSIPersistentVolumeSource(driver=DRIVER, volume_handle=name)
-            made = volume(f"pv-{name}").modes("ReadWriteMany").set(csi=source).bound_to(bound)
-            self.put(bound.obj())
-            self.put(made.node_affinity(f"{ZONE} in ({zone},d)").obj())
+            self.put(bound_claim(name).obj())
+            self.put(volume_of(name, zone))
         self.put(namespace("other").obj())
         for number, name in enumerate(NODE_NAMES[:4]):
             for pattern in (1, 0, 7)[: 1 + number]:
@@ -151,8 +161,12 @@ class Changing:
         self.cache.add_node(made)
 
     def put(self, thing: Object) -> None:
-        self.others[type(thing).__name__, thing.metadata.name] = thing
+        self.others[type(thing).__name__, object_key(thing)] = thing
         self.cache.add(thing)
+
+    def remove(self, thing: Object) -> None:
+        del self.others[type(thing).__name__, object_key(thing)]
+        self.cache.objects.remove(thing)
 
     def port_is_free(self, made: Pod, node_name: str) -> bool:
         held = [port for one in self.pods.values() if one.spec.node_name == node_name for port in host_ports(one.spec)]
@@ -162,7 +176,7 @@ class Changing:
 
     def rebuilt(self) -> Cache:
         """A cache of what is there now; pods come in the order in which each node has them."""
-        cache = Cache(own_schedulers=self.cache.pods.own_schedulers)
+        cache = Cache(self.cache.gates, self.cache.pods.own_schedulers)
         for made in self.nodes.values():
             cache.add_node(made)
         for thing in self.others.values():
@@ -230,7 +244,7 @@ def _change_node(world: Changing, first: int, second: int, third: int) -> None:
     name = NODE_NAMES[first % len(NODE_NAMES)]
     known = world.nodes.get(name)
     changed = deepcopy(known) if known else node(name).zone("a").obj()
-    match second % 6:
+    match second % 8:
         case 0:
             _set_label(changed, ZONE, ZONES[third % len(ZONES)])
         case 1:
@@ -245,6 +259,10 @@ def _change_node(world: Changing, first: int, second: int, third: int) -> None:
         case 5:
             changed.status.allocatable["pods"] = (2, 3, 110)[third % 3]
             changed.status.images = node(name).image(IMAGE, size_bytes=700 * MEBIBYTE).obj().status.images[: third % 2]
+        case 6:
+            changed.status.allocatable[RESOURCES[third % len(RESOURCES)]] = third % 3
+        case 7:
+            changed.spec.taints = [Taint(key=AUTOSCALER, value=str(1_700_000_000 + third), effect="NoSchedule")]
     world.put_node(changed)
 
 
@@ -280,6 +298,28 @@ def _label_namespace(world: Changing, first: int, second: int, third: int) -> No
     world.put(namespace("other").labels(team="tu"[third % 2]).obj())
 
 
+def _mention(world: Changing, first: int, second: int, third: int) -> None:
+    """A pod that waits behind a gate is looked at, and no more."""
+    made = pod(f"gated-{first}").request({RESOURCES[third % len(RESOURCES)]: second % 2}).gate("example.com/wait")
+    world.cache.info(made.obj())
+
+
+def _put_object(world: Changing, first: int, second: int, third: int) -> None:
+    """An object of any kind that plugins look up comes, or is replaced."""
+    world.put(list(MAKERS.values())[first % len(MAKERS)](second, third))
+
+
+def _furnish(world: Changing, first: int, second: int, third: int) -> None:
+    """What a family of objects starts with."""
+    for thing in FAMILIES[first % len(FAMILIES)].at_start:
+        world.put(deepcopy(thing))
+
+
+def _remove_object(world: Changing, first: int, second: int, third: int) -> None:
+    if world.others:
+        world.remove(list(world.others.values())[first % len(world.others)])
+
+
 def _limit_volumes(world: Changing, first: int, second: int, third: int) -> None:
     world.put(csi_node(NODE_NAMES[first % len(NODE_NAMES)]).driver(DRIVER, count=second % 3).obj())
 
@@ -296,83 +336,11 @@ CHANGES: dict[str, Callable[[Changing, int, int, int], None]] = {
     "service": _put_service,
     "volumes": _limit_volumes,
     "namespace": _label_namespace,
+    "mention": _mention,
+    "furnish": _furnish,
+    "put": _put_object,
+    "remove object": _remove_object,
 }
-
-DECIDE, AGAIN, RETRY = "decide", "again", "retry"  # again: on one more pod like the last; retry: on a nominated one
-
-#: How often each kind of step is drawn.
-_KINDS = (
-    *(DECIDE,) * 10,
-    *(AGAIN,) * 8,
-    *(RETRY,) * 2,
-    *("run",) * 5,
-    *("remove",) * 4,
-    *("change",) * 2,
-    *("budget",) * 2,
-    *("touch", "service", "volumes", "remove node"),
-    *("nominate",) * 2,
-    *("node",) * 3,
-)
-_NUMBERS = st.integers(0, len(PATTERNS) - 1)
-STEPS = st.tuples(st.sampled_from(_KINDS), _NUMBERS, _NUMBERS, _NUMBERS)
-SEQUENCES = st.lists(STEPS, min_size=20, max_size=60)
-
-#: Nodes change all the time while a few kinds of pods are placed, so that what is known outlasts most changes.
-_RELABELLING_KINDS = (
-    *(DECIDE,) * 6,
-    *(AGAIN,) * 6,
-    *("node",) * 8,
-    *("run",) * 2,
-    *("remove", "nominate", "touch", "remove node", "budget", RETRY),
-)
-_COMMON_PATTERNS = st.sampled_from((0, 0, 1, 2, 4, 7, 9, 11, 14, 15, 16, 16, 18, 19, 23))
-_RELABELLING_STEPS = st.tuples(st.sampled_from(_RELABELLING_KINDS), _COMMON_PATTERNS, _NUMBERS, _NUMBERS)
-RELABELLING_SEQUENCES = st.lists(_RELABELLING_STEPS, min_size=20, max_size=60)
-
-#: Nodes join and leave all the time, and pods name nodes that nobody has seen.
-_SCALING_KINDS = (
-    *(DECIDE,) * 5,
-    *(AGAIN,) * 7,
-    *("node",) * 5,
-    *("remove node",) * 4,
-    *("run",) * 4,
-    *("remove",) * 3,
-    *("nominate", "budget", RETRY),
-)
-_SCALING_STEPS = st.tuples(st.sampled_from(_SCALING_KINDS), _COMMON_PATTERNS, _NUMBERS, _NUMBERS)
-SCALING_SEQUENCES = st.lists(_SCALING_STEPS, min_size=20, max_size=60)
-
-#: Pods that ask for much and are tried again and again, while others are nominated and little else happens.
-_WAITING_KINDS = (
-    *(DECIDE,) * 5,
-    *(AGAIN,) * 10,
-    *(RETRY,) * 4,
-    *("nominate",) * 5,
-    *("run", "remove", "change", "budget", "touch", "node", "remove node", "service"),
-)
-_LARGE_PATTERNS = st.sampled_from((1, 2, 2, 5, 15, 20, 20, 23, 24, 25, 26, 27, 28, 29))
-_WAITING_STEPS = st.tuples(st.sampled_from(_WAITING_KINDS), _LARGE_PATTERNS, _NUMBERS, _NUMBERS)
-#: Three pods that leave little room anywhere, then the rest.
-WAITING_SEQUENCES = st.lists(_WAITING_STEPS, min_size=15, max_size=50).map(
-    lambda steps: [("run", 2, 0, 0), ("run", 1, 1, 1), ("run", 1, 1, 2), *steps]
-)
-
-
-#: Pods that look at others and are important, on nodes that are full; who may be evicted, and who counts, changes.
-_PREEMPTING_KINDS = (
-    *(DECIDE,) * 8,
-    *(AGAIN,) * 12,
-    *(RETRY,) * 2,
-    *("nominate",) * 3,
-    *("run",) * 5,
-    *("remove", "change", "budget") * 2,
-    *("node", "remove node", "service", "namespace"),
-)
-_LOOKING_PATTERNS = st.sampled_from((7, 8, 10, 11, 12, 13, 13, *range(30, len(PATTERNS)), *range(30, len(PATTERNS)), 0))
-_PREEMPTING_STEPS = st.tuples(st.sampled_from(_PREEMPTING_KINDS), _LOOKING_PATTERNS, _NUMBERS, _NUMBERS)
-PREEMPTING_SEQUENCES = st.lists(_PREEMPTING_STEPS, min_size=15, max_size=50).map(
-    lambda steps: [*(("node", number, 4, number % 3) for number in range(4)), ("run", 2, 0, 2), *steps]
-)
 
 
 def ports_held(cache: Cache) -> dict[Port, set[str]]:

@@ -13,8 +13,10 @@ from typing import ClassVar
 
 from hypothesis import event, given, settings
 from tests.extending import Scripted, as_found, as_given
-from tests.oracle.changing_clusters import AGAIN, DECIDE, RETRY, SEQUENCES, Changing, Step, take_step
-from tests.oracle.test_reuse import Decision, act, decided
+from tests.oracle.changing_clusters import Changing, Step, take_step
+from tests.oracle.changing_objects import WEIGHING
+from tests.oracle.changing_sequences import AGAIN, DECIDE, RETRY, SEQUENCES
+from tests.oracle.comparing_decisions import Decision, act, decided
 from tests.preempting import default_profile
 
 from bayplan.core.columns.shapes import PodInfo
@@ -29,7 +31,7 @@ NO = "not there"
 
 
 def decider(profile: Profile) -> Decider:
-    return Decider({"default-scheduler": profile})
+    return Decider({"default-scheduler": profile, WEIGHING: profile})
 
 
 def is_refused(pod: PodInfo, node: str) -> bool:

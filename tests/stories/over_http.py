@@ -237,10 +237,10 @@ class HttpPlay(Play):
         world = EmbeddedWorld(
             self._registry,
             NoScheduler(),
-            [*controllers],
+            lambda: [*controllers],
             Draws(0, replace(LATENCIES, watch_ns=0)),
             self.now,
-            housekeeping=Housekeeping(self._registry, ""),
+            housekeeping=Housekeeping(self._registry),
         )
         living = asyncio.ensure_future(world.run())
         serving = asyncio.ensure_future(server.serve())

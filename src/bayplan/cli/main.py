@@ -26,7 +26,7 @@ _KILLED_BY = 128  # what a shell adds to the number of the signal that ended a p
 EXIT_INTERRUPTED = _KILLED_BY + SIGINT
 _FAULTS_MAX = 20
 _LINE_MAX = 900
-_TRACEBACK = "BAYPLAN_TRACEBACK"
+TRACEBACK = "BAYPLAN_TRACEBACK"
 
 #: What a user can cause; anything else that a command raises is a bug.
 EXPECTED = (InvalidObject, click.ClickException, OSError)
@@ -81,7 +81,7 @@ class LazyGroup(click.Group):
     cls=LazyGroup,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="Exit codes: 0 done, 1 the answer is no, 2 bad input or usage, 3 a bug in bayplan or in a plugin "
-    f"({_TRACEBACK}=1 shows where), 130 interrupted.",
+    f"({TRACEBACK}=1 shows where), 130 interrupted.",
 )
 @click.version_option(__version__, "-V", "--version", prog_name="bayplan", message="%(prog)s %(version)s")
 def cli() -> None:
@@ -145,14 +145,14 @@ def _bad_input(faults: Sequence[Fault]) -> int:
 
 def _bug(error: Exception) -> int:
     """Everything that a report needs in one line: what was raised, where, and what a command has noted."""
-    if os.environ.get(_TRACEBACK):
+    if os.environ.get(TRACEBACK):
         traceback.print_exception(error)
     frame = traceback.extract_tb(error.__traceback__)[-1]
     what = " ".join(f"{type(error).__name__}: {error}".removesuffix(": ").split())
     notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
     click.echo(
         f"error: unexpected {what} (at {frame.filename}:{frame.lineno}). This is a bug: please report it with the "
-        f"input and this line{notes}. {_TRACEBACK}=1 shows the traceback.",
+        f"input and this line{notes}. {TRACEBACK}=1 shows the traceback.",
         err=True,
     )
     return EXIT_BUG

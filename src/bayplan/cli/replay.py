@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from bayplan.cli.main import EXIT_BUG, TRACEBACK
 from bayplan.model.errors import Fault, InvalidObject
 from bayplan.report.words import counted
 
 if TYPE_CHECKING:
-    from bayplan.worlds.journal import Difference, Player
+    from bayplan.worlds.journal import Bug, Difference, Player
 
 _DIFFERENCES_SHOWN = 5
 
@@ -25,20 +28,31 @@ def command(ctx: click.Context, path: str) -> None:
 
     The files of a directory are replayed in order, each as the continuation of the one before it, as long as it is one.
 
-    Exit codes: 0 all decisions are the same; 1 some differ; 2 FILE is not a journal.
+    Exit codes: 0 all decisions are the same; 1 some differ; 2 FILE is not a journal; 3 the new scheduler met a bug,
+    as the one did that wrote the journal.
     """
     replayed = _Replayed()
     for file in _files(path):
         replayed.add(file)
     decisions, wakeups = counted(replayed.decisions, "decision"), f"Wake-ups: {replayed.wakeups}."
+    for file, bug in replayed.bugs[:_DIFFERENCES_SHOWN]:
+        click.echo(f"{file}: line {bug.line}: a bug: {bug.about}: {_described(bug.error)}", err=True)
     if not replayed.differences:
         click.echo(f"{decisions}, all as recorded. {wakeups}")
-        return
+        ctx.exit(EXIT_BUG if replayed.bugs else 0)
     for file, difference in replayed.differences[:_DIFFERENCES_SHOWN]:
         where = f"{file}: " if file != path else ""
         click.echo(f"{where}line {difference.line}\n  recorded {difference.expected}\n  now      {difference.got}")
     click.echo(f"{len(replayed.differences)} of {decisions} differ. {wakeups}")
     ctx.exit(1)
+
+
+def _described(error: Exception) -> str:
+    """With the traceback where it is asked for."""
+    if os.environ.get(TRACEBACK):
+        return "".join(traceback.format_exception(error)).rstrip()
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} (at {frame.filename}:{frame.lineno})"
 
 
 def _files(path: str) -> Sequence[str]:
@@ -58,6 +72,7 @@ class _Replayed:
     def __init__(self) -> None:
         self.decisions = 0
         self.differences: list[tuple[str, Difference]] = []
+        self.bugs: list[tuple[str, Bug]] = []
         self.wakeups = ""
         self._player: Player | None = None
         self._next_part = 0
@@ -84,7 +99,9 @@ class _Replayed:
                 self._player = Player(scheduler_for(head))
             self._next_part = part + 1
             lines_read = _CountedLines(lines)
+            known = len(self._player.bugs)
             self.differences += [(file, difference) for difference in self._player.play(lines_read)]
+            self.bugs += [(file, bug) for bug in self._player.bugs[known:]]
         self.decisions += lines_read.decisions
         self.wakeups = self._player.scheduler.wakeups.value
 

@@ -12,7 +12,6 @@ import socket
 import sys
 import uuid
 from collections.abc import Callable, Collection, Coroutine, Sequence
-from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -34,8 +33,6 @@ from bayplan.client.leases import LeaderElector, LeaseLostError
 from bayplan.client.loggers import structlog
 from bayplan.client.watched_kinds import kinds_to_watch
 from bayplan.client.writes import Limits, Writer
-from bayplan.config.document import read_document
-from bayplan.config.faults import Faults
 from bayplan.config.loading import Configuration
 from bayplan.config.registry import build_profiles
 from bayplan.config.scheduling import build_scheduler
@@ -48,6 +45,10 @@ from bayplan.core.snapshot import View
 from bayplan.model.media_types import JSON
 from bayplan.serving.decision_log import DecisionLog
 from bayplan.serving.logs import configure
+from bayplan.worlds.bug_reports import BugReports
+from bayplan.worlds.bugs import OBSERVER, WRITE
+from bayplan.worlds.collecting import CollectionsWhileLive, brief_collections
+from bayplan.worlds.journal import head_of
 from bayplan.worlds.live import LiveWorld, SystemClock
 from bayplan.worlds.live_observers import LiveObserver
 
@@ -72,7 +73,7 @@ _GIVES_WAY_EVERY_S = 1.0
 def command(ctx: click.Context, /, **given: Any) -> None:
     """Schedule the pods of a Kubernetes cluster, with kube-scheduler's configuration and flags.
 
-    Exit codes: 0 ended by a signal; 1 the Lease was lost; 2 bad input.
+    Exit codes: 0 ended by a signal; 1 the Lease was lost; 2 bad input; 3 nothing works any more, because of a bug.
     """
     options = RunOptions(**given, flags=flag_values(ctx))
     configuration = configuration_of(options)
@@ -108,7 +109,9 @@ async def _run(options: RunOptions, configuration: Configuration) -> None:
         _announce(configuration, process.elector, client.host, is_shadow=options.shadow)
         if options.config is not None:
             _announce_json(configuration.client_connection)
-        await process.run_until(stopping)
+        async with brief_collections() as collector:
+            process.world.observers.add(CollectionsWhileLive(collector))
+            await process.run_until(stopping)
     finally:
         await client.close()
 
@@ -148,7 +151,8 @@ class _Process:
         self.elector = None if self.shadow is not None else _election(configuration, client, self._wake)
         self._journal = _journal(options, configuration, started_at)
         documents = KeptDocuments(configuration.extenders) if configuration.extenders else None
-        extenders = () if documents is None else _extenders(configuration, documents, self._journal, clock)
+        self._bugs = BugReports(_log.error, head_of(configuration, options.config, options.feature_gates))
+        extenders = () if documents is None else _extenders(configuration, documents, self._note_answer)
         self._recorder = _recorder(configuration) if options.secure_port else None
         self.scheduler = build_scheduler(
             configuration,
@@ -158,7 +162,7 @@ class _Process:
             stopwatch=None if metrics is None else metrics.stopwatch,
         )
         self.world = LiveWorld(
-            self.scheduler,
+            self._bugs.guard(self.scheduler, started_at),
             client,
             kinds_to_watch(configuration),
             clock=clock,
@@ -168,9 +172,12 @@ class _Process:
             on_trouble=_report,
             decides_in_thread=bool(extenders),
             documents=documents,
+            on_bug=self._bugs,
         )
         writes_with = client if self.elector is None else LeaderClient(client, self.elector.is_leading)
-        self.writer: Writer | Shadow = self.shadow or _writer(configuration, writes_with, self.world, extenders)
+        self.writer: Writer | Shadow = self.shadow or _writer(
+            configuration, writes_with, self.world, extenders, partial(self._bugs, WRITE)
+        )
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, self._dump)
         if self.shadow is not None:
             self.shadow.answer_to(self.world.answer)
@@ -194,6 +201,7 @@ class _Process:
 
     def _show_in(self, metrics: Metrics) -> None:
         metrics.show_world(self.world)
+        metrics.show_bugs(self._bugs.counts)
         if isinstance(self.writer, Writer):
             metrics.show_writes(self.writer.outcomes)
         else:
@@ -202,10 +210,20 @@ class _Process:
             metrics.show_leader(self.elector, self._configuration.leader_election.resource_name)
 
     def _chosen(self, info: PodInfo, view: View, choice: Choice | CycleError) -> None:
-        if self._recorder is not None:
-            self._recorder.chose(info, view, choice)
-        if self.shadow is not None:
-            self.shadow.chosen(info, view, choice)
+        try:
+            if self._recorder is not None:
+                self._recorder.chose(info, view, choice)
+            if self.shadow is not None:
+                self.shadow.chosen(info, view, choice)
+        except Exception as error:
+            self._bugs(OBSERVER, info.key, error)
+
+    def _note_answer(self, answer: dict[str, Any]) -> None:
+        """Of an extender."""
+        now = self._clock()
+        self._bugs.extender_answered(answer, now)
+        if self._journal is not None:
+            self._journal.extender_answered(answer, now)
 
     def _wake(self) -> None:
         self.world.wake()
@@ -291,17 +309,7 @@ def _journal(options: RunOptions, configuration: Configuration, started_at: int)
         return None
     from bayplan.worlds.live_journal import LiveJournal  # noqa: PLC0415
 
-    head: dict[str, Any] = {
-        "startedAt": started_at,
-        "wakeups": configuration.wakeups.value,
-        "safety": asdict(configuration.safety),
-        "config": None if options.config is None else read_document(Path(options.config), Faults(options.config)),
-        "podMaxInUnschedulablePodsNs": configuration.parked_max_ns,
-    }
-    if options.feature_gates:
-        head["featureGates"] = options.feature_gates
-    if configuration.extenders:
-        head["extenders"] = True
+    head = {"startedAt": started_at, **head_of(configuration, options.config, options.feature_gates)}
     file_bytes = int(options.journal_file_size * _BYTES_PER_MB)
     return LiveJournal(
         options.journal, head, file_bytes=file_bytes, files_max=options.journal_files, on_trouble=_report
@@ -309,14 +317,10 @@ def _journal(options: RunOptions, configuration: Configuration, started_at: int)
 
 
 def _extenders(
-    configuration: Configuration, documents: KeptDocuments, journal: LiveJournal | None, clock: Callable[[], int]
+    configuration: Configuration, documents: KeptDocuments, note: Callable[[dict[str, Any]], None]
 ) -> tuple[HttpExtender, ...]:
-    """Those of the configuration; what they answer goes into the journal."""
+    """Those of the configuration; what they answer is noted."""
     from bayplan.worlds.extender_journal import JournaledExtender  # noqa: PLC0415
-
-    def note(answer: dict[str, Any]) -> None:
-        if journal is not None:
-            journal.extender_answered(answer, clock())
 
     return connect_extenders(
         configuration.extenders, documents, partial(JournaledExtender, note=note, on_trouble=_report)
@@ -341,7 +345,11 @@ def _report_findings(shadow: Shadow, options: RunOptions, now: int) -> None:
 
 
 def _writer(
-    configuration: Configuration, client: ApiClient, world: LiveWorld, extenders: Sequence[HttpExtender]
+    configuration: Configuration,
+    client: ApiClient,
+    world: LiveWorld,
+    extenders: Sequence[HttpExtender],
+    on_bug: Callable[[str, Exception], None],
 ) -> Writer:
     connection = configuration.client_connection
     return Writer(
@@ -351,6 +359,7 @@ def _writer(
         limits=Limits(connection.qps, connection.burst),
         on_written=world.observers.wrote,
         bind_by_extender=partial(bind_by_extender, extenders),
+        on_bug=on_bug,
     )
 
 

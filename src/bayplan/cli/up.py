@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import secrets
 import shutil
 import signal
@@ -13,22 +14,30 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import click
 
 from bayplan.analysis.simulation.inputs.node_templates import NODES_MAX, nodes_like
+from bayplan.apiserver.housekeeping.events import EVENTS_MAX
 from bayplan.apiserver.http.server import TlsFiles
 from bayplan.apiserver.storage.durable import InvalidState
 from bayplan.apiserver.storage.entries import Document
+from bayplan.cli.go_flags import GO_DURATION
 from bayplan.cli.options import CommandWithFiles, bad_option, config_option, feature_gates_option, note_extenders
 from bayplan.config.loading import load_configuration
+from bayplan.model.durations import Duration, format_duration
 from bayplan.model.reading import read_documents
 from bayplan.web.dashboard import Dashboard
-from bayplan.worlds.driving import rare_collections
+from bayplan.worlds.bug_reports import BugReports
+from bayplan.worlds.collecting import brief_collections
 from bayplan.worlds.hosting import HostedCluster, Hosting
+from bayplan.worlds.journal import head_of
 from bayplan.worlds.kubeconfig import is_ours, kubeconfig
 from bayplan.worlds.starting_nodes import documents_of, plain_nodes
+
+_log = logging.getLogger(__name__)
 
 _SPEEDS = {"1x": 1.0, "10x": 10.0, "100x": 100.0}
 
@@ -80,6 +89,21 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str) -> tupl
 )
 @click.option("--token", help="Token that every request must carry. Default: a random one.")
 @click.option("--tls", is_flag=True, help="Use TLS on loopback, too; on other addresses it is always used.")
+@click.option(
+    "--event-ttl",
+    type=GO_DURATION,
+    default="1h",
+    show_default=True,
+    help="How long to keep an Event after it was last written.",
+)
+@click.option(
+    "--event-limit",
+    metavar="NUMBER",
+    type=click.IntRange(min=1),
+    default=EVENTS_MAX,
+    show_default=True,
+    help="How many Events to keep, and 4 KiB of JSON for each; the oldest go first.",
+)
 @click.option("--no-scheduler", is_flag=True, help="Leave pods to another scheduler.")
 @click.option("--no-controllers", is_flag=True, help="Run no controllers and no kubelets.")
 @config_option
@@ -93,6 +117,8 @@ def command(
     speed: str,
     token: str | None,
     tls: bool,
+    event_ttl: Duration,
+    event_limit: int,
     no_scheduler: bool,
     no_controllers: bool,
     config: str | None,
@@ -112,17 +138,25 @@ def command(
             speed=_SPEEDS[speed],
             with_scheduler=not no_scheduler,
             with_controllers=not no_controllers,
+            event_ttl_ns=_positive_ttl(event_ttl),
+            events_max=event_limit,
             tls=_certificate(host, folder) if tls or not _is_loopback(host) else None,
-            configuration=load_configuration(config, feature_gates=feature_gates),
+            configuration=(configuration := load_configuration(config, feature_gates=feature_gates)),
+            bugs=BugReports(_log_bug, head_of(configuration, config, feature_gates)),
         )
         path = _kubeconfig_path(kubeconfig_file, state, folder)
         front = partial(Dashboard.of, config=config, feature_gates=feature_gates)
         cluster = _cluster(hosting, _starting_nodes(nodes, files), files, front)
         _write_kubeconfig(path, cluster, hosting)
-        with rare_collections():
-            asyncio.run(_run(cluster, path, hosting.token))
+        asyncio.run(_run(cluster, path, hosting.token))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _positive_ttl(ttl: Duration) -> int:
+    if ttl <= 0:
+        raise bad_option("--event-ttl", f"{format_duration(ttl)}: expected a time above zero")
+    return ttl
 
 
 def _starting_nodes(nodes: str | None, files: tuple[str, ...]) -> list[Document]:
@@ -189,12 +223,20 @@ async def _run(cluster: HostedCluster, path: Path, token: str) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, cluster.stop)
-    running = asyncio.ensure_future(cluster.run())
-    starting = asyncio.ensure_future(cluster.started())
-    await asyncio.wait({running, starting}, return_when=asyncio.FIRST_COMPLETED)
-    if not running.done():
-        _announce(cluster, path, token)
-    await running
+    async with brief_collections() as collector:
+        cluster.storage.follow(lambda _change: collector.note_change())
+        running = asyncio.ensure_future(cluster.run())
+        starting = asyncio.ensure_future(cluster.started())
+        await asyncio.wait({running, starting}, return_when=asyncio.FIRST_COMPLETED)
+        if not running.done():
+            _announce(cluster, path, token)
+        await running
+
+
+def _log_bug(message: str, **fields: Any) -> None:
+    traceback = fields.pop("traceback", "")
+    told = ", ".join(f"{name}: {value}" for name, value in fields.items())
+    _log.error("%s%s (%s)", traceback, message, told)
 
 
 def _announce(cluster: HostedCluster, path: Path, token: str) -> None:

@@ -43,8 +43,17 @@ class Job(Struct, eq=False):
 class Lanes:
     """Jobs that wait, and the tasks that run them."""
 
-    def __init__(self, in_flight_max: int, is_sending: Callable[[], bool]) -> None:
-        """`in_flight_max` jobs at once, and a quarter as many events; `is_sending`: something else than events."""
+    def __init__(
+        self,
+        in_flight_max: int,
+        is_sending: Callable[[], bool],
+        on_raised: Callable[[Job, Exception], None] | None = None,
+    ) -> None:
+        """`in_flight_max` jobs at once, and a quarter as many events; `is_sending`: something else than events.
+
+        `on_raised` is told of a job that has raised something. Without it that ends the task.
+        """
+        self._on_raised = on_raised
         #: How many jobs of each lane may run at once.
         self._most = (in_flight_max, max(in_flight_max * 3 // 4, 1), max(in_flight_max // 4, 1))
         self._size = in_flight_max + self._most[Lane.EVENTS]
@@ -109,6 +118,10 @@ class Lanes:
             self._running[lane] += 1
             try:
                 await job.work(job)
+            except Exception as error:
+                if self._on_raised is None:
+                    raise
+                self._on_raised(job, error)
             finally:
                 self._running[lane] -= 1
                 self._over(job)

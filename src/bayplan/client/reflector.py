@@ -109,6 +109,10 @@ class Reflector:
         self.is_synced = False
 
     @property
+    def kind(self) -> str:
+        return self._kind.info.kind
+
+    @property
     def trouble(self) -> str:
         """What keeps it from listing or watching now; empty when nothing does."""
         return self._reported

@@ -40,6 +40,7 @@ from bayplan.core.actions import (
     WriteVolumes,
 )
 from bayplan.core.events import BindAnswered, ClaimWriteFailed, Event, EvictAnswered, VolumesAnswered
+from bayplan.core.refusing import refusal
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.model.resource_claims import ResourceClaim
@@ -81,17 +82,22 @@ class Writer:
         clock: Callable[[], int] = time.time_ns,
         host: str = "",
         bind_by_extender: Callable[[Bind], BindAnswered] | None = None,
+        on_bug: Callable[[str, Exception], None] | None = None,
     ) -> None:
-        """`bind_by_extender` may wait for its answer: it is called in a thread."""
+        """`bind_by_extender` may wait for its answer: it is called in a thread.
+
+        `on_bug` is told of exceptions that nobody expected, with the pod; the action counts as failed.
+        """
         loop = asyncio.get_running_loop()
         self._on_answer = on_answer
         self._on_written = on_written
+        self._on_bug = on_bug
         self._bind_by_extender = bind_by_extender
         self._clock = clock
         self.outcomes: Counter[tuple[str, ...]] = Counter()  # by action and what became of it
         throttles = [Throttle(TokenBucket(limits.qps, limits.burst, loop.time()), loop.time) for _ in range(2)]
         self._sender = Sender(client, *throttles)
-        self._lanes = Lanes(limits.in_flight, self._sender.is_sending)
+        self._lanes = Lanes(limits.in_flight, self._sender.is_sending, self._raised)
         self._pods = KnownPods(lambda key: _pod(known("Pod", key)))
         self._pod_writes = PodWrites(self._sender, self._pods)
         documents = Documents(self._sender)
@@ -166,7 +172,7 @@ class Writer:
         if action.extender:
             await self._ask_extender(job, action)
             return
-        error, lost = await self._attempt(self._pod_writes.bind(action))
+        error, lost = await self._attempt(action, self._pod_writes.bind(action))
         self._over(
             job, action, error, BindAnswered(action.pod, action.uid, error, lost), self._pause(action.uid, error, lost)
         )
@@ -180,7 +186,7 @@ class Writer:
         action = job.subject
         assert isinstance(action, Evict)
         seen = self._pods.seen(action.pod)
-        error, _ = await self._attempt(self._evict_and_say(action, job.now, _version(seen)))
+        error, _ = await self._attempt(action, self._evict_and_say(action, job.now, _version(seen)))
         self._over(job, action, error, EvictAnswered(action.pod, action.uid, error))
 
     async def _evict_and_say(self, action: Evict, now: int, version: str) -> None:
@@ -193,17 +199,17 @@ class Writer:
     async def _write_status(self, job: Job) -> None:
         match job.subject:
             case SetCondition() as action:
-                error, _ = await self._attempt(self._pod_writes.set_condition(action, job.now))
+                error, _ = await self._attempt(action, self._pod_writes.set_condition(action, job.now))
                 self._over(job, action, error)
             case Nominate() | ClearNomination() as action:
-                error, _ = await self._attempt(self._pod_writes.nominate(action))
+                error, _ = await self._attempt(action, self._pod_writes.nominate(action))
                 self._over(job, action, error)
 
     async def _write_volumes(self, job: Job) -> None:
         action = job.subject
         assert isinstance(action, WriteVolumes)
         stored: list[ResourceClaim] = []
-        error, lost = await self._attempt(self._write_objects(action, stored, job.now))
+        error, lost = await self._attempt(action, self._write_objects(action, stored, job.now))
         answer = VolumesAnswered(action.pod, action.uid, error, lost, tuple(stored))
         self._over(job, action, error, answer, self._pause(action.uid, error, lost))
 
@@ -220,10 +226,10 @@ class Writer:
     async def _write_claim(self, job: Job) -> None:
         match job.subject:
             case DeallocateClaim() as action:
-                error, _ = await self._attempt(self._claim_writes.deallocate(action))
+                error, _ = await self._attempt(action, self._claim_writes.deallocate(action))
                 self._freed(job, action, error)
             case ReleaseClaim() as action:
-                error, _ = await self._attempt(self._claim_writes.release(action))
+                error, _ = await self._attempt(action, self._claim_writes.release(action))
                 self._freed(job, action, error)
 
     def _freed(self, job: Job, action: DeallocateClaim | ReleaseClaim, error: str) -> None:
@@ -231,7 +237,7 @@ class Writer:
         failed = ClaimWriteFailed(action.pod, action.uid, error) if error else None
         self._over(job, action, error, failed, self._pause(action.uid, error, lost=True))
 
-    async def _attempt(self, write: Awaitable[Any]) -> tuple[str, bool]:
+    async def _attempt(self, action: Action, write: Awaitable[Any]) -> tuple[str, bool]:
         """The error, if there was one, and whether nobody knows what became of the write."""
         try:
             await write
@@ -241,8 +247,24 @@ class Writer:
             return str(error), False
         except Exception as error:
             # A mistake of this program: the scheduler must not wait for ever.
+            self._report_bug(action.pod, error)
             return f"{type(error).__name__}: {error}", False
         return "", False
+
+    def _raised(self, job: Job, error: Exception) -> None:
+        """Something else than a write has failed. Whoever waits is told, perhaps for the second time."""
+        self._report_bug(job.key, error)
+        message = f"{type(error).__name__}: {error}"
+        if isinstance(job.subject, Bind | Evict | WriteVolumes):
+            answer = refusal(job.subject, message)
+            if answer is not None:
+                self._on_answer(answer)
+        if job.then is not None:
+            job.then(message)
+
+    def _report_bug(self, about: str, error: Exception) -> None:
+        if self._on_bug is not None:
+            self._on_bug(about, error)
 
     def _over(self, job: Job, action: Action, error: str, answer: Event | None = None, pause_s: float = 0.0) -> None:
         self._count(action, error)

@@ -21,7 +21,7 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.requeue import POD_GONE
 from bayplan.core.framework.verdict import Code, CycleError, Status
 from bayplan.core.lifecycle import PodState
-from bayplan.core.on_the_way import DeviceWait, OnTheWay, resource_claims
+from bayplan.core.on_the_way import BindingUnderWay, DeviceWait, OnTheWay, resource_claims
 from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES, DynamicResources
 from bayplan.core.plugins.dynamic_resources.binding_conditions import (
     BINDING_TIMEOUT,
@@ -90,6 +90,10 @@ class Binding:
         """Whether the pod waits for permission, volumes or devices, and nobody has been asked to bind it yet."""
         return key in self.timed
 
+    def pods(self) -> list[QueuedPod]:
+        """All of them."""
+        return [way.queued for way in self._on_the_way.values()]
+
     def unconfirmed(self) -> list[str]:
         """Pods that have a node but are not known to be bound."""
         return [key for key, way in list(self._on_the_way.items()) if way.queued.state is not _BOUND]
@@ -120,6 +124,22 @@ class Binding:
             queued.enter(PodState.WAITING)
             return Decision(queued.key, Outcome.WAITING, node, actions=self._announcement(way))
         return self._go_on(way, now)
+
+    def resume(self, queued: QueuedPod, profile: Profile, under_way: BindingUnderWay) -> None:
+        """A pod whose binding was asked for before the scheduler started over."""
+        bind = under_way.bind
+        way = OnTheWay(queued, profile, bind.node, queued.pod, uncertain=under_way.is_uncertain)
+        self._cache.add_pod(queued.pod, bind.node, replace(queued.info, node_name=bind.node))
+        self._on_the_way[queued.key] = way
+        queued.enter(_BINDING)
+        if bind.extender:
+            way.binder = binder_for(profile.extenders, queued.info)
+        if under_way.is_bound:
+            queued.enter(_BOUND)
+            return
+        self._binding[bind.uid] = (bind.node, way)
+        if not under_way.is_asked:
+            self.outbox.append(bind)
 
     def _reserve(self, way: OnTheWay, info: PodInfo, now: int) -> None:
         view = self._cache.view()

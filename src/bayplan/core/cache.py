@@ -6,6 +6,8 @@ reads. It knows nothing of queues or decisions: an assumed pod is a pod on a nod
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from bayplan.core.columns import ABSENT, loops
 from bayplan.core.columns.counters import Counters
 from bayplan.core.columns.device_pools import slice_index
@@ -22,6 +24,7 @@ from bayplan.core.snapshot import Objects, Usage, View
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
+from bayplan.model.resource_claims import ResourceSlice
 
 
 class Cache:
@@ -40,17 +43,15 @@ class Cache:
         # Which resources may come as devices is part of what is known of nodes.
         self.objects.devices.on_class_change = self.nodes.spec_changes.break_off
         self.objects.devices.on_devices_change = self._devices_changed
+        self.objects.devices.on_slices_change = self._slices_changed
         self.nominated = NominatedPods()
         self._levels = Levels(self.nodes) if loops.compiled is None else None  # compiled loops read the tables
         self._view: View | None = None
         self._shapes_known = 0
-        self._width = 0  # resources that all tables have room for
 
     def view(self) -> View:
         """The present instant. It is the same object for as long as no column had to move in memory."""
         nodes = self.nodes
-        if len(self.resources.values) > self._width:
-            self._widen()
         if self._view is None or self._view.usage.requested is not nodes.requested:
             usage = Usage(nodes.requested, nodes.nonzero_requested, nodes.pod_counts)
             self._view = View(
@@ -104,7 +105,6 @@ class Cache:
 
     def add_node(self, node: Node) -> None:
         self.nodes.add_node(node)
-        self._widen()  # a node may be the first to name a resource
 
     def remove_node(self, name: str) -> None:
         self.nodes.remove_node(name)
@@ -181,16 +181,7 @@ class Cache:
     def _enter(self, pod: Pod, info: PodInfo) -> int:
         if info.shape.has_pod_affinity:
             self.counters.intern_terms(info.shape)
-        row = self.pods.add(pod, info)
-        if len(self.resources.values) > self._width:
-            self._widen()
-        return row
-
-    def _widen(self) -> None:
-        """Make room in all tables for resources that somebody was the first to name."""
-        self._width = len(self.resources.values)
-        self.nodes.widen()
-        self.pods.widen()
+        return self.pods.add(pod, info)
 
     def _occupy(self, info: PodInfo, node_row: int) -> None:
         row, shape, cells, on_node = info.row, info.shape, self.pods.cells, self.nodes.pod_rows[node_row]
@@ -233,10 +224,17 @@ class Cache:
             self._nominations_changed(node_name)
 
     def _devices_changed(self, pool_id: PoolId) -> None:
+        """Devices of the pool are held by others now."""
+        if self._scores_devices():
+            self._slices_changed(slice_index(self.objects.devices).by_pool.get(pool_id, ()))
+
+    def _scores_devices(self) -> bool:
         """Devices count in scores where a class stands for a resource."""
-        if not any(each.spec.extended_resource_name for each in self.objects.device_classes.values()):
+        return any(each.spec.extended_resource_name for each in self.objects.device_classes.values())
+
+    def _slices_changed(self, slices: Iterable[ResourceSlice]) -> None:
+        if not self._scores_devices():
             return
-        slices = slice_index(self.objects.devices).by_pool.get(pool_id, ())
         names = {each.spec.node_name for each in slices}
         rows = (self.nodes.rows_by_name.get(name) for name in names if name)
         for row in range(self.nodes.count) if not names or None in names else rows:

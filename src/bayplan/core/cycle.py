@@ -54,7 +54,8 @@ def _go_through(found: Attempt, profile: Profile, view: View) -> None:
         found.message = NO_NODES
         return
     found.pre = run_pre_filters(profile, pod, view)
-    filtered, found.next_start = sample(profile, filter_nodes(profile, pod, view, found.pre), view, found.next_start)
+    start = found.next_start
+    filtered, found.next_start = sample(profile, filter_nodes(profile, pod, view, found.pre, start), view, start)
     found.filtered = filtered = filter_by_extenders(profile.extenders, pod, view, filtered)
     if len(filtered.feasible_rows):
         seen = view.without_pods() if filtered.as_objects else view

@@ -62,6 +62,11 @@ def return_failed(queue: SchedulingQueue, queued: QueuedPod, status: Status, nod
     return _decision(queued, Outcome.ERROR, node, status.message, "")
 
 
+def failed_decision(queued: QueuedPod, message: str) -> Decision:
+    """For a pod whose attempt ended in an error and which is back in the queue already."""
+    return _decision(queued, Outcome.ERROR, "", message, None)
+
+
 def _decision(queued: QueuedPod, outcome: Outcome, node: str, message: str, nominated: str | None) -> Decision:
     reason = UNSCHEDULABLE if outcome is Outcome.UNSCHEDULABLE else SCHEDULER_ERROR
     condition = SetCondition(queued.key, queued.info.uid, reason, message, nominated)

@@ -155,8 +155,11 @@ def filter_pod(profile: Profile, pod: PodInfo, view: View) -> Filtered:
     return filter_nodes(profile, pod, view, run_pre_filters(profile, pod, view))
 
 
-def filter_nodes(profile: Profile, pod: PodInfo, view: View, pre: PreFilterResult) -> Filtered:
-    """Filter on every node that PreFilter leaves. Raises CycleError."""
+def filter_nodes(profile: Profile, pod: PodInfo, view: View, pre: PreFilterResult, start: int = 0) -> Filtered:
+    """Filter on every node that PreFilter leaves.
+
+    Raises CycleError: that of the first node which ends in one, in a search from position `start`.
+    """
     count, plugins = view.nodes.count, profile.filter
     verdicts = Verdicts(np.full(count, NOT_LOOKED_AT, dtype=np.int8), np.zeros(count, dtype=np.int64))
     if not pre.status.ok:
@@ -167,11 +170,46 @@ def filter_nodes(profile: Profile, pod: PodInfo, view: View, pre: PreFilterResul
         if rejector:
             pre = replace(pre, narrowing=sorted({*pre.narrowing, rejector}))
     rows = _rows_to_search(pre, view)
-    found = filter_with_nominated(plugins, states, pod, view, rows)
+    try:
+        found = filter_with_nominated(plugins, states, pod, view, rows)
+    except CycleError as error:
+        raise _first_error(error, plugins, states, pod, view, rows, start) from error
     verdicts.rejected_by[rows] = found.rejected_by
     verdicts.codes[rows] = found.codes
     # Rows are searched in order, and only those of nodes that are alive.
     return Filtered(plugins, states, pre, verdicts, absent=_outside_status(pre), feasible_rows=rows[found.passed])
+
+
+def search_order(view: View, start: int) -> RowArray:
+    """(alive,) rows in the order in which upstream searches, from position `start` on."""
+    return np.roll(row_array([view.nodes.rows_by_name[name] for name in view.nodes.order.names()]), -start)
+
+
+def _first_error(
+    error: CycleError,
+    plugins: Sequence[FilterPlugin],
+    states: Sequence[State],
+    pod: PodInfo,
+    view: View,
+    rows: RowArray,
+    start: int,
+) -> CycleError:
+    """Some of the rows end in an error, maybe each in another: that of the row that is searched first.
+
+    Halves the rows that it must be among until one is left.
+    """
+    order = search_order(view, start)
+    left = order[np.isin(order, rows)]
+    while len(left):
+        half = left[: (len(left) + 1) // 2]
+        try:
+            filter_with_nominated(plugins, states, pod, view, np.sort(half))
+            left = left[len(half) :]
+        except CycleError as found:
+            if len(half) == 1:
+                return found
+            left = half
+    return error
 
 
 def _judge_nominated_node(profile: Profile, states: list[State], pod: PodInfo, view: View, into: Verdicts) -> str:
@@ -251,17 +289,23 @@ def _unprepared_state(plugin: FilterPlugin, pod: PodInfo, view: View) -> State:
 def filter_with_nominated(
     plugins: Sequence[FilterPlugin], states: Sequence[State], pod: PodInfo, view: View, rows: Rows
 ) -> Verdicts:
-    """Filter rows; a node with nominated pods must pass with them as well as without."""
-    found = run_filters(plugins, states, view, rows)
+    """Filter rows; a node with nominated pods must pass with them and, only if it does, also without."""
     pod_rows, node_rows = nominated_pods(pod, view, rows)
     if not len(pod_rows):
-        return found
+        return run_filters(plugins, states, view, rows)
     full = WhatIf(plugins, states, view)
     full.shift(pod_rows, node_rows, +1)
     looked_at = every_row(view.nodes.count)[rows]
-    positions = np.flatnonzero(np.isin(looked_at, node_rows))
-    take_failures(found, positions, full.filter(looked_at[positions]))
+    found = _all_passed(len(looked_at))
+    crowded = np.flatnonzero(np.isin(looked_at, node_rows))
+    take_failures(found, crowded, full.filter(looked_at[crowded]))
+    left = np.flatnonzero(found.passed)
+    take_failures(found, left, run_filters(plugins, states, view, looked_at[left]))
     return found
+
+
+def _all_passed(count: int) -> Verdicts:
+    return Verdicts(np.full(count, PASSED, dtype=np.int8), np.zeros(count, dtype=np.int64))
 
 
 def take_failures(found: Verdicts, positions: RowArray, stricter: Verdicts) -> None:
@@ -291,7 +335,9 @@ def run_filters(
     Raises CycleError when a plugin does; given `errors`, the error is the verdict on the nodes it is about instead.
     """
     count = view.nodes.count if isinstance(rows, slice) else len(rows)
-    found = Verdicts(np.full(count, PASSED, dtype=np.int8), np.zeros(count, dtype=np.int64))
+    found = _all_passed(count)
+    if not count:
+        return found
     left: Rows = ALL_ROWS  # positions in `rows` that passed so far
     for position, (plugin, state) in enumerate(zip(plugins, states, strict=True)):
         if state is SKIP:

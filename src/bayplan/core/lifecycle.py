@@ -45,7 +45,7 @@ FLYING = (_S.IN_FLIGHT, _S.ASSUMED, _S.WAITING)
 
 #: From each state to all that may follow.
 LEGAL_MOVES: dict[PodState, tuple[PodState, ...]] = {
-    _S.NEW: (_S.ACTIVE, _S.GATED),
+    _S.NEW: (_S.ACTIVE, _S.GATED, _S.BACKOFF, _S.BINDING),  # the latter two where a scheduler starts over
     _S.GATED: (_S.ACTIVE, _S.BACKOFF, _S.GONE),
     _S.ACTIVE: (_S.IN_FLIGHT, _S.GONE),
     _S.BACKOFF: (_S.ACTIVE, _S.IN_FLIGHT, _S.GATED, _S.GONE),

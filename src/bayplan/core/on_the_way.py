@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from bayplan.core.actions import ReleaseClaim
+from bayplan.core.actions import Bind, ReleaseClaim
 from bayplan.core.framework.extender import Extender
 from bayplan.core.framework.profile import Profile
 from bayplan.core.plugins.dynamic_resources import DYNAMIC_RESOURCES
@@ -26,6 +26,15 @@ class Reserved(NamedTuple):
 
     before: Object | None  # as the watch shows it; None for one that is to be made
     assumed: Object
+
+
+class BindingUnderWay(Struct):
+    """A binding that was asked for, as far as a caller knows who sees only actions and answers."""
+
+    bind: Bind
+    is_asked: bool = True  # and not answered, or answered for good
+    is_bound: bool = False  # as the answer says
+    is_uncertain: bool = False  # an answer was lost
 
 
 class DeviceWait(Struct, eq=False):

@@ -11,8 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bayplan.core.columns import row_array
-from bayplan.core.filtering import NOT_LOOKED_AT, Filtered, Verdicts
+from bayplan.core.filtering import NOT_LOOKED_AT, Filtered, Verdicts, search_order
 from bayplan.core.framework.profile import Profile
 from bayplan.core.snapshot import View
 
@@ -33,10 +32,9 @@ def sample(profile: Profile, filtered: Filtered, view: View, start: int) -> tupl
     """What a search from position `start` would have seen, and where the next one begins."""
     if profile.percentage_of_nodes_to_score is None or not filtered.pre.status.ok:
         return filtered, start
-    names = view.nodes.order.names()
     looked_at = filtered.verdicts.rejected_by != NOT_LOOKED_AT
-    order = row_array([view.nodes.rows_by_name[name] for name in names])
-    order = np.roll(order, -start)
+    order = search_order(view, start)
+    node_count = len(order)
     order = order[looked_at[order]]
     one_is_enough = not profile.score and not any(one.filters or one.scores for one in profile.extenders)
     wanted = 1 if one_is_enough else wanted_count(len(order), profile.percentage_of_nodes_to_score)
@@ -44,7 +42,7 @@ def sample(profile: Profile, filtered: Filtered, view: View, start: int) -> tupl
     found = np.cumsum(feasible)
     # The node that is one too many ends the search; it counts neither as feasible nor as failed.
     visited = order[: int(np.searchsorted(found, wanted + 1))] if found.max(initial=0) > wanted else order
-    next_start = (start + len(visited)) % len(names)
+    next_start = (start + len(visited)) % node_count
     rejected_by = np.full_like(filtered.verdicts.rejected_by, NOT_LOOKED_AT)
     rejected_by[visited] = filtered.verdicts.rejected_by[visited]
     kept = visited[filtered.verdicts.passed[visited]]

@@ -11,6 +11,7 @@ from an event alone (a pod that can be bound now that its volumes are) waits in 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias, TypeGuard
 
 from bayplan.core.actions import Action, ClearNomination, Evict
@@ -50,7 +51,7 @@ from bayplan.core.framework.requeue import (
 from bayplan.core.framework.timed_plugins import timed_gate, timed_profile
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import Code, CycleError, Status
-from bayplan.core.on_the_way import OnTheWay
+from bayplan.core.on_the_way import BindingUnderWay, OnTheWay
 from bayplan.core.plugins.default_preemption import PreemptionGate
 from bayplan.core.plugins.dynamic_resources.post_filter import NOTHING_TO_DEALLOCATE, Deallocation
 from bayplan.core.preemption.guard import PreemptionGuard, Preemptor
@@ -63,6 +64,7 @@ from bayplan.core.queue.hints import QueueProfile
 from bayplan.core.queue.pod_heap import SortKey
 from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.core.snapshot import View
+from bayplan.core.starting_over import Past
 from bayplan.model.kinds import Object, object_key
 from bayplan.model.node import Node
 from bayplan.model.pod import FINISHED_PHASES, Pod
@@ -100,25 +102,36 @@ class Scheduler:
         """Something happened in the world: the event, and when."""
         self.profiles = profiles
         self.wakeups = wakeups
-        self.cache = Cache(gates, safety.own_schedulers(profiles))
         self.guard = PreemptionGuard(safety)
-        self._evictions = Evictions()
-        gate = PreemptionGate(self._evictions.is_preempting)
-        self.queue = SchedulingQueue(
-            {name: _queue_profile(profile, gate, wakeups) for name, profile in profiles.items()},
-            sort_key,
+        self._on_choice = on_choice
+        #: Not if it is measured how long attempts take, or there are extenders, who take their time.
+        self._may_skip_attempts = stopwatch is None and not any(profile.extenders for profile in profiles.values())
+        self._bind_timeout_ns = bind_timeout_ns
+        self._new_cache = partial(Cache, gates, safety.own_schedulers(profiles))
+        self._new_queue = partial(
+            SchedulingQueue,
+            sort_key=sort_key,
             started_at=started_at,
             initial_backoff_ns=initial_backoff_ns,
             max_backoff_ns=max_backoff_ns,
             parked_max_ns=parked_max_ns,
-            mirror=self.cache,
             pops_from_backoff=gates.scheduler_pop_from_backoff_q,
         )
-        self._decider = Decider(profiles, stopwatch=stopwatch)
-        self._on_choice = on_choice
-        #: Not if it is measured how long attempts take, or there are extenders, who take their time.
-        self._may_skip_attempts = stopwatch is None and not any(profile.extenders for profile in profiles.values())
-        self._binding = Binding(self.cache, self.queue, bind_timeout_ns, self._given_back)
+        self._begin()
+
+    def _begin(self) -> None:
+        """With nothing known."""
+        self.cache = self._new_cache()
+        self._evictions = Evictions()
+        gate = PreemptionGate(self._evictions.is_preempting)
+        self.queue = self._new_queue(
+            {name: _queue_profile(profile, gate, self.wakeups) for name, profile in self.profiles.items()},
+            mirror=self.cache,
+        )
+        self._decider = Decider(self.profiles, stopwatch=self._stopwatch)
+        self._binding = Binding(self.cache, self.queue, self._bind_timeout_ns, self._given_back)
+        self._interrupted: QueuedPod | None = None  # whose attempt raised something unexpected
+        self._is_untouched = False  # it did so before it changed anything
 
     def pods_on_the_way(self) -> list[str]:
         """Pods that have a node but are not known to be bound."""
@@ -338,9 +351,16 @@ class Scheduler:
         queued = self.queue.pop(now)
         if queued is None:
             return None
+        try:
+            return self._try(queued, now, clock)
+        except Exception:
+            self._interrupted = queued
+            raise
+
+    def _try(self, queued: QueuedPod, now: int, clock: Callable[[], int] | None) -> Decision:
         if queued.is_leaving:
             note = f"skip schedule deleting pod: {queued.key}"
-            self.queue.skip(queued)
+            self.queue.skip(queued, now)
             return Decision(queued.key, Outcome.SKIPPED, message=note, actions=(failed_event(queued, note),))
         gathering, view = queued.gathering, self.cache.view()
         if gathering is not None and self._still_goes(gathering.refused, queued.info, view):
@@ -376,6 +396,9 @@ class Scheduler:
             choice = self._decider.decide(info, view)
         except CycleError as error:
             choice = error
+        except Exception:
+            self._is_untouched = True
+            raise
         if self._on_choice is not None:
             self._on_choice(info, view, choice)
         ended_at = now if clock is None or not profile.extenders else clock()
@@ -470,6 +493,53 @@ class Scheduler:
         for preemptor in freed:
             self.queue.release(preemptor, now)
         return waited
+
+    # ------------------------------------------------------------------ after an exception that nobody expected
+
+    @property
+    def interrupted(self) -> str:
+        """The pod whose attempt has raised; "" if there is none."""
+        return "" if self._interrupted is None else self._interrupted.key
+
+    def abandon_attempt(self, message: str, now: int) -> Decision | None:
+        """The pod whose attempt raised goes back to the queue; None if the queue or the cache had changed by then."""
+        queued, is_untouched = self._interrupted, self._is_untouched
+        if queued is None or not is_untouched:
+            return None
+        self._interrupted, self._is_untouched = None, False
+        self._decider = Decider(self.profiles, stopwatch=self._stopwatch)
+        return return_failed(self.queue, queued, Status(Code.ERROR, (message,)), "", now)
+
+    def start_over(self, now: int) -> Past:
+        """Forget everything but what pods have been through; `restore` is to be called with all objects there are.
+
+        The limits of preemption go on counting, and so does what the queue counts for metrics.
+        """
+        pods = (*self.queue.queued_pods(), *self._binding.pods())
+        past = Past(pods, self.queue.nominations, self._binding.outbox, self._interrupted, now)
+        incoming = self.queue.figures.incoming
+        self._begin()
+        self.queue.figures.incoming = incoming
+        self._binding.outbox += past.outbox
+        return past
+
+    def restore(self, obj: Object, past: Past, under_way: BindingUnderWay | None, now: int) -> None:
+        """An object as it was last observed; `under_way` if it is a pod whose binding was asked for."""
+        if isinstance(obj, Node):
+            self.cache.add_node(obj)
+        elif not isinstance(obj, Pod):
+            self._binding.reservations.show(obj)
+        elif obj.status.phase in FINISHED_PHASES:
+            return
+        elif obj.spec.node_name:
+            self.cache.add_pod(obj)
+        elif self._is_ours(obj):
+            info = self.cache.info(obj)
+            queued = past.queued(obj, info, self.queue.next_number(), now)
+            if under_way is None:
+                self.queue.readmit(queued, past.node_kept_for(info), now)
+            else:
+                self._binding.resume(queued, self.profiles[info.scheduler_name], under_way)
 
 
 def _after(deallocation: Deallocation | None, info: PodInfo, decision: Decision) -> Decision:

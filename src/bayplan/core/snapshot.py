@@ -86,8 +86,9 @@ class Objects:
         if held is not None:
             if isinstance(obj, ResourceClaim):
                 self.devices.claim_changed(self.resource_claims.get((obj.metadata.namespace, obj.metadata.name)), obj)
+            old = held.get(name)
             held[name] = obj
-            self._changed(obj)
+            self._changed(obj, old)
 
     def find(self, obj: Object) -> Object | None:
         """What is held in the place of this object."""
@@ -101,7 +102,7 @@ class Objects:
             gone = held.pop(name, None)
             if isinstance(gone, ResourceClaim):
                 self.devices.claim_changed(gone, None)
-            self._changed(obj)
+            self._changed(obj, gone)
 
     def _place(self, obj: Object) -> tuple[dict[Hashable, Object] | None, Hashable]:
         """The dict of the object's kind, None for kinds nobody looks up, and its name there."""
@@ -110,13 +111,14 @@ class Objects:
         name = (meta.namespace, meta.name) if namespaced else meta.name
         return getattr(self, attribute) if attribute else None, name
 
-    def _changed(self, obj: Object) -> None:
+    def _changed(self, obj: Object, old: Object | None) -> None:
+        """An object came, changed or went; `old` is what was held in its place."""
         self.version += 1
         self.budgets_version += isinstance(obj, PodDisruptionBudget)
         if isinstance(obj, SELECTING):
             self.remembered.clear()
         elif isinstance(obj, ResourceSlice):
-            self.devices.slice_changed()
+            self.devices.slice_changed([each for each in (old, obj) if isinstance(each, ResourceSlice)])
         elif isinstance(obj, DeviceTaintRule):
             self.devices.taint_rule_changed()
         elif isinstance(obj, DeviceClass):

@@ -24,6 +24,7 @@ from bayplan.core.decision import Decision, Outcome
 from bayplan.core.events import Event, ObjectRemoved
 from bayplan.core.framework.requeue import Wakeups
 from bayplan.core.preemption.safety import UPSTREAM, PreemptionSafety
+from bayplan.core.scheduler import Scheduler
 from bayplan.model.conditions import find_condition
 from bayplan.model.kinds import Object
 from bayplan.model.node import Node
@@ -43,6 +44,7 @@ from bayplan.testing.random_draw import Draw
 from bayplan.testing.random_moments import let_go
 from bayplan.testing.random_pods import CONSTRAINTS
 from bayplan.worlds.delays import Draws, Latencies
+from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.faults import Faults
 from bayplan.worlds.simulated import SimulatedWorld
 
@@ -63,7 +65,8 @@ class GoesInCircles(Exception):  # noqa: N818 - ends a world, but nothing is wro
 class RandomWorld:
     """One seed's worth of trouble; in a checked one each decision is held against one made from scratch.
 
-    `wakeups` replaces what the seed draws, `safety` limits preemption; everything else stays as it is.
+    `wakeups` replaces what the seed draws, `safety` limits preemption, `drive` puts something between the world and the
+    scheduler; everything else stays as it is.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class RandomWorld:
         checked: bool = False,
         wakeups: Wakeups | None = None,
         safety: PreemptionSafety = UPSTREAM,
+        drive: Callable[[Scheduler], DecidingScheduler] = lambda scheduler: scheduler,
         on_event: Callable[[Event, int], None] | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
     ) -> None:
@@ -98,7 +102,7 @@ class RandomWorld:
         controllers = standard_controllers(draws)
         self.world = SimulatedWorld(
             self.store,
-            self.scheduler,
+            drive(self.scheduler),
             [*controllers],
             draws,
             started_at=STARTED_AT,

@@ -7,6 +7,7 @@ everybody, since they say nothing about the cluster; the feed and the explanatio
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from importlib import resources
 from typing import Final
 
@@ -16,6 +17,7 @@ from bayplan.apiserver.http.sending import Receive, Scope, Send, send_answer, se
 from bayplan.apiserver.storage.entries import encode_json
 from bayplan.config.feature_gates import GateSettings
 from bayplan.config.loading import ConfigSource
+from bayplan.core.queue.queued_pod import QueuedPod
 from bayplan.store.errors import ApiError, MethodNotAllowed, NotFound, Unauthorized
 from bayplan.web.explaining import Explainer
 from bayplan.web.feed import Feed
@@ -66,7 +68,11 @@ class Dashboard:
     def of(cls, cluster: HostedCluster, config: ConfigSource = None, feature_gates: GateSettings = None) -> Dashboard:
         """For a cluster whose scheduler has this configuration."""
         scheduler = cluster.scheduler
-        feed = Feed(cluster.registry, tuple if scheduler is None else scheduler.queue.queued_pods, time.time_ns)
+
+        def queued_pods() -> Iterable[QueuedPod]:  # of a queue that is another one after the scheduler has started over
+            return () if scheduler is None else scheduler.queue.queued_pods()
+
+        feed = Feed(cluster.registry, queued_pods, time.time_ns)
         return cls(cluster.application, feed, Explainer(cluster.storage, config, feature_gates))
 
     def close(self) -> None:

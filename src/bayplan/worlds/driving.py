@@ -13,6 +13,9 @@ from typing import Protocol
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event
 
+#: Observed in this order and before all others, so that pods find their nodes, classes and volumes.
+FIRST_KINDS = ("Namespace", "PriorityClass", "Node")
+
 
 class DecidingScheduler(Protocol):
     """What a world needs of a scheduler."""

@@ -21,11 +21,13 @@ from bayplan.controllers.nodes.kubelet import Kubelet
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event
 from bayplan.model.time_units import MICROSECOND, MILLISECOND, SECOND
+from bayplan.worlds.bugs import WORLD, BugReporter, not_survived
 from bayplan.worlds.claim_news import ClaimNews
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.event_recording import EventRecorder
 from bayplan.worlds.event_writing import EventWriter
+from bayplan.worlds.patience import NothingWorksError
 from bayplan.worlds.simulated import SimulatedWorld
 from bayplan.worlds.undeterred import Undeterred
 
@@ -71,28 +73,41 @@ class EmbeddedWorld:
         self,
         registry: Registry,
         scheduler: DecidingScheduler,
-        controllers: Sequence[Controller],
+        controllers: Callable[[], Sequence[Controller]],
         draws: Draws,
         clock: Callable[[], int],
         on_decision: Callable[[Decision, int], None] | None = None,
         housekeeping: Housekeeping | None = None,
+        on_bug: BugReporter = not_survived,
     ) -> None:
+        """`controllers` makes a fresh set; `on_bug` is told of exceptions that nobody expected."""
         self._clock = clock
+        self._on_bug = on_bug
         self._housekeeping = housekeeping
         self._news = asyncio.Event()
         recorder = EventRecorder(registry)
         self._world = SimulatedWorld(
             ProjectedStore(registry, "kube-controller-manager"),
             scheduler,
-            [Undeterred(each, _report) for each in (*controllers, ClaimNews(recorder.write))] if controllers else [],
+            self._undeterred(controllers, recorder),
             draws,
             started_at=clock(),
             scheduler_store=ProjectedStore(registry, "kube-scheduler"),
             controller_store=lambda controller: _store_of(controller, registry, recorder),
             on_decision=on_decision,
             on_emitted=EventWriter(registry).write,
+            on_bug=on_bug,
         )
         self._stop_following = registry.storage.follow(self._note)
+
+    def _undeterred(self, make: Callable[[], Sequence[Controller]], recorder: EventRecorder) -> list[Undeterred]:
+        def make_one(position: int) -> Controller:
+            return make()[position]
+
+        makers: list[Callable[[], Controller]] = [partial(make_one, position) for position in range(len(make()))]
+        if makers:
+            makers.append(lambda: ClaimNews(recorder.write))
+        return [Undeterred(each, _report, self._on_bug) for each in makers]
 
     def _note(self, change: Change) -> None:
         if self._housekeeping is not None:
@@ -103,7 +118,13 @@ class EmbeddedWorld:
         """Lets the world go on until cancelled."""
         try:
             while True:
-                await self._turn()
+                try:
+                    await self._turn()
+                except NothingWorksError:
+                    raise
+                except Exception as error:
+                    self._on_bug(WORLD, "", error)
+                    await asyncio.sleep(_SLEEP_MAX_S)
         finally:
             self._stop_following()
 

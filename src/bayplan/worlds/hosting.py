@@ -11,10 +11,13 @@ import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bayplan.apiserver.housekeeping.standard import Housekeeping
+from bayplan.apiserver.housekeeping.contract import Housekeeper
+from bayplan.apiserver.housekeeping.events import EVENTS_MAX, KEPT_NS, EventExpiry
+from bayplan.apiserver.housekeeping.standard import Housekeeping, standard_parties
 from bayplan.apiserver.http.application import Application
 from bayplan.apiserver.http.server import Server, TlsFiles, listening_socket
 from bayplan.apiserver.registry.catalogue import Catalogue
@@ -28,11 +31,15 @@ from bayplan.controllers.standard import standard_controllers
 from bayplan.core.scheduler import Scheduler
 from bayplan.model.reading import SourcedDocument
 from bayplan.worlds.bootstrap import bootstrap, create
+from bayplan.worlds.bug_reports import BugReports
+from bayplan.worlds.bugs import HOUSEKEEPING, BugReporter, not_survived
 from bayplan.worlds.delays import Draws, Latencies
 from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.embedded import EmbeddedWorld, NoScheduler, embedded_latencies
 from bayplan.worlds.starting_documents import load
 
+#: So often a part of the state file's free space is given back, if there is much of it.
+_COMPACT_SECONDS = 1.0
 #: Addresses that mean all of a machine's, and how the machine itself reaches them.
 _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
@@ -51,7 +58,11 @@ class Hosting:
     with_scheduler: bool = True
     with_controllers: bool = True
     tls: TlsFiles | None = None
+    event_ttl_ns: int = KEPT_NS
+    events_max: int = EVENTS_MAX
     configuration: Configuration = field(default_factory=lambda: load_configuration(None))
+    bugs: BugReports | None = None
+    """Who is told of bugs that are survived; without it they end the cluster."""
 
 
 class HostedCluster:
@@ -78,7 +89,7 @@ class HostedCluster:
         self.storage = Storage(durable=self._state)
         self.registry = Registry(self.storage, Catalogue())
         if self._state is not None:
-            self.storage.restore(self._state.objects(), self._state.log())
+            self.storage.restore(self._state.objects(), self._state.changes())
             self.registry.restore(time.time_ns())
         self._listening = listening_socket(hosting.host, hosting.port)
         self.port: int = self._listening.getsockname()[1]
@@ -90,8 +101,9 @@ class HostedCluster:
         address = f"{hosting.host}:{self.port}"
         self.application = Application(self.registry, hosting.token, time.time_ns, address)
         self.scheduler: Scheduler | None = None
+        self._started_at = time.time_ns()
         if hosting.with_scheduler:
-            self.scheduler = build_scheduler(hosting.configuration, started_at=time.time_ns())
+            self.scheduler = build_scheduler(hosting.configuration, started_at=self._started_at)
         self._server = Server(self.application if front is None else front(self), self._listening, hosting.tls)
 
     def _fill(self, documents: Iterable[Document], written: Iterable[SourcedDocument]) -> None:
@@ -112,17 +124,27 @@ class HostedCluster:
         """Serves and lets the world go on, until `stop`."""
         world = self._world()
         living = asyncio.ensure_future(world.run())
+        compacting = asyncio.ensure_future(self._compact_state())
         serving = asyncio.ensure_future(self._server.serve())
         try:
             await asyncio.wait({living, serving}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self.stop()
-            living.cancel()
-            with suppress(asyncio.CancelledError):
-                await living
+            for task in (living, compacting):
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
             await serving
+            if self._hosting.bugs is not None:
+                self._hosting.bugs.finish()
             if self._state is not None:
                 self._state.close()
+
+    async def _compact_state(self) -> None:
+        """Until cancelled."""
+        while self._state is not None:
+            await asyncio.sleep(_COMPACT_SECONDS)
+            self._state.compact()
 
     async def started(self) -> None:
         """Returns once requests are answered."""
@@ -134,14 +156,27 @@ class HostedCluster:
     def _world(self) -> EmbeddedWorld:
         hosting = self._hosting
         draws = Draws(0, embedded_latencies(hosting.speed, hosting.latencies))
-        scheduler: DecidingScheduler = NoScheduler() if self.scheduler is None else self.scheduler
-        if not hosting.with_controllers:
-            return EmbeddedWorld(self.registry, scheduler, [], draws, time.time_ns)
-        # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
-        controllers = [*replace(standard_controllers(draws), collectors=())]
-        certificate = "" if hosting.tls is None else hosting.tls.certificate.read_text(encoding="ascii")
-        housekeeping = Housekeeping(self.registry, certificate)
-        return EmbeddedWorld(self.registry, scheduler, controllers, draws, time.time_ns, housekeeping=housekeeping)
+        on_bug: BugReporter = not_survived if hosting.bugs is None else hosting.bugs
+        parties: list[Housekeeper] = []
+        if hosting.with_controllers:
+            parties = standard_parties("" if hosting.tls is None else hosting.tls.certificate.read_text("ascii"))
+        expiry = EventExpiry(hosting.event_ttl_ns, hosting.events_max)
+        return EmbeddedWorld(
+            self.registry,
+            self._driven(),
+            # Garbage and namespaces are housekeeping here, as they concern kinds that no struct stands for.
+            (lambda: [*replace(standard_controllers(draws), collectors=())]) if hosting.with_controllers else list,
+            draws,
+            time.time_ns,
+            housekeeping=Housekeeping(self.registry, parties, expiry, partial(on_bug, HOUSEKEEPING)),
+            on_bug=on_bug,
+        )
+
+    def _driven(self) -> DecidingScheduler:
+        if self.scheduler is None:
+            return NoScheduler()
+        bugs = self._hosting.bugs
+        return self.scheduler if bugs is None else bugs.guard(self.scheduler, self._started_at)
 
 
 def _reached_at(host: str) -> str:

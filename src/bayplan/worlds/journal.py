@@ -10,13 +10,16 @@ them before is not, as the player knows it too. A journal may go on in further f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, TextIO, cast
 
 import msgspec
 
+from bayplan.config.document import read_document
+from bayplan.config.faults import Faults
 from bayplan.config.feature_gates import FeatureGateError
-from bayplan.config.loading import load_configuration
+from bayplan.config.loading import Configuration, load_configuration
 from bayplan.config.own_settings import with_settings
 from bayplan.config.scheduling import build_scheduler
 from bayplan.core.decision import Decision
@@ -38,6 +41,7 @@ from bayplan.core.scheduler import Scheduler
 from bayplan.model.checks import check
 from bayplan.model.kinds import KINDS, Object, object_key
 from bayplan.worlds.extender_journal import answers_for, replayed_extenders
+from bayplan.worlds.guarded import GuardedScheduler
 
 FORMAT = "bayplan journal v1"
 
@@ -58,6 +62,15 @@ class Difference:
     line: int
     expected: str
     got: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """An unexpected exception that the scheduler of the replay has survived."""
+
+    line: int
+    about: str
+    error: Exception
 
 
 class JournalWriter:
@@ -87,6 +100,21 @@ class JournalWriter:
         text = _encoder.encode(line).decode() + "\n"
         self.size += len(text)
         self._out.write(text)
+
+
+def head_of(configuration: Configuration, config: str | None, feature_gates: str) -> dict[str, Any]:
+    """The head of a live scheduler's journal, but for `startedAt`; `config` is its configuration file."""
+    head: dict[str, Any] = {
+        "wakeups": configuration.wakeups.value,
+        "safety": asdict(configuration.safety),
+        "config": None if config is None else read_document(Path(config), Faults(config)),
+        "podMaxInUnschedulablePodsNs": configuration.parked_max_ns,
+    }
+    if feature_gates:
+        head["featureGates"] = feature_gates
+    if configuration.extenders:
+        head["extenders"] = True
+    return head
 
 
 def read_head(lines: Iterator[str]) -> dict[str, Any]:
@@ -141,10 +169,13 @@ def _safety(settings: Any) -> PreemptionSafety:
 
 
 class Player:
-    """Plays a journal to a fresh scheduler, file by file."""
+    """Plays a journal to a fresh scheduler, file by file; it survives bugs as the one did that wrote the journal."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         self.scheduler = scheduler
+        self.bugs: list[Bug] = []
+        self._guarded = GuardedScheduler(scheduler, self._note_bug)
+        self._line = 0
         self._known: dict[tuple[str, str, str], Object] = {}
         self._answers = answers_for(scheduler)
         self._is_first = True
@@ -162,8 +193,9 @@ class Player:
                 raise JournalError(f"line {number}: {error}") from error
             if "known" in entry and not is_first:
                 continue
+            self._line = number
             if event is not None:
-                self.scheduler.observe(event, now)
+                self._guarded.observe(event, now)
             elif answer is not None:
                 self._answers.append(answer)
             else:
@@ -171,11 +203,14 @@ class Player:
 
     def _decide(self, number: int, now: int, out: Any) -> Iterator[Difference]:
         ended_at = out.get("ended_at", now) if isinstance(out, dict) else now
-        decision = self.scheduler.decide(now, lambda: ended_at)
+        decision = self._guarded.decide(now, lambda: ended_at)
         got = _encoder.encode(decision_to_plain(decision) if decision is not None else None).decode()
         expected = _encoder.encode(out).decode()
         if got != expected:
             yield Difference(number, expected, got)
+
+    def _note_bug(self, where: str, about: str, error: Exception) -> None:
+        self.bugs.append(Bug(self._line, f"{where} {about}".rstrip(), error))
 
     def _event_of(self, entry: dict[str, Any]) -> Event | None:
         if "known" in entry:

@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from bayplan.client.contract import ApiClient
 from bayplan.client.extender_documents import KeptDocuments
@@ -22,9 +22,11 @@ from bayplan.client.watched_kinds import WatchedKind
 from bayplan.core.actions import Action, Bind
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event
+from bayplan.core.refusing import refusal
 from bayplan.model.kinds import Object
 from bayplan.model.time_units import MILLISECOND, SECOND
-from bayplan.worlds.driving import DecidingScheduler, rare_collections
+from bayplan.worlds.bugs import EVENT, WATCH, WRITE, BugReporter, internal_error, not_survived
+from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.live_observers import LiveObserver, Observers
 
 #: How long decisions may keep reading and writing waiting.
@@ -33,8 +35,13 @@ TURN_NS = 5 * MILLISECOND
 UNANSWERED_BINDINGS_MAX = 500
 #: How long a trouble waits for others with the same cause.
 _GATHERS_TROUBLE_S = 0.5
+#: How long to wait after a bug before a kind is listed again.
+_LISTS_AGAIN_S = 5.0
 #: Who may not decide looks this often whether that has changed.
 _LOOKS_EVERY_S = 0.1
+
+
+_Incoming: TypeAlias = Callable[[Event, int], Iterable[Event]]
 
 
 class ActionWriter(Protocol):
@@ -68,13 +75,16 @@ class LiveWorld:
         clock: Callable[[], int],
         observers: Sequence[LiveObserver] = (),
         may_decide: Callable[[], bool] = lambda: True,
-        incoming: Callable[[Event, int], Iterable[Event]] | None = None,
+        incoming: _Incoming | None = None,
         on_trouble: Callable[[str], None] | None = None,
         decides_in_thread: bool = False,
         documents: KeptDocuments | None = None,
+        on_bug: BugReporter = not_survived,
     ) -> None:
+        """`on_bug` is told of exceptions that nobody expected; the scheduler sees to its own."""
         self.scheduler = scheduler
-        self.observers = Observers(observers)
+        self.observers = Observers(observers, on_bug)
+        self._on_bug = on_bug
         self._clock = clock
         self._on_trouble = on_trouble
         self._decides_in_thread = decides_in_thread
@@ -134,11 +144,18 @@ class LiveWorld:
     def on_events(self, kind: str, events: Sequence[Event]) -> None:
         if self._incoming is not None:
             now = self._clock()
-            events = [passed for event in events for passed in self._incoming(event, now)]
+            events = [passed for event in events for passed in self._passed(self._incoming, event, now)]
         if self._opened.is_set():
             self._observe(events)
         else:
             self._early[kind].extend(events)
+
+    def _passed(self, incoming: _Incoming, event: Event, now: int) -> Iterable[Event]:
+        try:
+            return incoming(event, now)
+        except Exception as error:
+            self._on_bug(EVENT, type(event).__name__, error)
+            return (event,)
 
     def on_synced(self, kind: str) -> None:
         self._unsynced.discard(kind)
@@ -205,13 +222,21 @@ class LiveWorld:
     async def run(self, writer: ActionWriter) -> None:
         """Until cancelled."""
         self._writer = writer
-        with rare_collections():
-            async with asyncio.TaskGroup() as tasks:
-                for reflector in self._reflectors.values():
-                    tasks.create_task(reflector.run())
-                await self._open()
-                while True:
-                    await self._turn()
+        async with asyncio.TaskGroup() as tasks:
+            for reflector in self._reflectors.values():
+                tasks.create_task(self._follow(reflector))
+            await self._open()
+            while True:
+                await self._turn()
+
+    async def _follow(self, reflector: Reflector) -> None:
+        """Until cancelled; after a bug it begins with a list again."""
+        while True:
+            try:
+                await reflector.run()
+            except Exception as error:
+                self._on_bug(WATCH, reflector.kind, error)
+                await asyncio.sleep(_LISTS_AGAIN_S)
 
     async def _open(self) -> None:
         """Once everything is listed, observe it, kind by kind."""
@@ -281,4 +306,11 @@ class LiveWorld:
         assert self._writer is not None
         self.observers.decided(decision, now, took_ns)
         self._unanswered.update(action.uid for action in decision.actions if isinstance(action, Bind))
-        self._writer.perform_all(decision.actions, decision.ended_at or now)
+        try:
+            self._writer.perform_all(decision.actions, decision.ended_at or now)
+        except Exception as error:
+            self._on_bug(WRITE, decision.pod, error)
+            for action in decision.actions:
+                answer = refusal(action, internal_error(error))
+                if answer is not None:
+                    self.answer(answer)

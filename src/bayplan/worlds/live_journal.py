@@ -17,8 +17,8 @@ from bayplan.core.actions import Action
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object, object_key
+from bayplan.worlds.driving import FIRST_KINDS
 from bayplan.worlds.journal import JournalWriter
-from bayplan.worlds.reflector import FIRST_KINDS
 
 _PATTERN = "journal-*.jsonl"
 
@@ -95,7 +95,7 @@ class LiveJournal:
         assert self._folder is not None
         self._out.close()
         self._out, self._writer = self._open(self._folder)
-        for obj in _in_order(self._known.values()):
+        for obj in in_order(self._known.values()):
             self._writer.known(obj, now)
         self._file_bytes = max(self._file_bytes, 2 * self._writer.size)  # more than what every file begins with
         self._delete_oldest()
@@ -124,7 +124,7 @@ def _number(file: Path) -> int:
     return int(digits) if digits.isdecimal() else 0
 
 
-def _in_order(objects: Iterable[Object]) -> list[Object]:
+def in_order(objects: Iterable[Object]) -> list[Object]:
     """What pods refer to first."""
     rank = {kind: position for position, kind in enumerate(FIRST_KINDS)}
     return sorted(objects, key=lambda obj: rank.get(type(obj).__name__, len(rank)))

@@ -12,6 +12,7 @@ from typing import Protocol
 from bayplan.core.actions import Action
 from bayplan.core.decision import Decision
 from bayplan.core.events import Event
+from bayplan.worlds.bugs import OBSERVER, BugReporter, not_survived
 
 
 class LiveObserver(Protocol):
@@ -28,19 +29,32 @@ class LiveObserver(Protocol):
 
 
 class Observers:
-    """Several observers as one."""
+    """Several observers as one; a bug of one is reported and the others do not notice."""
 
-    def __init__(self, observers: Sequence[LiveObserver] = ()) -> None:
-        self._observers = tuple(observers)
+    def __init__(self, observers: Sequence[LiveObserver] = (), on_bug: BugReporter = not_survived) -> None:
+        self._observers = list(observers)
+        self._on_bug = on_bug
+
+    def add(self, observer: LiveObserver) -> None:
+        self._observers.append(observer)
 
     def observed(self, event: Event, now: int) -> None:
         for observer in self._observers:
-            observer.observed(event, now)
+            try:
+                observer.observed(event, now)
+            except Exception as bug:
+                self._on_bug(OBSERVER, type(observer).__name__, bug)
 
     def decided(self, decision: Decision, now: int, took_ns: int) -> None:
         for observer in self._observers:
-            observer.decided(decision, now, took_ns)
+            try:
+                observer.decided(decision, now, took_ns)
+            except Exception as bug:
+                self._on_bug(OBSERVER, type(observer).__name__, bug)
 
     def wrote(self, action: Action, took_ns: int, error: str) -> None:
         for observer in self._observers:
-            observer.wrote(action, took_ns, error)
+            try:
+                observer.wrote(action, took_ns, error)
+            except Exception as bug:
+                self._on_bug(OBSERVER, type(observer).__name__, bug)

@@ -19,6 +19,7 @@ from bayplan.core.actions import (
     WriteVolumes,
 )
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
+from bayplan.core.refusing import refusal
 from bayplan.model.conditions import FALSE, TRUE, find_condition, with_pod_condition
 from bayplan.model.kinds import Object
 from bayplan.model.meta import Condition
@@ -29,6 +30,7 @@ from bayplan.model.timestamps import format_time
 from bayplan.model.well_known import DISRUPTION_TARGET, POD_SCHEDULED
 from bayplan.store import ApiError, NotFound, Store
 from bayplan.worlds import claim_writing as claims
+from bayplan.worlds.bugs import WRITE, BugReporter, internal_error, not_survived
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,25 @@ class EmittedEvent:
 class Performer:
     """Does actions on a store."""
 
-    def __init__(self, store: Store, on_emitted: Callable[[EmittedEvent], None] | None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        on_emitted: Callable[[EmittedEvent], None] | None,
+        on_bug: BugReporter = not_survived,
+    ) -> None:
         self._store = store
         self._on_emitted = on_emitted
+        self._on_bug = on_bug
 
     def perform(self, action: Action, now: int) -> Event | None:
         """Do it; the answer, for actions that have one."""
+        try:
+            return self._perform(action, now)
+        except Exception as error:
+            self._on_bug(WRITE, action.pod, error)
+            return refusal(action, internal_error(error))
+
+    def _perform(self, action: Action, now: int) -> Event | None:
         if isinstance(action, Bind):  # by far the most frequent, and patterns take their time
             return BindAnswered(action.pod, action.uid, self._bind(action, now))
         match action:
@@ -81,16 +96,10 @@ class Performer:
         stored = self._store.find(Pod, namespace, name)
         return stored is None or _says_so(stored, action)
 
-    def refuse(self, action: Action, error: str) -> Event:
-        """Leave it undone, and say so."""
-        match action:
-            case Bind(pod, uid, _):
-                return BindAnswered(pod, uid, error)
-            case Evict(pod, uid):
-                return EvictAnswered(pod, uid, error)
-            case WriteVolumes(pod, uid, _):
-                return VolumesAnswered(pod, uid, error, claims=self._claims_of(action))
-        raise AssertionError(f"no handler for {action}")
+    def refuse(self, action: Action, error: str) -> Event | None:
+        """Leave it undone, and say so if somebody waits for an answer."""
+        claims = self._claims_of(action) if isinstance(action, WriteVolumes) else ()
+        return refusal(action, error, claims)
 
     def _claims_of(self, action: WriteVolumes) -> tuple[ResourceClaim, ...]:
         """The resource claims of the action that exist, as they are stored."""
@@ -100,10 +109,13 @@ class Performer:
 
     def emit(self, event: Emit, now: int) -> None:
         """Hand the event to whoever records events."""
-        if self._on_emitted is not None:
-            self._on_emitted(
-                EmittedEvent(now, event.pod, event.type, event.reason, event.note, event.uid, event.action)
-            )
+        if self._on_emitted is None:
+            return
+        emitted = EmittedEvent(now, event.pod, event.type, event.reason, event.note, event.uid, event.action)
+        try:
+            self._on_emitted(emitted)
+        except Exception as error:
+            self._on_bug(WRITE, event.pod, error)
 
     def _try(self, write: Callable[[], object]) -> str:
         try:

@@ -13,14 +13,12 @@ from bayplan.core.events import Event, ObjectAdded, ObjectChanged, ObjectRemoved
 from bayplan.model.kinds import Object
 from bayplan.model.watch_types import DELETED
 from bayplan.store import Store, WatchEvent
+from bayplan.worlds.driving import FIRST_KINDS
 
 Place = tuple[str, str, str]  # kind, namespace, name
 
 #: Later than anything that ever happens, with years of four digits.
 NEVER = 1 << 80
-
-#: Listed in this order, so that pods find their nodes, classes and volumes.
-FIRST_KINDS = ("Namespace", "PriorityClass", "Node")
 
 
 class Reflector:

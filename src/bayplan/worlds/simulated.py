@@ -19,9 +19,11 @@ from bayplan.controllers.contract import Controller
 from bayplan.core.actions import Action, Bind, Emit, Evict, SetCondition, WriteVolumes
 from bayplan.core.decision import Decision
 from bayplan.core.events import BindAnswered, Event, EvictAnswered, VolumesAnswered
+from bayplan.core.refusing import refusal
 from bayplan.model.kinds import KINDS, Object, object_key
 from bayplan.model.watch_types import ADDED
 from bayplan.store import Store, WatchEvent
+from bayplan.worlds.bugs import WRITE, BugReporter, internal_error, not_survived
 from bayplan.worlds.delays import Draws
 from bayplan.worlds.driving import DecidingScheduler, rare_collections
 from bayplan.worlds.faults import CONFLICT, NO_FAULTS, TIMEOUT, Faults, Spoiled
@@ -65,15 +67,21 @@ class SimulatedWorld:
         on_event: _Hear | None = None,
         on_decision: Callable[[Decision, int], None] | None = None,
         on_emitted: Callable[[EmittedEvent], None] | None = None,
+        on_bug: BugReporter = not_survived,
     ) -> None:
+        """`on_bug` is told of exceptions that nobody expected where actions are performed, which count as refused then.
+
+        The scheduler and the controllers see to their own.
+        """
         self.now = started_at
         self.store = store
         self.scheduler = scheduler
         self._controllers = list(controllers)
         self._stores = [store if controller_store is None else controller_store(one) for one in self._controllers]
         self._draws = draws
+        self._on_bug = on_bug
         self._faults = faults
-        self._performer = Performer(scheduler_store or store, on_emitted)
+        self._performer = Performer(scheduler_store or store, on_emitted, on_bug)
         self._emit = None if on_emitted is None else self._performer.emit
         self._hear = scheduler.observe if on_event is None else _told_first(on_event, scheduler.observe)
         self._on_decision = on_decision
@@ -225,8 +233,19 @@ class SimulatedWorld:
                 self._on_decision(decision, now)
             if decision.pod:
                 self._scheduler_free_at = now + self._draws.latencies.decision_ns
-            self._send_all(decision.actions)
+            try:
+                self._send_all(decision.actions)
+            except Exception as error:
+                self._on_bug(WRITE, decision.pod, error)
+                self._refuse_all(decision.actions, internal_error(error))
         self._ask_scheduler()
+
+    def _refuse_all(self, actions: Sequence[Action], error: str) -> None:
+        """Whoever waits for an answer gets one; it does no harm if the action was sent after all."""
+        for action in actions:
+            answer = refusal(action, error)
+            if answer is not None:
+                self._plan(self.now, partial(self._observe, answer))
 
     def _send_all(self, actions: Sequence[Action]) -> None:
         """Each on its own, but evictions one after another, as the scheduler's order of victims has it."""
@@ -293,7 +312,7 @@ class SimulatedWorld:
         if answer is not None:
             self._plan(answered, partial(self._observe, answer))
 
-    def _spoil(self, action: Action, spoiled: Spoiled, now: int) -> Event:
+    def _spoil(self, action: Action, spoiled: Spoiled, now: int) -> Event | None:
         if spoiled is Spoiled.REFUSED:
             return self._performer.refuse(action, CONFLICT)
         if spoiled is Spoiled.LOST_ANSWER:

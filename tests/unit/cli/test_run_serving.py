@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from tests.running_scheduler import running_scheduler
 
+from bayplan.cli.main import cli
 from bayplan.testing import LiveCluster, builders, cluster
 
 SMALL = builders.pod("small").cpu("500m").image("web").manifest().dict()
@@ -166,3 +169,50 @@ def test_what_cannot_be_served_is_an_error_of_the_user(
     with running_scheduler(unscheduled.kubeconfig, tmp_path / "log", *arguments) as scheduler:
         assert scheduler.exit_code() == 2
         assert message in scheduler.log()
+
+
+BROKEN_PLUGIN = """
+from bayplan.plugin import PerNodePlugin
+
+class Broken(PerNodePlugin):
+    name = "Broken"
+
+    def fits(self, pod, node):
+        if pod.name == "cursed":
+            raise ValueError("broken")
+        return ""
+"""
+
+
+@pytest.mark.slow
+def test_a_plugin_that_raises_costs_one_pod_its_attempts_and_nothing_else(
+    unscheduled: LiveCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is logged with a journal that shows the bug again, counted, and the process is healthy."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    plugin, config = tmp_path / "broken.py", tmp_path / "config.yaml"
+    plugin.write_text(BROKEN_PLUGIN)
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        f"profiles: [{{plugins: {{multiPoint: {{enabled: [{{name: '{plugin}:Broken'}}]}}}}}}]\n"
+    )
+    cursed = builders.pod("cursed").cpu("500m").image("web").manifest().dict()
+    with running_scheduler(unscheduled.kubeconfig, tmp_path / "log", "--config", str(config)) as scheduler:
+        scheduler.wait_until_ready()
+        unscheduled.apply(cursed)
+        scheduler.wait_for(lambda: 'bayplan_bugs_total{where="attempt"} 2\n' in scheduler.ask("/metrics").text)
+        unscheduled.apply(SMALL)
+        scheduler.wait_for(lambda: node_of(unscheduled, "small") != "")
+        assert [scheduler.ask(path).status for path in ("/healthz", "/livez", "/readyz")] == [200] * 3
+        conditions = unscheduled.get("pod", "cursed")["status"]["conditions"]
+        assert [condition["reason"] for condition in conditions] == ["SchedulerError"]
+        scheduler.send(signal.SIGTERM)
+        assert scheduler.exit_code() == 0
+        log = scheduler.log()
+    (journal,) = (tmp_path / f"bayplan-bugs-{os.getuid()}").iterdir()
+    assert log.count("Survived an unexpected exception") >= 2
+    assert log.count("Traceback (most recent call last)") == 1
+    assert f'journal="{journal}"' in log
+    replayed = CliRunner().invoke(cli, ["replay", str(journal)])
+    assert replayed.exit_code == 3, replayed.output
+    assert "a bug: attempt default/cursed: ValueError: broken" in replayed.output

@@ -62,6 +62,9 @@ def fetched(url: str, certificate: str = "") -> str:
         (["--nodes", "9999999"], "--nodes: 9999999: expected at most 100,000 nodes"),
         (["--nodes", "5cpu=2"], "--nodes: '5cpu=2': memory is missing"),
         (["--listen", "nowhere"], "'nowhere': expected ADDRESS:PORT, such as 127.0.0.1:8080"),
+        (["--event-ttl", "soon"], "invalid duration 'soon'; expected a duration such as 15s or 1m30s"),
+        (["--event-ttl", "0s"], "--event-ttl: 0s: expected a time above zero"),
+        (["--event-limit", "0"], "0 is not in the range x>=1"),
         (["-f", "missing.yaml"], "missing.yaml: no such file or directory"),
     ],
 )

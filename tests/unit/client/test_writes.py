@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from tests.virtual_time import run_virtually, virtual_ns
 from tests.writing import Answer, ScriptedClient, answer, of, refusal, silence
 
 from bayplan.client.contract import LostError, NotSentError
+from bayplan.client.pod_writes import PodWrites
 from bayplan.client.writes import Limits, Writer
 from bayplan.core.actions import Action, Bind, ClearNomination, Emit, Evict, Nominate, SetCondition
 from bayplan.core.events import BindAnswered, Event, EvictAnswered
@@ -30,6 +32,7 @@ class Bench:
         self.pods = {object_key(known): known for known in pods}
         self.answers: list[tuple[float, Event]] = []
         self.written: list[tuple[Action, int, str]] = []
+        self.bugs: list[tuple[str, str]] = []
         self.writer = Writer(
             client,
             lambda kind, key: self.pods.get(key) if kind == "Pod" else None,
@@ -38,6 +41,7 @@ class Bench:
             limits=limits,
             clock=virtual_ns,
             host="host",
+            on_bug=lambda about, error: self.bugs.append((about, str(error))),
         )
 
     def perform(self, *actions: Action) -> None:
@@ -450,3 +454,37 @@ def test_a_mistake_in_this_program_is_an_answer_too() -> None:
 
     bench = played(ScriptedClient(fail), bind())  # type: ignore[arg-type]
     assert bench.events == [BindAnswered("default/a", "uid-a", "ZeroDivisionError: oops")]
+
+
+@pytest.mark.parametrize(("owner", "name"), [(PodWrites, "bind"), (PodWrites, "evict"), (Writer, "_over")])
+def test_a_bug_in_a_write_is_reported_and_the_action_answered(
+    owner: type, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether it is raised by the request or beside it. Others are written as ever."""
+    original: Callable[..., Any] = getattr(owner, name)
+    raised: list[str] = []
+
+    def raises(*arguments: Any) -> Any:
+        if not raised:
+            raised.append(name)
+            raise ValueError("broken")
+        return original(*arguments)
+
+    action: Bind | Evict = evict("a") if name == "evict" else bind()
+
+    async def play() -> Bench:
+        bench = Bench(ScriptedClient(), pod("a").obj())
+        monkeypatch.setattr(owner, name, raises)
+        bench.perform(action)
+        await asyncio.sleep(1)
+        bench.perform(bind("b"))
+        await asyncio.sleep(1)
+        return bench
+
+    bench = run_virtually(play())
+    assert bench.bugs == [("default/a", "broken")]
+    answered = BindAnswered if isinstance(action, Bind) else EvictAnswered
+    assert bench.events == [
+        answered("default/a", action.uid, "ValueError: broken"),
+        BindAnswered("default/b", "uid-b"),
+    ]

@@ -394,3 +394,124 @@ def test_without_the_right_to_see_nodes_nothing_is_bound() -> None:
         assert 'on nodes in API group ""; waiting for it' in running.troubles[0]
 
     play(scene, forbidden="/nodes")
+
+
+# ---------------------------------------------------------------------- bugs
+
+
+class Bugs:
+    """Those that were survived, by where they were met."""
+
+    def __init__(self) -> None:
+        self.met: list[tuple[str, str]] = []
+
+    def __call__(self, where: str, about: str, error: Exception, /) -> None:
+        assert str(error) == "broken"
+        self.met.append((where, about))
+
+
+def alone(bugs: Bugs, **more: Any) -> LiveWorld:
+    kinds = [watched_kind(kind) for kind in ("Namespace", "Node", "Pod")]
+    return LiveWorld(Endless(), Silence(), kinds, clock=SystemClock(), on_bug=bugs, **more)
+
+
+def broken(*_: Any) -> Any:
+    raise ValueError("broken")
+
+
+class BrokenObserver:
+    observed = decided = wrote = broken
+
+
+class Counting:
+    """An observer that works."""
+
+    def __init__(self) -> None:
+        self.heard = 0
+
+    def observed(self, event: Event, now: int) -> None:
+        self.heard += 1
+
+    def decided(self, decision: Decision, now: int, took_ns: int) -> None:
+        self.heard += 1
+
+    def wrote(self, action: Action, took_ns: int, error: str) -> None:
+        self.heard += 1
+
+
+def test_an_observer_that_raises_keeps_nobody_from_looking_on() -> None:
+    async def scene() -> None:
+        bugs, other = Bugs(), Counting()
+        world = alone(bugs, observers=[BrokenObserver(), other])
+        world.observers.observed(ObjectAdded(POD), 0)
+        world.observers.decided(Decision("", Outcome.NO_POD), 0, 0)
+        world.observers.wrote(Bind("ns/p", "u", "n"), 0, "")
+        assert other.heard == 3
+        assert bugs.met == [("observer", "BrokenObserver")] * 3
+
+    asyncio.run(scene())
+
+
+def test_an_action_that_cannot_even_be_begun_counts_as_refused() -> None:
+    class Broken:
+        perform_all = broken
+
+    async def scene() -> None:
+        bugs = Bugs()
+        world = alone(bugs)
+        running = asyncio.ensure_future(world.run(Broken()))
+        for kind in ("Namespace", "Node", "Pod"):
+            world.on_synced(kind)
+        scheduler = world.scheduler
+        assert isinstance(scheduler, Endless)
+        await until(lambda: scheduler.observed)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        assert scheduler.observed[0] == BindAnswered("ns/1", "1", "internal error: ValueError: broken")
+        assert bugs.met[0] == ("write", "ns/1")
+        assert world.unanswered == 0
+
+    asyncio.run(scene())
+
+
+def test_an_event_that_nobody_can_judge_is_observed_as_it_is() -> None:
+    async def scene() -> None:
+        bugs = Bugs()
+        world = alone(bugs, incoming=broken)
+        running = asyncio.ensure_future(world.run(Deaf()))
+        world.on_events("Pod", [ObjectAdded(POD)])
+        for kind in ("Namespace", "Node", "Pod"):
+            world.on_synced(kind)
+        scheduler = world.scheduler
+        assert isinstance(scheduler, Endless)
+        await until(lambda: scheduler.observed)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        assert scheduler.observed == [ObjectAdded(POD)]
+        assert bugs.met == [("event", "ObjectAdded")]
+
+    asyncio.run(scene())
+
+
+def test_a_watch_that_raises_begins_again() -> None:
+    class Stumbling(Silence):
+        asked = 0
+
+        @asynccontextmanager
+        async def stream(self, *_: Any, **__: Any) -> AsyncIterator[Stream]:
+            Stumbling.asked += 1
+            raise ValueError("broken")
+            yield None  # type: ignore[unreachable]
+
+    async def scene() -> None:
+        bugs = Bugs()
+        kinds = [watched_kind("Pod")]
+        world = LiveWorld(Endless(), Stumbling(), kinds, clock=SystemClock(), on_bug=bugs)
+        running = asyncio.ensure_future(world.run(Deaf()))
+        await asyncio.sleep(12)
+        assert not running.done()
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        assert bugs.met == [("watch", "Pod")] * 3
+
+    run_virtually(scene())

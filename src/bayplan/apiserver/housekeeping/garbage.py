@@ -139,7 +139,7 @@ def _propagation_of(document: Document) -> str:
 def _delete(registry: Registry, entry: Entry, propagation: str, now: int) -> None:
     if "deletionTimestamp" in entry.document["metadata"]:
         return
-    resource = registry.catalogue.of_kind(entry.document["apiVersion"], entry.document["kind"])
+    resource = registry.catalogue.of_kind(entry.api_version, entry.kind)
     if resource is not None:
         request = Request(None, entry.uid, None, propagation)
         with suppress(ApiError):
@@ -156,7 +156,7 @@ def _take_finalizer(registry: Registry, entry: Entry, finalizer: str, now: int) 
 
 
 def _modify(registry: Registry, entry: Entry, now: int, **changes: object) -> None:
-    resource = registry.catalogue.of_kind(entry.document["apiVersion"], entry.document["kind"])
+    resource = registry.catalogue.of_kind(entry.api_version, entry.kind)
     if resource is not None:
         with suppress(ApiError):
             registry.update(

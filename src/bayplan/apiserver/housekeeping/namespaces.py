@@ -109,7 +109,7 @@ def _contents(registry: Registry, namespace: str) -> list[Entry]:
 
 
 def _delete(registry: Registry, entry: Entry, now: int) -> None:
-    resource = registry.catalogue.of_kind(entry.document["apiVersion"], entry.document["kind"])
+    resource = registry.catalogue.of_kind(entry.api_version, entry.kind)
     if resource is not None:
         with suppress(ApiError):
             registry.delete(resource, entry.namespace, entry.name, Request(None, entry.uid, None, BACKGROUND), now)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from bayplan.apiserver.housekeeping.contract import Housekeeper
 from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
 from bayplan.apiserver.housekeeping.events import EventExpiry
@@ -13,33 +15,73 @@ from bayplan.apiserver.housekeeping.quotas import QuotaUsage
 from bayplan.apiserver.housekeeping.revisions import RevisionHistory
 from bayplan.apiserver.registry.registry import Registry
 from bayplan.apiserver.storage.log import Change
+from bayplan.model.time_units import SECOND
 from bayplan.model.watch_types import ADDED
+
+#: How long a party does nothing after an exception that nobody expected.
+_PAUSE_NS = 10 * SECOND
+
+
+def _raised(party: str, error: Exception) -> None:  # noqa: ARG001
+    raise error
+
+
+def standard_parties(certificate: str = "") -> list[Housekeeper]:
+    """What controllers do; the certificate is that of the authority that signs for the server, if there is one."""
+    return [
+        NamespaceContents(certificate),
+        ServiceEndpoints(),
+        RevisionHistory(),
+        QuotaUsage(),
+        NodeTimeToLive(),
+        VolumeProtection(),
+        GarbageCollector(),
+        NamespaceEnding(),
+    ]
 
 
 class Housekeeping:
-    """All parties, which learn of everything that is stored."""
+    """Parties, which learn of everything that is stored.
 
-    def __init__(self, registry: Registry, certificate: str = "") -> None:
+    Args:
+        registry: where they find it.
+        parties: those that stand for controllers; without them, the standard ones.
+        expiry: of Events, which is the server's own business, with controllers or without.
+        on_bug: is told of a party's exception that nobody expected; then it pauses, and all others go on.
+    """
+
+    def __init__(
+        self,
+        registry: Registry,
+        parties: Sequence[Housekeeper] | None = None,
+        expiry: EventExpiry | None = None,
+        on_bug: Callable[[str, Exception], None] = _raised,
+    ) -> None:
         self._registry = registry
-        self._parties: tuple[Housekeeper, ...] = (
-            NamespaceContents(certificate),
-            ServiceEndpoints(),
-            RevisionHistory(),
-            QuotaUsage(),
-            NodeTimeToLive(),
-            VolumeProtection(),
-            GarbageCollector(),
-            NamespaceEnding(),
-            EventExpiry(),
-        )
-        for resource in registry.storage.resources():
-            for entry in registry.storage.entries(resource):
-                self.observe(Change(ADDED, resource, None, entry))
+        self._on_bug = on_bug
+        self._paused_until: dict[str, int] = {}
+        controlling = standard_parties() if parties is None else parties
+        self._parties: tuple[Housekeeper, ...] = (*controlling, expiry or EventExpiry())
+        storage = registry.storage
+        stored = [(resource, entry) for resource in storage.resources() for entry in storage.entries(resource)]
+        # Oldest first, as they came: that is the order in which Events go.
+        for resource, entry in sorted(stored, key=lambda one: one[1].version):
+            self.observe(Change(ADDED, resource, None, entry))
 
     def observe(self, change: Change) -> None:
         for party in self._parties:
-            party.observe(change)
+            try:
+                party.observe(change)
+            except Exception as error:
+                self._on_bug(type(party).__name__, error)
 
     def reconcile(self, now: int) -> None:
         for party in self._parties:
-            party.reconcile(self._registry, now)
+            name = type(party).__name__
+            if self._paused_until and self._paused_until.get(name, now) > now:
+                continue
+            try:
+                party.reconcile(self._registry, now)
+            except Exception as error:
+                self._paused_until[name] = now + _PAUSE_NS
+                self._on_bug(name, error)

@@ -51,6 +51,12 @@ class _Gathering:
         return getattr(self._transport, name)
 
 
+def _socket_transport(transport: Any) -> Any:
+    """The transport itself, or the one below its encryption, as far as asyncio lets one see."""
+    encryption = getattr(transport, "_ssl_protocol", None)
+    return transport if encryption is None else getattr(encryption, "_transport", None)
+
+
 class Connection(HttpToolsProtocol):
     """Reads requests from a socket, and writes their answers to it."""
 
@@ -59,6 +65,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._socket_transport = _socket_transport(transport)
         gathering: Any = _Gathering(transport, self.loop)
         self.transport = gathering
         self._head_timer = self.loop.call_later(HEAD_SECONDS, transport.abort)
@@ -66,6 +73,8 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_is_complete()
         super().connection_lost(exc)
+        # asyncio's transport refers to itself through this, and only a collection of old objects could free it.
+        getattr(self._socket_transport, "__dict__", {}).pop("_read_ready_cb", None)
 
     def data_received(self, data: bytes) -> None:
         if self._head_timer is not None:

@@ -63,7 +63,7 @@ def object_answer(
 
 def object_bytes(entry: Entry, resource: Resource) -> bytes:
     """The JSON of one object, made from the entry's own where the stored version is the one served."""
-    if entry.document.get("apiVersion", resource.api_version) == resource.api_version:
+    if entry.api_version in ("", resource.api_version):
         return with_type(entry.body, resource.kind, resource.api_version)
     return encode_json(served_form(resource, entry.document))
 
@@ -111,7 +111,7 @@ def _list_bytes(entries: Sequence[Entry], resource: Resource, metadata: Document
 
 
 def _item_bytes(entry: Entry, resource: Resource) -> bytes:
-    if entry.document["apiVersion"] == resource.api_version:
+    if entry.api_version == resource.api_version:
         return entry.body
     document = served_form(resource, entry.document)
     return encode_json({field: value for field, value in document.items() if field not in ("kind", "apiVersion")})

@@ -242,11 +242,12 @@ class Registry:
     ) -> Deleted:
         """Deletes at once, or begins to: pods get their grace period, finalizers their time."""
         entry = self.entry(resource, namespace, name)
-        marked, goes = deleting.outcome(entry.document, request, resource, now)
+        document = entry.document
+        marked, goes = deleting.outcome(document, request, resource, now)
         if dry_run:
             return Deleted(_unstored(marked), goes)
         self.typed.now = now
-        if marked is not entry.document:
+        if marked is not document:
             entry = self.storage.put(storage_name(resource), entry, marked)
         if goes:
             entry = self.storage.remove(storage_name(resource), entry)

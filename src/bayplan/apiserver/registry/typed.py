@@ -25,6 +25,9 @@ from bayplan.store.rules import RULES
 #: Modelled kinds by the resource whose documents they are a view of.
 MODELLED: dict[str, KindInfo] = {RULES[kind].qualified_resource: info for kind, info in KINDS.items()}
 
+#: Clients resume in the log of documents; those who read this one are in the same process and never far behind.
+_LOG_CAPACITY = 1_024
+
 
 def narrow(document: Document, info: KindInfo) -> Object:
     """The struct of a document; raises BadRequest where a field that matters has another type."""
@@ -80,7 +83,7 @@ class TypedContent:
 
     def __init__(self) -> None:
         self.content = Content()
-        self.log = WatchLog()
+        self.log = WatchLog(_LOG_CAPACITY)
         self.now = 0
         """When the newest change was made; set by whoever writes."""
         self._prepared: WatchEvent | None = None

@@ -1,7 +1,8 @@
 """What changed, in order: the last writes of all kinds, for watchers that resume and for lists of the past.
 
-Each write has the version after the one before it. What falls off the end is gone, and a watcher that asks for it is
-answered `Gone`.
+Each write has the version after the one before it. The log keeps a number of writes and of bytes, whichever is reached
+first: large objects leave room for fewer. What falls off the end is gone, and a watcher that asks for it is answered
+`Gone`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ from collections.abc import Callable, Sequence
 from bayplan.apiserver.storage.entries import Entry
 from bayplan.store.errors import Gone
 from bayplan.store.log import DEFAULT_CAPACITY
+
+#: Of the JSON of all objects in the log.
+BYTES_MAX = 32 * 1024 * 1024
 
 
 class Change:
@@ -24,15 +28,21 @@ class Change:
         self.old = old
         self.new = new
         self.version = new.version
-        self._lines: dict[tuple[str, str], bytes] = {}
+        self._lines: dict[tuple[str, str], bytes] | None = None
 
     def line(self, event_type: str, api_version: str, render: Callable[[Entry], bytes]) -> bytes:
-        """The change as a line of a watch, encoded once however many watch it in this version."""
+        """The change as a line of a watch, encoded once for all who watch it in this version while it is new."""
+        if self._lines is None:
+            self._lines = {}
         key = (event_type, api_version)
         line = self._lines.get(key)
         if line is None:
             line = self._lines[key] = watch_line(event_type, render(self.new))
         return line
+
+    def drop_lines(self) -> None:
+        """Forgets the encoded lines: they are needed again only by a watcher that resumes."""
+        self._lines = None
 
 
 def watch_line(event_type: str, body: bytes) -> bytes:
@@ -41,27 +51,38 @@ def watch_line(event_type: str, body: bytes) -> bytes:
 
 
 class ChangeLog:
-    """The last changes; at least `capacity` of them, and a quarter more at most."""
+    """The last changes: at most `capacity` of them, and `bytes_max` of JSON, but always the last one."""
 
-    def __init__(self, capacity: int = DEFAULT_CAPACITY, *, version: int = 0) -> None:
+    def __init__(self, capacity: int = DEFAULT_CAPACITY, bytes_max: int = BYTES_MAX) -> None:
         self._capacity = capacity
+        self._bytes_max = bytes_max
         self._changes: list[Change] = []
-        self.version = version
-        self.expired = version
+        self._bytes = 0
+        self.version = 0
+        self.expired = 0
         """Changes up to this version are gone; one may still watch from it, but not from before."""
+
+    def start_after(self, version: int) -> None:
+        """Begins with the version after this one; for a log that has no changes yet."""
+        self.version = self.expired = version
 
     def append(self, change: Change) -> None:
         assert change.version == self.version + 1
         self._changes.append(change)
+        self._bytes += len(change.new.body)
         self.version = change.version
-        if len(self._changes) > self._capacity + self._capacity // 4:
-            self.expire(self.version - self._capacity)
+        if len(self._changes) > self._capacity or self._bytes > self._bytes_max:
+            self._expire()
 
-    def expire(self, through: int) -> None:
-        """Forgets the changes up to this version."""
-        if through > self.expired:
-            del self._changes[: through - self.expired]
-            self.expired = through
+    def _expire(self) -> None:
+        """Drops the oldest changes until the rest is within bounds."""
+        changes, count = self._changes, max(0, len(self._changes) - self._capacity)
+        self._bytes -= sum(len(change.new.body) for change in changes[:count])
+        while self._bytes > self._bytes_max and count < len(changes) - 1:
+            self._bytes -= len(changes[count].new.body)
+            count += 1
+        del changes[:count]
+        self.expired += count
 
     def since(self, version: int) -> Sequence[Change]:
         """Every change after that version, oldest first."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeAlias
 
 from bayplan.apiserver.storage.entries import Document, Entry, object_key
-from bayplan.apiserver.storage.log import Change, ChangeLog
+from bayplan.apiserver.storage.log import BYTES_MAX, Change, ChangeLog
 from bayplan.model.watch_types import ADDED, DELETED, MODIFIED
 from bayplan.store.log import DEFAULT_CAPACITY
 
@@ -24,6 +24,9 @@ class Durable(Protocol):
     def write(self, change: Change) -> None:
         """Returns once the change would survive the process."""
 
+    def expire(self, through: int) -> None:
+        """Forgets the changes up to this version, now or later."""
+
 
 def _nothing_to_prepare(_change: Change) -> None:
     """For a storage that nobody has a say in."""
@@ -32,8 +35,14 @@ def _nothing_to_prepare(_change: Change) -> None:
 class Storage:
     """The documents of a cluster."""
 
-    def __init__(self, *, log_capacity: int = DEFAULT_CAPACITY, durable: Durable | None = None) -> None:
-        self.log = ChangeLog(log_capacity)
+    def __init__(
+        self,
+        *,
+        log_capacity: int = DEFAULT_CAPACITY,
+        log_bytes_max: int = BYTES_MAX,
+        durable: Durable | None = None,
+    ) -> None:
+        self.log = ChangeLog(log_capacity, log_bytes_max)
         self.prepare: Follower = _nothing_to_prepare
         """Sees a change before it is made; what it raises keeps the change from being made."""
         self._durable = durable
@@ -48,11 +57,16 @@ class Storage:
         """Of the newest write."""
         return self.log.version
 
-    def restore(self, entries: Iterable[tuple[str, Entry]], log: ChangeLog) -> None:
+    def restore(self, entries: Iterable[tuple[str, Entry]], changes: Iterable[Change]) -> None:
         """Starts from what an earlier process left."""
-        self.log = log
         for resource, entry in entries:
             self._entries.setdefault(resource, {})[entry.key] = entry
+        for change in changes:
+            if not self.log.version:
+                self.log.start_after(change.version - 1)
+            _slim(change)
+            change.new.pack()  # what is stored has an entry of its own
+            self.log.append(change)
 
     # Reading.
 
@@ -123,7 +137,10 @@ class Storage:
             self._durable.write(change)
         self._apply(change)
         self.log.append(change)
+        if self._durable is not None:
+            self._durable.expire(self.log.expired)
         self._pass_on(change)
+        _slim(change)
         return entry
 
     def _apply(self, change: Change) -> None:
@@ -139,3 +156,12 @@ class Storage:
         followers: Sequence[Follower] = self._followers.get(change.resource, ())
         for follower in (*followers, *self._followers_of_all):
             follower(change)
+
+
+def _slim(change: Change) -> None:
+    """What is only in the log from now on is kept as JSON, once everyone who follows it has seen it."""
+    change.drop_lines()
+    if change.old is not None:
+        change.old.pack()
+    if change.type == DELETED:
+        change.new.pack()

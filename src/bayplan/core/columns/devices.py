@@ -105,6 +105,7 @@ class Inventory:
         # Whoever keeps what follows from these hears of changes at once.
         self.on_class_change: Callable[[], None] = lambda: None
         self.on_devices_change: Callable[[PoolId], None] = lambda _: None
+        self.on_slices_change: Callable[[Iterable[ResourceSlice]], None] = lambda _: None
         self.holders: dict[DeviceId, list[str]] = {}  # claims (namespace/name) that hold the whole device
         self.shares: dict[DeviceId, list[Share]] = {}
         self.changes_end = 0  # how many changes of holders there have been
@@ -120,8 +121,10 @@ class Inventory:
 
     # ---------------------------------------------------------------- what happens
 
-    def slice_changed(self) -> None:
+    def slice_changed(self, concerned: Iterable[ResourceSlice]) -> None:
+        """A slice came, changed or went: as it was, and as it is."""
         self.remembered.clear()
+        self.on_slices_change(concerned)
         if len(self._entries) > 2 * len(self.slices) + 16:
             self._entries = {name: entry for name, entry in self._entries.items() if name in self.slices}
 

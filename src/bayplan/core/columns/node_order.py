@@ -1,4 +1,4 @@
-"""The order in which upstream goes through the nodes, for searches that stop early.
+"""The order in which upstream goes through the nodes, for searches that stop early and for which error comes first.
 
 Nodes stand in zones, zones in the order in which they were first seen; the list takes the first node of each zone, then
 the second of each, and so on. It is made anew only when a node comes or goes: a zone label that merely changes

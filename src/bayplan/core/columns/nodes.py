@@ -163,7 +163,6 @@ class NodeTable(Table):
     def _set_allocatable(self, row: int, node: Node) -> None:
         amounts, allowed_pods = allocatable_amounts(node.status.allocatable)
         ids = [self.resources.id(name) for name in amounts]
-        self.widen()
         self.allocatable[row] = 0
         for resource, amount in zip(ids, amounts.values(), strict=True):
             self.allocatable[row, resource] = amount

@@ -179,7 +179,6 @@ class PodTable(Table):
 
     def _amounts(self, requests: PodRequests) -> _Amounts:
         ids = [self.resources.id(name) for name in requests.used]
-        self.widen()
         amounts = [0] * self._width
         for resource, amount in zip(ids, requests.used.values(), strict=True):
             amounts[resource] = amount

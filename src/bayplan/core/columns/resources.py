@@ -10,11 +10,12 @@ one without such keys. Does not sum over pods, and knows nothing of device claim
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
+from bayplan.core.columns import ABSENT
 from bayplan.core.columns.vocabulary import Vocabulary
 from bayplan.core.feature_gates import DEFAULT_GATES, FeatureGates
 from bayplan.model.conditions import find_condition
@@ -54,14 +55,31 @@ _NO_DEFAULTS: NanoAmounts = {}
 
 
 class ResourceVocabulary(Vocabulary[str]):
-    """Resource names and their columns: the basic three first, then scalars in the order of first sight."""
+    """Resource names and their columns: the basic three first, then scalars in the order of first sight.
 
-    __slots__ = ()
+    It owns the width of every table with a column for each resource: a new name widens them all before it gets its id.
+    """
+
+    __slots__ = ("_widen",)
 
     def __init__(self) -> None:
         super().__init__()
+        self._widen: list[Callable[[int], None]] = []
         for name in BASIC_NAMES:
             self.id(name)
+
+    def on_new_width(self, widen: Callable[[int], None]) -> None:
+        """Call `widen` with the number of resources, now and whenever it grows."""
+        self._widen.append(widen)
+        widen(len(self))
+
+    def id(self, value: str) -> int:
+        known = self.find(value)
+        if known == ABSENT:
+            known = super().id(value)
+            for widen in self._widen:
+                widen(len(self))
+        return known
 
 
 @dataclass(frozen=True, slots=True)

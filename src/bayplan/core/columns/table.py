@@ -65,16 +65,14 @@ class Table:
         self.resources = resources
         self.count = 0
         self._capacity = INITIAL_CAPACITY
-        self._width = len(resources)
+        self._width = 0
         self._buffers: dict[str, NDArray[Any]] = {}
         self._free_rows: list[int] = []
-        self._resize()
+        resources.on_new_width(self._set_width)
 
-    def widen(self) -> None:
-        """Make room for resources that were named since the table was built."""
-        if self._width < len(self.resources):
-            self._width = len(self.resources)
-            self._resize()
+    def _set_width(self, width: int) -> None:
+        self._width = width
+        self._resize()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All columns by name, as they are shown."""

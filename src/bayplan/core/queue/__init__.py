@@ -14,6 +14,8 @@ No wake-up is lost. These are the gaps in which one could be, and what closes th
 - It is woken while a gate is shut. Upstream parks it until the next cluster event the gating plugin registered for; a
   preemptor whose last victim was already gone when its preemption ended waits five minutes for the flush. Here the gate
   remembers the wake-up: whoever opens a gate calls `release`, and the pod goes on its way.
+- It waits in a crowd, and the one pod of it that is tried comes back rejected by plugins that had not rejected the
+  crowd, or does not come back: the next one is tried, until all wait for what may help them now.
 - A nomination ends and no object says so: its pod took another node, or was deleted before the API had heard of the
   nomination, or is nominated elsewhere. Whoever was rejected because of the kept place is woken here, where the
   nomination ends. Upstream waits for a change of the pod's status, which may never be seen.
@@ -104,10 +106,20 @@ class SchedulingQueue:
         if known is not None:
             self.update(known.pod, pod, info, now)
             return
-        queued = QueuedPod(pod, info, next(self._arrivals), timestamp=now)
+        queued = QueuedPod(pod, info, self.next_number(), timestamp=now)
         self._requeue(queued, _IMMEDIATELY, now, _POD_ADDED)
         if queued.state is _ACTIVE:
             self.nominations.adopt(pod, info)
+
+    def next_number(self) -> int:
+        """The place of another pod in the order of arrival."""
+        return next(self._arrivals)
+
+    def readmit(self, queued: QueuedPod, node_kept: str, now: int) -> None:
+        """A pod that waited in another queue before: it is tried again once its backoff is over."""
+        self._note_rejectors(queued)
+        self._requeue(queued, _AFTER_BACKOFF if queued.attempts else _IMMEDIATELY, now, _POD_ADDED)
+        self.nominations.set(queued.pod, queued.info, node_kept)
 
     def update(self, old: Pod, new: Pod, info: PodInfo, now: int) -> None:
         """A pending pod changed, its status included."""
@@ -185,9 +197,10 @@ class SchedulingQueue:
         self._in_flight.finish(queued)
         self._end(queued)
 
-    def skip(self, queued: QueuedPod) -> None:
+    def skip(self, queued: QueuedPod, now: int) -> None:
         """The pod is being deleted and not tried again. The node kept for it stays so until it is gone."""
         self.discard(queued)
+        self._send_next_scout(queued.key, now)
         if self.nominations.node_of(queued.info):
             self._skipped[queued.key] = queued
 
@@ -221,7 +234,7 @@ class SchedulingQueue:
         queued.note_failure(rejectors, (), now)
         self._park(queued, _UNSCHEDULABLE, labels.SCHEDULE_ATTEMPT_FAILURE)
         if self._scouts:
-            self._scouts.pop(queued.key, None)  # what rejected it rejects those behind it
+            self._end_scouting(queued, now)
 
     def nominate(self, queued: QueuedPod, node_name: str | None, now: int) -> None:
         """After a failed attempt: keep that node ("": none) for the pod, or (None) the one that is kept already."""
@@ -239,7 +252,7 @@ class SchedulingQueue:
         if node_name:
             self._send_next_scout(queued.key, now)
         elif self._scouts and queued.state in _PARKED:
-            self._scouts.pop(queued.key, None)  # what rejected it rejects those behind it
+            self._end_scouting(queued, now)
 
     # ---------------------------------------------------------------- what brings pods back
 
@@ -310,6 +323,8 @@ class SchedulingQueue:
                 self._activate(queued, now, labels.BACKOFF_COMPLETE)
             else:
                 self._requeue(queued, _AFTER_BACKOFF, now, labels.BACKOFF_COMPLETE)
+                if queued.state is _GATED:
+                    self._send_next_scout(queued.key, now)
 
     def flush_parked(self, now: int) -> None:
         """Pods that nothing has moved for long get another chance."""
@@ -412,16 +427,33 @@ class SchedulingQueue:
                     self._scouts[queued.key] = gathering.group
             self._take_out(queued)
             self._requeue(queued, strategy, now, reason)
+            if queued.state is _GATED:
+                self._send_next_scout(queued.key, now)
+
+    def _end_scouting(self, queued: QueuedPod, now: int) -> None:
+        """The pod is parked again. If it went ahead of a crowd, what rejected it rejects the others too.
+
+        They may stay if they hear of everything that may help it. Otherwise the next one is tried, so that they come to
+        wait for the right things, one by one.
+        """
+        group = self._scouts.get(queued.key)
+        if group is None:
+            return
+        assert queued.gathering is not None
+        if group.hears_all_of(queued.gathering.group):
+            del self._scouts[queued.key]
+        else:
+            self._send_next_scout(queued.key, now)
 
     def _send_next_scout(self, key: str, now: int) -> None:
-        """If that pod went ahead of a crowd and there may be room for more, the next one goes."""
+        """If that pod went ahead of a crowd, the next one goes that no gate shuts out."""
         group = self._scouts.pop(key, None)
-        queued = self._parked.first_of(group) if group is not None else None
-        if group is None or queued is None:
-            return
-        self._scouts[queued.key] = group
-        self._take_out(queued)
-        self._requeue(queued, _AFTER_BACKOFF, now, labels.SCOUT_SUCCEEDED)
+        while group is not None and (queued := self._parked.first_of(group)) is not None:
+            self._take_out(queued)
+            self._requeue(queued, _AFTER_BACKOFF, now, labels.AFTER_SCOUT)
+            if queued.state is not _GATED:
+                self._scouts[queued.key] = group
+                return
 
     def _take_out(self, queued: QueuedPod) -> None:
         """Out of its place, on the way to another."""

@@ -19,7 +19,7 @@ POP_FROM_BACKOFF = "PopFromBackoffQ"
 UNSCHEDULABLE_TIMEOUT = "UnschedulableTimeout"
 # Upstream does not have these two.
 GATE_OPENED = "GateOpened"
-SCOUT_SUCCEEDED = "ScoutSucceeded"
+AFTER_SCOUT = "AfterScout"
 
 
 #: Gated pods are kept among the unschedulable ones, and upstream counts them there.

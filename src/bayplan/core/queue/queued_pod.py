@@ -61,6 +61,10 @@ class Group(NamedTuple):
         """Plugins whose events_to_register decide whether a cluster event reaches the group at all."""
         return (self.gating_plugin,) if self.gating_plugin else self.rejectors
 
+    def hears_all_of(self, other: Group) -> bool:
+        """Whether equal pods are in both, and whatever wakes those of the other wakes these."""
+        return self._replace(rejectors=other.rejectors) == other and set(other.rejectors) <= set(self.rejectors)
+
 
 @dataclass(slots=True, eq=False)
 class Gathering:

@@ -3,9 +3,9 @@
 Takes the parked pods and what their profiles react to; gives the pods to be moved. Moves nothing itself.
 
 Of a crowd, a large group of pods that nothing tells apart, only the first is woken: a scout. What rejects it rejects
-them all, and where it finds a place the queue sends the next. Otherwise every pod that ends would have thousands of
-waiting ones tried again, each in vain. Pods that have a node kept for them are no part of a crowd, nor are those that
-an extender rejected: it sees more of a pod than what makes a group.
+them all; if it finds a place, or is rejected by another plugin than they were, the queue sends the next. Without
+scouts, every pod that ends would have thousands of waiting ones tried again, each in vain. Pods that have a node kept
+for them are no part of a crowd, nor are those that an extender rejected: it sees more of a pod than what makes a group.
 """
 
 from __future__ import annotations

@@ -27,6 +27,10 @@ BROKEN_WATCHES = own_family(
 )
 
 
+BUGS = own_family(
+    "bayplan_bugs_total", "counter", "Unexpected exceptions that were survived, by where they were met.", ("where",)
+)
+
 SHADOW_DECISIONS = own_family("bayplan_shadow_decisions_total", "counter", "Decisions in the shadow.")
 SHADOW_PLACEMENTS = own_family(
     "bayplan_shadow_placements_total",
@@ -53,6 +57,11 @@ def state_of_world(world: LiveWorld) -> tuple[Reading, ...]:
 def writes(outcomes: Counter[tuple[str, ...]]) -> Reading:
     """What the writer counts: by kind of action, and what became of it."""
     return Reading(WRITES, lambda: outcomes)
+
+
+def bugs(counts: Counter[tuple[str, ...]]) -> Reading:
+    """What was survived, by where it was met."""
+    return Reading(BUGS, lambda: counts)
 
 
 def shadow_findings(findings: Findings) -> tuple[Reading, ...]:

@@ -17,7 +17,7 @@ from bayplan.client.leases import LeaderElector
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.scheduler import Scheduler
 from bayplan.serving.metrics.attempts import Attempts
-from bayplan.serving.metrics.live_state import leadership, shadow_findings, state_of_world, writes
+from bayplan.serving.metrics.live_state import bugs, leadership, shadow_findings, state_of_world, writes
 from bayplan.serving.metrics.plugin_timings import PluginTimings
 from bayplan.serving.metrics.rest_client import MeteredClient, RequestTallies
 from bayplan.serving.metrics.scheduler_state import state_of
@@ -61,6 +61,10 @@ class Metrics:
     def show_writes(self, outcomes: Counter[tuple[str, ...]]) -> None:
         """What the writer counts."""
         self.add(writes(outcomes))
+
+    def show_bugs(self, counts: Counter[tuple[str, ...]]) -> None:
+        """Unexpected exceptions that were survived."""
+        self.add(bugs(counts))
 
     def show_leader(self, elector: LeaderElector, lease: str) -> None:
         """Whether this process holds the Lease of that name."""

@@ -33,11 +33,12 @@ LOOPS = own_family("bayplan_preemption_loops_total", "counter", "Preempt-recreat
 
 
 def state_of(scheduler: Scheduler) -> tuple[Reading, ...]:
-    queue, figures, guard = scheduler.queue, scheduler.queue.figures, scheduler.guard
+    guard = scheduler.guard
+    # The queue is another one after the scheduler has started over.
     return (
-        Reading(families.PENDING_PODS, lambda: {(place.value,): n for place, n in queue.counts().items()}),
-        Reading(families.UNSCHEDULABLE_PODS, lambda: figures.rejected),
-        Reading(families.QUEUE_INCOMING, lambda: figures.incoming),
+        Reading(families.PENDING_PODS, lambda: {(place.value,): n for place, n in scheduler.queue.counts().items()}),
+        Reading(families.UNSCHEDULABLE_PODS, lambda: scheduler.queue.figures.rejected),
+        Reading(families.QUEUE_INCOMING, lambda: scheduler.queue.figures.incoming),
         Reading(families.IN_FLIGHT_EVENTS, lambda: _in_flight(scheduler)),
         Reading(families.CACHE_SIZE, lambda: _cache_size(scheduler)),
         Reading(families.GOROUTINES, lambda: _work_under_way(scheduler)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -178,3 +179,29 @@ def test_many_idle_connections_hold_up_nobody() -> None:
             writer.close()
 
     _serving(play)
+
+
+def test_a_connection_that_is_closed_leaves_nothing_for_the_garbage_collector() -> None:
+    watch = _request("GET", f"{CONFIG_MAPS}?watch=true&timeoutSeconds=1")
+    requests = [WELL_BEHAVED, _request("GET", CONFIG_MAPS), _request("GET", "/nothing/here"), watch]
+
+    async def play(port: int, _api: Api) -> None:
+        await _asked(port, WELL_BEHAVED)
+        await asyncio.sleep(0.1)
+        gc.collect()
+        for request in requests * 5:
+            await _asked(port, request)
+        await asyncio.sleep(0.3)
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        garbage = [found for found in gc.garbage if type(found).__name__ == "_SelectorSocketTransport"]
+        # Those of the test's own client refer to themselves, too.
+        assert len(garbage) <= 5 * len(requests)
+
+    gc.disable()
+    try:
+        _serving(play)
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bayplan.apiserver.storage.durable import InvalidState, StateFile
+from bayplan.apiserver.storage.durable import SWEEP_EVERY, InvalidState, StateFile
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.store.errors import Gone, InternalError
 
@@ -20,9 +20,9 @@ def _document(name: str, **data: str) -> dict[str, Any]:
 
 
 def _opened(path: Path, capacity: int = 1_000) -> tuple[Storage, StateFile]:
-    state = StateFile(path, log_capacity=capacity)
+    state = StateFile(path)
     storage = Storage(log_capacity=capacity, durable=state)
-    storage.restore(state.objects(), state.log())
+    storage.restore(state.objects(), state.changes())
     return storage, state
 
 
@@ -59,12 +59,94 @@ def test_the_log_in_the_file_is_bounded(tmp_path: Path) -> None:
     entry = storage.add(MAPS, _document("m"))
     for number in range(3_000):
         entry = storage.put(MAPS, entry, _document("m", a=str(number)))
+    for table in ("changes", "documents"):
+        assert state._database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] <= 11 + SWEEP_EVERY
     state.close()
     again, state = _opened(tmp_path / "state", capacity=10)
-    assert len(again.log.since(again.log.expired)) <= 10 + 1_024
+    assert len(again.log.since(again.log.expired)) == 10
     with pytest.raises(Gone):
         again.log.since(1)
     state.close()
+
+
+def test_documents_go_with_the_last_row_that_needs_them(tmp_path: Path) -> None:
+    storage, state = _opened(tmp_path / "state", capacity=2)
+    kept = storage.add(MAPS, _document("kept"))
+    for number in range(3 * SWEEP_EVERY):
+        storage.remove(MAPS, storage.add(MAPS, _document(f"m{number}")))
+    state.expire(storage.version + SWEEP_EVERY)
+    versions = [row[0] for row in state._database.execute("SELECT version FROM documents")]
+    assert versions == [kept.version]
+    assert [entry.document for _, entry in state.objects()] == [kept.document]
+    state.close()
+
+
+def test_changes_that_cannot_be_dropped_now_are_dropped_later(tmp_path: Path) -> None:
+    storage, state = _opened(tmp_path / "state")
+    for number in range(2 * SWEEP_EVERY):
+        storage.add(MAPS, _document(f"m{number}"))
+    refusal = "SELECT RAISE(ABORT, 'disk full')"
+    state._database.execute(f"CREATE TEMP TRIGGER full BEFORE DELETE ON changes BEGIN {refusal}; END")
+    state.expire(SWEEP_EVERY)
+    assert len([*state.changes()]) == 2 * SWEEP_EVERY
+    state._database.execute("DROP TRIGGER full")
+    state.expire(SWEEP_EVERY)
+    assert len([*state.changes()]) == SWEEP_EVERY
+    state.close()
+
+
+def test_space_that_is_free_is_given_back_little_by_little(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    storage, state = _opened(path, capacity=10)
+    entries = [storage.add(MAPS, _document(f"m{number}", text="x" * 5_000)) for number in range(2_000)]
+    for entry in entries:
+        storage.remove(MAPS, entry)
+    sizes = [_pages(state)]
+    while state.compact():
+        sizes.append(_pages(state))
+    assert len(sizes) > 5
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < sizes[0] // 4
+    state.close()
+    assert path.stat().st_size == sizes[-1] * 4_096
+
+
+def test_a_file_with_little_free_space_is_left_alone(tmp_path: Path) -> None:
+    storage, state = _opened(tmp_path / "state")
+    for number in range(100):
+        storage.add(MAPS, _document(f"m{number}", text="x" * 5_000))
+    assert not state.compact()
+    state.close()
+
+
+def _pages(state: StateFile) -> int:
+    pages: int = state._database.execute("PRAGMA page_count").fetchone()[0]
+    return pages
+
+
+def test_a_file_of_the_format_before_is_converted(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    document = '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"m","namespace":"default"},"data":{"a":"%s"}}'
+    database = sqlite3.connect(path)
+    database.executescript("""
+        CREATE TABLE objects (resource TEXT, namespace TEXT, name TEXT, version INTEGER, document BLOB,
+                              PRIMARY KEY (resource, namespace, name)) WITHOUT ROWID;
+        CREATE TABLE changes (version INTEGER PRIMARY KEY, type TEXT, resource TEXT, old_version INTEGER,
+                              old BLOB, new BLOB);
+        PRAGMA user_version=1;
+    """)
+    database.execute("INSERT INTO objects VALUES ('configmaps', 'default', 'm', 4, ?)", (document % "4",))
+    database.execute("INSERT INTO changes VALUES (3, 'MODIFIED', 'configmaps', 1, ?, ?)", (document % 1, document % 3))
+    database.execute("INSERT INTO changes VALUES (4, 'MODIFIED', 'configmaps', 3, ?, ?)", (document % 3, document % 4))
+    database.commit()
+    database.close()
+    for _ in range(2):
+        storage, state = _opened(path)
+        assert [entry.document["data"] for entry in storage.entries(MAPS)] == [{"a": "4"}]
+        assert [entry.document["data"] for entry in storage.entries_at(MAPS, "", 2)] == [{"a": "1"}]
+        assert (storage.version, storage.log.expired) == (4, 2)
+        assert state._database.execute("PRAGMA auto_vacuum").fetchone() == (2,)
+        state.close()
 
 
 @pytest.mark.parametrize(
@@ -101,9 +183,10 @@ def test_a_file_that_is_in_use_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("damage", "why"),
     [
-        ("UPDATE objects SET document = '{'", "damaged: "),
-        ("UPDATE changes SET new = '[]'", "damaged: "),
-        ("UPDATE changes SET new = '{}'", "damaged: 'metadata'"),
+        ("UPDATE documents SET document = '{'", "damaged: "),
+        ("UPDATE documents SET document = '[]'", "damaged: "),
+        ("UPDATE documents SET document = '{}'", "damaged: 'metadata'"),
+        ("DELETE FROM documents WHERE version = 2", "damaged: "),
         ("DELETE FROM changes WHERE version = 2", "damaged: the change after version 1 is missing"),
         ("DROP TABLE objects", "no such table: objects"),
     ],

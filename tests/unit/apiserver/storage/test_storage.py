@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from bayplan.apiserver.storage.entries import Entry
 from bayplan.apiserver.storage.log import Change
 from bayplan.apiserver.storage.storage import Storage
 from bayplan.store.errors import BadRequest, Gone
@@ -102,3 +103,22 @@ def test_a_change_that_is_refused_beforehand_is_not_made() -> None:
     with pytest.raises(BadRequest):
         storage.add(MAPS, _document("a"))
     assert (storage.version, _names(storage)) == (0, [])
+
+
+def _is_packed(entry: Entry) -> bool:
+    """Whether its document is decoded each time."""
+    return entry.document is not entry.document
+
+
+def test_what_is_only_in_the_log_is_kept_as_json() -> None:
+    storage = Storage()
+    seen: list[Any] = []
+    storage.follow(lambda change: seen.append(change.old is not None and _is_packed(change.old)))
+    first = storage.add(MAPS, _document("a", x="1"))
+    second = storage.put(MAPS, first, _document("a", x="2"))
+    assert (_is_packed(first), _is_packed(second)) == (True, False)
+    gone = storage.remove(MAPS, second)
+    assert _is_packed(second)
+    assert _is_packed(gone)
+    assert seen == [False, False, False]
+    assert [change.new.document["data"] for change in storage.log.since(0)] == [{"x": "1"}, {"x": "2"}, {"x": "2"}]

@@ -158,7 +158,7 @@ def test_a_pod_that_is_skipped_has_its_node_kept_until_it_is_gone() -> None:
     """It is being deleted, and so not tried; whoever stood back for it hears when that is over."""
     stage = Standoff()
     stage.queue.activate([stage.preemptor.key], stage.now)
-    stage.queue.skip(stage.pop())
+    stage.queue.skip(stage.pop(), stage.now)
     assert names_on(stage, KEPT) == ["preemptor"]
     assert stage.woken() == []
     stage.queue.delete(stage.preemptor.key, stage.now)

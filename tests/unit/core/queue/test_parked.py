@@ -9,6 +9,7 @@ from tests.unit.core.queue.stage import (
     NEW_NODE,
     NODE_ADD,
     NODE_LABEL,
+    NODE_TAINT,
     POD_DELETE,
     SECOND,
     START,
@@ -22,7 +23,7 @@ from tests.unit.core.queue.stage import (
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.lifecycle import PodState
 from bayplan.core.queue.parked import Parked
-from bayplan.core.queue.queued_pod import Group
+from bayplan.core.queue.queued_pod import Group, QueuedPod
 from bayplan.model.kinds import Object
 from bayplan.model.pod import Pod
 from bayplan.testing.builders import pod
@@ -96,6 +97,86 @@ def test_a_scout_that_may_preempt_or_is_gone_sends_the_next() -> None:
     third = stage.queue.pop(stage.now)
     assert third is not None
     assert third.key not in (first.key, second.key)
+
+
+def refuse(stage: Stage, queued: QueuedPod, *rejectors: str) -> None:
+    """An attempt that ends in vain, with no node kept for the pod."""
+    stage.fail(queued, *rejectors)
+    stage.queue.nominate(queued, "", stage.now)
+
+
+def tried_in_vain(stage: Stage, *rejectors: str) -> int:
+    """How many pods are tried in a row if those plugins reject each of them."""
+    tried = 0
+    while (queued := stage.queue.pop(stage.now)) is not None:
+        refuse(stage, queued, *rejectors)
+        tried += 1
+    return tried
+
+
+def cordoned_crowd(*rejectors: str) -> Stage:
+    """Equal pods that those plugins rejected, and one of them woken by a change of taints."""
+    stage = Stage([choosy("Cordon", NODE_TAINT), choosy("Labels", NODE_LABEL)])
+    for number in range(100):
+        stage.parked(f"pod-{number}", *rejectors)
+    stage.happens(NODE_TAINT, NEW_NODE, NEW_NODE)
+    return stage
+
+
+def test_a_scout_rejected_by_another_plugin_has_its_crowd_tried_too() -> None:
+    """Otherwise what helps the scout would never reach those behind it, who wait for something else."""
+    stage = cordoned_crowd("Cordon")
+    assert tried_in_vain(stage, "Labels") == 100
+    stage.happens(NODE_LABEL, NEW_NODE, NEW_NODE)
+    for _ in range(100):
+        queued = stage.pop()
+        stage.queue.assume(queued, "n", stage.now)
+        stage.queue.done(queued)
+
+
+def test_a_crowd_that_is_refused_in_a_row_follows_its_scout_too() -> None:
+    """The short way back, of pods that are told what the one before them was told."""
+    stage = cordoned_crowd("Cordon")
+    refuse(stage, stage.pop(), "Labels")
+    for _ in range(99):
+        stage.queue.return_refused(stage.pop(), ("Labels",), stage.now)
+    assert stage.queue.pop(stage.now) is None
+
+
+def test_a_crowd_stays_if_it_listens_to_all_that_its_scout_waits_for() -> None:
+    stage = cordoned_crowd("Cordon", "Labels")
+    assert tried_in_vain(stage, "Labels") == 1
+    stage.happens(NODE_LABEL, NEW_NODE, NEW_NODE)
+    assert tried_in_vain(stage, "Labels") == 2, "the scout from before, and the next one"
+
+
+def test_a_scout_that_has_changed_does_not_answer_for_its_crowd() -> None:
+    stage = cordoned_crowd("Cordon")
+    scout = next(queued for queued in stage.queue.queued_pods() if queued.state is PodState.BACKOFF)
+    stage.update(scout.pod, pod(scout.info.name).labels(changed="yes"))
+    refuse(stage, stage.pop(), "Cordon")
+    assert tried_in_vain(stage, "Cordon") == 1
+
+
+def test_a_scout_that_is_being_deleted_sends_the_next() -> None:
+    stage = cordoned_crowd("Cordon")
+    scout = stage.pop()
+    stage.queue.skip(scout, stage.now)
+    assert tried_in_vain(stage, "Cordon") == 1
+    stage.queue.delete(scout.key, stage.now)
+    assert tried_in_vain(stage, "Cordon") == 0
+
+
+@pytest.mark.parametrize("pops_from_backoff", [True, False])
+def test_scouts_that_a_gate_shuts_out_send_the_next(pops_from_backoff: bool) -> None:
+    gate = Gate()
+    stage = Stage([choosy("Cordon", NODE_TAINT)], (gate,), pops_from_backoff=pops_from_backoff)
+    for number in range(2_000):
+        stage.parked(f"pod-{number}", "Cordon")
+    gate.shut = {f"default/pod-{number}" for number in range(1_999)}
+    stage.happens(NODE_TAINT, NEW_NODE, NEW_NODE)
+    stage.wait(2)
+    assert stage.pop().info.name == "pod-1999"
 
 
 def test_a_nominated_pod_is_woken_beside_the_scout() -> None:

@@ -1,0 +1,58 @@
+"""Devices count in scores where a class stands for a resource: nodes whose devices change are looked at again."""
+
+from __future__ import annotations
+
+import pytest
+
+from bayplan.core.cache import Cache
+from bayplan.model.resource_claims import ResourceSlice
+from bayplan.testing import devices
+from bayplan.testing.builders import node
+
+RESOURCE = "example.com/device"
+
+
+def cache_with(extended: str | None) -> Cache:
+    cache = Cache()
+    for name in ("n1", "n2", "n3"):
+        cache.add_node(node(name).obj())
+    cache.add(devices.device_class(extended=extended))
+    cache.add(a_slice("n2"))
+    return cache
+
+
+def a_slice(name: str, count: int = 1) -> ResourceSlice:
+    offered = [devices.device(f"d{number}") for number in range(count)]
+    return devices.slice_of(name, *offered, name="slice", all_nodes=None if name else True)
+
+
+def logged_by(cache: Cache, change: ResourceSlice, *, removed: bool = False) -> set[str]:
+    log = cache.nodes.usage_changes
+    before = log.position
+    if removed:
+        cache.objects.remove(change)
+    else:
+        cache.add(change)
+    rows = log.since(before)
+    assert rows is not None
+    return {cache.nodes.names[row] for row in rows}
+
+
+@pytest.mark.parametrize(
+    ("change", "concerned"),
+    [
+        pytest.param(a_slice("n2", 2), {"n2"}, id="another device"),
+        pytest.param(a_slice("n3"), {"n2", "n3"}, id="another node under the same name"),
+        pytest.param(a_slice(""), {"n1", "n2", "n3"}, id="devices for every node"),
+    ],
+)
+def test_nodes_of_a_changed_slice_are_logged(change: ResourceSlice, concerned: set[str]) -> None:
+    assert logged_by(cache_with(RESOURCE), change) == concerned
+
+
+def test_the_node_of_a_slice_that_goes_is_logged() -> None:
+    assert logged_by(cache_with(RESOURCE), a_slice("n2"), removed=True) == {"n2"}
+
+
+def test_nothing_is_logged_where_no_class_stands_for_a_resource() -> None:
+    assert logged_by(cache_with(None), a_slice("n2", 2)) == set()

@@ -1,0 +1,136 @@
+"""A cluster in one process goes on when something in it raises what nobody expected."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bayplan.apiserver.housekeeping.endpoints import ServiceEndpoints
+from bayplan.apiserver.registry.registry import Registry
+from bayplan.config.loading import load_configuration
+from bayplan.controllers.workloads.replica_set import ReplicaSetController
+from bayplan.core.cache import Cache
+from bayplan.core.deciding import Decider
+from bayplan.core.queue import SchedulingQueue
+from bayplan.testing import LiveCluster
+from bayplan.testing.live_objects import Refusal
+from bayplan.worlds.bug_reports import BugReports
+from bayplan.worlds.event_writing import EventWriter
+from bayplan.worlds.hosting import HostedCluster, Hosting
+from bayplan.worlds.journal import head_of
+from bayplan.worlds.performing import Performer
+from bayplan.worlds.simulated import SimulatedWorld
+from bayplan.worlds.starting_nodes import plain_nodes
+
+
+@contextmanager
+def surviving_cluster(folder: Path) -> Iterator[tuple[LiveCluster, BugReports]]:
+    bugs = BugReports(lambda *_, **__: None, head_of(load_configuration(None), None, ""), folder / "bugs")
+    hosting = Hosting(token="t", speed=100.0, bugs=bugs)
+    running = LiveCluster(HostedCluster(hosting, plain_nodes(2, time.time_ns())), "t", folder)
+    try:
+        yield running, bugs
+    finally:
+        running._stop()
+
+
+def wanted(name: str) -> dict[str, Any]:
+    container = {"name": "c", "image": "pause", "resources": {"requests": {"cpu": "100m"}}}
+    spec = {"containers": [container], "terminationGracePeriodSeconds": 0}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
+
+
+def replica_set(name: str, replicas: int) -> dict[str, Any]:
+    labels = {"app": name}
+    template = {"metadata": {"labels": labels}, "spec": wanted("")["spec"] | {"terminationGracePeriodSeconds": 0}}
+    spec = {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}
+    return {"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": name}, "spec": spec}
+
+
+def raise_once(monkeypatch: pytest.MonkeyPatch, owner: type, name: str) -> None:
+    """The first time that it is called."""
+    original: Callable[..., Any] = getattr(owner, name)
+    raised: list[str] = []
+
+    def raises(*arguments: Any, **named: Any) -> Any:
+        if not raised:
+            raised.append(name)
+            raise ValueError("broken")
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(owner, name, raises)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "where"),
+    [
+        (Decider, "decide", "attempt"),
+        (Cache, "add_pod", "attempt"),
+        (SchedulingQueue, "add", "event"),
+        (Performer, "_bind", "write"),
+        (SimulatedWorld, "_send", "write"),
+        (EventWriter, "_create", "write"),
+        (ReplicaSetController, "reconcile", "controller"),
+        (ReplicaSetController, "observe", "controller"),
+        (ServiceEndpoints, "observe", "housekeeping"),
+        (ServiceEndpoints, "reconcile", "housekeeping"),
+    ],
+)
+def test_whatever_raises_pods_run_in_the_end(
+    owner: type, name: str, where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with surviving_cluster(tmp_path) as (running, bugs):
+        raise_once(monkeypatch, owner, name)
+        running.apply([replica_set("web", 3), wanted("alone"), wanted("huge") | {"spec": _huge()}])
+        running.wait_until(lambda k: all_run(k, "app=web", 3), timeout=60)
+        running.wait_until(lambda k: k.get("pod", "alone")["status"]["phase"] == "Running", timeout=60)
+        running.wait_until(lambda k: k.get("pod", "huge")["status"]["conditions"], timeout=60)
+        assert bugs.counts[where,] == 1
+
+
+def _huge() -> dict[str, Any]:
+    container = {"name": "c", "image": "pause", "resources": {"requests": {"cpu": "1000"}}}
+    return {"containers": [container]}
+
+
+def all_run(running: LiveCluster, selector: str, count: int) -> bool:
+    phases = [pod["status"]["phase"] for pod in running.list("pods", "default", selector)]
+    return phases == ["Running"] * count
+
+
+def test_a_pod_that_always_raises_is_told_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Decider.decide
+
+    def raises(self: Decider, info: Any, view: Any) -> Any:
+        if info.name == "cursed":
+            raise ValueError("broken")
+        return original(self, info, view)
+
+    monkeypatch.setattr(Decider, "decide", raises)
+    with surviving_cluster(tmp_path) as (running, bugs):
+        running.apply([wanted("cursed"), wanted("blessed")])
+        running.wait_until(lambda k: k.get("pod", "blessed")["status"]["phase"] == "Running", timeout=60)
+        running.wait_until(lambda _: bugs.counts["attempt",] >= 2, timeout=60)
+        (condition,) = running.get("pod", "cursed")["status"]["conditions"]
+        assert (condition["reason"], condition["message"]) == ("SchedulerError", "internal error: ValueError: broken")
+        reasons = [event["reason"] for event in running.list("events", "default") if is_about(event, "cursed")]
+        assert set(reasons) == {"FailedScheduling"}
+    assert len([*(tmp_path / "bugs").iterdir()]) == 1
+
+
+def is_about(event: dict[str, Any], name: str) -> bool:
+    return bool(event["involvedObject"]["name"] == name)
+
+
+def test_a_request_that_raises_is_refused_and_harms_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with surviving_cluster(tmp_path) as (running, _):
+        raise_once(monkeypatch, Registry, "apply")
+        with pytest.raises(Refusal, match="Internal error occurred"):
+            running.apply(wanted("p"))
+        running.apply(wanted("p"))
+        running.wait_until(lambda k: k.get("pod", "p")["status"]["phase"] == "Running", timeout=60)
