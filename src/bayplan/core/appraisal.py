@@ -164,9 +164,9 @@ def _steps_of(profile: Profile, moving: Sequence[Moving], following: Sequence[Pl
         if rule is None:
             return None
         steps.append(Step(rule.number, 0, rule.amounts))
-    for entry in following:
-        rule = profile.compiled_scores[entry.plugin.name](entry.state)
+    for scorer, state in following:
+        rule = scorer.rule(state)
         if rule is None:
             return None
-        steps.append(Step(rule.number, entry.weight, rule.amounts))
+        steps.append(Step(rule.number, scorer.weight, rule.amounts))
     return tuple(steps)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from bayplan.core.columns.changes import ChangeLog
 from bayplan.core.columns.shapes import PodInfo
 from bayplan.core.filtering import PASSED, run_filters
 from bayplan.core.framework.contract import MAX_NODE_SCORE, SKIP, FilterPlugin, Ready, ScorePlugin, State
-from bayplan.core.framework.profile import OneRow, Profile
+from bayplan.core.framework.profile import Profile, Scorer
 from bayplan.core.scales import Scaled, scaled_scores
 from bayplan.core.scoring import check_range, has_invalid
 from bayplan.core.snapshot import View
@@ -26,15 +27,11 @@ from bayplan.core.snapshot import View
 NODES_FOLLOWED_MAX = 64
 
 
-@dataclass(slots=True)
-class Plain:
-    """A local score plugin whose scores stand as they are."""
+class Plain(NamedTuple):
+    """A local score plugin whose scores stand as they are, prepared for such pods."""
 
-    plugin: ScorePlugin
+    scorer: Scorer
     state: State
-    weight: int
-    score_one: OneRow
-    stays_in_range: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +108,14 @@ class Ground:
             return True
         if not profile.only_plain_scores_look_at_images:
             return False
-        same = ~self.settled
-        same[[row for row in changed if row < len(same)]] = False
-        rows = np.flatnonzero(same)
+        unchanged = ~self.settled
+        unchanged[[row for row in changed if row < len(unchanged)]] = False
+        rows = np.flatnonzero(unchanged)
         now = sum_of_scores(self._plain, view, rows, None)
-        self._images_at = images_at
-        return not np.count_nonzero(now) if self.lasting is None else np.array_equal(now, self.lasting[rows])
+        same = not np.count_nonzero(now) if self.lasting is None else np.array_equal(now, self.lasting[rows])
+        if same:
+            self._images_at = images_at
+        return same
 
     def _lengthen(self, count: int) -> None:
         """Room for nodes that have joined. A row without a node object is settled."""
@@ -215,26 +214,20 @@ def _lasting_scorers(profile: Profile, pod: PodInfo, view: View) -> tuple[list[P
         weight = profile.weights[plugin.name]
         normalizer = profile.normalizers.get(plugin.name)
         if normalizer is None:
-            plain.append(_plain(plugin, state, profile))
+            plain.append(Plain(profile.scorer(plugin), state))
         else:
             every, one = every_row(view.nodes.count), profile.one_row_scores[plugin.name]
             scaled.append(scaled_scores(plugin, normalizer, state, weight, one, view, every))
     return plain, scaled
 
 
-def _plain(plugin: ScorePlugin, state: State, profile: Profile) -> Plain:
-    name = plugin.name
-    return Plain(plugin, state, profile.weights[name], profile.one_row_scores[name], name in profile.stays_in_range)
-
-
 def following_scorers(profile: Profile, pod: PodInfo, view: View) -> list[Plain]:
     """The local score plugins that follow usage and have something to say of such pods."""
-    following = []
-    for plugin in profile.following_scorers:
-        assert plugin.name not in profile.normalizers, f"{plugin.name}: normalised scores follow usage"
-        state = _prepared_for_scoring(plugin, profile, pod, view)
+    every, following = every_row(view.nodes.count), []
+    for scorer in profile.followers:
+        state = scorer.prepare(pod, view, every)
         if state is not SKIP:
-            following.append(_plain(plugin, state, profile))
+            following.append(Plain(scorer, state))
     return following
 
 
@@ -250,15 +243,17 @@ def sum_of_scores(entries: Sequence[Plain], view: View, rows: RowArray, passed: 
 
 
 def _weighted(entry: Plain, view: View, rows: RowArray, passed: BoolArray | None) -> IntArray:
-    scores = entry.plugin.score(entry.state, view, rows)
-    if not entry.stays_in_range and has_invalid(scores):
+    scorer = entry.scorer
+    scores = scorer.plugin.score(entry.state, view, rows)
+    if not scorer.stays_in_range and has_invalid(scores):
         # What it says of other nodes nobody asked for.
-        check_range(entry.plugin.name, scores if passed is None else scores[passed])
-    return scores * entry.weight if entry.weight != 1 else scores
+        check_range(scorer.plugin.name, scores if passed is None else scores[passed])
+    return scores * scorer.weight if scorer.weight != 1 else scores
 
 
 def weighted_one(entry: Plain, view: View, row: int) -> int:
-    score = entry.score_one(entry.state, view, row)
+    scorer = entry.scorer
+    score = scorer.score_one(entry.state, view, row)
     if not 0 <= score <= MAX_NODE_SCORE:
-        check_range(entry.plugin.name, np.array([score]))
-    return entry.weight * score
+        check_range(scorer.plugin.name, np.array([score]))
+    return scorer.weight * score

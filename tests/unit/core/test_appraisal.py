@@ -16,7 +16,7 @@ from bayplan.core.framework.profile import Profile
 from bayplan.core.framework.timed_plugins import timed_profile
 from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.framework.verdict import CycleError
-from bayplan.core.ground import Ground, ground_for, local_states
+from bayplan.core.ground import Ground, Plain, ground_for, local_states
 from bayplan.model.kinds import Object
 from bayplan.testing.builders import node, pod
 
@@ -115,7 +115,8 @@ def test_a_score_out_of_range_is_an_error() -> None:
     info = cache.info(pod("p").cpu(1).obj())
     appraisal, ground = appraisal_of(cache, info)
     appraisal._steps = None  # as where a plugin has no compiled rule
-    appraisal._following[0].score_one = lambda *_: 101
+    (scorer, state), *others = appraisal._following
+    appraisal._following = [Plain(scorer._replace(score_one=lambda *_: 101), state), *others]
     with pytest.raises(CycleError, match="invalid score 101"):
         appraisal.of_one(cache.view(), ground, 0)
 

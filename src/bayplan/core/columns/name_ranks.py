@@ -1,7 +1,7 @@
 """Numbers in the order of names, for ties between nodes.
 
 Numbers lie apart, so that a node that joins gets one between those of its neighbours and all others keep theirs. Only
-when there is no number left between two neighbours are all numbered again. Numbers of rows that are free mean nothing.
+when there is no number left between two neighbours are all numbered again. Numbers of rows without a node mean nothing.
 """
 
 from __future__ import annotations

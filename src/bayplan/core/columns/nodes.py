@@ -107,6 +107,7 @@ class NodeTable(Table):
         if not self.alive[row]:
             self.alive_count += 1
             self.order_version += 1
+            self.ranks.add(node.metadata.name)
         self.alive[row] = True
         self._set_allocatable(row, node)
         self.unschedulable[row] = node.spec.unschedulable
@@ -126,6 +127,7 @@ class NodeTable(Table):
         del self._looks[row]
         self.alive_count -= 1
         self.order_version += 1
+        self.ranks.remove(name)
         self.allocatable[row] = 0
         self.allowed_pods[row] = 0
         self.size_ids[row] = 0
@@ -148,7 +150,6 @@ class NodeTable(Table):
                 self.pod_rows.append([])
             self.names[row] = name
             self.rows_by_name[name] = row
-            self.ranks.add(name)
             self.labels.set(row, NO_LABELS)
         return row
 
@@ -156,7 +157,6 @@ class NodeTable(Table):
         """Free a ghost that nobody stands on."""
         if not self.pod_rows[row] and not self.alive[row]:
             del self.rows_by_name[self.names[row]]
-            self.ranks.remove(self.names[row])
             self._clear_row(row)
             self._free_row(row)
 

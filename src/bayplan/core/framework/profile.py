@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from bayplan.core.columns import IntArray, RowArray, row_array
 from bayplan.core.columns.loops import Rule
@@ -44,6 +44,17 @@ from bayplan.core.snapshot import View
 
 #: What a plugin says of one row.
 OneRow: TypeAlias = Callable[[State, View, int], int]
+
+
+class Scorer(NamedTuple):
+    """A score plugin whose scores stand as they are."""
+
+    plugin: ScorePlugin
+    prepare: Callable[[PodInfo, View, RowArray], State]
+    weight: int
+    score_one: OneRow
+    rule: Callable[[State], Rule | None]
+    stays_in_range: bool
 
 
 @dataclass(frozen=True)
@@ -170,6 +181,24 @@ class Profile:
         return tuple(plugin for plugin in self.local_scorers if Reads.USAGE in plugin.score_reads)
 
     @cached_property
+    def followers(self) -> tuple[Scorer, ...]:
+        """The same with what is needed to ask them."""
+        return tuple(map(self.scorer, self.following_scorers))
+
+    def scorer(self, plugin: ScorePlugin) -> Scorer:
+        """A score plugin that is not normalized, with what is needed to ask it."""
+        name, pre = plugin.name, self.pre_scorers.get(plugin.name)
+        assert name not in self.normalizers, f"{name}: scores are normalized"
+        return Scorer(
+            plugin,
+            pre.pre_score if pre is not None else _as_it_is,
+            self.weights[name],
+            self.one_row_scores[name],
+            self.compiled_scores[name],
+            stays_in_range=name in self.stays_in_range,
+        )
+
+    @cached_property
     def shares_grounds(self) -> bool:
         """Whether what is said of node objects alone depends on nothing but a pod's constraints."""
         lasting = (*self.local_filters[: self.lasting_filter_count], *self.lasting_scorers)
@@ -229,6 +258,11 @@ def _looks_at_images(plugin: object) -> bool:
 
 def _is_never_sure(state: State, view: View) -> bool:  # noqa: ARG001
     return False
+
+
+def _as_it_is(pod: PodInfo, view: View, rows: RowArray) -> State:  # noqa: ARG001
+    """What a plugin without PreScore gets."""
+    return pod
 
 
 def _has_no_rule(state: State) -> Rule | None:  # noqa: ARG001

@@ -78,7 +78,7 @@ class NodeResourcesBalancedAllocation:
         scored = scored_resources(self.args.resources, pod.shape.requests.used, view.nodes.resources)
         if not any(entry.request for entry in scored):
             return SKIP
-        return BalanceState(scored, device_backed(self.args.resources, [entry.resource for entry in scored], view))
+        return BalanceState(scored, device_backed(self.args.resources, scored, view))
 
     def score(self, state: BalanceState, view: View, rows: Rows) -> IntArray:
         if loops.compiled is not None and not state.devices:
