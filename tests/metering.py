@@ -47,6 +47,7 @@ class Watched:
         self.scheduler = Scheduler(
             profiles, queue_order(profiles), started_at=0, stopwatch=self.metrics.stopwatch, safety=safety
         )
+        self._driven = self.metrics.measured(self.scheduler)
         self.observer = self.metrics.watch(self.scheduler)
         self.now = SECOND
         for obj in objects:
@@ -57,11 +58,11 @@ class Watched:
         return self._ticks
 
     def see(self, event: Event) -> None:
-        self.scheduler.observe(event, self.now)
+        self._driven.observe(event, self.now)
         self.observer.observed(event, self.now)
 
     def decide(self, took_ns: int = MILLISECOND) -> Decision | None:
-        decision = self.scheduler.decide(self.now)
+        decision = self._driven.decide(self.now)
         if decision is not None:
             self.observer.decided(decision, self.now, took_ns)
         return decision
@@ -110,6 +111,7 @@ def shown_parts(metrics: Metrics, elector: Elector | None = None) -> Metrics:
     election: Any = elector
     metrics.show_world(world)
     metrics.show_writes(Counter({("Bind", "written"): 5, ("Emit", "dropped"): 2}))
+    metrics.show_bugs(Counter({("attempt",): 3}))
     metrics.show_shadow(FINDINGS)
     if elector is not None:
         metrics.show_leader(election, "kube-scheduler")

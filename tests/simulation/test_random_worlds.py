@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,13 @@ from click.testing import CliRunner
 
 from bayplan.cli.main import cli, run
 from bayplan.core.actions import Evict
+from bayplan.core.deciding import Decider
 from bayplan.core.decision import Decision
 from bayplan.core.lifecycle import PodState
 from bayplan.core.scheduler import Scheduler
+from bayplan.core.standing import Standing
 from bayplan.model.time_units import MILLISECOND, SECOND
+from bayplan.serving.metrics.registry import Metrics
 from bayplan.testing.checkers import (
     check_always,
     check_devices_not_shared,
@@ -31,7 +35,9 @@ from bayplan.testing.checkers import (
     check_settled,
 )
 from bayplan.testing.random_world import STARTED_AT, GoesInCircles, RandomWorld
+from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.journal import FORMAT, JournalWriter, Player, read_head, scheduler_for
+from bayplan.worlds.live_observers import LiveObserver
 from bayplan.worlds.performing import Performer
 from bayplan.worlds.simulated import SimulatedWorld
 
@@ -102,16 +108,63 @@ def test_worlds_hold_and_heal(start: int) -> None:
     assert not failing, "\n".join(f"seed {seed}: {why}" for seed, why in failing.items())
 
 
-def journal_of(seed: int) -> str:
+def journal_of(seed: int, metrics: Metrics | None = None) -> str:
+    """What a scheduler observes and decides; with metrics, one that is measured."""
     out = io.StringIO()
     character = RandomWorld(seed).character
     settings = {"config": character.configuration, "featureGates": character.feature_gates}
     settings["wakeups"] = character.wakeups.value
     journal = JournalWriter(out, {"seed": seed, "startedAt": STARTED_AT, **settings})
-    random_world = RandomWorld(seed, on_event=journal.event, on_decision=journal.decision)
+    observers: list[LiveObserver] = []
+
+    def measured(scheduler: Scheduler) -> DecidingScheduler:
+        if metrics is None:
+            return scheduler
+        observers.append(metrics.watch(scheduler))
+        return metrics.measured(scheduler)
+
+    def decided(decision: Decision, now: int) -> None:
+        journal.decision(decision, now)
+        for observer in observers:
+            observer.decided(decision, now, 0)
+
+    stopwatch = None if metrics is None else metrics.stopwatch
+    random_world = RandomWorld(seed, stopwatch=stopwatch, drive=measured, on_event=journal.event, on_decision=decided)
     with suppress(GoesInCircles):
         random_world.world.run_until(STARTED_AT + random_world.seconds * SECOND)
     return out.getvalue()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_measuring_changes_nothing(seed: int) -> None:
+    """The scheduler hears and decides the same at the same times, and some of its attempts were timed."""
+    metrics = Metrics()
+    assert journal_of(seed, metrics) == journal_of(seed)
+    assert b"scheduler_plugin_evaluation_total{" in metrics.render()
+
+
+def test_measuring_takes_the_same_shortcuts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many attempts are skipped because of what another pod was told, and as many answers for a node reused."""
+    taken: Counter[str] = Counter()
+
+    def counted(owner: type, name: str) -> None:
+        original = getattr(owner, name)
+
+        def counting(*arguments: Any) -> Any:
+            taken[name] += 1
+            return original(*arguments)
+
+        monkeypatch.setattr(owner, name, counting)
+
+    counted(Scheduler, "_refuse_again")
+    counted(Standing, "_refresh_one")
+    counted(Decider, "_local_for")
+    journal_of(1)
+    plain, taken = taken, Counter()
+    journal_of(1, Metrics())
+    assert taken == plain
+    assert min(plain.values()) > 0
+    assert len(plain) == 3
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -48,6 +48,7 @@ from bayplan.serving.logs import configure
 from bayplan.worlds.bug_reports import BugReports
 from bayplan.worlds.bugs import OBSERVER, WRITE
 from bayplan.worlds.collecting import CollectionsWhileLive, brief_collections
+from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.journal import head_of
 from bayplan.worlds.live import LiveWorld, SystemClock
 from bayplan.worlds.live_observers import LiveObserver
@@ -162,7 +163,7 @@ class _Process:
             stopwatch=None if metrics is None else metrics.stopwatch,
         )
         self.world = LiveWorld(
-            self._bugs.guard(self.scheduler, started_at),
+            self._driven(started_at),
             client,
             kinds_to_watch(configuration),
             clock=clock,
@@ -174,10 +175,7 @@ class _Process:
             documents=documents,
             on_bug=self._bugs,
         )
-        writes_with = client if self.elector is None else LeaderClient(client, self.elector.is_leading)
-        self.writer: Writer | Shadow = self.shadow or _writer(
-            configuration, writes_with, self.world, extenders, partial(self._bugs, WRITE)
-        )
+        self.writer: Writer | Shadow = self.shadow or self._new_writer(client, extenders)
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, self._dump)
         if self.shadow is not None:
             self.shadow.answer_to(self.world.answer)
@@ -185,6 +183,22 @@ class _Process:
         if metrics is not None and self._recorder is not None:
             self._show_in(metrics)
             self.secure_port = self._serve(client, self._recorder, metrics, is_stopping)
+
+    def _driven(self, started_at: int) -> DecidingScheduler:
+        guarded = self._bugs.guard(self.scheduler, started_at)
+        return guarded if self._metrics is None else self._metrics.measured(guarded)
+
+    def _new_writer(self, client: ApiClient, extenders: Sequence[HttpExtender]) -> Writer:
+        connection = self._configuration.client_connection
+        return Writer(
+            client if self.elector is None else LeaderClient(client, self.elector.is_leading),
+            self.world.find,
+            self.world.answer,
+            limits=Limits(connection.qps, connection.burst),
+            on_written=self.world.observers.wrote,
+            bind_by_extender=partial(bind_by_extender, extenders),
+            on_bug=partial(self._bugs, WRITE),
+        )
 
     def _dump(self) -> None:
         from bayplan.serving.inspecting import Inspector  # noqa: PLC0415
@@ -342,25 +356,6 @@ def _report_findings(shadow: Shadow, options: RunOptions, now: int) -> None:
     if options.shadow_report is not None:
         write_shadow_report(found, options.shadow_report)
     show(shadow_parts(found), sys.stdout)
-
-
-def _writer(
-    configuration: Configuration,
-    client: ApiClient,
-    world: LiveWorld,
-    extenders: Sequence[HttpExtender],
-    on_bug: Callable[[str, Exception], None],
-) -> Writer:
-    connection = configuration.client_connection
-    return Writer(
-        client,
-        world.find,
-        world.answer,
-        limits=Limits(connection.qps, connection.burst),
-        on_written=world.observers.wrote,
-        bind_by_extender=partial(bind_by_extender, extenders),
-        on_bug=on_bug,
-    )
 
 
 def _announce(configuration: Configuration, elector: LeaderElector | None, server: str, *, is_shadow: bool) -> None:

@@ -98,14 +98,12 @@ class Scheduler:
         if stopwatch is not None:
             profiles = {name: timed_profile(profile, stopwatch) for name, profile in profiles.items()}
         self._stopwatch = stopwatch
-        self.observe = self._take_in if stopwatch is None else self._timed_take_in
-        """Something happened in the world: the event, and when."""
         self.profiles = profiles
         self.wakeups = wakeups
         self.guard = PreemptionGuard(safety)
         self._on_choice = on_choice
-        #: Not if it is measured how long attempts take, or there are extenders, who take their time.
-        self._may_skip_attempts = stopwatch is None and not any(profile.extenders for profile in profiles.values())
+        #: Extenders take their time.
+        self._may_skip_attempts = not any(profile.extenders for profile in profiles.values())
         self._bind_timeout_ns = bind_timeout_ns
         self._new_cache = partial(Cache, gates, safety.own_schedulers(profiles))
         self._new_queue = partial(
@@ -143,17 +141,8 @@ class Scheduler:
 
     # ------------------------------------------------------------------ events in
 
-    def _timed_take_in(self, event: Event, now: int) -> None:
-        stopwatch = self._stopwatch
-        assert stopwatch is not None
-        if not stopwatch.start_event(now):
-            self._take_in(event, now)
-            return
-        started = stopwatch.clock()
-        self._take_in(event, now)
-        stopwatch.finish_event(event, started)
-
-    def _take_in(self, event: Event, now: int) -> None:
+    def observe(self, event: Event, now: int) -> None:
+        """Something happened in the world."""
         # Changes of pods are by far the most frequent. Patterns take their time, as does `isinstance` to say no.
         if type(event) is ObjectChanged:
             old, new = event.old, event.new
@@ -386,8 +375,6 @@ class Scheduler:
             self.guard.forget(queued.key)
         info = queued.info
         profile = self.profiles[info.scheduler_name]
-        if self._stopwatch is not None:
-            self._stopwatch.start(now)
         kept = self.queue.nominations.node_of(info)
         if kept and kept != info.nominated_node_name:
             info = replace(info, nominated_node_name=kept)

@@ -117,6 +117,12 @@ class Stopwatch:
         self.running = False
         return self._touched
 
+    def cancel(self) -> None:
+        """There was no attempt after all."""
+        if self.running:
+            self.running = False
+            self._attempts.give_back()
+
     def start_event(self, now: int) -> bool:
         """An event is observed; whether it is timed."""
         self.observing = self._events.allows(now)
@@ -185,3 +191,6 @@ class _Quota:
             return False
         self._left -= 1
         return True
+
+    def give_back(self) -> None:
+        self._left += 1

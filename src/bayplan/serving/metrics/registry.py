@@ -18,10 +18,12 @@ from bayplan.core.framework.timing import Stopwatch
 from bayplan.core.scheduler import Scheduler
 from bayplan.serving.metrics.attempts import Attempts
 from bayplan.serving.metrics.live_state import bugs, leadership, shadow_findings, state_of_world, writes
+from bayplan.serving.metrics.measuring import MeasuredScheduler
 from bayplan.serving.metrics.plugin_timings import PluginTimings
 from bayplan.serving.metrics.rest_client import MeteredClient, RequestTallies
 from bayplan.serving.metrics.scheduler_state import state_of
 from bayplan.serving.metrics.tallies import Tally, page
+from bayplan.worlds.driving import DecidingScheduler
 from bayplan.worlds.live import LiveWorld
 from bayplan.worlds.live_observers import LiveObserver
 from bayplan.worlds.shadow_findings import Findings
@@ -50,6 +52,10 @@ class Metrics:
         attempts = Attempts(scheduler, self.stopwatch, self.timings)
         self.add(*attempts.tallies(), *state_of(scheduler))
         return attempts
+
+    def measured(self, scheduler: DecidingScheduler) -> DecidingScheduler:
+        """The scheduler as a world is to drive it, whose plugins have the stopwatch."""
+        return MeasuredScheduler(scheduler, self.stopwatch)
 
     def metered(self, client: ApiClient, host: str) -> ApiClient:
         """The client, with its requests counted."""
